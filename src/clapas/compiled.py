@@ -1,0 +1,153 @@
+"""How hot loops are compiled: one decorator, one cache, one threading layer.
+
+A kernel is a plain function on arrays decorated with :func:`kernel`; it is compiled by Numba at
+its first call and kept on disk. Three decisions stand here so that no kernel repeats them.
+
+*The cache is keyed by all the sources.* Numba invalidates a cached kernel when its own file
+changes, not when a function it calls in another file does. Kernels here are built of parts in
+several files, so the cache folder carries a fingerprint of every source file of the package: an
+upgrade or an edit can never run yesterday's machine code.
+
+*Choices are types.* A kernel that takes a part (a local solver, a dimension) as a run-time number
+branches in its innermost loop; one that takes it as a closure cannot be cached. Parts therefore
+travel as named tuples, whose type selects the code at compile time, and dimensions as the length
+of a tuple.
+
+*Threads by OpenMP where it exists.* The other layers cost more per launch than a small sweep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config, event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Contraction to fused multiply-add, ignored signed zeros and division by reciprocal change the last
+# bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
+FAST_MATH = {"contract", "nsz", "arcp"}
+KEPT_CACHES = 3
+
+
+@cache
+def fingerprint() -> str:
+    """Digest of the package's source files: the name of the cache folder."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_directory() -> Path:
+    """Folder of the compiled kernels (``NUMBA_CACHE_DIR``, or the user's cache folder)."""
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = Path(base) / "clapas"
+    folder = root / fingerprint()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        _forget_old_caches(root)
+    except OSError:  # a read-only home: Numba then falls back on its own choice
+        return Path()
+    return folder
+
+
+def _forget_old_caches(root: Path) -> None:
+    folders = sorted((p for p in root.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
+    for folder in folders[:-KEPT_CACHES]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _caching_here() -> Iterator[None]:
+    previous = config.CACHE_DIR
+    if cache_directory() != Path():
+        config.CACHE_DIR = str(cache_directory())
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = previous
+
+
+def kernel(function: Function | None = None, *, parallel: bool = False, **options: Any) -> Any:
+    """Compile a function at its first call and keep it on disk.
+
+    Parameters
+    ----------
+    parallel : bool
+        Allow ``numba.prange``. Costs some seconds of compilation: keep such kernels few.
+    options
+        Further options of ``numba.njit``.
+    """
+
+    def decorate(plain: Function) -> Any:
+        if parallel and config.THREADING_LAYER == "default" and _openmp_is_available():
+            config.THREADING_LAYER = "omp"
+        settings: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True}
+        with _caching_here():
+            return numba.njit(parallel=parallel, cache=True, **(settings | options))(plain)
+
+    return decorate if function is None else decorate(function)
+
+
+def inlined(function: Function) -> Function:
+    """Mark a small function for use inside kernels; it stays a plain function outside."""
+    settings = {"error_model": "numpy", "fastmath": FAST_MATH}
+    marked: Function = numba.extending.register_jitable(**settings)(function)
+    return marked
+
+
+@cache
+def _openmp_is_available() -> bool:
+    # libgomp spins while it waits; when cores are shared that costs a hundred times the work. A
+    # short spin keeps nearly all the speed on idle cores. It must be set before the library loads.
+    os.environ.setdefault("GOMP_SPINCOUNT", "3000")
+    try:
+        from numba.np.ufunc import omppool  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Run parallel kernels on at most ``count`` threads inside the block (None: as configured)."""
+    if count is None:
+        yield
+        return
+    previous = numba.get_num_threads()
+    numba.set_num_threads(max(1, min(count, config.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(previous)
+
+
+@contextmanager
+def on_compile(announce: Callable[[], None]) -> Iterator[None]:
+    """Call ``announce`` once, when a kernel really compiles inside the block (cache misses only)."""
+    told = False
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            nonlocal told
+            if not told:
+                told = True
+                announce()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield

@@ -1,0 +1,55 @@
+"""What can go wrong, by cause.
+
+Every message says what came, what was expected and the way out. Slips of the user raise one of
+these; slips inside the package are assertions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clapas.solvers.solution import Solution
+
+
+class Error(Exception):
+    """Root of all errors raised on purpose by clapas."""
+
+
+class SceneError(Error, ValueError):
+    """A scene describes something impossible: a negative radius, overlapping bodies."""
+
+
+class ProblemError(Error, ValueError):
+    """The data of a problem do not fit together: shapes, NaN, an indefinite mass matrix."""
+
+
+class SettingsError(Error, ValueError):
+    """A solver was given a setting outside its range."""
+
+
+class FormatError(Error, ValueError):
+    """A file is not what its name or its header promises."""
+
+
+class MissingDependency(Error, ImportError):
+    """An optional package is needed for this call and is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{purpose} needs the package '{package}': pip install 'clapas[{extra}]'")
+
+
+class NotSolved(Error, RuntimeError):
+    """A solver stopped above its tolerance; the best iterate is in :attr:`solution`.
+
+    ``solve(..., check=False)`` returns the same solution instead of raising.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        super().__init__(
+            f"{solution.status.name}: residual {solution.residual:.3e} after "
+            f"{solution.iterations} iterations, tolerance {solution.tol:.1e}. "
+            f"{solution.status.cause} {solution.status.advice}"
+        )

@@ -1,0 +1,51 @@
+"""How a solver ended: a word, its cause and an advice."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How a solver ended. ``status.cause`` and ``status.advice`` are one sentence each."""
+
+    SOLVED = (
+        "The residual of the answer is at most the tolerance.",
+        "Nothing to do.",
+    )
+    ALMOST_SOLVED = (
+        "The residual is above the tolerance but within the margin the solver was allowed.",
+        "Use the answer with its residual in mind, or continue from it as a guess.",
+    )
+    MAX_ITERATIONS = (
+        "The iterations ran out while the residual was still above the tolerance.",
+        "Raise max_iterations, start from this answer as a guess, or loosen tol.",
+    )
+    TIME_LIMIT = (
+        "The time limit ran out while the residual was still above the tolerance.",
+        "Raise time_limit, or start again from this answer as a guess.",
+    )
+    STALLED = (
+        "The iterate stopped moving although the residual is above the tolerance.",
+        "Try another local solver, order or relaxation; the problem may have no solution.",
+    )
+    NUMERICAL_ERROR = (
+        "The iterates overflowed or became NaN; the best finite one was kept.",
+        "The method diverges on this problem: lower the relaxation or take another method.",
+    )
+    NO_SOLUTION = (
+        "It is proved that no impulse satisfies Coulomb's law with these data.",
+        "Change the data: imposed velocities that crush a body, or a friction too large.",
+    )
+    STOPPED = (
+        "The run was stopped from outside before the tolerance was reached.",
+        "Start again from this answer as a guess.",
+    )
+
+    def __init__(self, cause: str, advice: str) -> None:
+        self.cause = cause
+        self.advice = advice
+
+    @property
+    def is_solved(self) -> bool:
+        """True for SOLVED only: the residual was measured and is within the tolerance."""
+        return self is Status.SOLVED
