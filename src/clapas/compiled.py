@@ -85,6 +85,8 @@ def kernel(function: Function | None = None, *, parallel: bool = False, **option
 
     Parameters
     ----------
+    function : callable
+        A function on numbers, arrays and named tuples.
     parallel : bool
         Allow ``numba.prange``. Costs some seconds of compilation: keep such kernels few.
     options

@@ -1,0 +1,1 @@
+"""Linear algebra under the problems: factorisations and block-sparse matrices."""

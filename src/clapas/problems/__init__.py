@@ -1,0 +1,7 @@
+"""The algebra to solve: data, residual, checks; no algorithm."""
+
+from clapas.problems.contact import ContactProblem
+from clapas.problems.conversions import Component, delassus_operator, reduce, split
+from clapas.problems.report import Report
+
+__all__ = ["Component", "ContactProblem", "Report", "delassus_operator", "reduce", "split"]

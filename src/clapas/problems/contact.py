@@ -1,0 +1,232 @@
+"""The contact problem: its data, its judge, no algorithm."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from clapas.errors import ProblemError
+from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
+from clapas.problems import coulomb, validation
+from clapas.typing import Array, MatrixLike
+
+if TYPE_CHECKING:
+    from clapas.problems.report import Report
+
+CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
+
+
+class ContactProblem:
+    """Find the impulses r at n contacts that obey Coulomb's law.
+
+    Global form, given ``M, H, f, w``::
+
+        M v + f = Hᵀ r          dynamics; M (m×m) symmetric positive definite
+        u = H v + w             velocities at the contacts; H (d·n × m)
+        K* ∋ ũ ⟂ r ∈ K          ũ = u + mu |u_T| e_N,  K = {|r_T| ≤ mu r_N}
+
+    Reduced form, given ``W, q``: the same law with u = W r + q, where W = H M⁻¹ Hᵀ and
+    q = w − H M⁻¹ f. Components at a contact are normal, tangent 1, tangent 2.
+
+    Parameters
+    ----------
+    W : matrix (d·n × d·n), dense or sparse
+        Delassus matrix, symmetric positive semidefinite. Unit: 1/kg for impulses.
+    q : array (n, d) or (d·n,)
+        Free velocity at the contacts: what u would be without impulses. Unit: m/s.
+    M, H : matrices (m × m) and (d·n × m), dense or sparse
+        Mass matrix (block diagonal for rigid bodies: recognised) and contact Jacobian.
+    f : array (m,)
+        Minus the momentum the bodies would have without contact. Unit: N·s.
+    w : array (n, d) or (d·n,), optional
+        Velocity imposed at the contacts (walls that move, restitution). Default 0. Unit: m/s.
+    mu : array (n,) or float
+        Coefficients of friction, ≥ 0.
+    d : 2 or 3, optional
+        Needed only when it cannot be read from q, w or the number of mu.
+    name : str
+        What to call the problem in reports.
+    symmetrise : bool
+        Replace a slightly asymmetric W by ½(W + Wᵀ). By default it is kept and a warning tells.
+
+    Examples
+    --------
+    A 1 kg particle slides at 1 m/s; in 10 ms gravity gives it 0.0981 m/s downward. With mu = 0.5 the
+    floor answers with 0.0981 N·s, half of it against the motion.
+
+    >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
+    >>> problem
+    ContactProblem(1 contact in 3-D, reduced)
+    >>> problem.residual([[0.0981, -0.04905, 0.0]])
+    0.0
+    >>> round(problem.residual([[0.0, 0.0, 0.0]]), 3)
+    0.472
+    """
+
+    def __init__(
+        self,
+        *,
+        mu: npt.ArrayLike,
+        W: MatrixLike = None,
+        q: npt.ArrayLike | None = None,
+        M: MatrixLike = None,
+        H: MatrixLike = None,
+        f: npt.ArrayLike | None = None,
+        w: npt.ArrayLike | None = None,
+        d: int | None = None,
+        name: str = "",
+        symmetrise: bool = False,
+    ) -> None:
+        self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w)
+        self.name = name
+        friction = np.atleast_1d(np.asarray(mu, dtype=float))
+        if self.form == "reduced":
+            rows = validation.square("W", W)
+            self.d = validation.dimension(rows, q, friction, np.ndim(mu), d)
+            self.n_contacts = rows // self.d
+            self._W = validation.delassus(W, self.d, symmetrise)
+            self._q = validation.contact_vector("q", q, self.n_contacts, self.d)
+        else:
+            self.n_dof = validation.square("M", M)
+            jacobian = validation.matrix("H", H, columns=self.n_dof)
+            self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d)
+            self.n_contacts = jacobian.shape[0] // self.d
+            self.M = validation.mass(M)
+            self.mass: Factor = factorise(self.M)
+            self.H = jacobian
+            self.f = validation.vector("f", f, self.n_dof)
+            self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
+            validation.contacts_have_rows(jacobian, self.d)
+        self.mu = validation.friction(mu, self.n_contacts)
+
+    def __repr__(self) -> str:
+        contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
+        dofs = f", {self.n_dof} degrees of freedom" if self.form == "global" else ""
+        name = f"'{self.name}', " if self.name else ""
+        return f"ContactProblem({name}{contacts} in {self.d}-D, {self.form}{dofs})"
+
+    # ---------------------------------------------------------------- data derived from the given ones
+
+    @property
+    def W(self) -> sparse.bsr_array:
+        """Delassus matrix in d×d blocks (reduced form only; see ``reduce``)."""
+        if self.form == "global":
+            raise ProblemError("W is not stored in the global form: call clapas.problems.reduce(problem).W")
+        return self._W
+
+    @cached_property
+    def q(self) -> Array:
+        """Free velocity at the contacts, (n, d)."""
+        if self.form == "reduced":
+            return self._q
+        return self.w - self._at_contacts(self.mass.solve(self.f))
+
+    @cached_property
+    def local_blocks(self) -> Array:
+        """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
+        if self.form == "reduced":
+            return _diagonal_blocks(self._W, self.n_contacts, self.d)
+        return _local_blocks(self.H, self.mass, self.d)
+
+    @cached_property
+    def response(self) -> Array:
+        """Mean diagonal λ_i = trace(W_ii) / d of each contact, (n,): velocity per unit of impulse."""
+        mean: Array = np.trace(self.local_blocks, axis1=1, axis2=2) / self.d
+        return mean
+
+    # ---------------------------------------------------------------- what an impulse does
+
+    def impulse(self, r: npt.ArrayLike) -> Array:
+        """Read r as an array (n, d); a flat array of d·n numbers is accepted."""
+        return validation.contact_vector("r", r, self.n_contacts, self.d, finite=False)
+
+    def apply_delassus(self, r: npt.ArrayLike) -> Array:
+        """W r, without forming W in the global form."""
+        r = self.impulse(r)
+        if self.form == "reduced":
+            return np.asarray(self._W @ r.ravel()).reshape(r.shape)
+        return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
+
+    def velocity(self, r: npt.ArrayLike) -> Array:
+        """Velocity at the contacts u = W r + q, (n, d)."""
+        return self.apply_delassus(r) + self.q
+
+    def motion(self, r: npt.ArrayLike) -> Array:
+        """Velocity of the bodies v = M⁻¹(Hᵀ r − f), (m,). Global form only."""
+        self._require_global("the velocity v of the bodies")
+        return self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
+
+    # ---------------------------------------------------------------- the judge
+
+    def natural_map(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
+        """Distance from the law at each contact, as a velocity: λ_i (r_i − P_K(r_i − ũ_i / λ_i))."""
+        r = self.impulse(r)
+        u = self.velocity(r) if u is None else u
+        return self.response[:, None] * coulomb.natural_map(u, r, self.mu, 1.0 / self.response)
+
+    def residual(self, r: npt.ArrayLike) -> float:
+        """How far r is from a solution: a number without unit, zero exactly at solutions.
+
+        With λ_i the mean diagonal of the Delassus block of contact i and ũ computed from r,
+
+            residual(r) = |λ_i (r_i − P_K(r_i − ũ_i / λ_i))| / |q|,
+
+        Euclidean norms over all contacts: the velocity by which the law is missed, relative to the
+        free velocity. The choice ρ_i = 1/λ_i makes it the same number in any system of units. (When
+        q = 0, where r = 0 is a solution, the scale is |λ_i r_i|.)
+        """
+        r = self.impulse(r)
+        with np.errstate(over="ignore", invalid="ignore"):
+            missed = float(np.linalg.norm(self.natural_map(r)))
+            scale = float(np.linalg.norm(self.q)) or float(np.linalg.norm(self.response[:, None] * r))
+        return missed / scale if scale > 0 else missed
+
+    def report(self, r: npt.ArrayLike) -> Report:
+        """The same answer measured by every known form of Coulomb's law."""
+        from clapas.problems.report import measure
+
+        return measure(self, self.impulse(r))
+
+    # ----------------------------------------------------------------
+
+    def _at_contacts(self, v: Array) -> Array:
+        return np.asarray(self.H @ v).reshape(self.n_contacts, self.d)
+
+    def _require_global(self, what: str) -> None:
+        if self.form != "global":
+            raise ProblemError(f"{what} needs the global form (M, H, f, w); this problem has only W and q")
+
+
+def _diagonal_blocks(W: sparse.bsr_array, n: int, d: int) -> Array:
+    row = np.repeat(np.arange(n), np.diff(W.indptr))
+    diagonal = np.zeros((n, d, d))
+    on_diagonal = row == W.indices
+    diagonal[row[on_diagonal]] = W.data[on_diagonal]
+    return diagonal
+
+
+def _local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
+    if isinstance(mass, BlockDiagonalFactor):
+        return _row_products((H @ mass.inverse_root).tocsr(), d)
+    n = H.shape[0] // d
+    blocks = np.empty((n, d, d))
+    for start in range(0, n, CHUNK):
+        rows = H[start * d : (start + CHUNK) * d]
+        count = rows.shape[0] // d
+        W = (rows @ mass.solve(rows.T.toarray())).reshape(count, d, count, d)
+        blocks[start : start + count] = W[np.arange(count), :, np.arange(count)]
+    return blocks
+
+
+def _row_products(G: sparse.csr_array, d: int) -> Array:
+    """Diagonal d×d blocks of G Gᵀ."""
+    blocks = np.empty((G.shape[0] // d, d, d))
+    for i in range(d):
+        for j in range(i, d):
+            product = G[i::d].multiply(G[j::d]).sum(axis=1)
+            blocks[:, i, j] = blocks[:, j, i] = np.asarray(product).ravel()
+    return blocks

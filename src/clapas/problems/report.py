@@ -1,0 +1,138 @@
+"""One answer measured by every known form of Coulomb's law.
+
+The natural-map residual decides; the other numbers say *how* an answer is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clapas.problems import coulomb
+from clapas.typing import Array, Mask
+
+if TYPE_CHECKING:
+    from clapas.problems.contact import ContactProblem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Measures of an answer r. Units: impulses in N·s and velocities in m/s when the data are SI.
+
+    Parameters
+    ----------
+    residual : float
+        Natural-map residual relative to |q|, no unit: the judge (``ContactProblem.residual``).
+    alart_curnier : float
+        The same with Alart and Curnier's function in place of the natural map, no unit.
+    thesis_criterion : float
+        Stopping rule (5.1) of Cadoux 2009, |f_AC|² / (2 n d) with ρ = 1. It depends on the units.
+    bipotential_gap : float
+        Σ u·r + mu r_N |u_T| (J): zero at a solution; its sign is meaningful for u_N ≥ 0 and r ∈ K.
+    penetration : float
+        Largest approach velocity max(0, −u_N) (m/s).
+    cone_violation : float
+        Largest distance of an impulse outside its friction cone, |r − P_K(r)| (N·s).
+    complementarity : float
+        Largest |u_N r_N| (J).
+    slip_direction_error : float
+        Largest angle between r_T and −u_T over the sliding contacts (rad).
+    dissipation : float
+        Energy taken by friction, −Σ u_T·r_T (J); at least 0 at a solution.
+    open, sticking, sliding : int
+        Number of contacts in each mode.
+    """
+
+    residual: float
+    alart_curnier: float
+    thesis_criterion: float
+    bipotential_gap: float
+    penetration: float
+    cone_violation: float
+    complementarity: float
+    slip_direction_error: float
+    dissipation: float
+    open: int
+    sticking: int
+    sliding: int
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The measures by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.open + self.sticking + self.sliding} contacts: "
+            f"{self.open} open, {self.sticking} sticking, {self.sliding} sliding"
+        ]
+        rows = [
+            ("natural-map residual", self.residual, "relative to |q|"),
+            ("Alart-Curnier residual", self.alart_curnier, "relative to |q|"),
+            ("|f_AC|²/(2nd), rho = 1", self.thesis_criterion, "unit-dependent"),
+            ("bipotential gap", self.bipotential_gap, "J"),
+            ("penetration velocity", self.penetration, "m/s"),
+            ("cone violation", self.cone_violation, "N·s"),
+            ("complementarity |u_N r_N|", self.complementarity, "J"),
+            ("slip direction error", self.slip_direction_error, "rad"),
+            ("dissipation by friction", self.dissipation, "J"),
+        ]
+        lines += [f"  {name:<27}{value: .3e}  {unit}" for name, value, unit in rows]
+        return "\n".join(lines)
+
+
+def measure(problem: ContactProblem, r: Array) -> Report:
+    """Measure the impulses r (n, d) on a problem."""
+    u, mu = problem.velocity(r), problem.mu
+    is_open, sticking, sliding = modes(problem, r, u)
+    response = problem.response
+    # Both residuals share one scale, that of ContactProblem.residual.
+    scale = float(np.linalg.norm(problem.q)) or float(np.linalg.norm(response[:, None] * r)) or 1.0
+    f_ac = response[:, None] * coulomb.alart_curnier(u, r, mu, 1.0 / response)
+    f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
+    return Report(
+        residual=problem.residual(r),
+        alart_curnier=float(np.linalg.norm(f_ac)) / scale,
+        thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
+        bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
+        penetration=float(np.max(-u[:, 0], initial=0.0)),
+        cone_violation=_largest_norm(r - coulomb.project(r, mu)),
+        complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
+        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding], initial=0.0)),
+        dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
+        open=int(is_open.sum()),
+        sticking=int(sticking.sum()),
+        sliding=int(sliding.sum()),
+    )
+
+
+def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Mask, Mask, Mask]:
+    """Which contacts are open, sticking, sliding.
+
+    Decided as the natural map does, by where r − ũ/λ lies: in the polar cone (open), inside the
+    cone (sticking) or between (sliding). On a solution this is the mode; near one it does not
+    depend on a threshold except for a rounding margin that calls the degenerate contact sticking.
+    """
+    u = problem.velocity(r) if u is None else u
+    mu = problem.mu
+    wish = r - coulomb.shifted(u, mu) / problem.response[:, None]
+    normal, tangential = wish[:, 0], np.linalg.norm(wish[:, 1:], axis=1)
+    margin = 1e-12 * (np.abs(normal) + tangential)
+    is_open = mu * tangential <= -normal
+    sticking = ~is_open & (tangential <= mu * normal + margin)
+    return is_open, sticking, ~is_open & ~sticking
+
+
+def _slip_angle(u: Array, r: Array) -> Array:
+    """Angle between r_T and −u_T; zero where one of them vanishes."""
+    r_T, u_T = r[:, 1:], u[:, 1:]
+    sizes = np.linalg.norm(r_T, axis=1) * np.linalg.norm(u_T, axis=1)
+    along = -np.sum(r_T * u_T, axis=1)
+    # |r_T × u_T| and r_T·u_T together keep small angles exact, which arccos would not.
+    across = r_T[:, 0] * u_T[:, 1] - r_T[:, 1] * u_T[:, 0] if r_T.shape[1] == 2 else np.zeros(len(r))
+    return np.where(sizes > 0, np.arctan2(np.abs(across), along), 0.0)
+
+
+def _largest_norm(vectors: Array) -> float:
+    return float(np.max(np.linalg.norm(vectors, axis=1), initial=0.0))

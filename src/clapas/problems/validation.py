@@ -1,0 +1,171 @@
+"""Check the data of a contact problem as it enters, and say what is wrong and where."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from clapas.errors import ProblemError
+from clapas.typing import Array, MatrixLike
+
+SYMMETRY = 1e-10
+
+
+def form(**given: Any) -> Literal["global", "reduced"]:
+    """Tell which of the two forms the arguments describe."""
+    names = {name for name, value in given.items() if value is not None}
+    if names == {"W", "q"}:
+        return "reduced"
+    if {"M", "H", "f"} <= names <= {"M", "H", "f", "w"}:
+        return "global"
+    raise ProblemError(
+        f"got {', '.join(sorted(names)) or 'nothing'}: give either W and q (reduced form) "
+        "or M, H, f and optionally w (global form)"
+    )
+
+
+def matrix(name: str, value: MatrixLike, columns: int | None = None) -> sparse.csr_array:
+    """Read a dense or sparse matrix as CSR, finite, with the expected number of columns."""
+    if not sparse.issparse(value):
+        value = np.asarray(value, dtype=float)
+        if value.ndim != 2:
+            raise ProblemError(f"{name} must be a matrix, got an array of shape {value.shape}")
+    result = sparse.csr_array(value, dtype=float)
+    result.sum_duplicates()
+    if columns is not None and result.shape[1] != columns:
+        raise ProblemError(f"{name} has {result.shape[1]} columns, expected {columns} (the size of M)")
+    refuse_nonfinite(name, result.data)
+    return result
+
+
+def square(name: str, value: MatrixLike) -> int:
+    """Size of a square matrix."""
+    shape = np.shape(value)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ProblemError(f"{name} must be a square matrix, got shape {shape}")
+    return int(shape[0])
+
+
+def dimension(rows: int, vector: npt.ArrayLike | None, mu: Array, mu_rank: int, given: int | None) -> int:
+    """Find d, the number of components per contact, and check that it is 2 or 3."""
+    shape = np.shape(vector) if vector is not None else ()
+    if given is not None:
+        d = given
+    elif len(shape) == 2:
+        d = shape[1]
+    elif mu_rank == 1 and mu.size:
+        d = rows // mu.size
+    elif mu_rank == 1:
+        d = 3  # no contact: nothing depends on it
+    else:
+        raise ProblemError("cannot tell 2-D from 3-D: give d=2 or d=3, or vectors of shape (n, d)")
+    if d not in (2, 3) or rows % d:
+        raise ProblemError(
+            f"{rows} rows do not make contacts of {d} components; expected d·n rows with d = 2 or 3"
+            + (f" and n = {mu.size} (the number of mu)" if mu_rank == 1 else "")
+        )
+    return int(d)
+
+
+def vector(name: str, value: npt.ArrayLike | None, size: int) -> Array:
+    """Read a flat vector of a given size."""
+    result = np.ascontiguousarray(value, dtype=float)
+    if result.shape not in {(size,), (size, 1)}:
+        raise ProblemError(f"{name} has shape {result.shape}, expected ({size},)")
+    refuse_nonfinite(name, result)
+    return result.reshape(size)
+
+
+def contact_vector(name: str, value: npt.ArrayLike | None, n: int, d: int, *, finite: bool = True) -> Array:
+    """Read one vector per contact, (n, d) or flat; None is zero."""
+    if value is None:
+        return np.zeros((n, d))
+    result = np.ascontiguousarray(value, dtype=float)
+    if result.shape not in {(n, d), (n * d,), (n * d, 1)} and not result.size == n * d == 0:
+        raise ProblemError(f"{name} has shape {result.shape}, expected ({n}, {d}) or ({n * d},)")
+    if finite:
+        refuse_nonfinite(name, result)
+    return result.reshape(n, d)
+
+
+def friction(mu: npt.ArrayLike, n: int) -> Array:
+    """Read the coefficients of friction: one per contact, or one for all."""
+    result = np.array(mu, dtype=float)
+    if result.ndim == 0:
+        result = np.full(n, float(result))
+    if result.shape != (n,):
+        raise ProblemError(f"mu has shape {result.shape}, expected ({n},), one per contact, or one number")
+    refuse_nonfinite("mu", result)
+    if (result < 0).any():
+        worst = int(np.argmin(result))
+        raise ProblemError(f"contact {worst}: mu must be at least 0, got {result[worst]}")
+    return result
+
+
+def delassus(value: MatrixLike, d: int, symmetrise: bool) -> sparse.bsr_array:
+    """Read W as d×d blocks; warn when it is not symmetric, refuse a negative diagonal."""
+    W = matrix("W", value)
+    asymmetry = _asymmetry(W)
+    if symmetrise:
+        W = sparse.csr_array((W + W.T) * 0.5)
+    elif asymmetry > SYMMETRY:
+        warnings.warn(
+            f"W is not symmetric: |W - Wᵀ| is {asymmetry:.1e} of |W|. It is used as given; "
+            "pass symmetrise=True to replace it by ½(W + Wᵀ)",
+            stacklevel=3,
+        )
+    diagonal = W.diagonal()
+    if (diagonal < 0).any():
+        row = int(np.argmin(diagonal))
+        raise ProblemError(
+            f"W must be positive semidefinite, but its diagonal entry {row} is {diagonal[row]}"
+        )
+    _normal_rows_answer("W", diagonal[::d])
+    blocks = sparse.bsr_array(W, blocksize=(d, d))
+    blocks.sort_indices()
+    return blocks
+
+
+def mass(value: MatrixLike) -> sparse.csr_array:
+    """Read M, refuse asymmetry; definiteness is found by the factorisation."""
+    M = matrix("M", value)
+    asymmetry = _asymmetry(M)
+    if asymmetry > SYMMETRY:
+        raise ProblemError(
+            f"M must be symmetric: |M - Mᵀ| is {asymmetry:.1e} of |M|. If it should be, pass ½(M + Mᵀ)"
+        )
+    return M
+
+
+def contacts_have_rows(H: sparse.csr_array, d: int) -> None:
+    """Refuse a contact whose normal row of H is empty: it moves nothing."""
+    _normal_rows_answer("H", np.asarray(abs(H[::d]).sum(axis=1)).ravel())
+
+
+def _normal_rows_answer(name: str, size: Array) -> None:
+    empty = np.flatnonzero(size == 0)
+    if empty.size:
+        raise ProblemError(
+            f"contact {empty[0]}: its normal row of {name} is zero, so no impulse changes its velocity "
+            f"({empty.size} such contacts). Leave out contacts between bodies that cannot move"
+        )
+
+
+def refuse_nonfinite(name: str, values: Array) -> None:
+    """Refuse NaN and infinities, naming the first."""
+    bad = np.flatnonzero(~np.isfinite(values.ravel()))
+    if bad.size:
+        raise ProblemError(
+            f"{name} must be finite, got {values.ravel()[bad[0]]} at entry {bad[0]} ({bad.size} bad entries)"
+        )
+
+
+def _asymmetry(A: sparse.csr_array) -> float:
+    if A.nnz == 0:
+        return 0.0
+    largest = float(abs(A).max())
+    return float(abs(A - A.T).max()) / largest if largest else 0.0
