@@ -1,0 +1,41 @@
+"""Convex sets of contact mechanics: cones, thresholds, their projections and derivatives.
+
+One file per set. Every set answers the same four questions (see :class:`ConvexSet`); the modules
+``coulomb`` and ``jordan`` also offer their formulas as plain functions on arrays. The compiled twins of
+the formulas are in ``coulomb_kernels``, imported on demand.
+"""
+
+from clapas.convex import coulomb, jordan
+from clapas.convex.base import Cone, ConvexSet, Opposite
+from clapas.convex.coulomb import CoulombCone, DualCoulombCone
+from clapas.convex.jordan import (
+    fischer_burmeister,
+    fischer_burmeister_jacobian,
+    lorentz_scaling,
+    to_lorentz,
+)
+from clapas.convex.orthant import Orthant
+from clapas.convex.polyhedral import PolyhedralCone
+from clapas.convex.product import ProductCone, ProductSet
+from clapas.convex.tresca import Disc, Interval, TrescaSet
+
+__all__ = [
+    "Cone",
+    "ConvexSet",
+    "CoulombCone",
+    "Disc",
+    "DualCoulombCone",
+    "Interval",
+    "Opposite",
+    "Orthant",
+    "PolyhedralCone",
+    "ProductCone",
+    "ProductSet",
+    "TrescaSet",
+    "coulomb",
+    "fischer_burmeister",
+    "fischer_burmeister_jacobian",
+    "jordan",
+    "lorentz_scaling",
+    "to_lorentz",
+]

@@ -1,0 +1,128 @@
+"""What a convex set can do: say who is inside, bring a point back, and differentiate that.
+
+Every set here is a product of n small sets, one per contact. Points are arrays of shape (n, d), normal
+component first, and each answer is given contact by contact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import ProblemError
+from clapas.typing import Array, Mask
+
+
+class ConvexSet(Protocol):
+    """A closed convex set C, the product of one set per contact.
+
+    A new set writes :meth:`project` and :meth:`jacobian`; the two others follow from them.
+    """
+
+    def project(self, x: Array) -> Array:
+        """Nearest point of the set, P(x) = argmin {|y − x| : y ∈ C}, same shape as x."""
+        ...
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivative of the projection at each contact, (n, d, d).
+
+        Where P has kinks (it is nowhere worse than 1-Lipschitz) this is one member of Clarke's
+        generalised Jacobian, a limit of the derivatives at smooth points nearby. All sets here take the
+        same side: a point on the boundary of C counts as inside.
+        """
+        ...
+
+    def distance(self, x: Array) -> Array:
+        """Distance |x − P(x)| from x to the set, (n,), in the unit of x."""
+        away = x - self.project(x)
+        return length_and_direction(away if away.ndim == 2 else away[:, None])[0]
+
+    def contains(self, x: Array, tol: float = 0.0) -> Mask:
+        """Tell for each contact whether x is in the set, or at a distance of at most ``tol``, (n,)."""
+        inside: Mask = self.distance(x) <= tol
+        return inside
+
+
+class Cone(ConvexSet, Protocol):
+    """A closed convex cone: with x it contains every a·x, a ≥ 0."""
+
+    def dual(self) -> Cone:
+        """Dual cone K* = {y : x·y ≥ 0 for all x ∈ K}."""
+        ...
+
+    def polar(self) -> Cone:
+        """Polar cone K° = −K*. Moreau: x = P_K(x) + P_K°(x), and the two parts are orthogonal."""
+        return Opposite(self.dual())
+
+
+@dataclass(frozen=True, eq=False)
+class Opposite(Cone):
+    """The cone −K, made of the opposites of the points of another.
+
+    Examples
+    --------
+    >>> from clapas.convex import CoulombCone
+    >>> Opposite(CoulombCone([0.5], d=2)).contains(np.array([[-2.0, 1.0]]))
+    array([ True])
+    """
+
+    cone: Cone
+
+    def project(self, x: Array) -> Array:
+        """Nearest point, −P_K(−x)."""
+        return -self.cone.project(-x)
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivative of the projection on K, taken at −x."""
+        return self.cone.jacobian(-x)
+
+    def dual(self) -> Cone:
+        """The opposite of the dual, (−K)* = −K*."""
+        return Opposite(self.cone.dual())
+
+    def polar(self) -> Cone:
+        """The dual of K, (−K)° = K*."""
+        return self.cone.dual()
+
+
+def length_and_direction(x: Array) -> tuple[Array, Array]:
+    """Length |x| (n,) and direction x/|x| (n, k) of each row; the direction of a zero row is zero.
+
+    Rows are first divided by their largest component: squares then neither overflow nor vanish.
+
+    Examples
+    --------
+    >>> length, direction = length_and_direction(np.array([[3e200, 4e200], [0.0, 0.0]]))
+    >>> length
+    array([5.e+200, 0.e+000])
+    >>> direction
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    size = np.max(np.abs(x), axis=1, initial=0.0)
+    scaled = x / np.where(size > 0.0, size, 1.0)[:, None]
+    length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return size * length, scaled / np.where(length > 0.0, length, 1.0)[:, None]
+
+
+def one_per_contact(name: str, value: npt.ArrayLike) -> Array:
+    """Read a coefficient given per contact (n,), or a single number for one contact; keep it read-only."""
+    result = np.array(value, dtype=float, ndmin=1)
+    if result.ndim != 1:
+        raise ProblemError(f"{name} must have shape (n,), one number per contact, got {result.shape}")
+    if np.isnan(result).any():
+        raise ProblemError(f"{name} of contact {int(np.argmax(np.isnan(result)))} is NaN")
+    result.flags.writeable = False
+    return result
+
+
+def require_contacts(x: Array, n: int, d: int | None = None) -> None:
+    """Refuse points that are not an array (n, d); without d, any number of components will do."""
+    right_shape = x.ndim == 2 and len(x) == n and d in (None, x.shape[1])
+    if not right_shape:
+        raise ProblemError(
+            f"the set has {n} contacts: points must have shape ({n}, {d or 'd'}), got {x.shape}"
+        )

@@ -1,0 +1,84 @@
+"""From the letters of the files to ours: the only place where signs and transposes change.
+
+FCLib and the text files write a global problem as
+
+    M v = H r + f,    u = Hᵀ v + w          (H has a column per contact component)
+
+where this package writes M v + f = Hᵀ r and u = H v + w. So H is transposed and f changes sign;
+M, w, r, u, v and mu are the same. A reduced problem, u = W r + q, is the same in both, and so is
+the order of components: normal first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from clapas.errors import FormatError, ProblemError
+from clapas.problems.contact import ContactProblem
+from clapas.problems.validation import SYMMETRY
+from clapas.typing import Array
+
+SUFFIXES = {".dat", ".txt", ".hdf5", ".h5"}
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what a problem says of its data into what is wrong with the file."""
+    try:
+        yield
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def reduced_problem(
+    path: Path, *, W: Any, q: Array, mu: Array, d: int, symmetrise: bool
+) -> tuple[ContactProblem, list[str]]:
+    """Build the problem of u = W r + q; the notes tell an asymmetric W."""
+    with naming(path):
+        problem = ContactProblem(W=W, q=q, mu=mu, d=d, name=problem_name(path), symmetrise=symmetrise)
+    return problem, _asymmetry_notes("W", W, symmetrise)
+
+
+def global_problem(
+    path: Path, *, M: Any, H: Any, f: Array, w: Array, mu: Array, d: int, symmetrise: bool
+) -> tuple[ContactProblem, list[str]]:
+    """Build the problem of M v = H r + f, u = Hᵀ v + w (the letters of the file)."""
+    notes = _asymmetry_notes("M", M, symmetrise)
+    if notes and not symmetrise:
+        raise FormatError(f"{path}: {notes[0]}, but a mass matrix must be; read it with symmetrise=True")
+    mass = sparse.csr_array((M + M.T) * 0.5) if notes else M
+    with naming(path):
+        problem = ContactProblem(
+            M=mass, H=sparse.csr_array(H.T), f=from_file_sign(f), w=w, mu=mu, d=d, name=problem_name(path)
+        )
+    return problem, notes
+
+
+def from_file_sign(f: Array) -> Array:
+    """Change the sign of f, on the way in and on the way out (exact, and its own inverse)."""
+    return -f
+
+
+def problem_name(path: Path) -> str:
+    """Name of a file without its known endings: 'Stack-32.hdf5.dat' is 'Stack-32'."""
+    while path.suffix in SUFFIXES:
+        path = path.with_suffix("")
+    return path.name
+
+
+def _asymmetry_notes(name: str, matrix: Any, symmetrised: bool) -> list[str]:
+    matrix = sparse.csr_array(matrix)
+    if matrix.shape[0] != matrix.shape[1] or matrix.nnz == 0:
+        return []
+    largest = float(np.max(np.abs(matrix.data), initial=0.0))
+    asymmetry = float(abs(matrix - matrix.T).max())
+    if asymmetry <= SYMMETRY * largest:
+        return []
+    done = f"; it was replaced by ½({name} + {name}ᵀ)" if symmetrised else ""
+    return [f"{name} is not symmetric: |{name} - {name}ᵀ| is {asymmetry / largest:.1e} of |{name}|{done}"]

@@ -1,0 +1,318 @@
+"""FCLib: the HDF5 files in which frictional contact problems are exchanged.
+
+A file holds ``fclib_local`` (W, q, mu) or ``fclib_global`` (M, H, f, w, mu) with ``spacedim`` and
+``info``, and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses,
+1, 2, …}. Bilateral rows (V, R, s, or G, b) are eliminated on reading. Files written here use the
+names and types of the FCLib library (32-bit integers, doubles, zero-terminated strings), so it
+reads them back: W by rows as in the published files, M and H by columns, the only compressed
+layout that Siconos takes for them.
+
+References
+----------
+Acary, Brémond, Koziara, Pérignon 2014, *FCLIB: a collection of discrete 3D frictional contact
+problems*. How its letters become ours is in ``io.convention``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from clapas.errors import FormatError
+from clapas.io import bilateral, convention
+from clapas.io.csparse import (
+    LARGEST,
+    integer,
+    numbers,
+    read_matrix,
+    refuse_nonfinite,
+    write_compressed,
+    write_matrix,
+)
+from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
+from clapas.problems.contact import ContactProblem
+from clapas.typing import Array
+
+GROUPS: dict[Literal["local", "global"], str] = {"global": "fclib_global", "local": "fclib_local"}
+TEXTS = ("title", "description", "math_info")
+
+
+# -------------------------------------------------------------------- reading
+
+
+def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
+    """Read an FCLib file; see :func:`clapas.io.read`, which also takes text files."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            return _read(file, path, kind, symmetrise)
+    except FileNotFoundError:
+        raise
+    except OSError as error:  # HDF5 met a truncated or damaged file
+        raise FormatError(f"{path}: not a sound HDF5 file ({error})") from error
+
+
+def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
+    found, notes = _choose(file, path, kind)
+    group = file[GROUPS[found]]
+    where = f"{path}: {GROUPS[found]}"
+    d = integer(group, "spacedim", where)
+    if d not in (2, 3):
+        raise FormatError(f"{where}: spacedim is {d}, expected 2 or 3")
+    if found == "local":
+        problem, more, n_dof = _local(group, where, path, d, symmetrise)
+    else:
+        problem, more, n_dof = _global(group, where, path, d, symmetrise)
+    size = (problem.n_contacts, d)
+    solution = _answer(file, "solution", path, size, n_dof)
+    return ProblemFile(
+        problem=problem,
+        format="fclib",
+        kind=found,
+        path=path,
+        solution=solution,
+        guesses=_guesses(file, path, size, n_dof),
+        info=_info(group),
+        notes=tuple(notes + more + _solution_notes(file, solution)),
+    )
+
+
+def _choose(file: Any, path: Path, kind: Kind) -> tuple[Literal["local", "global"], list[str]]:
+    present = [name for name, group in GROUPS.items() if group in file]
+    if kind == "auto":
+        if not present:
+            raise FormatError(
+                f"{path}: an HDF5 file without 'fclib_local' or 'fclib_global'; "
+                f"found {', '.join(sorted(file)) or 'nothing'}"
+            )
+        both = "the file holds a local and a global problem: the global one was read"
+        return present[0], [both] if len(present) == 2 else []
+    if kind not in present:
+        raise FormatError(f"{path}: no {kind} problem; it holds {' and '.join(present) or 'none'}")
+    return kind, []
+
+
+def _local(
+    group: Any, where: str, path: Path, d: int, symmetrise: bool
+) -> tuple[ContactProblem, list[str], int]:
+    W = read_matrix(_group(group, "W", where), f"{where}/W")
+    _expect(W.shape[0] == W.shape[1], f"{where}/W: {W.shape[0]}×{W.shape[1]}, expected a square matrix")
+    q = _vector(group, "q", W.shape[0], where)
+    mu = _vector(group, "mu", _contacts(W.shape[0], d, f"{where}/W"), where)
+    notes: list[str] = []
+    if "V" in group or "R" in group:
+        V = read_matrix(_group(group, "V", where), f"{where}/V")
+        R = read_matrix(_group(group, "R", where), f"{where}/R")
+        rows = V.shape[1]
+        _expect(
+            V.shape[0] == W.shape[0] and R.shape == (rows, rows),
+            f"{where}: V is {V.shape[0]}×{rows} and R {R.shape[0]}×{R.shape[1]}, "
+            f"expected {W.shape[0]}×p and p×p",
+        )
+        if rows:
+            with convention.naming(path):
+                W, q = bilateral.eliminate(W=W, V=V, R=R, q=q, s=_vector(group, "s", rows, where))
+            notes.append(_eliminated(rows))
+    problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
+    return problem, notes + more, 0
+
+
+def _global(
+    group: Any, where: str, path: Path, d: int, symmetrise: bool
+) -> tuple[ContactProblem, list[str], int]:
+    M = read_matrix(_group(group, "M", where), f"{where}/M")
+    H = read_matrix(_group(group, "H", where), f"{where}/H")
+    m = M.shape[0]
+    _expect(M.shape[1] == m, f"{where}/M: {m}×{M.shape[1]}, expected a square matrix")
+    _expect(H.shape[0] == m, f"{where}/H: {H.shape[0]} rows, expected {m} (the size of M)")
+    n = _contacts(H.shape[1], d, f"{where}/H, columns")
+    f, w, mu = (
+        _vector(group, "f", m, where),
+        _vector(group, "w", n * d, where),
+        _vector(group, "mu", n, where),
+    )
+    if "G" in group:
+        G = read_matrix(_group(group, "G", where), f"{where}/G")
+        _expect(G.shape[0] == m, f"{where}/G: {G.shape[0]} rows, expected {m} (the size of M)")
+        if G.shape[1]:
+            b = _vector(group, "b", G.shape[1], where)
+            with convention.naming(path):
+                W, q = bilateral.eliminate_global(M=M, H=H, G=G, f=f, w=w, b=b)
+            problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
+            return problem, [_eliminated(G.shape[1]), *more], m
+    problem, notes = convention.global_problem(path, M=M, H=H, f=f, w=w, mu=mu, d=d, symmetrise=symmetrise)
+    return problem, notes, m
+
+
+def _eliminated(rows: int) -> str:
+    return f"{rows} bilateral rows were eliminated: the problem is reduced to its contacts"
+
+
+def _contacts(rows: int, d: int, where: str) -> int:
+    _expect(rows % d == 0, f"{where}: {rows} does not make contacts of {d} components (spacedim)")
+    return rows // d
+
+
+def _group(parent: Any, name: str, where: str) -> Any:
+    _expect(name in parent, f"{where}: no '{name}'; found {', '.join(sorted(parent)) or 'nothing'}")
+    _expect(hasattr(parent[name], "keys"), f"{where}: '{name}' must be a group")
+    return parent[name]
+
+
+def _vector(group: Any, name: str, size: int, where: str) -> Array:
+    where = f"{where}/vectors"
+    values = np.asarray(numbers(_group(group, "vectors", where), name, where), dtype=np.float64)
+    _expect(values.size == size, f"{where}: '{name}' has {values.size} values, expected {size}")
+    refuse_nonfinite(values, name, where)
+    return values
+
+
+def _answer(parent: Any, name: str, path: Path, size: tuple[int, int], n_dof: int) -> StoredSolution | None:
+    where = f"{path}: {parent.name.rstrip('/')}/{name}"
+    group = _group(parent, name, where) if name in parent else {}
+    if "r" not in group:
+        return None
+
+    def stored(key: str, count: int | None) -> Array | None:
+        if key not in group:
+            return None
+        values = np.asarray(numbers(group, key, where), dtype=np.float64)
+        _expect(count in (None, values.size), f"{where}: '{key}' has {values.size} values, expected {count}")
+        return values
+
+    r, u = stored("r", size[0] * size[1]), stored("u", size[0] * size[1])
+    assert r is not None
+    return StoredSolution(
+        r=r.reshape(size),
+        u=None if u is None else u.reshape(size),
+        v=stored("v", n_dof) if n_dof else None,
+        multipliers=stored("l", None),
+    )
+
+
+def _guesses(file: Any, path: Path, size: tuple[int, int], n_dof: int) -> tuple[StoredSolution, ...]:
+    if "guesses" not in file:
+        return ()
+    group, where = file["guesses"], f"{path}: guesses"
+    found = []
+    for number in range(1, integer(group, "number_of_guesses", where) + 1):
+        guess = _answer(group, str(number), path, size, n_dof)
+        if guess is None:
+            raise FormatError(f"{where}: guess '{number}' is announced but has no 'r'")
+        found.append(guess)
+    return tuple(found)
+
+
+def _solution_notes(file: Any, solution: StoredSolution | None) -> list[str]:
+    if solution is None:
+        return ["the stored solution has no r: left out"] if "solution" in file else []
+    if solution.r.size and not solution.r.any():
+        return ["the stored solution is r = 0: a placeholder unless every contact opens"]
+    return []
+
+
+def _info(group: Any) -> Info:
+    if "info" not in group:
+        return Info()
+    stored = group["info"]
+    texts = {name: _text(stored[name][()]) for name in TEXTS if name in stored}
+    attributes = {
+        name: value.item()
+        for name, raw in stored.attrs.items()
+        if (value := np.asarray(raw)).size == 1 and value.dtype.kind in "iuf"
+    }
+    return Info(**texts, attributes=attributes)
+
+
+def _text(value: Any) -> str:
+    value = np.ravel(np.asarray(value, dtype=object))[0]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _expect(right: bool, message: str) -> None:
+    if not right:
+        raise FormatError(message)
+
+
+# -------------------------------------------------------------------- writing
+
+
+def write(
+    path: Path,
+    problem: ContactProblem,
+    *,
+    solution: StoredSolution | None = None,
+    guesses: Sequence[StoredSolution] = (),
+    info: Info | None = None,
+) -> None:
+    """Write a new FCLib file; see :func:`clapas.io.write`, which replaces a file safely."""
+    import h5py
+
+    with h5py.File(path, "x") as file:
+        name = GROUPS["local" if problem.form == "reduced" else "global"]
+        group = file.create_group(name)
+        group.create_dataset("spacedim", data=np.array([problem.d], dtype=np.int32))
+        if problem.form == "reduced":
+            _write_local(group, problem)
+        else:
+            _write_global(group, problem)
+        _write_info(group.create_group("info"), info or Info())
+        if solution is not None:
+            _write_answer(file.create_group("solution"), solution)
+        if guesses:
+            parent = file.create_group("guesses")
+            parent.create_dataset("number_of_guesses", data=np.array([len(guesses)], dtype=np.int32))
+            for number, guess in enumerate(guesses, start=1):
+                _write_answer(parent.create_group(str(number)), guess)
+
+
+def _write_local(group: Any, problem: ContactProblem) -> None:
+    write_matrix(group.create_group("W"), problem.W.tocsr(), "rows")
+    _write_vectors(group, q=problem.q, mu=problem.mu)
+
+
+def _write_global(group: Any, problem: ContactProblem) -> None:
+    write_matrix(group.create_group("M"), problem.M, "columns")
+    # The rows of our H are the columns of theirs: the same three arrays, under the other name.
+    shape = (problem.n_dof, problem.n_contacts * problem.d)
+    write_compressed(group.create_group("H"), shape, problem.H, "columns")
+    _write_vectors(group, f=convention.from_file_sign(problem.f), w=problem.w, mu=problem.mu)
+
+
+def _write_vectors(group: Any, **vectors: Array) -> None:
+    parent = group.create_group("vectors")
+    for name, values in vectors.items():
+        parent.create_dataset(name, data=values.ravel())
+
+
+def _write_answer(group: Any, answer: StoredSolution) -> None:
+    for name, values in (("v", answer.v), ("u", answer.u), ("r", answer.r)):
+        if values is not None:
+            group.create_dataset(name, data=values.ravel())
+
+
+def _write_info(group: Any, info: Info) -> None:
+    for name in TEXTS:
+        _write_text(group, name, getattr(info, name))
+    for name, value in sorted(info.attributes.items()):
+        number = np.asarray(value)
+        is_int = number.dtype.kind in "iu" and abs(int(number)) <= LARGEST
+        group.attrs.create(name, number.reshape(1), dtype=np.int32 if is_int else number.dtype)
+
+
+def _write_text(group: Any, name: str, text: str) -> None:
+    """Write a string as C does, ended by a zero: FCLib allocates the stored size and reads that."""
+    import h5py
+
+    value = text.replace("\0", "").encode() + b"\0"
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(len(value))
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_obj_track_times(False)  # the same problem gives the same bytes
+    space = h5py.h5s.create(h5py.h5s.SCALAR)
+    dataset = h5py.h5d.create(group.id, name.encode(), kind, space, plan)
+    dataset.write(space, space, np.array(value, dtype=f"S{len(value)}"), kind)

@@ -1,0 +1,183 @@
+"""Read and write contact problems, whatever the format."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from clapas.errors import ProblemError, SettingsError
+from clapas.io import convention, fclib, siconos
+from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
+from clapas.problems import validation
+from clapas.problems.contact import ContactProblem
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+
+def read(path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
+    """Read a contact problem and what is stored beside it.
+
+    The format is recognised by the content: HDF5 in the layout of FCLib, or the text of Siconos.
+    An asymmetric W is kept with a warning unless ``symmetrise`` asks for ½(W + Wᵀ).
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : "auto", "local" or "global"
+        What to expect: a reduced problem (W, q), a global one (M, H, f, w), or find out.
+    symmetrise : bool
+        Replace an asymmetric W or M by its symmetric part.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged or of another kind; the message names the place.
+
+    Examples
+    --------
+    A stack of two boxes on the floor; the answer stored with it is measured, not believed.
+
+    >>> file = read(shipped("two-blocks.hdf5"))
+    >>> file.problem
+    ContactProblem('two-blocks', 8 contacts in 3-D, global, 12 degrees of freedom)
+    >>> file.format, file.kind, file.info.title
+    ('fclib', 'global', 'Two blocks')
+    >>> file.problem.residual(file.solution.r) < 1e-14
+    True
+    """
+    if kind not in get_args(Kind):
+        raise SettingsError(f"kind must be 'auto', 'local' or 'global', got {kind!r}")
+    path = Path(path)
+    reader = fclib.read if _is_hdf5(path) else siconos.read
+    return reader(path, kind=kind, symmetrise=symmetrise)
+
+
+def read_problem(
+    path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = False
+) -> ContactProblem:
+    """Read the contact problem of a file and nothing else; see :func:`read`.
+
+    Examples
+    --------
+    >>> read_problem(shipped("sliding-block.dat"))
+    ContactProblem('sliding-block', 1 contact in 3-D, reduced)
+    """
+    return read(path, kind, symmetrise).problem
+
+
+def write(
+    path: str | os.PathLike[str],
+    problem: ContactProblem,
+    solution: Any = None,
+    guesses: Sequence[Any] = (),
+    *,
+    title: str | None = None,
+    description: str = "",
+    math_info: str = "",
+    attributes: Mapping[str, int | float] | None = None,
+) -> None:
+    """Write a contact problem as an FCLib file, readable by the FCLib library and by :func:`read`.
+
+    The file appears whole or not at all: an older one under the same name is replaced only when
+    the new one is complete. The same arguments give the same bytes.
+
+    Parameters
+    ----------
+    path : path
+        The file to write, usually ending in ``.hdf5``.
+    problem : ContactProblem
+        Reduced or global; it is written in its own form.
+    solution : array (n, d), or anything with ``r`` and perhaps ``u``, ``v``, optional
+        An answer to store. What is missing of u = W r + q and v = M⁻¹(Hᵀ r − f) is computed.
+    guesses : sequence of the same
+        Starting points to store.
+    title, description, math_info : str
+        Words about the problem. The title is by default the problem's name.
+    attributes : mapping
+        Named numbers to keep with the words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> problem = ContactProblem(W=np.eye(2), q=[[-1.0, 0.25]], mu=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Path(folder) / "drop.hdf5", problem, solution=[[1.0, -0.25]], title="A drop")
+    ...     back = read(Path(folder) / "drop.hdf5")
+    >>> back.info.title, back.problem.residual(back.solution.r)
+    ('A drop', 0.0)
+    """
+    target = Path(os.path.realpath(path))
+    info = Info(
+        title=(problem.name or convention.problem_name(target)) if title is None else title,
+        description=description,
+        math_info=math_info,
+        attributes=attributes or {},
+    )
+    answer = None if solution is None else _answer(problem, solution)
+    starts = [_answer(problem, guess) for guess in guesses]
+    with _replacing(target) as partial:
+        fclib.write(partial, problem, solution=answer, guesses=starts, info=info)
+
+
+def shipped(name: str = "") -> Path:
+    """Path of a small problem that comes with the package, or of their folder.
+
+    >>> sorted(path.name for path in shipped().iterdir())
+    ['disc-column-global.dat', 'disc-column.dat', 'sliding-block.dat', 'two-blocks.hdf5']
+    """
+    return Path(str(resources.files("clapas"))) / "data" / name
+
+
+def _answer(problem: ContactProblem, given: Any) -> StoredSolution:
+    """Read an array r, a mapping or an object with r, u, v; compute what is missing."""
+
+    def part(name: str, default: Any = None) -> Any:
+        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, default)
+
+    r = part("r", given)
+    if r is None:
+        raise ProblemError("a solution to be written needs its impulses r: give the array, or r=…")
+    r, u = problem.impulse(r), part("u")
+    n, d = problem.n_contacts, problem.d
+    u = problem.velocity(r) if u is None else validation.contact_vector("u", u, n, d, finite=False)
+    if problem.form == "reduced":
+        return StoredSolution(r=r, u=u)
+    v = part("v")
+    v = problem.motion(r) if v is None else np.asarray(v, dtype=np.float64).reshape(-1)
+    if v.shape != (problem.n_dof,):
+        raise ProblemError(f"v has {v.size} values, expected {problem.n_dof}, one per degree of freedom")
+    return StoredSolution(r=r, u=u, v=v)
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A new file beside the target that takes its place only if all goes well."""
+    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    try:
+        yield partial
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _is_hdf5(path: Path) -> bool:
+    """Tell HDF5 by its signature, at the start or at 512, 1024, 2048, … (behind a user block)."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        place = 0
+        while place < size:
+            file.seek(place)
+            if file.read(len(SIGNATURE)) == SIGNATURE:
+                return True
+            place = max(512, 2 * place)
+    return False

@@ -1,0 +1,87 @@
+"""The one-contact problem in canonical coordinates.
+
+Contact i with every other impulse held fixed sees u = W_ii r + q̄. Write
+
+    W_ii = W_NN (1, c)(1, c)ᵀ + diag(0, S),    c = W_TN / W_NN,   S = W_TT − W_NN c cᵀ  (Schur complement),
+
+and turn the tangents to the principal axes of S, which isotropic friction allows. With
+S = diag(s_1, s_2) the unknown impulse is governed by two numbers that need no W:
+
+    a = r_N + c·r_T − u_N / W_NN      the normal impulse if the contact does not slide (−q̄_N / W_NN)
+    b = u_T − c u_N − S r_T           the tangential velocity left when u_N = 0 and r_T = 0
+
+for any r and its u. The law then reads
+
+    open   a ≤ 0,  r = 0
+    else   r_T = −(S + α)⁻¹ b,  r_N = a − c·r_T,  |r_T| ≤ mu r_N,  α ≥ 0, α = 0 unless |r_T| = mu r_N
+
+(u_T = −α r_T), with α = 0 when it sticks. A row of ``coefficients`` is (1/W_NN, c_1, c_2, s_1, s_2, mu).
+The tangents are turned once per problem; the sweeps work in turned coordinates throughout.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.compiled import kernel
+from clapas.typing import Array
+
+N_COEFFICIENTS = 6
+# Principal values of S below this fraction of trace(W_ii) are rounding: the contact cannot be
+# stopped along that tangent by its own impulse.
+SINGULAR = 1e-14
+
+
+@kernel
+def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
+    """Coefficients (n, 6) of each contact and the (cosine, sine) (n, 2) that turns its tangents.
+
+    A 2-D contact is a 3-D one whose second tangent is idle: c_2 = 0, s_2 = s_1.
+    """
+    n, d = blocks.shape[0], blocks.shape[1]
+    coefficients = np.empty((n, N_COEFFICIENTS))
+    turn = np.empty((n, 2))
+    for i in range(n):
+        block = blocks[i]
+        normal = block[0, 0]
+        trace = 0.0
+        for k in range(d):
+            trace += block[k, k]
+        c_1 = 0.5 * (block[0, 1] + block[1, 0]) / normal
+        s_11 = block[1, 1] - normal * c_1 * c_1
+        cosine, sine = 1.0, 0.0
+        c_2, s_22 = 0.0, s_11
+        if d == 3:
+            c_2 = 0.5 * (block[0, 2] + block[2, 0]) / normal
+            s_22 = block[2, 2] - normal * c_2 * c_2
+            s_12 = 0.5 * (block[1, 2] + block[2, 1]) - normal * c_1 * c_2
+            if abs(s_12) > SINGULAR * trace:
+                angle = 0.5 * np.arctan2(2.0 * s_12, s_11 - s_22)
+                cosine, sine = np.cos(angle), np.sin(angle)
+                difference, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
+                radius = np.hypot(difference, s_12)
+                s_11, s_22 = mean + radius, mean - radius
+                c_1, c_2 = cosine * c_1 + sine * c_2, cosine * c_2 - sine * c_1
+        coefficients[i, 0] = 1.0 / normal
+        coefficients[i, 1] = c_1
+        coefficients[i, 2] = c_2
+        coefficients[i, 3] = s_11 if s_11 > SINGULAR * trace else 0.0
+        coefficients[i, 4] = s_22 if s_22 > SINGULAR * trace else 0.0
+        coefficients[i, 5] = mu[i]
+        turn[i, 0] = cosine
+        turn[i, 1] = sine
+    return coefficients, turn
+
+
+def turn_tangents(vectors: Array, turn: Array, back: bool = False) -> Array:
+    """Turn the tangential components of one (n, 3) vector, or (n, 3, k) rows, per contact."""
+    if vectors.shape[1] == 2:
+        return vectors.copy()
+    shape = (len(turn),) + (1,) * (vectors.ndim - 2)
+    cosine, sine = turn[:, 0].reshape(shape), turn[:, 1].reshape(shape)
+    if back:
+        sine = -sine
+    result = vectors.copy()
+    result[:, 1] = cosine * vectors[:, 1] + sine * vectors[:, 2]
+    result[:, 2] = cosine * vectors[:, 2] - sine * vectors[:, 1]
+    return result

@@ -1,0 +1,61 @@
+"""De Saxcé's projection on one contact: r ← P_K(r − ρ ũ).
+
+One projection per visit is the cheapest local step; more approach the exact answer linearly. The
+step ρ is the inverse of a bound of the largest eigenvalue of W_ii.
+
+Reference: De Saxcé, Feng 1998.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.compiled import inlined
+from clapas.typing import Array
+
+
+class DeSaxcePart(NamedTuple):
+    """Compile-time mark of the projection: how many per visit, and when to stop."""
+
+    projections: int
+    tol: float
+
+
+@inlined
+def project_once(
+    r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+) -> tuple[float, float, float]:
+    """One projected step P_K(r − ρ ũ) with the local step length."""
+    mu = k[5]
+    largest = (1.0 + k[1] * k[1] + k[2] * k[2]) / k[0] + max(k[3], k[4])
+    rho = 1.0 / largest
+    x_n = r_n - rho * (u_n + mu * np.sqrt(u_1 * u_1 + u_2 * u_2))
+    x_1, x_2 = r_1 - rho * u_1, r_2 - rho * u_2
+    size = np.sqrt(x_1 * x_1 + x_2 * x_2)
+    if size <= mu * x_n:
+        return x_n, x_1, x_2
+    if mu * size <= -x_n:
+        return 0.0, 0.0, 0.0
+    n = (x_n + mu * size) / (1.0 + mu * mu)
+    return n, mu * n * x_1 / size, mu * n * x_2 / size
+
+
+@inlined
+def solve_de_saxce(
+    part: DeSaxcePart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+) -> tuple[float, float, float]:
+    """New impulse after ``part.projections`` projections, u following r through W_ii."""
+    w_n, c_1, c_2, s_1, s_2 = 1.0 / k[0], k[1], k[2], k[3], k[4]
+    for _ in range(part.projections):
+        n, t_1, t_2 = project_once(r_n, r_1, r_2, u_n, u_1, u_2, k)
+        d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
+        r_n, r_1, r_2 = n, t_1, t_2
+        if d_n * d_n + d_1 * d_1 + d_2 * d_2 <= part.tol * part.tol * (n * n + t_1 * t_1 + t_2 * t_2):
+            break
+        push = w_n * (d_n + c_1 * d_1 + c_2 * d_2)
+        u_n += push
+        u_1 += c_1 * push + s_1 * d_1
+        u_2 += c_2 * push + s_2 * d_2
+    return r_n, r_1, r_2

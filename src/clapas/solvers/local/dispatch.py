@@ -1,0 +1,38 @@
+"""Choose the local solver at compile time, by the type of its part.
+
+``solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, coefficients)`` means, inside a kernel, the
+method whose named tuple ``part`` is: no branch is left in the sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from clapas.compiled import FAST_MATH
+from clapas.solvers.local.alart_curnier import AlartCurnierPart, solve_alart_curnier
+from clapas.solvers.local.de_saxce import DeSaxcePart, solve_de_saxce
+from clapas.solvers.local.exact import ExactPart, solve_exact
+from clapas.typing import Array
+
+METHODS: dict[type, Callable[..., tuple[float, float, float]]] = {
+    ExactPart: solve_exact,
+    AlartCurnierPart: solve_alart_curnier,
+    DeSaxcePart: solve_de_saxce,
+}
+
+
+def solve_contact(
+    part: Any, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+) -> tuple[float, float, float]:
+    """New impulse of one contact (plain Python twin of the compiled dispatch)."""
+    return METHODS[type(part)](part, r_n, r_1, r_2, u_n, u_1, u_2, k)
+
+
+@overload(solve_contact, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+def _select(
+    part: Any, r_n: Any, r_1: Any, r_2: Any, u_n: Any, u_1: Any, u_2: Any, k: Any
+) -> Callable[..., tuple[float, float, float]]:
+    return METHODS[part.instance_class]

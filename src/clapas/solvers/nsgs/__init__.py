@@ -1,0 +1,98 @@
+"""Nonsmooth Gauss-Seidel (NSGS): solve the contacts one after another, in sweeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from clapas.errors import ProblemError, SettingsError
+from clapas.problems.contact import ContactProblem
+from clapas.problems.conversions import reduce
+from clapas.solvers.local import Exact, LocalSolver
+from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.solvers.nsgs.orders import Coloured, Given, Order, Shuffled
+from clapas.typing import Array
+
+__all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
+
+# Below this number of contacts the parallel sweep does not pay for its launches.
+LARGE = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NSGS(IterativeSolver):
+    """Nonsmooth Gauss-Seidel: solve the contacts one after another, in sweeps.
+
+    A sweep visits each contact i, holds every other impulse fixed, and replaces r_i by the answer
+    of its own small problem
+
+        K_i* ∋ ũ_i ⟂ r_i ∈ K_i,    u_i = W_ii r_i + (what the other contacts send).
+
+    Sweeps go on until ``problem.residual(r)`` is at most ``tol``. One iteration is one sweep.
+
+    Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
+    stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed.
+
+    Parameters
+    ----------
+    tol, max_iterations, time_limit
+        See :class:`IterativeSolver`.
+    local : Exact, AlartCurnier or DeSaxce
+        Method for the single contact.
+    order : Given, Shuffled or Coloured, optional
+        Order of the visits. By default Coloured (parallel) from 1000 contacts on, else Given.
+    relaxation : float
+        Factor ω in ]0, 2[ on each change of impulse; 1 is plain Gauss-Seidel.
+    form : "auto", "bodies" or "delassus"
+        Work on body velocities (global problems whose contacts join two bodies each; W is never
+        formed) or on the blocks of W. "auto" takes bodies when it can.
+
+    References
+    ----------
+    Moreau 2003, section 7.2 (sweeps on bodies); Jourdan, Alart, Jean 1998 (the method);
+    Cadoux 2009, 4.8.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
+    >>> iteration = NSGS().start(problem, np.zeros((1, 3)))
+    >>> iteration.advance(1)
+    >>> iteration.impulses().round(5)
+    array([[ 0.0981 , -0.04905,  0.     ]])
+    """
+
+    local: LocalSolver = field(default_factory=Exact)
+    order: Order | None = None
+    relaxation: float = 1.0
+    form: Literal["auto", "bodies", "delassus"] = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.relaxation < 2:
+            raise SettingsError(f"relaxation must be between 0 and 2, got {self.relaxation}")
+        if self.form not in ("auto", "bodies", "delassus"):
+            raise SettingsError(f"form must be 'auto', 'bodies' or 'delassus', got '{self.form}'")
+
+    def start(self, problem: ContactProblem, guess: Array) -> Iteration:
+        """Arrange the data of the problem for sweeps from a guess (n, d)."""
+        # Kernels are imported here so that naming a solver does not load the compiler.
+        from clapas.solvers.nsgs.blocked import BlockedSweeps
+        from clapas.solvers.nsgs.bodies import BodySweeps
+        from clapas.solvers.nsgs.delassus import DelassusSweeps
+        from clapas.solvers.nsgs.structure import body_contacts
+        from clapas.solvers.nsgs.visits import Visits
+
+        part = self.local.part()
+        order = self.order or (Coloured() if problem.n_contacts >= LARGE else Given())
+        contacts = body_contacts(problem) if self.form != "delassus" else None
+        if contacts is None:
+            if self.form == "bodies":
+                raise ProblemError(
+                    "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
+                    f"bodies per contact; {problem!r} is not one: use form='auto'"
+                )
+            return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
+        if isinstance(order, Coloured):
+            return BlockedSweeps(contacts, part, self.relaxation, order, guess)
+        return BodySweeps(contacts, part, self.relaxation, Visits(problem.n_contacts, order), guess)

@@ -1,0 +1,99 @@
+"""Gauss-Seidel on the velocities of the bodies: W is never formed (Moreau's own form).
+
+Visiting contact i reads the velocities of its two bodies, solves its one-contact problem and adds
+the change of its impulse to them at once: y_a += G_aᵀ dr, y_b += G_bᵀ dr.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clapas.compiled import kernel
+from clapas.solvers.local.canonical import turn_tangents
+from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.nsgs.relax import relaxed
+from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.solvers.nsgs.visits import Visits
+from clapas.typing import Array, Indices
+
+
+class BodySweeps:
+    """Sweeps on body velocities, contact after contact."""
+
+    def __init__(
+        self, contacts: BodyContacts, part: Any, relaxation: float, visits: Visits, guess: Array
+    ) -> None:
+        self._contacts, self._part, self._relaxation, self._visits = contacts, part, relaxation, visits
+        self._r = turn_tangents(guess, contacts.turn)
+        self._dims = (0,) * contacts.G.shape[2], (0,) * contacts.G.shape[3]
+        self._bodies = contacts.bodies.astype(np.uint32)
+
+    def impulses(self) -> Array:
+        """The current impulses in the frames of the problem."""
+        return turn_tangents(self._r, self._contacts.turn, back=True)
+
+    def advance(self, count: int) -> None:
+        """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
+        c = self._contacts
+        y = c.velocities(self._r)
+        for _ in range(count):
+            sweep_bodies(
+                self._visits.next(),
+                c.G,
+                self._bodies,
+                c.w,
+                c.coefficients,
+                self._part,
+                self._relaxation,
+                *self._dims,
+                self._r,
+                y,
+            )
+
+
+@kernel
+def sweep_bodies(
+    order: Indices,
+    G: Array,
+    bodies: Indices,
+    w: Array,
+    coefficients: Array,
+    part: Any,
+    relaxation: float,
+    components: tuple[int, ...],
+    size: tuple[int, ...],
+    r: Array,
+    y: Array,
+) -> None:
+    """Visit each contact once. The lengths of ``components`` and ``size`` are d and the body's size."""
+    for visit in range(len(order)):
+        i = order[visit]
+        block_a, block_b = G[i, 0], G[i, 1]
+        y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
+        u_n, u_1, u_2, r_2 = w[i, 0], w[i, 1], 0.0, 0.0
+        for j in range(len(size)):
+            u_n += block_a[0, j] * y_a[j] + block_b[0, j] * y_b[j]
+            u_1 += block_a[1, j] * y_a[j] + block_b[1, j] * y_b[j]
+        if len(components) == 3:
+            u_2 = w[i, 2]
+            r_2 = r[i, 2]
+            for j in range(len(size)):
+                u_2 += block_a[2, j] * y_a[j] + block_b[2, j] * y_b[j]
+        r_n, r_1, k = r[i, 0], r[i, 1], coefficients[i]
+        n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
+        if relaxation != 1.0:
+            n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+        d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
+        r[i, 0] = n
+        r[i, 1] = t_1
+        if len(components) == 3:
+            r[i, 2] = t_2
+            for j in range(len(size)):
+                y_a[j] += block_a[0, j] * d_n + block_a[1, j] * d_1 + block_a[2, j] * d_2
+                y_b[j] += block_b[0, j] * d_n + block_b[1, j] * d_1 + block_b[2, j] * d_2
+        else:
+            for j in range(len(size)):
+                y_a[j] += block_a[0, j] * d_n + block_a[1, j] * d_1
+                y_b[j] += block_b[0, j] * d_n + block_b[1, j] * d_1

@@ -1,0 +1,138 @@
+"""Gauss-Seidel on the Delassus matrix W stored in blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from clapas.compiled import kernel, threads
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
+from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.nsgs.orders import Coloured, Order
+from clapas.solvers.nsgs.relax import relaxed
+from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
+from clapas.solvers.nsgs.visits import Visits
+from clapas.typing import Array, Indices
+
+SMALLEST_SLAB = 256
+
+
+class DelassusSweeps:
+    """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they meet."""
+
+    def __init__(
+        self, problem: ContactProblem, part: Any, relaxation: float, order: Order, guess: Array
+    ) -> None:
+        self._part, self._relaxation, self._order = part, relaxation, order
+        W, n = problem.W, problem.n_contacts
+        coefficients, self._turn = canonical_coefficients(problem.local_blocks, problem.mu)
+        row = np.repeat(np.arange(n), np.diff(W.indptr))
+        blocks = turn_tangents(W.data, self._turn[row])
+        blocks = turn_tangents(blocks.transpose(0, 2, 1), self._turn[W.indices]).transpose(0, 2, 1)
+        r, q = turn_tangents(guess, self._turn), turn_tangents(problem.q, self._turn)
+        self._place = np.arange(n)
+        self._slabs: Indices | None = None
+        if isinstance(order, Coloured):
+            self._place = cuthill_mckee(n, row, W.indices)
+            low, high = self._place[row], self._place[W.indices]
+            forward = low <= high
+            self._slabs = cut(n, low[forward], high[forward], SMALLEST_SLAB)
+        else:
+            self._visits = Visits(n, order)
+        self._store(W, blocks, coefficients, r, q)
+        self._dims = (0,) * problem.d
+
+    def _store(self, W: Any, blocks: Array, coefficients: Array, r: Array, q: Array) -> None:
+        """Keep the data in the order they will be met."""
+        order = np.argsort(self._place)
+        lengths = np.diff(W.indptr)[order]
+        self._indptr = np.concatenate(([0], np.cumsum(lengths)))
+        taken = np.repeat(W.indptr[:-1][order] - self._indptr[:-1], lengths) + np.arange(len(blocks))
+        self._indices = self._place[W.indices[taken]].astype(np.uint32)
+        self._blocks = np.ascontiguousarray(blocks[taken])
+        self._coefficients = np.ascontiguousarray(coefficients[order])
+        self._r, self._q = np.ascontiguousarray(r[order]), np.ascontiguousarray(q[order])
+
+    def impulses(self) -> Array:
+        """The current impulses in the frames and the order of the problem."""
+        return turn_tangents(self._r[self._place], self._turn, back=True)
+
+    def advance(self, count: int) -> None:
+        """Do ``count`` sweeps."""
+        matrix = self._indptr, self._indices, self._blocks, self._q, self._coefficients
+        settings = self._part, self._relaxation, self._dims
+        if self._slabs is None:
+            for _ in range(count):
+                sweep_delassus(self._visits.next(), *matrix, *settings, self._r)
+            return
+        assert isinstance(self._order, Coloured)
+        with threads(self._order.threads):
+            sweep_delassus_slabs(count, self._slabs, *matrix, *settings, self._r)
+
+
+@kernel
+def sweep_delassus(
+    order: Indices,
+    indptr: Indices,
+    indices: Indices,
+    blocks: Array,
+    q: Array,
+    coefficients: Array,
+    part: Any,
+    relaxation: float,
+    components: tuple[int, ...],
+    r: Array,
+) -> None:
+    """Visit each contact once. The length of ``components`` is d."""
+    for visit in range(len(order)):
+        i = order[visit]
+        u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
+        if len(components) == 3:
+            u_2 = q[i, 2]
+            r_2 = r[i, 2]
+        for p in range(indptr[i], indptr[i + 1]):
+            block, r_j = blocks[p], r[indices[p]]
+            if len(components) == 3:
+                u_n += block[0, 0] * r_j[0] + block[0, 1] * r_j[1] + block[0, 2] * r_j[2]
+                u_1 += block[1, 0] * r_j[0] + block[1, 1] * r_j[1] + block[1, 2] * r_j[2]
+                u_2 += block[2, 0] * r_j[0] + block[2, 1] * r_j[1] + block[2, 2] * r_j[2]
+            else:
+                u_n += block[0, 0] * r_j[0] + block[0, 1] * r_j[1]
+                u_1 += block[1, 0] * r_j[0] + block[1, 1] * r_j[1]
+        r_n, r_1, k = r[i, 0], r[i, 1], coefficients[i]
+        n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
+        if relaxation != 1.0:
+            n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+        r[i, 0] = n
+        r[i, 1] = t_1
+        if len(components) == 3:
+            r[i, 2] = t_2
+
+
+@kernel(parallel=True)
+def sweep_delassus_slabs(
+    count: int,
+    bounds: Indices,
+    indptr: Indices,
+    indices: Indices,
+    blocks: Array,
+    q: Array,
+    coefficients: Array,
+    part: Any,
+    relaxation: float,
+    components: tuple[int, ...],
+    r: Array,
+) -> None:
+    """``count`` sweeps, even slabs side by side, then odd ones."""
+    n_slabs = len(bounds) - 1
+    for _ in range(count):
+        for parity in range(2):
+            for half in numba.prange((n_slabs + 1 - parity) // 2):
+                slab = 2 * half + parity
+                order = np.arange(bounds[slab], bounds[slab + 1])
+                sweep_delassus(
+                    order, indptr, indices, blocks, q, coefficients, part, relaxation, components, r
+                )

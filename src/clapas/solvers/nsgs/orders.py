@@ -1,0 +1,54 @@
+"""In which order a sweep visits the contacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from clapas.errors import SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """Visit the contacts as they are numbered, on one thread."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffled:
+    """Visit the contacts in a new random order at each sweep, on one thread.
+
+    Breaks the bias of a fixed order; with several solutions, different seeds may find different
+    ones (Moreau 2003, section 8, explores the indeterminacy of forces this way).
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the random orders.
+    """
+
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coloured:
+    """Visit groups of contacts that do not interact at the same time, on several threads.
+
+    Contacts are cut into slabs of a level structure of the contact graph, so that a slab touches
+    only its two neighbours: even slabs are swept together, then odd ones. Inside a slab, contacts
+    without a common body are grouped by colour and computed side by side in vector registers. The
+    groups follow from the data alone: any number of threads gives the same bits.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads to use at most; by default as many as Numba is configured for.
+    """
+
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise SettingsError(f"Coloured: threads must be at least 1, got {self.threads}")
+
+
+Order: TypeAlias = Given | Shuffled | Coloured

@@ -1,0 +1,24 @@
+"""Over- or under-relaxation of one contact, brought back into its cone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.compiled import inlined
+
+
+@inlined
+def relaxed(
+    omega: float, mu: float, r_n: float, r_1: float, r_2: float, n: float, t_1: float, t_2: float
+) -> tuple[float, float, float]:
+    """P_K(r + ω (r_new − r)): solutions stay fixed for any ω in ]0, 2[."""
+    x_n = r_n + omega * (n - r_n)
+    x_1 = r_1 + omega * (t_1 - r_1)
+    x_2 = r_2 + omega * (t_2 - r_2)
+    size = np.sqrt(x_1 * x_1 + x_2 * x_2)
+    if size <= mu * x_n:
+        return x_n, x_1, x_2
+    if mu * size <= -x_n:
+        return 0.0, 0.0, 0.0
+    x_n = (x_n + mu * size) / (1.0 + mu * mu)
+    return x_n, mu * x_n * x_1 / size, mu * x_n * x_2 / size

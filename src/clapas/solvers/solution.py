@@ -1,0 +1,98 @@
+"""The answer of a solver, and the story of how it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clapas.problems.contact import ContactProblem
+from clapas.problems.report import Report
+from clapas.status import Status
+from clapas.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from clapas.solvers.loop import Solver
+
+
+@dataclass(frozen=True)
+class History:
+    """Residual against iterations and seconds, one row per measurement."""
+
+    iterations: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    seconds: Array = field(default_factory=lambda: np.empty(0))
+    residuals: Array = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} measurements)"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Solution:
+    """Impulses, velocities and how far they can be trusted.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        What was solved.
+    solver : Solver
+        The method, with its settings.
+    r : array (n, d)
+        Impulses at the contacts (N·s): the best iterate measured.
+    u : array (n, d)
+        Velocities at the contacts (m/s).
+    v : array (m,) or None
+        Velocities of the bodies; None in the reduced form.
+    status : Status
+        How the solver ended.
+    residual : float
+        ``problem.residual(r)``, measured from the data.
+    iterations : int
+        Iterations done.
+    time : float
+        Seconds spent, compilation of kernels included.
+    history : History
+        Residual against iterations and seconds.
+    """
+
+    problem: ContactProblem
+    solver: Solver
+    r: Array
+    u: Array
+    v: Array | None
+    status: Status
+    residual: float
+    iterations: int
+    time: float
+    history: History
+
+    @property
+    def tol(self) -> float:
+        """Tolerance asked of the solver."""
+        return self.solver.tol
+
+    def report(self) -> Report:
+        """The answer measured by every known form of Coulomb's law."""
+        return self.problem.report(self.r)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Numbers that describe the solution, without the arrays."""
+        return {
+            "status": self.status.name,
+            "residual": self.residual,
+            "tol": self.tol,
+            "iterations": self.iterations,
+            "time": self.time,
+            "solver": repr(self.solver),
+            "report": self.report().as_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status.name}, residual {self.residual:.2e}, "
+            f"{self.iterations} iterations, {self.time:.3g} s)"
+        )

@@ -1,0 +1,62 @@
+"""One call for every method."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import NotSolved, ProblemError
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.loop import Solver, Watcher, iterate
+from clapas.solvers.nsgs import NSGS
+from clapas.solvers.solution import Solution
+from clapas.typing import Array
+
+Guess = npt.ArrayLike | Solution | None
+
+
+def solve(
+    problem: ContactProblem,
+    solver: Solver | None = None,
+    guess: Guess = None,
+    check: bool = True,
+    progress: Watcher | None = None,
+) -> Solution:
+    """Solve a contact problem.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        What to solve.
+    solver : Solver, optional
+        The method with its settings; ``NSGS()`` by default.
+    guess : array (n, d) or Solution, optional
+        Impulses to start from, for instance those of the last time step; zero by default.
+    check : bool
+        Raise :class:`NotSolved`, which carries the solution, unless the residual reached the
+        tolerance. With False the solution is returned whatever its status.
+    progress : callable, optional
+        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+
+    Examples
+    --------
+    >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
+    >>> solution = solve(problem, NSGS(tol=1e-12))
+    >>> solution.status.name
+    'SOLVED'
+    >>> solution.r.round(5)
+    array([[ 0.0981 , -0.04905,  0.     ]])
+    """
+    solution = iterate(problem, solver or NSGS(), _impulses(problem, guess), progress)
+    if check and not solution.status.is_solved:
+        raise NotSolved(solution)
+    return solution
+
+
+def _impulses(problem: ContactProblem, guess: Guess) -> Array:
+    if guess is None:
+        return np.zeros((problem.n_contacts, problem.d))
+    r = problem.impulse(guess.r if isinstance(guess, Solution) else guess)
+    if not np.isfinite(r).all():
+        raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
+    return r.copy()
