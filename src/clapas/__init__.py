@@ -1,0 +1,70 @@
+"""Clapas: nonsmooth contact dynamics.
+
+Unilateral contact, Coulomb friction and impacts treated exactly, without penalty springs.
+
+    >>> import clapas
+    >>> problem = clapas.ContactProblem(W=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], q=[[-0.0981, 1, 0]], mu=0.5)
+    >>> solution = clapas.solve(problem)
+    >>> solution.status.name
+    'SOLVED'
+
+Names are loaded when first used, so that ``import clapas`` stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from clapas.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from clapas.errors import Error as Error
+    from clapas.errors import FormatError as FormatError
+    from clapas.errors import MissingDependency as MissingDependency
+    from clapas.errors import NotSolved as NotSolved
+    from clapas.errors import ProblemError as ProblemError
+    from clapas.errors import SettingsError as SettingsError
+    from clapas.io import read as read
+    from clapas.io import read_problem as read_problem
+    from clapas.io import write as write
+    from clapas.problems import ContactProblem as ContactProblem
+    from clapas.problems import gallery as gallery
+    from clapas.problems import reduce as reduce
+    from clapas.problems import split as split
+    from clapas.solvers import NSGS as NSGS
+    from clapas.solvers import AlartCurnier as AlartCurnier
+    from clapas.solvers import Coloured as Coloured
+    from clapas.solvers import DeSaxce as DeSaxce
+    from clapas.solvers import Exact as Exact
+    from clapas.solvers import Given as Given
+    from clapas.solvers import Shuffled as Shuffled
+    from clapas.solvers import Solution as Solution
+    from clapas.solvers import solve as solve
+    from clapas.status import Status as Status
+
+_HOMES = {
+    "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SettingsError"),
+    "clapas.io": "read read_problem write",
+    "clapas.problems": "ContactProblem gallery reduce split",
+    "clapas.solvers": "NSGS AlartCurnier Coloured DeSaxce Exact Given Shuffled Solution solve",
+    "clapas.status": "Status",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'clapas' has no attribute '{name}'")
+    if name == "gallery":
+        value: Any = import_module("clapas.problems.gallery")
+    else:
+        value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -24,18 +24,22 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import config, event
+from numba.core import config as numba_config
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+config: Any = numba_config
 
 # Contraction to fused multiply-add, ignored signed zeros and division by reciprocal change the last
 # bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
 FAST_MATH = {"contract", "nsz", "arcp"}
 KEPT_CACHES = 3
+WORTH_THREADS = 5000
 
 
 @cache
@@ -80,27 +84,25 @@ def _caching_here() -> Iterator[None]:
         config.CACHE_DIR = previous
 
 
-def kernel(function: Function | None = None, *, parallel: bool = False, **options: Any) -> Any:
-    """Compile a function at its first call and keep it on disk.
+def kernel(function: Function) -> Function:
+    """Compile a function on numbers, arrays and named tuples at its first call; keep it on disk."""
+    return _compile(function, parallel=False)
 
-    Parameters
-    ----------
-    function : callable
-        A function on numbers, arrays and named tuples.
-    parallel : bool
-        Allow ``numba.prange``. Costs some seconds of compilation: keep such kernels few.
-    options
-        Further options of ``numba.njit``.
-    """
 
-    def decorate(plain: Function) -> Any:
-        if parallel and config.THREADING_LAYER == "default" and _openmp_is_available():
-            config.THREADING_LAYER = "omp"
-        settings: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True}
-        with _caching_here():
-            return numba.njit(parallel=parallel, cache=True, **(settings | options))(plain)
+def parallel_kernel(function: Function) -> Function:
+    """Like :func:`kernel`, with ``numba.prange`` on threads. Slow to compile: keep them few."""
+    if config.THREADING_LAYER == "default" and _openmp_is_available():
+        config.THREADING_LAYER = "omp"
+    return _compile(function, parallel=True)
 
-    return decorate if function is None else decorate(function)
+
+def _compile(function: Function, parallel: bool) -> Function:
+    with _caching_here():
+        decorate = numba.njit(
+            parallel=parallel, cache=True, error_model="numpy", fastmath=FAST_MATH, nogil=True
+        )
+        compiled: Any = decorate(function)
+    return cast(Function, compiled)
 
 
 def inlined(function: Function) -> Function:
@@ -116,18 +118,20 @@ def _openmp_is_available() -> bool:
     # short spin keeps nearly all the speed on idle cores. It must be set before the library loads.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     try:
-        from numba.np.ufunc import omppool  # noqa: F401
+        import_module("numba.np.ufunc.omppool")
     except ImportError:
         return False
     return True
 
 
 @contextmanager
-def threads(count: int | None) -> Iterator[None]:
-    """Run parallel kernels on at most ``count`` threads inside the block (None: as configured)."""
+def threads(count: int | None, work: int) -> Iterator[None]:
+    """Run parallel kernels on at most ``count`` threads inside the block.
+
+    None means one thread for little work (a number of contacts), else as Numba is configured.
+    """
     if count is None:
-        yield
-        return
+        count = 1 if work < WORTH_THREADS else numba.get_num_threads()
     previous = numba.get_num_threads()
     numba.set_num_threads(max(1, min(count, config.NUMBA_NUM_THREADS)))
     try:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.int64]
+Indices: TypeAlias = npt.NDArray[np.integer[Any]]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Sparse: TypeAlias = sparse.sparray
 MatrixLike: TypeAlias = npt.ArrayLike | sparse.sparray | sparse.spmatrix | Any

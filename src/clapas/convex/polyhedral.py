@@ -19,14 +19,13 @@ from clapas.convex.base import Cone, length_and_direction, require_contacts
 from clapas.errors import ProblemError
 from clapas.typing import Array, Mask
 
-# Relative to |x|. A point at less than ROUNDING from the cone is left where it is; the conditions of
-# optimality must hold to OPTIMALITY; a generator counts as lying on a face when it is orthogonal to the
-# normal of that face to FACE, relative to the normal. SPREAD and RANK bound the singular values of rows of
-# length one: below SPREAD the facets are trusted more, below RANK a direction is not there.
-ROUNDING = 1e-14
+# Errors relative to |x|: ROUNDING is a few times that of one sum of rows, the conditions of optimality must
+# hold to OPTIMALITY. Angles: a row lies on a face when it is orthogonal to its normal to FACE. Singular
+# values of rows of length one: below SPREAD the span is uncertain, below RANK a direction is not there.
+ROUNDING = 2e-15
 OPTIMALITY = 1e-10
 FACE = 1e-10
-SPREAD = 1e-6
+SPREAD = 1e-11
 RANK = 1e-12
 
 
@@ -116,33 +115,29 @@ class PolyhedralCone(Cone):
 
     def project(self, x: Array) -> Array:
         """Nearest point: x itself inside, 0 in the polar cone, else by nonnegative least squares."""
-        self._require_points(x)
-        result = x.copy()
-        inside, polar = self._regions(x)
-        result[polar & ~inside] = 0.0
-        for i in np.flatnonzero(~inside & ~polar):
-            result[i] = self._project_one(x[i], int(i))
-        return result
+        return self._nearest(x)[0]
 
     def jacobian(self, x: Array) -> Array:
         """Orthogonal projector on the span of the face where the projection falls, (n, d, d).
 
-        Let p = P(x). Given generators, the face is the one orthogonal to x − p: at kinks the largest of
-        the possible ones (I on the boundary of the cone). Given facets alone, or when the generators are
-        so wide or so narrow that their span is uncertain, it is the smallest face that contains p. Both are
-        limits of derivatives at smooth points.
+        Let x = p + z with p = P(x). The generators tell the face as the one orthogonal to z, the facets as
+        the one that contains p; at kinks the first is the largest of the possible faces, the second the
+        smallest, and both spans are limits of derivatives nearby. When both descriptions are known the
+        longer of p and z decides, being the more accurate, and a point of the cone counts as inside.
         """
-        p = self.project(x)
+        p, noise = self._nearest(x)
         size = length_and_direction(x)[0][:, None]
         size = np.where(size > 0.0, size, 1.0)
+        p, z = p / size, (x - p) / size
         if self.facets is None:
             assert self.generators is not None
-            return _span(self.generators, (x - p) / size)
-        by_facets = np.eye(x.shape[1]) - _span(self.facets, p / size)
+            return _span(self.generators, z, noise)
+        by_facets = np.eye(x.shape[1]) - _span(self.facets, p, noise)
         if self.generators is None:
             return by_facets
-        by_generators = _span(self.generators, (x - p) / size)
-        return np.where(_well_spread(self.generators)[..., None, None], by_generators, by_facets)
+        size_p, size_z = length_and_direction(p)[0], length_and_direction(z)[0]
+        by_edge = (size_z >= size_p) | ((size_z == 0.0) & _well_spread(self.generators))
+        return np.where(by_edge[:, None, None], _span(self.generators, z, noise), by_facets)
 
     def dual(self) -> PolyhedralCone:
         """Dual cone: its generators are the inward normals of the faces, and conversely."""
@@ -155,31 +150,37 @@ class PolyhedralCone(Cone):
         """Polar cone: generators and facets change places."""
         return PolyhedralCone(generators=self.facets, facets=self.generators)
 
-    def _regions(self, x: Array) -> tuple[Mask, Mask]:
-        """Tell who is seen at once to be in the cone, who in its polar."""
-        return _all_nonpositive(self.facets, x), _all_nonpositive(self.generators, x)
+    def _nearest(self, x: Array) -> tuple[Array, Array]:
+        """Projection (n, d), and its error by rounding relative to |x|, (n,)."""
+        self._require_points(x)
+        result, noise = x.copy(), np.full(len(x), ROUNDING)
+        inside, polar = _all_nonpositive(self.facets, x), _all_nonpositive(self.generators, x)
+        result[polar & ~inside] = 0.0
+        for i in np.flatnonzero(~inside & ~polar):
+            result[i], noise[i] = self._nearest_one(x[i], int(i))
+        return result, noise
 
-    def _project_one(self, x: Array, contact: int) -> Array:
+    def _nearest_one(self, x: Array, contact: int) -> tuple[Array, float]:
         """Project with the generators, or Moreau's way with the facets where that is more accurate.
 
-        The edges of a wide cone are nearly opposite and cancel in the sum; those of its polar are not.
+        The edges of a wide cone are nearly opposite and cancel in the sum; those of its polar are not. A
+        part of x that is nothing but rounding is set to zero.
         """
         size = np.max(np.abs(x))
-        scaled = x / size
-        best, missed = scaled, np.inf
+        p, error, noise = x, np.inf, 0.0
         for rows, of_polar in ((self.generators, False), (self.facets, True)):
-            if rows is None or missed <= ROUNDING:
+            if rows is None or error <= ROUNDING:
                 continue
-            part, error = _combine(rows if rows.ndim == 2 else rows[contact], scaled)
-            if error < missed:
-                best, missed = (scaled - part if of_polar else part), error
-        if not missed <= OPTIMALITY:
+            part, missed, rounding = _combine(rows if rows.ndim == 2 else rows[contact], x / size)
+            if missed < error:
+                part = x if np.linalg.norm(x / size - part) <= rounding else size * part
+                p, error, noise = (x - part if of_polar else part), missed, rounding
+        if not error <= OPTIMALITY:
             raise ProblemError(
-                f"contact {contact}: projection on the polyhedral cone is optimal to {missed:.1e} only; "
+                f"contact {contact}: projection on the polyhedral cone is optimal to {error:.1e} only; "
                 "points must be finite, a very wide cone needs its facets, a very narrow one its generators"
             )
-        close = np.linalg.norm(scaled - best) <= ROUNDING
-        return x if close else size * best
+        return p, noise
 
     def _require_points(self, x: Array) -> None:
         for rows in (self.generators, self.facets):
@@ -246,23 +247,24 @@ def _all_nonpositive(rows: Array | None, x: Array) -> Mask:
     return np.asarray((_products(rows, x) <= 0.0).all(axis=1))
 
 
-def _combine(rows: Array, x: Array) -> tuple[Array, float]:
-    """Nearest point p to x among the nonnegative combinations of the rows, and its error.
+def _combine(rows: Array, x: Array) -> tuple[Array, float, float]:
+    """Nearest point p to x among the nonnegative combinations of the rows, its error, and that of rounding.
 
     It is the one with row·(x − p) ≤ 0 for each row and p·(x − p) = 0: the error is how much they are missed.
     """
     try:
         coefficients, _ = nnls(rows.T, x)
     except (RuntimeError, ValueError):  # iterations ran out, or x is not finite
-        return x, np.inf
+        return x, np.inf, 0.0
     p: Array = rows.T @ coefficients
-    return p, max(float(np.max(rows @ (x - p), initial=0.0)), abs(float(p @ (x - p))))
+    missed = max(float(np.max(rows @ (x - p), initial=0.0)), abs(float(p @ (x - p))))
+    return p, missed, ROUNDING * (1.0 + float(coefficients.sum()))
 
 
-def _span(rows: Array, normal: Array) -> Array:
-    """Orthogonal projector on the span of the rows orthogonal to ``normal``, (n, d, d)."""
-    size = length_and_direction(normal)[0][:, None]
-    on_face = np.abs(_products(rows, normal)) <= FACE * size + 10 * ROUNDING
+def _span(rows: Array, normal: Array, noise: Array) -> Array:
+    """Projector on the span of the rows orthogonal to ``normal``, itself known to ``noise``, (n, d, d)."""
+    size = length_and_direction(normal)[0]
+    on_face = np.abs(_products(rows, normal)) <= (FACE * size + noise)[:, None]
     kept = np.where(on_face[:, :, None], rows, 0.0)
     _, values, axes = np.linalg.svd(kept, full_matrices=False)
     basis = axes * (values > RANK)[:, :, None]

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
-from clapas.linalg.factor import factorise
+from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
 from clapas.typing import Array
 
 CONSISTENT = 1e-9  # how well redundant rows must agree, relative to their right-hand sides
@@ -52,7 +52,7 @@ def eliminate(*, W: Any, V: Any, R: Any, q: Array, s: Array) -> tuple[sparse.csr
     rows = V[touched].toarray()
     answer = _solve(R, np.column_stack((rows.T, s)))
     correction = rows @ answer[:, :-1]
-    if np.allclose(R, R.T, rtol=RANK, atol=0.0):
+    if float(np.max(np.abs(R - R.T))) <= RANK * float(np.max(np.abs(R))):
         correction = 0.5 * (correction + correction.T)  # only rounding made it otherwise
     place = sparse.csr_array(
         (np.ones(touched.size), (touched, np.arange(touched.size))), shape=(V.shape[0], touched.size)
@@ -67,10 +67,16 @@ def eliminate_global(
     """Return the W and q left among the contacts when the rows Gᵀ v + b = 0 are eliminated."""
     H, G = sparse.csr_array(H), sparse.csr_array(G)
     mass = factorise(sparse.csr_array(M))
-    AG, Af = mass.solve(G.toarray()), mass.solve(f)
-    W = H.T @ mass.solve(H.toarray())
-    R = G.T @ AG
+    AH, AG, Af = _solve_mass(mass, H), _solve_mass(mass, G), mass.solve(f)
+    W, R = H.T @ AH, G.T @ AG
     return eliminate(W=0.5 * (W + W.T), V=H.T @ AG, R=0.5 * (R + R.T), q=w + H.T @ Af, s=b + G.T @ Af)
+
+
+def _solve_mass(mass: Factor, columns: sparse.csr_array) -> sparse.csr_array:
+    """M⁻¹ times sparse columns: sparse for rigid bodies, whose M⁻¹ is, full otherwise."""
+    if isinstance(mass, BlockDiagonalFactor):
+        return sparse.csr_array(mass.inverse @ columns)
+    return sparse.csr_array(mass.solve(columns.toarray()))
 
 
 def _solve(R: Array, right: Array) -> Array:

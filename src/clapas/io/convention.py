@@ -1,4 +1,4 @@
-"""From the letters of the files to ours: the only place where signs and transposes change.
+"""From the letters of the files to ours: where signs and transposes change on reading.
 
 FCLib and the text files write a global problem as
 
@@ -6,7 +6,8 @@ FCLib and the text files write a global problem as
 
 where this package writes M v + f = Hᵀ r and u = H v + w. So H is transposed and f changes sign;
 M, w, r, u, v and mu are the same. A reduced problem, u = W r + q, is the same in both, and so is
-the order of components: normal first.
+the order of components: normal first. Only the writer of FCLib files undoes this; nothing else in
+the package knows.
 """
 
 from __future__ import annotations
@@ -49,19 +50,24 @@ def global_problem(
     path: Path, *, M: Any, H: Any, f: Array, w: Array, mu: Array, d: int, symmetrise: bool
 ) -> tuple[ContactProblem, list[str]]:
     """Build the problem of M v = H r + f, u = Hᵀ v + w (the letters of the file)."""
-    notes = _asymmetry_notes("M", M, symmetrise)
-    if notes and not symmetrise:
-        raise FormatError(f"{path}: {notes[0]}, but a mass matrix must be; read it with symmetrise=True")
-    mass = sparse.csr_array((M + M.T) * 0.5) if notes else M
+    M, notes = mass(path, M, symmetrise)
     with naming(path):
         problem = ContactProblem(
-            M=mass, H=sparse.csr_array(H.T), f=from_file_sign(f), w=w, mu=mu, d=d, name=problem_name(path)
+            M=M, H=sparse.csr_array(H.T), f=change_sign(f), w=w, mu=mu, d=d, name=problem_name(path)
         )
     return problem, notes
 
 
-def from_file_sign(f: Array) -> Array:
-    """Change the sign of f, on the way in and on the way out (exact, and its own inverse)."""
+def mass(path: Path, M: Any, symmetrise: bool) -> tuple[Any, list[str]]:
+    """Refuse an asymmetric mass matrix, or symmetrise it on request."""
+    notes = _asymmetry_notes("M", M, symmetrise)
+    if notes and not symmetrise:
+        raise FormatError(f"{path}: {notes[0]}, but a mass matrix must be; read it with symmetrise=True")
+    return (sparse.csr_array((M + M.T) * 0.5) if notes else M), notes
+
+
+def change_sign(f: Array) -> Array:
+    """Minus f, on the way in and on the way out: exact, and its own inverse."""
     return -f
 
 

@@ -140,10 +140,11 @@ def _global(
         _expect(G.shape[0] == m, f"{where}/G: {G.shape[0]} rows, expected {m} (the size of M)")
         if G.shape[1]:
             b = _vector(group, "b", G.shape[1], where)
+            M, notes = convention.mass(path, M, symmetrise)
             with convention.naming(path):
                 W, q = bilateral.eliminate_global(M=M, H=H, G=G, f=f, w=w, b=b)
             problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
-            return problem, [_eliminated(G.shape[1]), *more], m
+            return problem, [_eliminated(G.shape[1]), *notes, *more], m
     problem, notes = convention.global_problem(path, M=M, H=H, f=f, w=w, mu=mu, d=d, symmetrise=symmetrise)
     return problem, notes, m
 
@@ -280,7 +281,7 @@ def _write_global(group: Any, problem: ContactProblem) -> None:
     # The rows of our H are the columns of theirs: the same three arrays, under the other name.
     shape = (problem.n_dof, problem.n_contacts * problem.d)
     write_compressed(group.create_group("H"), shape, problem.H, "columns")
-    _write_vectors(group, f=convention.from_file_sign(problem.f), w=problem.w, mu=problem.mu)
+    _write_vectors(group, f=convention.change_sign(problem.f), w=problem.w, mu=problem.mu)
 
 
 def _write_vectors(group: Any, **vectors: Array) -> None:

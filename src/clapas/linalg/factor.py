@@ -117,7 +117,7 @@ def _inverse_root(M: sparse.csr_array, labels: Indices) -> sparse.csr_array:
 
 def _cholesky(blocks: Array, dofs: Indices) -> Array:
     try:
-        return np.linalg.cholesky(blocks)
+        return np.asarray(np.linalg.cholesky(blocks), dtype=np.float64)
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(blocks)[:, 0]
         worst = int(np.argmin(smallest))

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clapas.convex.coulomb import project
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
 
 if TYPE_CHECKING:
     from clapas.problems.contact import ContactProblem
+
+SLOW = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,8 @@ class Report:
     complementarity : float
         Largest |u_N r_N| (J).
     slip_direction_error : float
-        Largest angle between r_T and −u_T over the sliding contacts (rad).
+        Largest angle between r_T and −u_T over the sliding contacts (rad) that slide faster than
+        1e-6 of the largest free velocity: slower ones have no direction to compare with.
     dissipation : float
         Energy taken by friction, −Σ u_T·r_T (J); at least 0 at a solution.
     open, sticking, sliding : int
@@ -97,9 +101,9 @@ def measure(problem: ContactProblem, r: Array) -> Report:
         thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
         bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
         penetration=float(np.max(-u[:, 0], initial=0.0)),
-        cone_violation=_largest_norm(r - coulomb.project(r, mu)),
+        cone_violation=_largest_norm(r - project(r, mu)),
         complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
-        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding], initial=0.0)),
+        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(problem, u)], initial=0.0)),
         dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
         open=int(is_open.sum()),
         sticking=int(sticking.sum()),
@@ -122,6 +126,11 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     is_open = mu * tangential <= -normal
     sticking = ~is_open & (tangential <= mu * normal + margin)
     return is_open, sticking, ~is_open & ~sticking
+
+
+def _slips(problem: ContactProblem, u: Array) -> Mask:
+    fastest = np.max(np.linalg.norm(problem.q, axis=1), initial=0.0)
+    return np.asarray(np.linalg.norm(u[:, 1:], axis=1) > SLOW * fastest)
 
 
 def _slip_angle(u: Array, r: Array) -> Array:

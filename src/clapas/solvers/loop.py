@@ -166,7 +166,7 @@ def _next_gap(record: _Record, tol: float) -> int:
     done = record.iterations[-1]
     if len(record.residuals) < 3:
         return 1
-    shortest, longest = max(1, done // 8), max(1, done // 2)
+    shortest, longest = max(1, done // 8), max(1, done // 4)
     old, new = record.residuals[-2], record.residuals[-1]
     between = done - record.iterations[-2]
     if not 0 < new < old:

@@ -144,6 +144,15 @@ def test_bilateral_rows_of_a_local_file_are_eliminated(tmp_path: Path, mixed: di
         np.testing.assert_allclose(file.problem.velocity(r).ravel(), direct_velocity(mixed, r), rtol=1e-11)
 
 
+def test_joints_between_rigid_bodies(tmp_path: Path, mixed: dict[str, np.ndarray]) -> None:
+    rigid = mixed | {"M": np.diag(np.arange(1.0, 10.0)), "H": mixed["H"] * (np.abs(mixed["H"]) > 0.7)}
+    problem = read(put(tmp_path / "rigid.hdf5", "global", **rigid)).problem
+    for r in np.vstack((np.zeros(6), np.eye(6))):
+        np.testing.assert_allclose(problem.velocity(r).ravel(), direct_velocity(rigid, r), rtol=1e-11)
+    with pytest.raises(FormatError, match="M is not symmetric"):
+        read(put(tmp_path / "skew.hdf5", "global", **(rigid | {"M": rigid["M"] + np.eye(9, k=1)})))
+
+
 def test_redundant_bilateral_rows_change_nothing(tmp_path: Path, mixed: dict[str, np.ndarray]) -> None:
     once = read(put(tmp_path / "once.hdf5", "global", **mixed)).problem
     twice = mixed | {"G": np.hstack((mixed["G"], mixed["G"])), "b": np.tile(mixed["b"], 2)}

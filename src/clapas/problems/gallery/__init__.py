@@ -3,7 +3,7 @@
 >>> from clapas.problems import gallery
 >>> rod = gallery.get("painleve-down-none")
 >>> rod.problem
-ContactProblem('painleve-down-none', 1 contact in 2-D, global, 1 degrees of freedom)
+ContactProblem('painleve-down-none', 1 contact in 2-D, global, 1 dof)
 >>> rod.known.exists
 False
 

@@ -60,6 +60,8 @@ def elastic_node(
         Force on the node (N); a negative normal component presses it on the plane.
     mu : float
         Coefficient of friction; unique solution below :func:`uniqueness_bound`.
+    name : str
+        Name of the problem.
 
     References
     ----------
@@ -68,7 +70,7 @@ def elastic_node(
     Examples
     --------
     >>> stiffness = np.linalg.inv([[1.0, 0.8], [0.8, 1.0]])
-    >>> [len(elastic_node(stiffness, [-1.0, 1.25], mu).known.solutions) for mu in (1.0, 2.0)]
+    >>> [len(elastic_node(stiffness, [-0.75, 1.05], mu).known.solutions) for mu in (1.0, 2.0)]
     [1, 3]
     """
     stiffness, force = np.asarray(A, dtype=float), np.asarray(load, dtype=float)
@@ -77,14 +79,10 @@ def elastic_node(
     critical = flexibility[0, 0] == mu * abs(flexibility[0, 1]) and free[0] == 0
     return GalleryProblem(
         name=name,
-        problem=ContactProblem(
-            M=stiffness, H=np.eye(2), f=-force, w=np.zeros((1, 2)), mu=[mu], name=name
-        ),
+        problem=ContactProblem(M=stiffness, H=np.eye(2), f=-force, w=np.zeros((1, 2)), mu=[mu], name=name),
         reference="Alart 1997, equations 61-66",
         description=f"One node of an elastic truss meets a rigid plane, mu = {mu:g}.",
-        known=Known(
-            exists=True, solutions=plane_solutions(flexibility, free, mu), complete=not critical
-        ),
+        known=Known(exists=True, solutions=plane_solutions(flexibility, free, mu), complete=not critical),
     )
 
 
@@ -100,6 +98,8 @@ def elastic_square(nodes: int, free: npt.ArrayLike, name: str = "elastic-square"
         Number of contact nodes.
     free : array (nodes,)
         Normal displacements that the load would cause without the plane (m).
+    name : str
+        Name of the problem.
 
     References
     ----------
@@ -110,9 +110,7 @@ def elastic_square(nodes: int, free: npt.ArrayLike, name: str = "elastic-square"
     W = np.zeros((nodes, 2, nodes, 2))
     W[:, 0, :, 0] = C
     q = np.column_stack((gap, np.zeros(nodes)))
-    problem = ContactProblem(
-        W=W.reshape(2 * nodes, 2 * nodes), q=q, mu=np.zeros(nodes), d=2, name=name
-    )
+    problem = ContactProblem(W=W.reshape(2 * nodes, 2 * nodes), q=q, mu=np.zeros(nodes), d=2, name=name)
     return GalleryProblem(
         name=name,
         problem=problem,
@@ -140,7 +138,7 @@ def catalogue() -> dict[str, Callable[[], GalleryProblem]]:
         "elastic-node-open": ([0.5, 0.2], 0.5),
         "elastic-node-stick": ([-1.0, 0.3], 0.5),
         "elastic-node-slide": ([-1.0, 1.2], 0.5),
-        "elastic-node-three": ([-1.0, 1.25], 2.0),
+        "elastic-node-three": ([-0.75, 1.05], 2.0),
         "elastic-node-one-beyond": ([-1.0, -1.0], 2.0),
     }
     squares = {2: [-1.0, 0.2], 3: [-1.0, 0.5, -0.4], 4: [-1.0, -0.5, 0.1, -1.0]}

@@ -31,13 +31,17 @@ FRICTION = (0.2, 0.8)
 SMALL = [(6, 7 + k, 5 + 3 * k) for k in range(15)]
 LARGE = [
     (m_ss, n_ss, 100 * (k + 1))
-    for m_ss, sizes in {6: (125, 167, 187, 200, 208), 15: (50, 67, 75, 80, 83), 36: (21, 28, 31, 33, 35)}.items()
+    for m_ss, sizes in {
+        6: (125, 167, 187, 200, 208),
+        15: (50, 67, 75, 80, 83),
+        36: (21, 28, 31, 33, 35),
+    }.items()
     for k, n_ss in enumerate(sizes)
 ]
 
 
 def alea(
-    m_ss: int, n_ss: int, n: int, *, condition: float = 10.0, d: int = 3, seed: int = 0, name: str = ""
+    m_ss: int, n_ss: int, n: int, *, condition: float = 1000.0, d: int = 3, seed: int = 0, name: str = ""
 ) -> ContactProblem:
     """Draw a random contact problem: n contacts between n_ss subsystems of m_ss degrees of freedom.
 
@@ -53,11 +57,14 @@ def alea(
     n : int
         Number of contacts.
     condition : float
-        Condition number of each mass block, ≥ 1. Not published; 10 gives W of the published condition.
+        Condition number of each mass block, ≥ 1. Not published; with 1000 the condition number of W is
+        about the published one, in the median over the sizes.
     d : 2 or 3
         Dimension.
     seed : int
         Seed of NumPy's PCG64 generator; the same seed gives the same problem.
+    name : str
+        Name of the problem; "alea-m-n" unless given.
 
     References
     ----------
@@ -133,7 +140,7 @@ def _entry(m_ss: int, n_ss: int, n: int, name: str) -> GalleryProblem:
 def _has_full_row_rank(problem: ContactProblem) -> bool:
     """H onto: every contact velocity can be had, so a solution exists (Cadoux 2009, 3.4.8)."""
     rows, columns = problem.H.shape
-    return rows <= columns and int(np.linalg.matrix_rank(problem.H.toarray())) == rows
+    return bool(rows <= columns and np.linalg.matrix_rank(problem.H.toarray()) == rows)
 
 
 def catalogue() -> dict[str, Callable[[], GalleryProblem]]:

@@ -32,7 +32,9 @@ def at_rest(problem: ContactProblem, *samples: Array, precision: float = 1e-12) 
     problem : ContactProblem
         Global form with w = 0 and no initial velocity.
     samples : arrays (n, d)
-        Balanced impulses; the first must be frictionless (see the head of this file).
+        Balanced impulses; when the first has no friction, the set is complete (see the head of this file).
+    precision : float
+        Largest residual of the samples in double precision.
     """
 
     def contains(r: Array, slack: float) -> bool:

@@ -56,7 +56,7 @@ def plane_solutions(W: npt.ArrayLike, q: npt.ArrayLike, mu: float) -> tuple[Arra
 def _branches(W: Array, q: Array, mu: float) -> Iterator[Array]:
     if q[0] >= 0:
         yield np.zeros(2)
-    stick = -np.linalg.solve(W, q)
+    stick = np.asarray(np.linalg.solve(W, -q), dtype=float)
     if abs(stick[1]) <= mu * stick[0]:
         yield stick
     for sign in (1.0, -1.0):
@@ -68,14 +68,10 @@ def _branches(W: Array, q: Array, mu: float) -> Iterator[Array]:
             yield slide
 
 
-def _particle(
-    name: str, q: npt.ArrayLike, mu: float, r: npt.ArrayLike, description: str, response: float = 1.0
-) -> GalleryProblem:
-    """A particle on a plane: W = response · I, exactly one solution."""
-    problem = ContactProblem(W=response * np.eye(3), q=[q], mu=[mu], name=name)
-    return GalleryProblem(
-        name=name, problem=problem, reference="", description=description, known=only([r])
-    )
+def _particle(name: str, q: list[float], mu: float, r: list[float], description: str) -> GalleryProblem:
+    """A particle of unit mass on a plane: W = I, exactly one solution."""
+    problem = ContactProblem(W=np.eye(3), q=[q], mu=[mu], name=name)
+    return GalleryProblem(name=name, problem=problem, reference="", description=description, known=only([r]))
 
 
 def _coupled(name: str) -> GalleryProblem:
@@ -150,7 +146,12 @@ def catalogue() -> dict[str, Callable[[], GalleryProblem]]:
         "one-stick": ([-1.0, 0.3, 0.1], 0.5, [1.0, -0.3, -0.1], "A particle lands and stops."),
         "one-slide": ([-1.0, 1.2, -1.6], 0.5, [1.0, -0.3, 0.4], "A particle lands and slides on."),
         "one-grazing": ([0.0, 1.0, 0.0], 0.5, [0, 0, 0], "A particle skims the floor without weight."),
-        "one-at-rest": ([0.0, 0.0, 0.0], 0.5, [0, 0, 0], "A weightless particle rests: the free velocity is 0."),
+        "one-at-rest": (
+            [0.0, 0.0, 0.0],
+            0.5,
+            [0, 0, 0],
+            "A weightless particle rests: the free velocity is 0.",
+        ),
         "one-cone-edge": (
             [-1.0, 0.5, 0.0],
             0.5,

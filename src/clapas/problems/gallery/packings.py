@@ -5,7 +5,7 @@ How a packing is made
 Spheres of random sizes are put on the sites of a dense lattice (face-centred cubic; hexagonal in the plane),
 each shaken off its site. Then all are inflated by one factor until exactly the number of contacts
 asked for is reached: pairs and walls are sorted by the factor at which they touch. Contacts made early
-overlap by a few percent of a radius at the end; the contact point is put in the middle of the overlap.
+overlap at the end, by some hundredths of a radius; the contact point is put in the middle of the overlap.
 Spheres that touch nothing are taken away. No dynamics: a million contacts take some seconds.
 
 The graph, the normals and the lever arms are those of a granular medium (about 4 contacts per
@@ -30,10 +30,10 @@ from clapas.typing import Array, Indices
 
 GRAVITY = 9.81
 DENSITY = 2600.0
-SPREAD = 0.05  # half-width of the radii, relative to their mean
-SHAKE = 0.02  # largest shift of a centre along each axis, relative to the lattice distance
+SPREAD = 0.03  # half-width of the radii, relative to their mean
+SHAKE = 0.015  # largest shift of a centre along each axis, relative to the lattice distance
 
-LARGEST_COORDINATION = {2: 4.0, 3: 8.0}  # leaves enough neighbours near the walls of a small box
+LARGEST_COORDINATION = {2: 5.0, 3: 10.0}  # a dense packing has 6 and 12
 
 Order = Literal["layers", "morton", "random"]
 
@@ -106,7 +106,7 @@ def sphere_packing(
     coordination : float
         Contacts per sphere, about, before the spheres without contact are taken away.
     radius : float
-        Mean radius (m); the radii spread by 5 % about it.
+        Mean radius (m); the radii spread by 3 % about it.
     dt : float
         Step (s).
     agitation : float
@@ -114,28 +114,32 @@ def sphere_packing(
     order : "layers", "morton" or "random"
         Numbering of the spheres: layer by layer, along a Morton curve (neighbours close in memory), or
         shuffled. Contacts follow their spheres.
+    name : str
+        Name of the problem; "packing-n" unless given.
 
     Examples
     --------
     >>> packing = sphere_packing(1000, seed=3)
     >>> packing.problem.n_contacts, len(packing.radii)
-    (1000, 371)
+    (1000, 468)
     """
     _check(n_contacts, d, coordination, agitation)
+    _require_positive(radius=radius, dt=dt)
     random = np.random.Generator(np.random.PCG64(seed))
-    sites, shape = _sites(n_contacts, d, coordination)
+    sites, shape = _lattice(n_contacts, d, coordination)
     sites = sites[_ordering(random, sites, order)]
     centres = sites * STEP[d] + 0.5 + random.uniform(-SHAKE, SHAKE, sites.shape)
     radii = random.uniform(1.0 - SPREAD, 1.0 + SPREAD, len(sites))
-    a, b, distance = _candidates(sites, shape, centres)
+    a, b = _neighbours(sites, shape)
+    distance = _distances(centres, shape, a, b)
     # Pairs touch when the radii are multiplied by distance / (sum of radii); a wall has no radius.
     factor = distance / (radii[b] + _wall_has_none(radii, a))
-    chosen = np.argpartition(factor, n_contacts - 1)[:n_contacts] if n_contacts else np.arange(0)
+    chosen, inflation = _first(factor, n_contacts)
     touching = np.union1d(a[chosen][a[chosen] >= 0], b[chosen]) if n_contacts else np.arange(1)
     a, b = _renumber(a[chosen], touching), _renumber(b[chosen], touching)
     in_order = np.lexsort((a, b, np.where(a >= 0, a, b)))
-    radii = radii[touching] * factor[chosen].max(initial=0.0)
-    scale = radius / (radii.mean() or 1.0)
+    radii = radii[touching] * inflation
+    scale = radius / radii.mean()
     return _settling(
         random,
         (centres[touching] * scale, radii * scale),
@@ -155,12 +159,28 @@ def _check(n_contacts: int, d: int, coordination: float, agitation: float) -> No
             f"coordination must be in ]0, {LARGEST_COORDINATION[d]}] for d = {d}, got {coordination}"
         )
     if not 0 <= agitation < 1:
-        raise ProblemError(f"agitation must be in [0, 1[ (1 would lift spheres off the floor), got {agitation}")
+        raise ProblemError(
+            f"agitation must be in [0, 1[ (1 would lift spheres off the floor), got {agitation}"
+        )
 
 
-def _sites(n_contacts: int, d: int, coordination: float) -> tuple[Indices, tuple[int, ...]]:
-    """Lattice points filling a box from its floor up, and the extent of the box along each axis."""
+def _require_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not value > 0:
+            raise ProblemError(f"{name} must be positive, got {value}")
+
+
+def _lattice(n_contacts: int, d: int, coordination: float) -> tuple[Indices, tuple[int, ...]]:
+    """Sites filling a box from its floor up, enough of them, and the extent of the box along each axis."""
     count = max(1, round(2.0 * n_contacts / coordination))
+    while True:
+        sites, shape = _sites(count, d)
+        if len(_neighbours(sites, shape)[0]) >= n_contacts:
+            return sites, shape
+        count += max(1, count // 8)  # many sites of a small box lie on its surface
+
+
+def _sites(count: int, d: int) -> tuple[Indices, tuple[int, ...]]:
     side = (2.0 * count * np.prod(STEP[d])) ** (1.0 / d)
     shape = np.maximum(1, np.round(side / STEP[d])).astype(int)
     shape[-1] = 2 * -(-count // np.prod(shape[:-1]))  # high enough: half of the grid points are sites
@@ -183,31 +203,46 @@ def _ordering(random: np.random.Generator, sites: Indices, order: Order) -> Indi
     return np.argsort(code)
 
 
-def _candidates(
-    sites: Indices, shape: tuple[int, ...], centres: Array
-) -> tuple[Indices, Indices, Array]:
-    """Neighbours a < b on the lattice, and spheres b beside the wall −1 − a; their distances."""
+def _neighbours(sites: Indices, shape: tuple[int, ...]) -> tuple[Indices, Indices]:
+    """Neighbours a < b on the lattice, then spheres b beside the wall −1 − a."""
     d = len(shape)
     # The grid has a rim of two empty points, so that neighbours never fall outside.
     number = np.full([extent + 4 for extent in shape], -1)
     number[tuple((sites + 2).T)] = np.arange(len(sites))
-    a, b, distance = [], [], []
+    a, b = [], []
     for offset in FORWARD[d]:
         other = number[tuple((sites + 2 + offset).T)]
         here = np.flatnonzero(other >= 0)
-        there = other[here]
-        a.append(np.minimum(here, there))
-        b.append(np.maximum(here, there))
-        distance.append(np.linalg.norm(centres[here] - centres[there], axis=1))
+        a.append(np.minimum(here, other[here]))
+        b.append(np.maximum(here, other[here]))
     for wall, normal in enumerate(_wall_normals(d)):
         axis = int(np.flatnonzero(normal)[0])
-        far = normal[axis] < 0
-        beside = np.flatnonzero(sites[:, axis] == (shape[axis] - 1 if far else 0))
-        place = (shape[axis] - 1) * STEP[d][axis] + 1.0 if far else 0.0
-        a.append(np.full(len(beside), -1 - wall))
-        b.append(beside)
-        distance.append(normal[axis] * (centres[beside, axis] - place))
-    return np.concatenate(a), np.concatenate(b), np.concatenate(distance)
+        last = shape[axis] - 1 if normal[axis] < 0 else 0
+        b.append(np.flatnonzero(sites[:, axis] == last))
+        a.append(np.full(len(b[-1]), -1 - wall))
+    return np.concatenate(a), np.concatenate(b)
+
+
+def _distances(centres: Array, shape: tuple[int, ...], a: Indices, b: Indices) -> Array:
+    """From centre to centre, or from the wall to the centre."""
+    between = a >= 0
+    distance = np.empty(len(a))
+    distance[between] = np.linalg.norm(centres[b[between]] - centres[a[between]], axis=1)
+    normals = _wall_normals(len(shape))
+    # A wall is half a lattice distance outside the last sites; the near ones pass through the origin.
+    corner = (np.array(shape) - 1) * STEP[len(shape)] + 1.0
+    places = np.minimum(normals, 0.0) @ corner
+    wall = -1 - a[~between]
+    distance[~between] = np.sum(normals[wall] * centres[b[~between]], axis=1) - places[wall]
+    return distance
+
+
+def _first(factor: Array, n_contacts: int) -> tuple[Indices, float]:
+    """The pairs that touch first when the spheres are inflated, and the inflation that brings them all."""
+    if n_contacts == 0:
+        return np.arange(0), 0.5 * float(factor.min())
+    chosen = np.argpartition(factor, n_contacts - 1)[:n_contacts]
+    return chosen, float(factor[chosen].max())
 
 
 def _wall_normals(d: int) -> Array:

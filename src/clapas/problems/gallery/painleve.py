@@ -45,6 +45,8 @@ def painleve_rod(theta: float, mu: float, u0: float, g: float, name: str = "pain
         Velocity of the hinge along the floor.
     g : float
         Gravity, positive upward: it lifts the end of the rod.
+    name : str
+        Name of the problem.
 
     References
     ----------
@@ -59,7 +61,9 @@ def painleve_rod(theta: float, mu: float, u0: float, g: float, name: str = "pain
     False
     """
     if not 0.0 < theta < math.pi / 2:
-        raise ProblemError(f"theta must be in ]0, π/2[, got {theta}: the rod neither hangs straight nor lies flat")
+        raise ProblemError(
+            f"theta must be in ]0, π/2[, got {theta}: the rod neither hangs straight nor lies flat"
+        )
     sine, cosine = math.sin(theta), math.cos(theta)
     problem = ContactProblem(
         M=[[1.0]], H=[[sine], [cosine]], f=[-g * sine], w=[[0.0, u0]], mu=[mu], name=name
@@ -73,49 +77,50 @@ def painleve_rod(theta: float, mu: float, u0: float, g: float, name: str = "pain
 def _solutions(slope: float, mu: float, u0: float, g: float) -> Known:
     if abs(mu - slope) <= EDGE * slope:
         mu = slope
-    take_off = (np.zeros((1, 2)),) if g >= 0 else ()
+    isolated = [np.zeros((1, 2))] if g >= 0 else []
+    continuum = None
     if u0 == 0:
-        still = _sticking(slope, mu, g)
+        low, high = _sticking_range(slope, mu, g)
+        if low < high:
+            continuum = _sticking(slope, mu, g, low, high)
+        elif low == high > 0:
+            isolated.append(np.array([[low, -slope * (low + g)]]))
     elif mu == slope and u0 > 0 and g == 0:
-        still = _torque_free_edge(mu)
+        continuum = _torque_free_edge(mu)
     else:
-        take_off += _sliding(slope, mu, math.copysign(1.0, u0), g)
-        still = None
-    if not take_off and still is None:
+        isolated += _sliding(slope, mu, math.copysign(1.0, u0), g)
+    if continuum is not None and continuum.contains(np.zeros((1, 2)), 0.0):
+        isolated = []  # the apex belongs to the ray
+    if not isolated and continuum is None:
         return NO_SOLUTION
-    if still is not None and still.contains(np.zeros((1, 2)), 0.0):
-        take_off = ()  # the apex belongs to the ray: not isolated
-    return Known(exists=True, solutions=take_off, continuum=still, complete=True)
+    return Known(exists=True, solutions=tuple(isolated), continuum=continuum, complete=True)
 
 
-def _sliding(slope: float, mu: float, direction: float, g: float) -> tuple[Array, ...]:
+def _sliding(slope: float, mu: float, direction: float, g: float) -> list[Array]:
     lever = mu * direction - slope
     if lever == 0 or g / lever <= 0:
-        return ()
+        return []
     normal = g * slope / lever
-    return (np.array([[normal, -mu * direction * normal]]),)
+    return [np.array([[normal, -mu * direction * normal]])]
 
 
-def _sticking(slope: float, mu: float, g: float) -> Continuum | None:
-    """Impulses r_T = −slope (r_N + g) inside the cone: a segment or a ray, in terms of r_N."""
+def _sticking_range(slope: float, mu: float, g: float) -> tuple[float, float]:
+    """Range of r_N for which the balance r_T = −slope (r_N + g) is inside the cone; empty if low > high."""
     if g < 0:
-        low = -g * slope / (slope + mu)
-        high = -g * slope / (slope - mu) if slope > mu else math.inf
-    elif g > 0:
-        low, high = (g * slope / (mu - slope) if mu > slope else math.inf), math.inf
-    else:
-        low, high = 0.0, (math.inf if mu >= slope else 0.0)
-    if math.isinf(low) or low == high:
-        return None
+        return -g * slope / (slope + mu), (-g * slope / (slope - mu) if slope > mu else math.inf)
+    if g > 0:
+        return (g * slope / (mu - slope), math.inf) if mu > slope else (math.inf, 0.0)
+    return 0.0, (math.inf if mu >= slope else 0.0)
 
+
+def _sticking(slope: float, mu: float, g: float, low: float, high: float) -> Continuum:
     def contains(r: Array, slack: float) -> bool:
         return in_cones(r, mu, slack) and abs(float(r[0, 1] + slope * (r[0, 0] + g))) <= slack
 
     top = high if math.isfinite(high) else 4.0 * low + 1.0
-    samples = tuple(np.array([[n, -slope * (n + g)]]) for n in (low, 0.5 * (low + top), top))
     return Continuum(
         description=f"r_T = -{slope:.6g} (r_N + {g:g}) for {low:.6g} <= r_N <= {high:.6g}",
-        samples=samples,
+        samples=tuple(np.array([[n, -slope * (n + g)]]) for n in (low, 0.5 * (low + top), top)),
         contains=contains,
     )
 
@@ -149,6 +154,4 @@ def catalogue() -> dict[str, Callable[[], GalleryProblem]]:
         "painleve-down-held": (0.5, 0.0, -1.0),
         "painleve-down-jammed": (2.0, 0.0, -1.0),
     }
-    return {
-        name: partial(painleve_rod, math.pi / 4, mu, u0, g, name) for name, (mu, u0, g) in cases.items()
-    }
+    return {name: partial(painleve_rod, math.pi / 4, mu, u0, g, name) for name, (mu, u0, g) in cases.items()}

@@ -16,7 +16,6 @@ from clapas.problems.gallery.entry import (
     GalleryProblem,
     Known,
     among,
-    in_cones,
     only,
 )
 from clapas.problems.gallery.stacks import box_stack
@@ -164,6 +163,8 @@ def wedged_bar(
         Angle of the walls with the vertical, in ]0, π/2[ (rad).
     mu : float
         Coefficient of friction.
+    name : str
+        Name of the problem.
 
     References
     ----------
@@ -237,6 +238,8 @@ def inclined_plane(
         Coefficient of friction.
     speed : float
         Velocity down the slope before the step (m/s).
+    name : str
+        Name of the problem.
 
     References
     ----------

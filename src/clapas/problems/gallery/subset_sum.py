@@ -31,8 +31,8 @@ def subset_sum(f: Sequence[int], total: int, name: str = "", max_listed: int = 1
         u_left  = (v_left + v_base, v_left + 1)        rods at its sides
         u_right = (v_right − v_base, v_right + 1)
 
-    A subset δ ∈ {0, 1}ᵏ with Σ δ_i f_i = total gives the solution r_i = δ_i f_i (1, −2), r_left = r_right = 0,
-    and there is no other.
+    A subset δ ∈ {0, 1}ᵏ with Σ δ_i f_i = total gives the solution r_i = δ_i f_i (1, −2), zero at the
+    sides, and there is no other.
 
     Parameters
     ----------
@@ -40,6 +40,8 @@ def subset_sum(f: Sequence[int], total: int, name: str = "", max_listed: int = 1
         Positive integers: the forces that lift the rods.
     total : int
         Positive target F0.
+    name : str
+        Name of the problem.
     max_listed : int
         List at most so many solutions; ``known.complete`` tells whether some were left out.
 

@@ -21,6 +21,7 @@ from clapas.solvers.local.de_saxce import project_once
 from clapas.typing import Array
 
 ROUNDING = 4e-16
+IDLE = 1e-12  # velocity along an idle tangent that counts as rounding, relative to its terms
 MAX_STEPS = 100
 
 
@@ -43,18 +44,66 @@ def solve_exact(
         return a, 0.0, 0.0
     b_1 = u_1 - c_1 * u_n - s_1 * r_1
     b_2 = u_2 - c_2 * u_n - s_2 * r_2
-    # A tangent along which the contact does not answer sticks only if nothing pushes it.
-    t_1 = -b_1 / s_1 if s_1 > 0.0 else 0.0
-    t_2 = -b_2 / s_2 if s_2 > 0.0 else 0.0
-    free = (s_1 > 0.0 or b_1 == 0.0) and (s_2 > 0.0 or b_2 == 0.0)
+    if s_1 > 0.0 and s_2 > 0.0:
+        t_1, t_2 = -b_1 / s_1, -b_2 / s_2
+    else:
+        t_1, t_2 = stick_singular(a, b_1, b_2, c_1, c_2, s_1, s_2, mu, abs(u_n), abs(u_1), abs(u_2))
     n = a - c_1 * t_1 - c_2 * t_2
-    if free and n >= 0.0 and t_1 * t_1 + t_2 * t_2 <= mu * mu * n * n:
+    if n >= 0.0 and t_1 * t_1 + t_2 * t_2 <= mu * mu * n * n:
         return n, t_1, t_2
     d_1, d_2 = slip_direction(part.max_steps, a, b_1, b_2, c_1, c_2, s_1, s_2, mu)
     n = a / (1.0 + mu * (c_1 * d_1 + c_2 * d_2))
     if n > 0.0 and n < np.inf:
         return n, mu * n * d_1, mu * n * d_2
     return project_once(r_n, r_1, r_2, u_n, u_1, u_2, k)
+
+
+@inlined
+def stick_singular(
+    a: float,
+    b_1: float,
+    b_2: float,
+    c_1: float,
+    c_2: float,
+    s_1: float,
+    s_2: float,
+    mu: float,
+    u_n: float,
+    u_1: float,
+    u_2: float,
+) -> tuple[float, float]:
+    """Tangential impulse that sticks when s_1 or s_2 is zero; NaN if something pushes along it.
+
+    Along a tangent with s = 0 and b = 0 any impulse leaves u_T as it is: the one that best
+    fits the cone is taken, which minimises |t| + mu c·t.
+    """
+    idle_1, idle_2 = s_1 <= 0.0, s_2 <= 0.0
+    if (idle_1 and abs(b_1) > IDLE * (u_1 + abs(c_1) * u_n)) or (
+        idle_2 and abs(b_2) > IDLE * (u_2 + abs(c_2) * u_n)
+    ):
+        return np.nan, np.nan
+    if idle_1 and idle_2:
+        return 0.0, 0.0
+    if idle_1:
+        t = -b_2 / s_2
+        return free_impulse(a - c_2 * t, t, c_1, mu), t
+    t = -b_1 / s_1
+    return t, free_impulse(a - c_1 * t, t, c_2, mu)
+
+
+@inlined
+def free_impulse(a: float, t: float, c: float, mu: float) -> float:
+    """The x that brings (t, x) into the disc of radius mu (a − c x), if one does."""
+    k = mu * abs(c)
+    side = -1.0 if c > 0.0 else 1.0
+    if k < 1.0:
+        return side * k * abs(t) / np.sqrt(1.0 - k * k)
+    x = abs(t) + abs(a) / abs(c)
+    for _ in range(200):  # the cone opens faster than the disc: far enough out it is reached
+        if t * t + x * x <= mu * mu * (a + abs(c) * x) ** 2 and a + abs(c) * x >= 0.0:
+            break
+        x *= 2.0
+    return side * x
 
 
 @inlined

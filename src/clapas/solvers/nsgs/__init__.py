@@ -15,7 +15,7 @@ from clapas.typing import Array
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
 
-# Below this number of contacts the parallel sweep does not pay for its launches.
+# From this number of contacts on, the blocked sweep pays for arranging the data.
 LARGE = 1000
 
 
@@ -40,7 +40,8 @@ class NSGS(IterativeSolver):
     local : Exact, AlartCurnier or DeSaxce
         Method for the single contact.
     order : Given, Shuffled or Coloured, optional
-        Order of the visits. By default Coloured (parallel) from 1000 contacts on, else Given.
+        Order of the visits. By default Coloured (vectorised, parallel) from 1000 contacts
+        on, else Given.
     relaxation : float
         Factor ω in ]0, 2[ on each change of impulse; 1 is plain Gauss-Seidel.
     form : "auto", "bodies" or "delassus"

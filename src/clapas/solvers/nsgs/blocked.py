@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from clapas.compiled import inlined, kernel, threads
+from clapas.compiled import inlined, kernel, parallel_kernel, threads
 from clapas.solvers.local.canonical import N_COEFFICIENTS, turn_tangents
 from clapas.solvers.nsgs.lanes import LANES, MU, NORMAL, TANGENT_1, TANGENT_2, WORK_SIZE, solve_lanes
 from clapas.solvers.nsgs.orders import Coloured
@@ -81,7 +81,7 @@ class BlockedSweeps:
         y = self._y_free.copy()
         add_block_impulses(self._data, self._bodies, self._r, y)
         size = (0,) * self._size
-        with threads(self._threads):
+        with threads(self._threads, len(self._block)):
             sweep_blocks(
                 count, self._bounds, self._data, self._bodies, self._part, self._relaxation, size, self._r, y
             )
@@ -193,7 +193,7 @@ def add_block_impulses(data: Array, bodies: Indices, r: Array, y: Array) -> None
                         y[body, j] += data[block, (3 * side + k) * size + j, l] * r[block, k, l]
 
 
-@kernel(parallel=True)
+@parallel_kernel
 def sweep_blocks(
     count: int,
     bounds: Indices,

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from clapas.compiled import kernel, threads
+from clapas.compiled import kernel, parallel_kernel, threads
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
@@ -33,7 +33,7 @@ class DelassusSweeps:
         blocks = turn_tangents(W.data, self._turn[row])
         blocks = turn_tangents(blocks.transpose(0, 2, 1), self._turn[W.indices]).transpose(0, 2, 1)
         r, q = turn_tangents(guess, self._turn), turn_tangents(problem.q, self._turn)
-        self._place = np.arange(n)
+        self._place: Indices = np.arange(n)
         self._slabs: Indices | None = None
         if isinstance(order, Coloured):
             self._place = cuthill_mckee(n, row, W.indices)
@@ -69,7 +69,7 @@ class DelassusSweeps:
                 sweep_delassus(self._visits.next(), *matrix, *settings, self._r)
             return
         assert isinstance(self._order, Coloured)
-        with threads(self._order.threads):
+        with threads(self._order.threads, len(self._r)):
             sweep_delassus_slabs(count, self._slabs, *matrix, *settings, self._r)
 
 
@@ -112,7 +112,7 @@ def sweep_delassus(
             r[i, 2] = t_2
 
 
-@kernel(parallel=True)
+@parallel_kernel
 def sweep_delassus_slabs(
     count: int,
     bounds: Indices,

@@ -136,7 +136,9 @@ def newton_step(k: Array, work: Array) -> None:
         inverse_size = 1.0 / np.sqrt(t_1 * t_1 + t_2 * t_2)
         e_1, e_2 = t_1 * inverse_size, t_2 * inverse_size
         ratio = mu * (work[A + l] * inverse_size - k[C_1 + l] * e_1 - k[C_2 + l] * e_2)
-        slope = mu * (k[C_1 + l] * e_1 * g_1 + k[C_2 + l] * e_2 * g_2) + ratio * (e_1 * e_1 * g_1 + e_2 * e_2 * g_2)
+        slope = mu * (k[C_1 + l] * e_1 * g_1 + k[C_2 + l] * e_2 * g_2) + ratio * (
+            e_1 * e_1 * g_1 + e_2 * e_2 * g_2
+        )
         step = alpha - (ratio - 1.0) / slope
         step = step if step > 0.0 else 0.5 * alpha
         work[ALPHA + l] = step if step < high else 0.5 * (alpha + high)

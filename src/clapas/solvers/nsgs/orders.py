@@ -41,7 +41,8 @@ class Coloured:
     Parameters
     ----------
     threads : int, optional
-        Threads to use at most; by default as many as Numba is configured for.
+        Threads to use at most; by default one below 5000 contacts, where launching threads costs more
+        than it gains, and as many as Numba is configured for above.
     """
 
     threads: int | None = None

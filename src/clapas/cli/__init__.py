@@ -1,0 +1,77 @@
+"""The command line: ``clapas VERB``, one file per verb, each a thin call to the Python API.
+
+Exit codes: 0 done (``solve``: solved), 1 not solved, 2 bad input, 130 interrupted. What was asked
+for goes to standard output; progress, notes and errors go to standard error.
+
+Verbs import the engine when they run, not when they are named: ``clapas --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from clapas.cli import gallery, info, solve, solvers
+from clapas.errors import Error
+from clapas.version import __version__
+
+# Ways out that the library offers to Python callers, as they are said here.
+HERE_CALLED = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
+SOLVED, NOT_SOLVED, BAD_INPUT = 0, 1, 2
+
+# Plain help: the decorated one takes longer to load than everything else together.
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app.command("solve")(solve.solve)
+app.command("info")(info.info)
+app.command("gallery")(gallery.gallery)
+app.command("solvers")(solvers.solvers)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"clapas {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def clapas(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Nonsmooth contact dynamics: unilateral contact, Coulomb friction and impacts, treated exactly."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line on ``argv`` (by default that of the process) and return the exit code."""
+    _print_in_any_encoding()
+    arguments = None if argv is None else list(argv)
+    try:
+        typer.main.get_command(app)(args=arguments, prog_name="clapas")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else SOLVED
+    except Error as error:
+        return _refuse(str(error))
+    except OSError as error:
+        return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        return _refuse("not enough memory for this problem")
+    return SOLVED
+
+
+def _refuse(message: str) -> int:
+    for call, words in HERE_CALLED.items():
+        message = message.replace(call, words)
+    typer.echo(f"clapas: {message}", err=True)
+    return BAD_INPUT
+
+
+def _print_in_any_encoding() -> None:
+    """Let a terminal without Greek letters show a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
+        if encoding != "utf8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,118 @@
+"""What a contact problem is made of: sizes, densities, structure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clapas.problems import ContactProblem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomy:
+    """Numbers that describe a problem.
+
+    Parameters
+    ----------
+    form : "global" or "reduced"
+        Given by M, H, f, w or by W, q.
+    contacts, d, dofs : int
+        Number of contacts, components at each, degrees of freedom (None in the reduced form).
+    mu : (float, float) or None
+        Smallest and largest coefficient of friction; None without contacts.
+    free_velocity : float
+        |q|, the scale of the residual (m/s).
+    approaching : int
+        Contacts with q_N < 0: those that need an impulse for their own sake.
+    response : (float, float) or None
+        Smallest and largest mean diagonal of the blocks W_ii (1/kg). A large ratio makes a hard problem.
+    density : dict
+        Share of nonzero entries of W, or of M and H.
+    asymmetry : dict
+        |A − Aᵀ| / |A| (largest entries) of W or M.
+    components : int
+        Sets of contacts that share no body: each can be solved alone.
+    mass_blocks : dict or None
+        Number of diagonal blocks of M by their size; None in the reduced form.
+    """
+
+    form: str
+    contacts: int
+    d: int
+    dofs: int | None
+    mu: tuple[float, float] | None
+    free_velocity: float
+    approaching: int
+    response: tuple[float, float] | None
+    density: dict[str, float]
+    asymmetry: dict[str, float]
+    components: int
+    mass_blocks: dict[int, int] | None
+
+
+def dissect(problem: ContactProblem) -> Anatomy:
+    """Describe a problem."""
+    import numpy as np
+
+    is_global = problem.form == "global"
+    square = {"M": problem.M} if is_global else {"W": problem.W.tocsr()}
+    matrices = square | ({"H": problem.H} if is_global else {})
+    return Anatomy(
+        form=problem.form,
+        contacts=problem.n_contacts,
+        d=problem.d,
+        dofs=problem.n_dof if is_global else None,
+        mu=_range(problem.mu),
+        free_velocity=float(np.linalg.norm(problem.q)),
+        approaching=int((problem.q[:, 0] < 0).sum()),
+        response=_range(problem.response),
+        density={name: _density(matrix) for name, matrix in matrices.items()},
+        asymmetry={name: _asymmetry(matrix) for name, matrix in square.items()},
+        components=_components(problem),
+        mass_blocks=_block_sizes(problem.M) if is_global else None,
+    )
+
+
+def _range(values: Any) -> tuple[float, float] | None:
+    return (float(values.min()), float(values.max())) if values.size else None
+
+
+def _density(matrix: Any) -> float:
+    size = matrix.shape[0] * matrix.shape[1]
+    return int(matrix.count_nonzero()) / size if size else 0.0
+
+
+def _asymmetry(matrix: Any) -> float:
+    largest = float(abs(matrix).max()) if matrix.nnz else 0.0
+    return float(abs(matrix - matrix.T).max()) / largest if largest else 0.0
+
+
+def _components(problem: ContactProblem) -> int:
+    """Connected sets of contacts; bodies that touch nothing are not counted."""
+    import numpy as np
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    n, d = problem.n_contacts, problem.d
+    coo = (problem.W if problem.form == "reduced" else problem.H).tocoo()
+    there = coo.data != 0
+    row, column = coo.row[there] // d, coo.col[there]
+    if problem.form == "reduced":
+        links = sparse.coo_array((np.ones(row.size), (row, column // d)), shape=(n, n))
+    else:
+        touches = sparse.coo_array((np.ones(row.size), (row, column)), shape=(n, problem.n_dof))
+        links = sparse.block_array([[None, touches], [touches.T, abs(problem.M)]])
+    labels = csgraph.connected_components(links, directed=False)[1]
+    return int(np.unique(labels[:n]).size)
+
+
+def _block_sizes(M: Any) -> dict[int, int]:
+    import numpy as np
+    from scipy.sparse import csgraph
+
+    if M.shape[0] == 0:
+        return {}
+    sizes = np.bincount(csgraph.connected_components(M, directed=False)[1])
+    return dict(sorted(Counter(sizes.tolist()).items()))

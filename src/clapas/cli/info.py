@@ -1,0 +1,152 @@
+"""``clapas info FILE``: what a file holds, and how good its stored answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clapas.cli import known, output, progress
+from clapas.cli.anatomy import Anatomy, dissect
+from clapas.cli.source import FILE_HELP, Kind, Source, load
+
+if TYPE_CHECKING:
+    from clapas.io import ProblemFile, StoredSolution
+    from clapas.problems import ContactProblem
+
+FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
+
+
+def info(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
+    kind: Annotated[Kind, typer.Option(help="What to expect in the file.")] = Kind.AUTO,
+    symmetrise: Annotated[
+        bool, typer.Option("--symmetrise", help="Replace an asymmetric matrix by its symmetric part.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Explain a file and measure its answer.
+
+    Sizes, densities and structure of the problem, what its author wrote, and the residual of the
+    stored solution, measured anew.
+    """
+    show(load(file, kind, symmetrise), as_json)
+
+
+def show(source: Source, as_json: bool) -> None:
+    """Print what is to know of a problem."""
+    with progress.telling_of_compilation():
+        document = describe(source)
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print_rows(_rows(source, document))
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """What is to know of a problem, as JSON will have it."""
+    file, entry = source.file, source.entry
+    document: dict[str, Any] = {"source": source.name, "problem": asdict(dissect(source.problem))}
+    if file is not None:
+        document |= _of_file(file)
+    if entry is not None:
+        document["gallery"] = known.as_dict(entry)
+    return document | {"notes": source.notes}
+
+
+def _of_file(file: ProblemFile) -> dict[str, Any]:
+    answer = None if file.solution is None else _measured(file.problem, file.solution)
+    return {
+        "path": file.path,
+        "format": file.format,
+        "kind": file.kind,
+        "info": asdict(file.info),
+        "solution": answer,
+        "guesses": [_measured(file.problem, guess) for guess in file.guesses],
+    }
+
+
+def _measured(problem: ContactProblem, answer: StoredSolution) -> dict[str, Any]:
+    """An answer found in a file, measured: its residual, and whether its u belongs to its r."""
+    import numpy as np
+
+    stored = [name for name in ("r", "u", "v") if getattr(answer, name) is not None]
+    missed = None
+    if answer.u is not None:
+        missed = float(np.max(np.abs(answer.u - problem.velocity(answer.r)), initial=0.0))
+    return {"stored": stored, "residual": problem.residual(answer.r), "velocity_error": missed}
+
+
+# -------------------------------------------------------------------- for people
+
+
+def _rows(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    anatomy = Anatomy(**document["problem"])
+    if str(getattr(source.file, "path", "")) != source.name:
+        yield "problem", source.name
+    if source.file is not None:
+        yield from _file_rows(source.file, document)
+    if source.entry is not None:
+        yield "description", source.entry.description
+        yield "reference", source.entry.reference or "elementary"
+        yield "known", known.in_words(source.entry.known)
+        if source.entry.known.continuum is not None:
+            yield "continuum", source.entry.known.continuum.description
+    yield from _anatomy_rows(anatomy)
+    if source.file is not None:
+        yield "solution", _answer_words(document["solution"])
+        for number, guess in enumerate(document["guesses"], start=1):
+            yield f"guess {number}", _answer_words(guess)
+    for text in source.notes:
+        yield "note", text
+
+
+def _file_rows(file: ProblemFile, document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "file", str(file.path)
+    yield "format", f"{FORMATS[file.format]}, {file.kind} problem"
+    for name in ("title", "description", "math_info"):
+        text = document["info"][name].strip()
+        if text:
+            yield name.replace("_", " "), text
+    for name, value in document["info"]["attributes"].items():
+        yield name, f"{value:g}"
+
+
+def _anatomy_rows(anatomy: Anatomy) -> Iterator[tuple[str, str]]:
+    yield "form", f"{anatomy.form} ({'M, H, f, w' if anatomy.form == 'global' else 'W, q'})"
+    yield "contacts", f"{anatomy.contacts} in {anatomy.d}-D, {anatomy.approaching} approaching"
+    if anatomy.dofs is not None:
+        yield "dofs", str(anatomy.dofs)
+    yield "mu", _range_words(anatomy.mu)
+    yield "|q|", f"{anatomy.free_velocity:.4g}"
+    yield "W_ii", f"mean diagonal {_range_words(anatomy.response)}"
+    yield "density", ", ".join(f"{name} {100 * share:.3g} %" for name, share in anatomy.density.items())
+    yield "asymmetry", ", ".join(f"{name} {value:.2g}" for name, value in anatomy.asymmetry.items())
+    if anatomy.mass_blocks is not None:
+        yield "M", _block_words(anatomy.mass_blocks)
+    yield "components", str(anatomy.components)
+
+
+def _range_words(ends: tuple[float, float] | None) -> str:
+    if ends is None:
+        return "none"
+    low, high = ends
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def _block_words(sizes: dict[int, int]) -> str:
+    words = [f"{count} of {size}×{size}" for size, count in sizes.items()]
+    if len(words) > 4:
+        words[2:-1] = ["…"]
+    return f"block diagonal: {', '.join(words) or 'no block'}"
+
+
+def _answer_words(answer: dict[str, Any] | None) -> str:
+    if answer is None:
+        return "none stored"
+    words = f"{', '.join(answer['stored'])} stored; residual measured {answer['residual']:.3e}"
+    if answer["velocity_error"] is not None:
+        words += f"; stored u misses that of r by {answer['velocity_error']:.2g} m/s"
+    return words

@@ -1,0 +1,57 @@
+"""How answers are printed: aligned rows for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on standard output. NaN and infinity, which JSON lacks, become null."""
+    print(json.dumps(_plain(document), indent=2, allow_nan=False))
+
+
+def print_rows(rows: Iterable[tuple[str, str]]) -> None:
+    """Print lines "name   value" with the values aligned; a value of several lines is indented."""
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0) + 3
+    for name, value in rows:
+        print(f"{name:<{width}}" + f"\n{'':<{width}}".join(value.splitlines() or [""]))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a table with a heading, as wide as the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # as it is: brackets are no markup here
+    console.print(table)
+
+
+def note(text: str) -> None:
+    """Print a remark on standard error."""
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,170 @@
+"""Settings of a solver written as text: ``tol=1e-10``, ``local=alart-curnier``, ``order.seed=3``.
+
+A solver is a frozen dataclass, so its fields and their types say what may be written: numbers,
+words of a ``Literal``, or the name of a part (a dataclass), whose own settings follow a dot. New
+solvers need nothing here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from clapas.errors import SettingsError
+
+if TYPE_CHECKING:
+    from clapas.solvers import Solver
+
+AUTO = "auto"  # the text for None: let the solver choose
+BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+NUMBERS = {float: "a number", int: "an integer"}
+
+
+def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> Solver:
+    """The solver of that name with settings ``key=value`` and those given as options of their own.
+
+    Options that are None were not given.
+    """
+    from clapas.solvers import registry
+
+    texts = _split(assignments)
+    given = {key: value for key, value in common.items() if value is not None}
+    for key in given:
+        if key in texts:
+            raise SettingsError(f"{key} is set twice: by --{key.replace('_', '-')} and by --set {key}")
+    return registry.make(name, **given, **_read(registry.find(name).solver, texts, owner=name, given=given))
+
+
+def describe(solver: type[Any], prefix: str = "") -> list[tuple[str, str, str]]:
+    """Rows (setting, default, what may be written) of a solver and of its parts."""
+    rows = []
+    for key, hint in _hints(solver).items():
+        rows.append((prefix + key, as_text(_default(solver, key)), _accepted(hint)))
+        for part in _parts(hint):
+            inner = describe(part, f"{prefix}{key}.")
+            rows += [(name, value, f"{words} (with {key}={kebab(part)})") for name, value, words in inner]
+    return rows
+
+
+def as_text(value: Any) -> str:
+    """A setting as it is written on the command line."""
+    if value is None:
+        return AUTO
+    return kebab(type(value)) if is_dataclass(value) else str(value)
+
+
+def kebab(part: type[Any]) -> str:
+    """Name of a part in lower case: AlartCurnier is alart-curnier."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
+
+
+# -------------------------------------------------------------------- reading
+
+
+def _split(assignments: Iterable[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not key or not value.strip():
+            raise SettingsError(f"--set needs KEY=VALUE, got '{assignment}'")
+        if key in texts:
+            raise SettingsError(f"{key} is set twice: {texts[key]} and {value.strip()}")
+        texts[key] = value.strip()
+    return texts
+
+
+def _read(
+    owner_type: type[Any], texts: Mapping[str, str], owner: str, given: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Values of the fields of a dataclass from their texts; dotted keys go to its parts."""
+    hints = _hints(owner_type)
+    for key in (*given, *texts):
+        _known(key.partition(".")[0], hints, owner)
+    values: dict[str, Any] = {}
+    for key, hint in hints.items():
+        inner = {name.partition(".")[2]: text for name, text in texts.items() if name.startswith(key + ".")}
+        if key in texts or inner:
+            values[key] = _value(owner_type, key, hint, texts.get(key), inner)
+    return values
+
+
+def _value(owner_type: type[Any], key: str, hint: Any, text: str | None, inner: Mapping[str, str]) -> Any:
+    chosen = _default(owner_type, key) if text is None else _convert(key, text, hint)
+    if not inner:
+        return chosen() if isinstance(chosen, type) else chosen
+    part = chosen if isinstance(chosen, type) else type(chosen)
+    if part not in _parts(hint):
+        words = " or ".join(kebab(each) for each in _parts(hint)) or "nothing"
+        first = next(iter(inner))
+        raise SettingsError(f"{key}.{first} is a setting of a part: set {key} first ({key} may be {words})")
+    return part(**_read(part, inner, owner=f"{key}={kebab(part)}"))
+
+
+def _convert(key: str, text: str, hint: Any) -> Any:
+    """The value a text stands for; a part is returned as its class."""
+    by_name = {kebab(part): part for part in _parts(hint)}
+    if text.replace("_", "-") in by_name:
+        return by_name[text.replace("_", "-")]
+    for kind in _members(hint):
+        if kind is type(None) and text == AUTO:
+            return None
+        if get_origin(kind) is Literal and text in get_args(kind):
+            return text
+        if kind is bool and text.lower() in BOOLEANS:
+            return BOOLEANS[text.lower()]
+        if kind is str:
+            return text
+        if kind in NUMBERS:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    raise SettingsError(f"{key} must be {_accepted(hint)}, got '{text}'")
+
+
+def _known(key: str, hints: Mapping[str, Any], owner: str) -> None:
+    if key in hints:
+        return
+    near = difflib.get_close_matches(key, hints, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise SettingsError(f"{owner} has no setting '{key}'{hint}: it has {', '.join(hints) or 'none'}")
+
+
+# -------------------------------------------------------------------- types
+
+
+def _hints(owner_type: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(owner_type)
+    return {field.name: hints[field.name] for field in fields(owner_type) if field.init}
+
+
+def _default(owner_type: type[Any], key: str) -> Any:
+    field = next(field for field in fields(owner_type) if field.name == key)
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _parts(hint: Any) -> tuple[type[Any], ...]:
+    return tuple(kind for kind in _members(hint) if isinstance(kind, type) and is_dataclass(kind))
+
+
+def _accepted(hint: Any) -> str:
+    words: list[str] = []
+    for kind in _members(hint):
+        if get_origin(kind) is Literal:
+            words += [str(word) for word in get_args(kind)]
+        elif kind is bool:
+            words += ["true", "false"]
+        elif kind is type(None):
+            words.insert(0, AUTO)
+        else:
+            words.append(NUMBERS.get(kind) or ("text" if kind is str else kebab(kind)))
+    return " or ".join(words)

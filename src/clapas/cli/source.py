@@ -1,0 +1,114 @@
+"""Where a problem comes from: a file, the gallery or the examples that come with the package.
+
+* ``path/to/problem.hdf5`` is a file;
+* ``gallery:painleve-up-two`` a problem of the gallery, with what is known of its solutions;
+* ``example:two-blocks`` a file shipped with the package.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clapas.errors import ProblemError, SettingsError
+
+if TYPE_CHECKING:
+    from clapas.io import ProblemFile
+    from clapas.problems import ContactProblem
+    from clapas.problems.gallery import GalleryProblem
+
+FILE_HELP = "A file, gallery:NAME or example:NAME."
+GALLERY, EXAMPLE = "gallery:", "example:"
+
+
+class Kind(StrEnum):
+    """What a file is expected to hold."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    GLOBAL = "global"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A problem and what came with it.
+
+    Exactly one of ``file`` and ``entry`` is given: the file it was read from, or its gallery entry.
+    """
+
+    name: str
+    problem: ContactProblem
+    file: ProblemFile | None = None
+    entry: GalleryProblem | None = None
+    notes: tuple[str, ...] = ()
+
+
+def load(name: str, kind: Kind = Kind.AUTO, symmetrise: bool = False) -> Source:
+    """Read the problem that ``name`` points to."""
+    if name.startswith(GALLERY):
+        if kind is not Kind.AUTO or symmetrise:
+            raise SettingsError(f"--kind and --symmetrise tell how to read a file; {name} is not one")
+        return _from_gallery(name)
+    return _from_file(name, kind, symmetrise)
+
+
+def _from_gallery(name: str) -> Source:
+    from clapas.problems import gallery
+
+    entry = gallery.get(name.removeprefix(GALLERY))
+    return Source(name, entry.problem, entry=entry)
+
+
+def _from_file(name: str, kind: Kind, symmetrise: bool) -> Source:
+    from clapas import io
+
+    path = _example(name.removeprefix(EXAMPLE)) if name.startswith(EXAMPLE) else _existing(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        file = io.read(path, kind=kind.value, symmetrise=symmetrise)
+    # The reader notes an asymmetric matrix and the problem warns of it: once is enough.
+    told = [str(warning.message) for warning in caught]
+    more = tuple(text for text in told if not text.startswith(file.notes))
+    return Source(name, file.problem, file=file, notes=file.notes + more)
+
+
+def examples() -> dict[str, Path]:
+    """The shipped files by name, without their endings."""
+    from clapas.io import shipped
+
+    return {path.stem: path for path in sorted(shipped().iterdir()) if not path.name.startswith(("_", "."))}
+
+
+def _example(name: str) -> Path:
+    known = examples()
+    by_file_name = {path.name: path for path in known.values()}
+    found = (known | by_file_name).get(name)
+    if found is None:
+        raise ProblemError(f"no example is called '{name}': expected one of {', '.join(known)}")
+    return found
+
+
+def _existing(name: str) -> Path:
+    path = Path(name)
+    if path.is_dir():
+        raise IsADirectoryError(f"'{name}' is a folder: give the file of a problem")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file '{name}'{_hint(name)}")
+    return path
+
+
+def _hint(name: str) -> str:
+    from clapas.problems import gallery
+
+    offered = {EXAMPLE: list(examples()), GALLERY: list(gallery.names())}
+    wanted = Path(name).stem
+    near = [
+        prefix + match
+        for prefix, names in offered.items()
+        for match in difflib.get_close_matches(wanted, names, n=1, cutoff=0.8)
+    ]
+    return f": did you mean {' or '.join(near)}?" if near else ""

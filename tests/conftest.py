@@ -1,0 +1,25 @@
+"""Fixtures and settings shared by all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Kernels compile at their first call, which no deadline forgives; derandomised runs repeat.
+settings.register_profile(
+    "clapas", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("clapas")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SHARED = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of published problems, kept beside the repository."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the published problems are not here: no folder {SHARED}")
+    return SHARED

@@ -1,0 +1,156 @@
+"""The shared loop: statuses, history, what is kept and what is raised."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from clapas.errors import NotSolved, ProblemError
+from clapas.problems import ContactProblem, gallery
+from clapas.solvers import NSGS, Given, Progress, solve
+from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.status import Status
+from tests.random_problems import particle
+
+WALL = gallery.brick_wall(5, 5).problem
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_contact_is_solved_at_once(d: int) -> None:
+    problem = ContactProblem(M=np.eye(3), H=np.zeros((0, 3)), f=np.ones(3), w=np.zeros((0, d)), mu=[])
+    solution = solve(problem)
+    assert solution.status is Status.SOLVED
+    assert solution.iterations == 0
+    np.testing.assert_array_equal(solution.v, -np.ones(3))
+
+
+def test_solution_holds_what_was_found() -> None:
+    problem = gallery.box_stack(2).problem
+    solution = solve(problem, NSGS(tol=1e-10))
+    np.testing.assert_array_equal(solution.u, problem.velocity(solution.r))
+    np.testing.assert_array_equal(solution.v, problem.motion(solution.r))
+    assert solution.problem is problem
+    assert solution.residual == problem.residual(solution.r) <= solution.tol
+    assert solution.report().residual == solution.residual
+    assert solution.as_dict()["status"] == "SOLVED"
+    assert repr(solution).startswith("Solution(SOLVED, residual ")
+
+
+def test_running_out_of_iterations_is_loud_and_loses_nothing() -> None:
+    with pytest.raises(
+        NotSolved, match=r"MAX_ITERATIONS: residual .* after 3 iterations, tolerance 1\.0e-14"
+    ) as caught:
+        solve(WALL, NSGS(tol=1e-14, max_iterations=3))
+    solution = caught.value.solution
+    assert solution.status is Status.MAX_ITERATIONS
+    assert solution.residual == WALL.residual(solution.r) < WALL.residual(np.zeros_like(solution.r))
+    quiet = solve(WALL, NSGS(tol=1e-14, max_iterations=3), check=False)
+    np.testing.assert_array_equal(quiet.r, solution.r)
+
+
+def test_zero_iterations_measure_the_guess() -> None:
+    solution = solve(particle(), NSGS(max_iterations=0), guess=[[0.0981, -0.04905, 0]], check=True)
+    assert (solution.status, solution.iterations) == (Status.SOLVED, 0)
+
+
+def test_time_limit() -> None:
+    solution = solve(WALL, NSGS(tol=1e-300, time_limit=1e-9), check=False)
+    assert solution.status is Status.TIME_LIMIT
+
+
+def test_watcher_sees_and_may_stop() -> None:
+    seen: list[Progress] = []
+
+    def watch(progress: Progress) -> bool:
+        seen.append(progress)
+        return progress.iterations >= 4
+
+    solution = solve(WALL, NSGS(tol=1e-300, order=Given()), check=False, progress=watch)
+    assert solution.status is Status.STOPPED
+    assert [p.iterations for p in seen] == solution.history.iterations.tolist()
+    assert [p.residual for p in seen] == solution.history.residuals.tolist()
+    assert seen[-1].iterations == solution.iterations >= 4
+
+
+def test_history_is_increasing_and_starts_from_the_guess() -> None:
+    history = solve(WALL, NSGS(tol=1e-4)).history
+    assert history.iterations[0] == 0
+    assert (np.diff(history.iterations) > 0).all()
+    assert (np.diff(history.seconds) >= 0).all()
+    assert history.residuals[0] == WALL.residual(np.zeros((WALL.n_contacts, 3)))
+    assert repr(history) == f"History({len(history)} measurements)"
+
+
+def test_same_input_same_bits() -> None:
+    first, again = (solve(WALL, NSGS(tol=1e-5)) for _ in range(2))
+    np.testing.assert_array_equal(first.r, again.r)
+    np.testing.assert_array_equal(first.history.iterations, again.history.iterations)
+
+
+@dataclasses.dataclass
+class Scripted(Iteration):
+    """An iteration that walks through given impulses."""
+
+    steps: list[np.ndarray]
+
+    def impulses(self) -> np.ndarray:
+        return self.steps[0]
+
+    def advance(self, count: int) -> None:
+        for _ in range(count):
+            if len(self.steps) > 1:
+                del self.steps[0]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScriptedSolver(IterativeSolver):
+    """A solver that returns the impulses it was given."""
+
+    steps: tuple[float, ...]
+
+    def start(self, problem: ContactProblem, guess: np.ndarray) -> Iteration:
+        return Scripted([guess] + [np.array([[n, 0.0, 0.0]]) for n in self.steps])
+
+
+def falling() -> ContactProblem:
+    return ContactProblem(W=np.eye(3), q=[[-1.0, 0.0, 0.0]], mu=0.5)
+
+
+def test_a_diverging_method_returns_its_best_iterate() -> None:
+    solution = solve(falling(), ScriptedSolver(steps=(0.9, 1.5, 1e200, math.nan)), check=False)
+    assert solution.status is Status.NUMERICAL_ERROR
+    assert solution.r[0, 0] == 0.9
+
+
+def test_a_method_that_stops_moving_is_stalled() -> None:
+    solution = solve(falling(), ScriptedSolver(steps=(0.5, 0.6, 0.6)), check=False)
+    assert solution.status is Status.STALLED
+    assert solution.r[0, 0] == 0.6
+
+
+def test_the_best_iterate_is_kept_when_the_last_is_worse() -> None:
+    solution = solve(falling(), ScriptedSolver(steps=(0.99, 0.5), max_iterations=2), check=False)
+    assert solution.status is Status.MAX_ITERATIONS
+    assert solution.r[0, 0] == 0.99
+    assert solution.residual == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("guess", "message"),
+    [
+        (np.zeros((2, 3)), r"r has shape \(2, 3\), expected \(1, 3\)"),
+        ([[np.nan, 0, 0]], "the guess must be finite"),
+    ],
+)
+def test_bad_guesses(guess: object, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        solve(particle(), guess=guess)  # type: ignore[arg-type]
+
+
+def test_the_guess_is_not_changed() -> None:
+    guess = np.full((WALL.n_contacts, 3), 0.01)
+    solve(WALL, NSGS(max_iterations=2), guess=guess, check=False)
+    np.testing.assert_array_equal(guess, 0.01)
