@@ -32,6 +32,7 @@ from clapas.typing import Array, Mask
 always_same = settings(deadline=None, derandomize=True, max_examples=40)
 
 FRICTION = st.one_of(st.sampled_from([0.0, 1e-8, 1.0, 1e8]), st.floats(1e-3, 1e3))
+FRICTION_OF_PYRAMIDS = st.one_of(st.sampled_from([0.0, 1e-4, 1.0, 1e4]), st.floats(1e-3, 1e3))
 MODERATE_FRICTION = st.floats(0.01, 100.0)
 THRESHOLD = st.one_of(st.just(0.0), st.floats(0.0, 10.0, allow_subnormal=False))
 
@@ -47,7 +48,8 @@ def components(size: float = 100.0) -> st.SearchStrategy[float]:
 @st.composite
 def points(draw: st.DrawFn, n: int, d: int) -> Array:
     scale = draw(st.sampled_from([1e-120, 1.0, 1e120]))
-    return scale * draw(hnp.arrays(np.float64, (n, d), elements=components()))
+    x = draw(hnp.arrays(np.float64, (n, d), elements=components()))
+    return scale * np.where(np.abs(x) < 1e-100, 0.0, x)  # so that no product falls below the normal numbers
 
 
 def coulomb_cone(draw: st.DrawFn, n: int, d: int) -> Cone:
@@ -68,7 +70,7 @@ def orthant(draw: st.DrawFn, n: int, d: int) -> Cone:
 
 def pyramid(draw: st.DrawFn, n: int, d: int) -> Cone:
     build = draw(st.sampled_from([PolyhedralCone.inscribed, PolyhedralCone.circumscribed]))
-    return build(draw(numbers(n, FRICTION)), draw(st.integers(3, 9)), d)
+    return build(draw(numbers(n, FRICTION_OF_PYRAMIDS)), draw(st.integers(3, 9)), d)
 
 
 def pyramid_by_edges(draw: st.DrawFn, n: int, d: int) -> Cone:

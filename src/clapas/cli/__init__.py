@@ -20,7 +20,7 @@ from clapas.version import __version__
 
 # Ways out that the library offers to Python callers, as they are said here.
 HERE_CALLED = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
-SOLVED, NOT_SOLVED, BAD_INPUT = 0, 1, 2
+DONE, BAD_INPUT = 0, 2
 
 # Plain help: the decorated one takes longer to load than everything else together.
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
@@ -52,14 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         typer.main.get_command(app)(args=arguments, prog_name="clapas")
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else SOLVED
+        return stop.code if isinstance(stop.code, int) else DONE
     except Error as error:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return _refuse("not enough memory for this problem")
-    return SOLVED
+    return DONE
 
 
 def _refuse(message: str) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Families that take seconds to build: the list gives their names, their own page the rest.
 COSTLY = ("alea",)
-COLUMNS = ("name", "contacts", "known", "reference", "description")
+COLUMNS = ("name", "contacts", "known", "reference")
 
 
 def gallery(
@@ -60,9 +60,9 @@ def _show_all(as_json: bool) -> None:
         output.print_json({"families": listed, "examples": list(examples())})
     else:
         print(f"\nFiles that come with the package: {', '.join('example:' + each for each in examples())}")
-        print(f"Solve one with: clapas solve {GALLERY}NAME")
+        print(f"clapas gallery NAME explains one; clapas solve {GALLERY}NAME solves it.")
 
 
 def _row(entry: GalleryProblem) -> tuple[str, ...]:
     contacts = f"{entry.problem.n_contacts} in {entry.problem.d}-D"
-    return (entry.name, contacts, known.in_words(entry.known), entry.reference, entry.description)
+    return (entry.name, contacts, known.in_words(entry.known), entry.reference)

@@ -16,7 +16,7 @@ def in_words(known: Known) -> str:
         return "no solution exists"
     count = len(known.solutions)
     words = [f"{count} solution{'' if count == 1 else 's'}"] if count else []
-    words += ["a continuum of solutions"] if known.continuum else []
+    words += ["a continuum"] if known.continuum else []
     if not words:
         return "a solution exists"
     return " and ".join(words) + ("" if known.complete else ", perhaps others")

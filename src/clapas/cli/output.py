@@ -25,16 +25,16 @@ def print_rows(rows: Iterable[tuple[str, str]]) -> None:
         print(f"{name:<{width}}" + f"\n{'':<{width}}".join(value.splitlines() or [""]))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table with a heading, as wide as the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else WIDE)
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, column in enumerate(columns):
+        table.add_column(column, no_wrap=place == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))  # as it is: brackets are no markup here
     console.print(table)

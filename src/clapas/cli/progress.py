@@ -7,14 +7,16 @@ compiling is written, so that logs stay short.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
     from clapas.solvers import Progress
@@ -68,14 +70,14 @@ def watching(tol: float, quiet: bool = False) -> Iterator[Watch]:
 
 
 @contextmanager
-def telling_of_compilation() -> Iterator[None]:
+def telling_of_compilation(console: Console | None = None) -> Iterator[None]:
     """Say so on standard error if kernels have to be compiled inside the block."""
     from rich.console import Console
 
     from clapas.compiled import on_compile
 
-    console = Console(stderr=True)
-    with on_compile(lambda: console.print(COMPILING, style="dim")):
+    console = console or Console(stderr=True)
+    with on_compile(lambda: console.print(COMPILING, style="dim", highlight=False)):
         yield
 
 
@@ -83,8 +85,6 @@ def telling_of_compilation() -> Iterator[None]:
 def _shown(watch: Watch) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
-
-    from clapas.compiled import on_compile
 
     console = Console(stderr=True)
     # The streams are left alone: what is printed on standard output must not be diverted.
@@ -96,10 +96,7 @@ def _shown(watch: Watch) -> Iterator[None]:
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    with ExitStack() as stack:
-        if console.is_terminal:
-            stack.enter_context(line)
-        stack.enter_context(on_compile(lambda: console.print(COMPILING, style="dim")))
+    with line if sys.stderr.isatty() else nullcontext(), telling_of_compilation(console):
         yield
 
 

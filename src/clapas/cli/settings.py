@@ -28,6 +28,12 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     """The solver of that name with settings ``key=value`` and those given as options of their own.
 
     Options that are None were not given.
+
+    Examples
+    --------
+    >>> solver = make("nsgs", ["order=shuffled", "order.seed=3"], {"tol": 1e-10, "time_limit": None})
+    >>> solver.tol, solver.order
+    (1e-10, Shuffled(seed=3))
     """
     from clapas.solvers import registry
 
@@ -58,7 +64,11 @@ def as_text(value: Any) -> str:
 
 
 def kebab(part: type[Any]) -> str:
-    """Name of a part in lower case: AlartCurnier is alart-curnier."""
+    """Name of a part in lower case.
+
+    >>> kebab(type("AlartCurnier", (), {}))
+    'alart-curnier'
+    """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
 
 

@@ -24,7 +24,7 @@ from clapas.typing import Array, Mask
 # values of rows of length one: below SPREAD the span is uncertain, below RANK a direction is not there.
 ROUNDING = 2e-15
 OPTIMALITY = 1e-10
-FACE = 1e-10
+FACE = 1e-14
 SPREAD = 1e-11
 RANK = 1e-12
 
@@ -124,6 +124,9 @@ class PolyhedralCone(Cone):
         the one that contains p; at kinks the first is the largest of the possible faces, the second the
         smallest, and both spans are limits of derivatives nearby. When both descriptions are known the
         longer of p and z decides, being the more accurate, and a point of the cone counts as inside.
+
+        Edges are told apart by angles above 1e-14: in a pyramid of mu = 1e-8 or 1e8, whose edges differ by
+        1e-8, kinks are therefore known to one part in a million only.
         """
         p, noise = self._nearest(x)
         size = length_and_direction(x)[0][:, None]

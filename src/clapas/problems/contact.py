@@ -62,10 +62,10 @@ class ContactProblem:
     >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
     >>> problem
     ContactProblem(1 contact in 3-D, reduced)
-    >>> problem.residual([[0.0981, -0.04905, 0.0]])
-    0.0
-    >>> round(problem.residual([[0.0, 0.0, 0.0]]), 3)
-    0.472
+    >>> problem.residual([[0.0981, -0.04905, 0.0]]) < 1e-15
+    True
+    >>> round(problem.residual(np.zeros((1, 3))), 3)
+    0.087
     """
 
     def __init__(

@@ -112,7 +112,7 @@ class _Record:
         self.seconds.append(seconds)
         self.residuals.append(residual)
         if residual < self.best or self.r is None:
-            self.best, self.r = residual, r.copy()
+            self.best, self.r = residual, r + 0.0  # a copy, in which -0.0 is 0.0
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))

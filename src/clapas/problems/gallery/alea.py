@@ -73,7 +73,7 @@ def alea(
     Examples
     --------
     >>> alea(6, 7, 5, seed=1)
-    ContactProblem('alea-42-5', 5 contacts in 3-D, global, 42 degrees of freedom)
+    ContactProblem('alea-42-5', 5 contacts in 3-D, global, 42 dof)
     """
     if m_ss < 1 or n_ss < 1 or n < 0:
         raise ProblemError(f"m_ss and n_ss must be at least 1 and n at least 0, got {m_ss}, {n_ss}, {n}")

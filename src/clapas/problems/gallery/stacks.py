@@ -104,7 +104,7 @@ def box_stack(
     --------
     >>> stack = box_stack(3)
     >>> stack.problem
-    ContactProblem('box-stack-3', 12 contacts in 3-D, global, 18 degrees of freedom)
+    ContactProblem('box-stack-3', 12 contacts in 3-D, global, 18 dof)
     >>> stack.problem.residual(stack.hydrostatic) < 1e-12
     True
     """

@@ -55,12 +55,12 @@ class NSGS(IterativeSolver):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
-    >>> iteration = NSGS().start(problem, np.zeros((1, 3)))
-    >>> iteration.advance(1)
-    >>> iteration.impulses().round(5)
-    array([[ 0.0981 , -0.04905,  0.     ]])
+    A stack of three boxes, each resting on four corners:
+
+    >>> from clapas import gallery, solve
+    >>> solution = solve(gallery.box_stack(3).problem, NSGS(tol=1e-6, order=Shuffled(seed=1)))
+    >>> solution.status.name
+    'SOLVED'
     """
 
     local: LocalSolver = field(default_factory=Exact)

@@ -1,0 +1,71 @@
+"""The compile decorator: cached on disk, keyed by the sources, announced when it works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from clapas import compiled
+
+SCRIPT = """
+import numpy as np
+from clapas.compiled import on_compile
+from clapas.solvers.local.canonical import canonical_coefficients
+told = []
+with on_compile(lambda: told.append(1)):
+    canonical_coefficients(np.eye(3)[None], np.array([0.5]))
+    canonical_coefficients(np.eye(3)[None], np.array([0.5]))
+print("compiled" if told else "from the cache", len(told))
+"""
+
+
+def run(cache: Path) -> str:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_kernels_are_compiled_once_and_announced(tmp_path: Path) -> None:
+    assert run(tmp_path) == "compiled 1"
+    assert run(tmp_path) == "from the cache 0"
+    assert [p.name for p in (tmp_path / "clapas").iterdir()] == [compiled.fingerprint()]
+
+
+def test_old_caches_are_forgotten(tmp_path: Path) -> None:
+    for age in range(6):
+        folder = tmp_path / f"old{age}"
+        folder.mkdir()
+        os.utime(folder, (age, age))
+    compiled._forget_old_caches(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["old3", "old4", "old5"]
+
+
+def test_threads_are_limited_inside_the_block_only() -> None:
+    before = numba.get_num_threads()
+    with compiled.threads(1, work=10**9):
+        assert numba.get_num_threads() == 1
+    with compiled.threads(None, work=10):
+        assert numba.get_num_threads() == 1
+    with compiled.threads(None, work=10**9):
+        assert numba.get_num_threads() == before
+    with compiled.threads(10**6, work=1):
+        assert numba.get_num_threads() <= numba.config.NUMBA_NUM_THREADS
+    assert numba.get_num_threads() == before
+
+
+def test_a_kernel_is_still_its_function() -> None:
+    @compiled.kernel
+    def total(x: np.ndarray) -> float:
+        s = 0.0
+        for value in x:
+            s += value
+        return s
+
+    assert total(np.arange(4.0)) == total.py_func(np.arange(4.0)) == 6.0  # type: ignore[attr-defined]

@@ -1,0 +1,66 @@
+"""Imports point down only: the layers of the architecture, enforced."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "clapas"
+
+# From the bottom up. A module may import its own layer and those below; names on one line are one layer.
+LAYERS = [
+    {"errors", "status", "typing", "version", "compiled"},
+    {"convex", "linalg"},
+    {"problems"},
+    {"solvers"},
+    {"multiscale"},
+    {"bodies", "laws", "collision", "geometry"},
+    {"dynamics", "statics"},
+    {"distributed"},
+    {"io", "analysis", "studies"},
+    {"cli", "viewer", "__main__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem != "__init__")
+
+
+def imported(path: Path) -> set[str]:
+    """First component under ``clapas`` of everything a module imports at run time."""
+    found: set[str] = set()
+    for node in runtime_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {
+                f"{node.module}.{alias.name}" if node.module == "clapas" else str(node.module)
+                for alias in node.names
+            }
+    return {name.split(".")[1] for name in found if name.startswith("clapas.")}
+
+
+def runtime_nodes(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but those under ``if TYPE_CHECKING``."""
+    nodes: list[ast.AST] = []
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        nodes.append(node)
+        stack.extend(ast.iter_child_nodes(node))
+    return nodes
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    assert layer in LEVEL, f"{layer} has no layer: add it to LAYERS and to the architecture"
+    for other in imported(path):
+        assert LEVEL.get(other, 99) <= LEVEL[layer], f"{layer} imports {other}, which is above it"
+
+
+def test_the_check_sees_imports() -> None:
+    assert imported(PACKAGE / "solvers" / "loop.py") == {"errors", "problems", "solvers", "status", "typing"}
