@@ -114,7 +114,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sizes", type=_sizes, default=None, help="numbers of contacts, e.g. 2000,20000")
     parser.add_argument("--repeats", type=int, default=None, help="timed runs of each kernel (default 9)")
     parser.add_argument("--threads", type=int, default=2, help="most threads (default 2)")
-    parser.add_argument("--quick", action="store_true", help="2000 and 20000 contacts, 3 repeats, no cold start")
+    parser.add_argument(
+        "--quick", action="store_true", help="2000 and 20000 contacts, 3 repeats, no cold start"
+    )
     parser.add_argument("--no-startup", action="store_true", help="leave out import and compile times")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers to a file as well")
     return parser.parse_args(argv)

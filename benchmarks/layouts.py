@@ -107,7 +107,9 @@ def _bodies_given(problem: ContactProblem, reference: Reference | None) -> Layou
     )
 
 
-def _bodies_coloured(problem: ContactProblem, reference: Reference | None, threads: tuple[int, ...]) -> Layout:
+def _bodies_coloured(
+    problem: ContactProblem, reference: Reference | None, threads: tuple[int, ...]
+) -> Layout:
     n, ours = problem.n_contacts, _starter(problem, "bodies", "coloured")
     it: Any = ours(Exact(), 1)
     n_blocks = len(it._data)

@@ -46,9 +46,7 @@ class _BodyForm(ctypes.Structure):
 
 
 class _DelassusForm(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_void_p) for name in ("indptr", "indices", "blocks", "q", "coefficients", "r")
-    ]
+    _fields_ = [(name, ctypes.c_void_p) for name in ("indptr", "indices", "blocks", "q", "coefficients", "r")]
 
 
 class Reference:

@@ -39,15 +39,18 @@ config: Any = numba_config
 # bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
 FAST_MATH = {"contract", "nsz", "arcp"}
 KEPT_CACHES = 3
+WITHOUT_KERNELS = {"cli", "io", "viewer"}
 WORTH_THREADS = 5000
 
 
 @cache
 def fingerprint() -> str:
-    """Digest of the package's source files: the name of the cache folder."""
+    """Digest of the sources kernels can be made of: the name of the cache folder."""
     root = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] in WITHOUT_KERNELS:
+            continue
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

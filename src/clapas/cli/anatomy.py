@@ -56,6 +56,8 @@ def dissect(problem: ContactProblem) -> Anatomy:
     """Describe a problem."""
     import numpy as np
 
+    from clapas.problems import component_labels
+
     is_global = problem.form == "global"
     square = {"M": problem.M} if is_global else {"W": problem.W.tocsr()}
     matrices = square | ({"H": problem.H} if is_global else {})
@@ -70,7 +72,7 @@ def dissect(problem: ContactProblem) -> Anatomy:
         response=_range(problem.response),
         density={name: _density(matrix) for name, matrix in matrices.items()},
         asymmetry={name: _asymmetry(matrix) for name, matrix in square.items()},
-        components=_components(problem),
+        components=np.unique(component_labels(problem)[0]).size,
         mass_blocks=_block_sizes(problem.M) if is_global else None,
     )
 
@@ -87,25 +89,6 @@ def _density(matrix: Any) -> float:
 def _asymmetry(matrix: Any) -> float:
     largest = float(abs(matrix).max()) if matrix.nnz else 0.0
     return float(abs(matrix - matrix.T).max()) / largest if largest else 0.0
-
-
-def _components(problem: ContactProblem) -> int:
-    """Connected sets of contacts; bodies that touch nothing are not counted."""
-    import numpy as np
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    n, d = problem.n_contacts, problem.d
-    coo = (problem.W if problem.form == "reduced" else problem.H).tocoo()
-    there = coo.data != 0
-    row, column = coo.row[there] // d, coo.col[there]
-    if problem.form == "reduced":
-        links = sparse.coo_array((np.ones(row.size), (row, column // d)), shape=(n, n))
-    else:
-        touches = sparse.coo_array((np.ones(row.size), (row, column)), shape=(n, problem.n_dof))
-        links = sparse.block_array([[None, touches], [touches.T, abs(problem.M)]])
-    labels = csgraph.connected_components(links, directed=False)[1]
-    return int(np.unique(labels[:n]).size)
 
 
 def _block_sizes(M: Any) -> dict[int, int]:

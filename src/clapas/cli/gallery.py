@@ -12,8 +12,6 @@ from clapas.cli.source import GALLERY, examples, load
 if TYPE_CHECKING:
     from clapas.problems.gallery import GalleryProblem
 
-# Families that take seconds to build: the list gives their names, their own page the rest.
-COSTLY = ("alea",)
 COLUMNS = ("name", "contacts", "known", "reference")
 
 
@@ -44,13 +42,6 @@ def _show_all(as_json: bool) -> None:
 
     listed: dict[str, list[dict[str, Any]]] = {}
     for family in collection.families():
-        if family in COSTLY:
-            names = collection.names(family)
-            listed[family] = [{"name": each} for each in names]
-            if not as_json:
-                print(f"\n{family}: {len(names)} problems, {names[0]} to {names[-1]}")
-                print(f"clapas gallery {family} shows them (takes some seconds to build)")
-            continue
         problems = list(collection.all_problems(family))
         listed[family] = [known.as_dict(entry) for entry in problems]
         if not as_json:

@@ -97,4 +97,4 @@ def _solve(R: Array, right: Array) -> Array:
 
 
 def _dense(matrix: Any) -> Array:
-    return sparse.csr_array(matrix, dtype=np.float64).toarray()
+    return np.asarray(sparse.csr_array(matrix, dtype=np.float64).toarray())

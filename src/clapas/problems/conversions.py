@@ -63,34 +63,40 @@ def split(problem: ContactProblem) -> list[Component]:
     Each can be solved alone; the impulses of the whole are those of the parts put back at
     ``component.contacts``. Bodies that touch nothing belong to no component.
     """
+    of_contact, of_dof = component_labels(problem)
+    parts = [np.flatnonzero(of_contact == k) for k in _groups(of_contact)]
     if problem.form == "reduced":
-        labels = csgraph.connected_components(_contact_graph(problem), directed=False)[1]
-        return [_reduced_part(problem, np.flatnonzero(labels == k)) for k in _groups(labels)]
-    coo = problem.H.tocoo()
-    touches = sparse.coo_array(
-        (np.ones(coo.nnz), (coo.row // problem.d, coo.col)), shape=(problem.n_contacts, problem.n_dof)
-    )
-    links = sparse.block_array([[abs(problem.M), touches.T], [touches, None]])
-    labels = csgraph.connected_components(links, directed=False)[1]
-    of_dof, of_contact = labels[: problem.n_dof], labels[problem.n_dof :]
+        return [_reduced_part(problem, contacts) for contacts in parts]
     return [
-        _global_part(problem, np.flatnonzero(of_contact == k), np.flatnonzero(of_dof == k))
-        for k in _groups(of_contact)
+        _global_part(problem, contacts, np.flatnonzero(of_dof == of_contact[contacts[0]]))
+        for contacts in parts
     ]
+
+
+def component_labels(problem: ContactProblem) -> tuple[Indices, Indices]:
+    """Number of the connected component of each contact and of each degree of freedom.
+
+    In the reduced form the second array is empty. Numbers without a contact are bodies that touch
+    nothing.
+    """
+    n, d = problem.n_contacts, problem.d
+    coo = (problem.W if problem.form == "reduced" else problem.H).tocoo()
+    there = coo.data != 0
+    contact, column = coo.row[there] // d, coo.col[there]
+    ones = np.ones(len(contact))
+    if problem.form == "reduced":
+        links = sparse.coo_array((ones, (contact, column // d)), shape=(n, n))
+    else:
+        touches = sparse.coo_array((ones, (contact, column)), shape=(n, problem.n_dof))
+        links = sparse.block_array([[None, touches], [touches.T, abs(problem.M)]])
+    labels = csgraph.connected_components(links, directed=False)[1]
+    return labels[:n], labels[n:]
 
 
 def _groups(labels: Indices) -> Indices:
     """The labels in use, in order of first appearance."""
     values, first = np.unique(labels, return_index=True)
     return np.asarray(values[np.argsort(first)], dtype=np.int64)
-
-
-def _contact_graph(problem: ContactProblem) -> sparse.csr_array:
-    W, n = problem.W, problem.n_contacts
-    linked = np.abs(W.data).max(axis=(1, 2), initial=0.0)
-    graph = sparse.csr_array((linked, W.indices, W.indptr), shape=(n, n))
-    graph.eliminate_zeros()
-    return graph
 
 
 def _reduced_part(problem: ContactProblem, contacts: Indices) -> Component:

@@ -41,4 +41,5 @@ def alart_curnier(u: Array, r: Array, mu: Array, rho: Array) -> Array:
 def bipotential(u: Array, r: Array, mu: Array) -> Array:
     """Gap u·r + mu r_N |u_T| per contact; zero at the law, positive for u_N ≥ 0 and r ∈ K."""
     friction: Array = mu * r[:, 0] * np.linalg.norm(u[:, 1:], axis=1)
-    return np.sum(u * r, axis=1) + friction
+    power: Array = np.sum(u * r, axis=1)
+    return power + friction

@@ -67,10 +67,9 @@ class Report:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.open + self.sticking + self.sliding} contacts: "
-            f"{self.open} open, {self.sticking} sticking, {self.sliding} sliding"
-        ]
+        n = self.open + self.sticking + self.sliding
+        modes = f"{self.open} open, {self.sticking} sticking, {self.sliding} sliding"
+        lines = [f"{n} contact{'s' * (n != 1)}: {modes}"]
         rows = [
             ("natural-map residual", self.residual, "relative to |q|"),
             ("Alart-Curnier residual", self.alart_curnier, "relative to |q|"),
@@ -82,7 +81,7 @@ class Report:
             ("slip direction error", self.slip_direction_error, "rad"),
             ("dissipation by friction", self.dissipation, "J"),
         ]
-        lines += [f"  {name:<27}{value: .3e}  {unit}" for name, value, unit in rows]
+        lines += [f"  {name:<27}{value + 0.0: .3e}  {unit}" for name, value, unit in rows]
         return "\n".join(lines)
 
 

@@ -23,6 +23,8 @@ from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
 
+VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
+
 
 @dataclass(frozen=True, kw_only=True)
 class IterativeSolver:
@@ -138,7 +140,7 @@ def iterate(
         if method is None:
             method = solver.start(problem, guess)
         previous = r.copy()
-        gap = min(_next_gap(record, solver.tol), solver.max_iterations - done)
+        gap = min(_next_gap(record, solver.tol, problem.n_contacts), solver.max_iterations - done)
         with np.errstate(over="ignore", invalid="ignore"):
             method.advance(gap)
         done += gap
@@ -161,12 +163,17 @@ def _verdict(solver: Solver, record: _Record, stopped: bool, unchanged: bool) ->
     return Status.STALLED if unchanged else None
 
 
-def _next_gap(record: _Record, tol: float) -> int:
-    """Iterations until the next measurement: half of those the observed rate still asks for."""
+def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
+    """Iterations until the next measurement: half of those the observed rate still asks for.
+
+    Between an eighth and a quarter of those done, so that measuring stays cheap and is not late;
+    and about a second of work at most, so that limits and wishes to stop are heeded.
+    """
     done = record.iterations[-1]
     if len(record.residuals) < 3:
         return 1
-    shortest, longest = max(1, done // 8), max(1, done // 4)
+    a_second = max(20, VISITS_PER_SECOND // max(1, n_contacts))
+    shortest, longest = max(1, min(done // 8, a_second)), max(1, min(done // 4, a_second))
     old, new = record.residuals[-2], record.residuals[-1]
     between = done - record.iterations[-2]
     if not 0 < new < old:

@@ -97,7 +97,8 @@ def free_impulse(a: float, t: float, c: float, mu: float) -> float:
     k = mu * abs(c)
     side = -1.0 if c > 0.0 else 1.0
     if k < 1.0:
-        return side * k * abs(t) / np.sqrt(1.0 - k * k)
+        x = k * abs(t) / np.sqrt(1.0 - k * k)
+        return side * float(x)
     x = abs(t) + abs(a) / abs(c)
     for _ in range(200):  # the cone opens faster than the disc: far enough out it is reached
         if t * t + x * x <= mu * mu * (a + abs(c) * x) ** 2 and a + abs(c) * x >= 0.0:
