@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reading import Reader, read_blocks, read_bodies, read_delassus
+from benchmarks.reading import Reader, read_bodies, read_delassus
 from benchmarks.reference import Reference
 from benchmarks.rivals import BodyRival, DelassusRival, in_slab_order
 from clapas.problems import ContactProblem, reduce
@@ -102,7 +102,7 @@ def _bodies_given(problem: ContactProblem, reference: Reference | None) -> Layou
         ours=_starter(problem, "bodies", "given"),
         rival=rival,
         bytes_per_contact=_per_contact(n, G, bodies, rest, r, r),
-        reader=_bound(read_bodies, G, bodies, rest, r, contacts.y_free),
+        reader=_bound(read_bodies, (G, rest, r), bodies, contacts.y_free),
         n_items=n,
     )
 
@@ -124,7 +124,7 @@ def _bodies_coloured(
         ours=ours,
         rival=partial(BodyRival, reference, *in_slab_order(contacts)) if reference else None,
         bytes_per_contact=_per_contact(n, data, bodies, r, r),
-        reader=_bound(read_blocks, data, bodies, r, it._y_free),
+        reader=_bound(read_bodies, (data, r), bodies, it._y_free),
         n_items=n_blocks,
     )
 
@@ -148,7 +148,7 @@ def _delassus(
         ours=ours,
         rival=rival if reference else None,
         bytes_per_contact=_per_contact(n, blocks, it._indices, it._indptr, rest, it._r, it._r),
-        reader=_bound(read_delassus, it._indptr, it._indices, blocks, rest, it._r),
+        reader=_bound(read_delassus, (rest, it._r), it._indptr, it._indices, blocks, it._r),
         n_items=n,
     )
 

@@ -1,7 +1,7 @@
 """How fast the same data can be read at all: two ceilings for a sweep.
 
 *Bandwidth*: one flat array as large as what a sweep streams, added up in vector registers.
-*Loop*: the contact data themselves, contact by contact, with the velocities or impulses each contact
+*Loop*: the contact data themselves, in the order of the visits, with the velocities or impulses each contact
 looks up, added up and nothing else.
 
 Both release Python's lock, so plain threads share the work.
@@ -21,72 +21,67 @@ from clapas.typing import Array
 # Sums in any order: the only way to keep the vector units and the loads busy.
 reader: Any = numba.njit(fastmath=True, error_model="numpy", nogil=True)
 
+CHUNK = 32  # contacts (or blocks of contacts) whose data are read together
+
 # A reader takes (count, start, stop) and returns a sum of what stands between.
 Reader = Callable[[int, int, int], float]
 
 
 @reader
+def total(values: Array) -> float:
+    result = 0.0
+    for i in range(len(values)):
+        result += values[i]
+    return result
+
+
+@reader
 def read_flat(count: int, values: Array) -> float:
-    total = 0.0
+    result = 0.0
     for _ in range(count):
-        for i in range(len(values)):
-            total += values[i]
-    return total
+        result += total(values)
+    return result
 
 
 @reader
-def read_bodies(count: int, start: int, stop: int, G: Any, bodies: Any, rest: Any, r: Any, y: Any) -> float:
-    """Read G (n, 36), rest (n, 9: w and coefficients), r (n, 3) and the velocities of the two bodies."""
-    total = 0.0
-    for _ in range(count):
-        for i in range(np.uint64(start), np.uint64(stop)):
-            for j in range(36):
-                total += G[i, j]
-            for j in range(9):
-                total += rest[i, j]
-            for j in range(3):
-                total += r[i, j]
-            y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
-            for j in range(6):
-                total += y_a[j] + y_b[j]
-    return total
+def total_of_rows(rows: Any, table: Any, width: Any) -> float:
+    """Add up the rows of a table that are looked up; the length of ``width`` is that of a row."""
+    result = 0.0
+    for row in rows:
+        part = 0.0
+        for j in range(len(width)):
+            part += table[row, j]
+        result += part
+    return result
 
 
 @reader
-def read_blocks(count: int, start: int, stop: int, data: Any, bodies: Any, r: Any, y: Any) -> float:
-    """Read blocks of lanes: data (n_blocks, rows·lanes), r, and the velocities of the bodies of each lane."""
-    total = 0.0
+def read_bodies(count: int, start: int, stop: int, arrays: Any, bodies: Any, y: Any) -> float:
+    """Read arrays (n, k) of contact data, some contacts at a time, and the velocities of their bodies."""
+    result = 0.0
     for _ in range(count):
-        for block in range(np.uint64(start), np.uint64(stop)):
-            for value in data[block]:
-                total += value
-            for value in r[block]:
-                total += value
-            for body in bodies[block]:
-                row = y[body]
-                for j in range(6):
-                    total += row[j]
-    return total
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            for array in arrays:
+                result += total(array[first:last].ravel())
+            result += total_of_rows(bodies[first:last].ravel(), y, (0,) * 6)
+    return result
 
 
 @reader
 def read_delassus(
-    count: int, start: int, stop: int, indptr: Any, indices: Any, blocks: Any, rest: Any, r: Any
+    count: int, start: int, stop: int, arrays: Any, indptr: Any, indices: Any, blocks: Any, r: Any
 ) -> float:
-    """Read rows of 3×3 blocks (nnz, 9), the impulses they meet, and rest (n, 9: q and coefficients)."""
-    total = 0.0
+    """Read arrays (n, k) of contact data, the rows of blocks (nnz, 9) and the impulses they meet."""
+    result = 0.0
     for _ in range(count):
-        for i in range(np.uint64(start), np.uint64(stop)):
-            for p in range(indptr[i], indptr[i + np.uint64(1)]):
-                for j in range(9):
-                    total += blocks[p, j]
-                for j in range(3):
-                    total += r[indices[p], j]
-            for j in range(9):
-                total += rest[i, j]
-            for j in range(3):
-                total += r[i, j]
-    return total
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            for array in arrays:
+                result += total(array[first:last].ravel())
+            result += total(blocks[indptr[first] : indptr[last]].ravel())
+            result += total_of_rows(indices[indptr[first] : indptr[last]], r, (0,) * 3)
+    return result
 
 
 def bandwidth_run(n_bytes: int, threads: int) -> Callable[[int], None]:

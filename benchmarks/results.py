@@ -15,7 +15,7 @@ Mc/s: million contact updates per second = contacts × sweeps / time (best of th
 one thread by its own processor time, several by the clock). B/contact: contact data streamed by a sweep, the
 write of r included; velocities and impulses looked up elsewhere are not counted. of memory: that traffic
 against the reading speed of a flat array of the same size on the same threads. of loop: speed against a loop
-that only reads the same data, contact by contact, and adds them up. C: the scalar reference on the same data,
+that only reads the same data in the same order and adds them up. C: the scalar reference on the same data,
 order and threads; ours/C above 1 means clapas is faster. difference: largest difference of the impulses
 between clapas and C after {compared} sweeps, relative to the largest impulse. residual: after {measured} sweeps.
 held: arrays of the iteration object, bytes per contact."""

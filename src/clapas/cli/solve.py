@@ -155,6 +155,8 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
     print(_summary(solution))
     if not status.is_solved:
         print(f"  {status.cause}\n  {status.advice}")
+    for text in solution.notes:
+        print(f"  {text}")
     print(solution.report())
     if source.entry is not None:
         print(_comparison(source, solution))

@@ -30,8 +30,8 @@ class ConvexSet(Protocol):
         """Derivative of the projection at each contact, (n, d, d).
 
         Where P has kinks (it is nowhere worse than 1-Lipschitz) this is one member of Clarke's
-        generalised Jacobian, a limit of the derivatives at smooth points nearby. All sets here take the
-        same side: a point on the boundary of C counts as inside.
+        generalised Jacobian, a limit of the derivatives at smooth points nearby. Unless a set says
+        otherwise, a point on the boundary of C counts as inside.
         """
         ...
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,6 +45,9 @@ class IterativeSolver:
     max_iterations: int = 10_000
     time_limit: float = math.inf
 
+    # Iterations that cost much more than measuring the residual are measured one by one.
+    measures_each_iteration: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         if not self.tol > 0:
             raise SettingsError(f"tol must be positive, got {self.tol}")
@@ -53,16 +57,29 @@ class IterativeSolver:
             raise SettingsError(f"time_limit must be positive, got {self.time_limit}")
 
 
-class Iteration(Protocol):
-    """A method under way on one problem."""
+class Iteration(ABC):
+    """A method under way on one problem.
 
+    ``notes`` are remarks for people on what happened: a cycle seen, a parameter reduced.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
     def impulses(self) -> Array:
         """The current iterate r, (n, d)."""
-        ...
 
+    @abstractmethod
     def advance(self, count: int) -> None:
-        """Do ``count`` iterations."""
-        ...
+        """Do ``count`` iterations. May raise :class:`Halt`."""
+
+
+class Halt(Exception):
+    """Raised by an iteration that cannot go on; its current iterate is still measured."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        super().__init__(status.cause)
 
 
 class Solver(Protocol):
@@ -81,6 +98,11 @@ class Solver(Protocol):
     @property
     def time_limit(self) -> float:
         """Seconds allowed."""
+        ...
+
+    @property
+    def measures_each_iteration(self) -> bool:
+        """Whether to measure after every iteration rather than at growing intervals."""
         ...
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
@@ -128,27 +150,34 @@ def iterate(
     record = _Record()
     done, gap = 0, 0
     method: Iteration | None = None
-    r, previous = guess, None
+    r, previous, halted = guess, None, None
     while True:
         residual = problem.residual(r)
         seconds = time.perf_counter() - start
         record.add(done, seconds, residual, r)
         stopped = bool(watcher(Progress(done, residual, seconds))) if watcher else False
-        status = _verdict(solver, record, stopped, previous is not None and np.array_equal(r, previous))
+        if previous is not None and np.array_equal(r, previous):
+            halted = halted or Status.STALLED
+        status = _verdict(solver, record, stopped, halted)
         if status:
             break
         if method is None:
             method = solver.start(problem, guess)
         previous = r.copy()
-        gap = min(_next_gap(record, solver.tol, problem.n_contacts), solver.max_iterations - done)
-        with np.errstate(over="ignore", invalid="ignore"):
-            method.advance(gap)
+        gap = 1 if solver.measures_each_iteration else _next_gap(record, solver.tol, problem.n_contacts)
+        gap = min(gap, solver.max_iterations - done)
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                method.advance(gap)
+        except Halt as reason:
+            halted = reason.status
         done += gap
         r = method.impulses()
-    return _solution(problem, solver, record, status, done, time.perf_counter() - start)
+    notes = method.notes if method else ()
+    return _solution(problem, solver, record, status, done, time.perf_counter() - start, notes)
 
 
-def _verdict(solver: Solver, record: _Record, stopped: bool, unchanged: bool) -> Status | None:
+def _verdict(solver: Solver, record: _Record, stopped: bool, halted: Status | None) -> Status | None:
     residual = record.residuals[-1]
     if residual <= solver.tol:
         return Status.SOLVED
@@ -160,7 +189,7 @@ def _verdict(solver: Solver, record: _Record, stopped: bool, unchanged: bool) ->
         return Status.MAX_ITERATIONS
     if record.seconds[-1] >= solver.time_limit:
         return Status.TIME_LIMIT
-    return Status.STALLED if unchanged else None
+    return halted
 
 
 def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
@@ -183,7 +212,13 @@ def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
 
 
 def _solution(
-    problem: ContactProblem, solver: Solver, record: _Record, status: Status, done: int, seconds: float
+    problem: ContactProblem,
+    solver: Solver,
+    record: _Record,
+    status: Status,
+    done: int,
+    seconds: float,
+    notes: tuple[str, ...],
 ) -> Solution:
     assert record.r is not None
     return Solution(
@@ -197,4 +232,5 @@ def _solution(
         iterations=done,
         time=seconds,
         history=record.history(),
+        notes=notes,
     )

@@ -57,6 +57,8 @@ class Solution:
         Seconds spent, compilation of kernels included.
     history : History
         Residual against iterations and seconds.
+    notes : tuple of str
+        What the method remarked on its way.
     """
 
     problem: ContactProblem
@@ -69,6 +71,7 @@ class Solution:
     iterations: int
     time: float
     history: History
+    notes: tuple[str, ...] = ()
 
     @property
     def tol(self) -> float:
@@ -88,6 +91,7 @@ class Solution:
             "iterations": self.iterations,
             "time": self.time,
             "solver": repr(self.solver),
+            "notes": list(self.notes),
             "report": self.report().as_dict(),
         }
 

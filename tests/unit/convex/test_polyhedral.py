@@ -114,6 +114,29 @@ def test_jacobian_where_the_multipliers_are_not_unique() -> None:
     np.testing.assert_allclose(cone.jacobian(np.array([[-1.0, 0.0, 0.0]])), 0.0, atol=1e-14)
 
 
+@pytest.mark.parametrize("mu", [1e-8, 1e8])
+def test_jacobian_tells_nearly_parallel_edges_apart(mu: float) -> None:
+    # Both points fall on an edge; read from the shorter of p and x − p the face would be uncertain.
+    x = np.array([[0.0, 1.0], [-1.0 + 1e-6, 1e-6], [1.0, 0.5], [1e-12, 1.0]])
+    cone = PolyhedralCone.inscribed(mu, d=2)
+    np.testing.assert_allclose(cone.jacobian(x), coulomb.jacobian(x, np.full(4, mu)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e300])
+def test_jacobian_of_the_ray_and_of_the_half_space(mu: float) -> None:
+    x = np.array([[1.0, 0.5], [-1.0, 0.5], [1.0, 0.0]])
+    cone = PolyhedralCone.inscribed(mu, d=2)
+    np.testing.assert_allclose(cone.jacobian(x), coulomb.jacobian(x, np.full(3, mu)), rtol=0, atol=1e-12)
+
+
+def test_either_description_alone_knows_its_own_points() -> None:
+    cone = PolyhedralCone.inscribed(0.7, 5)
+    weights = np.random.default_rng(10).uniform(size=(40, 5))
+    of_cone, of_polar = weights @ np.asarray(cone.generators), weights @ np.asarray(cone.facets)[:5]
+    assert PolyhedralCone(generators=cone.generators).contains(of_cone).all()
+    np.testing.assert_array_equal(PolyhedralCone(facets=cone.facets).project(of_polar), 0.0)
+
+
 def test_one_cone_per_contact() -> None:
     mu = np.array([0.0, 0.4, 2.0])
     x = points(3, 3, seed=8)

@@ -11,7 +11,7 @@ import pytest
 from clapas.errors import NotSolved, ProblemError
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import NSGS, Given, Progress, solve
-from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
 from tests.random_problems import particle
 
@@ -154,3 +154,35 @@ def test_the_guess_is_not_changed() -> None:
     guess = np.full((WALL.n_contacts, 3), 0.01)
     solve(WALL, NSGS(max_iterations=2), guess=guess, check=False)
     np.testing.assert_array_equal(guess, 0.01)
+
+
+class Halting(Scripted):
+    """An iteration that gives up by itself."""
+
+    notes = ("a cycle of order 2 was seen",)
+
+    def advance(self, count: int) -> None:
+        super().advance(count)
+        raise Halt(Status.NUMERICAL_ERROR)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HaltingSolver(IterativeSolver):
+    """A solver whose iteration halts at once at a given impulse."""
+
+    at: float
+
+    def start(self, problem: ContactProblem, guess: np.ndarray) -> Iteration:
+        return Halting([guess, np.array([[self.at, 0.0, 0.0]])])
+
+
+def test_a_method_may_give_up_and_say_why() -> None:
+    solution = solve(falling(), HaltingSolver(at=0.9), check=False)
+    assert solution.status is Status.NUMERICAL_ERROR
+    assert solution.r[0, 0] == 0.9
+    assert solution.notes == ("a cycle of order 2 was seen",)
+    assert solution.as_dict()["notes"] == ["a cycle of order 2 was seen"]
+
+
+def test_giving_up_on_the_solution_is_solving() -> None:
+    assert solve(falling(), HaltingSolver(at=1.0)).status is Status.SOLVED

@@ -19,6 +19,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel, parallel_kernel, threads
 from clapas.solvers.local.canonical import N_COEFFICIENTS, turn_tangents
+from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.lanes import LANES, MU, NORMAL, TANGENT_1, TANGENT_2, WORK_SIZE, solve_lanes
 from clapas.solvers.nsgs.orders import Coloured
 from clapas.solvers.nsgs.relax import relaxed
@@ -53,7 +54,7 @@ class Blocks:
     bounds: Indices
 
 
-class BlockedSweeps:
+class BlockedSweeps(Iteration):
     """Parallel sweeps on body velocities."""
 
     def __init__(

@@ -13,13 +13,14 @@ import numpy as np
 from clapas.compiled import kernel
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.structure import BodyContacts
 from clapas.solvers.nsgs.visits import Visits
 from clapas.typing import Array, Indices
 
 
-class BodySweeps:
+class BodySweeps(Iteration):
     """Sweeps on body velocities, contact after contact."""
 
     def __init__(

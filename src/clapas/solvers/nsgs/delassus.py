@@ -11,6 +11,7 @@ from clapas.compiled import kernel, parallel_kernel, threads
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.orders import Coloured, Order
 from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
@@ -20,7 +21,7 @@ from clapas.typing import Array, Indices
 SMALLEST_SLAB = 256
 
 
-class DelassusSweeps:
+class DelassusSweeps(Iteration):
     """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they meet."""
 
     def __init__(
