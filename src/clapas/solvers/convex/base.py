@@ -1,0 +1,156 @@
+"""The convex problem that remains when friction is frozen, and what its solvers promise.
+
+Coulomb's law couples the impulse and the velocity in a way no minimisation has. Freeze one number per
+contact and it becomes the optimality condition of a convex problem, of the same shape in both cases:
+
+    min { ½ rᵀW r + bᵀr : r ∈ C },     gradient  u = W r + b.
+
+* Cadoux freezes the sliding speed s_i = |u_T,i|: b = q + E s with E = diag(mu_i e_N), C = K the product of
+  the friction cones, and the gradient is the shifted velocity ũ ∈ K*.
+* Haslinger freezes the threshold s_i = mu_i r_N,i: b = q, C = T(s) = {r_N ≥ 0, |r_T| ≤ s}.
+
+A fixed point on s then gives back the law. The methods in this folder solve the convex problem; the fixed
+points take one of them as a part. :class:`ConvexProblem` states the problem and judges the answer,
+:class:`ConvexSolver` is the settings, :class:`ConvexMethod` the method at work on one contact problem,
+which keeps what it learnt (factorisations, steps, scalings) from one value of s to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from clapas.convex import CoulombCone, TrescaSet
+from clapas.errors import ProblemError
+from clapas.problems.contact import ContactProblem
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexProblem:
+    """A contact problem whose friction is frozen: min {½ rᵀW r + bᵀr : r ∈ C}.
+
+    Build it with :meth:`conic` or :meth:`tresca`.
+
+    Parameters
+    ----------
+    contacts : ContactProblem
+        Gives W (through products only) and the scales: the responses λ_i and |q|.
+    b : array (n, d)
+        Velocity at the contacts when r = 0. Unit: m/s.
+    admissible : CoulombCone or TrescaSet
+        The set C, a product of one set per contact.
+
+    Examples
+    --------
+    A particle pressed on the floor and pushed sideways, its sliding speed frozen at 2 m/s:
+
+    >>> particle = ContactProblem(W=np.eye(3), q=[[-1.0, 3.0, 0.0]], mu=[0.5])
+    >>> frozen = ConvexProblem.conic(particle, np.array([2.0]))
+    >>> frozen.b
+    array([[0., 3., 0.]])
+    >>> frozen.residual(np.array([[1.2, -0.6, 0.0]])) < 1e-15
+    True
+    """
+
+    contacts: ContactProblem
+    b: Array
+    admissible: CoulombCone | TrescaSet
+
+    @classmethod
+    def conic(cls, contacts: ContactProblem, s: Array) -> ConvexProblem:
+        """Freeze the sliding speeds s (n,), in m/s: b = q + E s on the friction cones (Cadoux)."""
+        b = contacts.q.copy()
+        b[:, 0] += contacts.mu * s
+        return cls(contacts, b, CoulombCone(contacts.mu, contacts.d))
+
+    @classmethod
+    def tresca(cls, contacts: ContactProblem, s: Array) -> ConvexProblem:
+        """Freeze the thresholds s (n,), in N·s: b = q on the sets {r_N ≥ 0, |r_T| ≤ s} (Haslinger)."""
+        return cls(contacts, contacts.q, TrescaSet(s))
+
+    @property
+    def is_conic(self) -> bool:
+        """True on the friction cones, False on the sets of Tresca."""
+        return isinstance(self.admissible, CoulombCone)
+
+    @cached_property
+    def scale(self) -> float:
+        """Velocity that residuals are relative to: |q|, as for the contact problem (or |b|, or 1)."""
+        return float(np.linalg.norm(self.contacts.q)) or float(np.linalg.norm(self.b)) or 1.0
+
+    def velocity(self, r: Array) -> Array:
+        """Gradient u = W r + b, (n, d)."""
+        return self.contacts.apply_delassus(r) + self.b
+
+    def energy(self, r: Array, u: Array) -> float:
+        """Value ½ rᵀW r + bᵀr, from the velocity u = W r + b."""
+        return 0.5 * float(np.vdot(r, u + self.b))
+
+    def natural_map(self, r: Array, u: Array) -> Array:
+        """Distance from optimality at each contact, as a velocity: λ_i (r_i − P_C(r_i − u_i / λ_i))."""
+        response = self.contacts.response[:, None]
+        moved: Array = response * (r - self.admissible.project(r - u / response))
+        return moved
+
+    def residual(self, r: Array, u: Array | None = None) -> float:
+        """How far r is from the minimum, relative to |q|: no unit, zero exactly at minimisers.
+
+        The same ruler as ``ContactProblem.residual``: where s is the fixed point, the two numbers of
+        the conic problem are equal.
+        """
+        u = self.velocity(r) if u is None else u
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.linalg.norm(self.natural_map(r, u))) / self.scale
+
+
+class ConvexAnswer(NamedTuple):
+    """What a method found.
+
+    ``r`` is in C, always, however early the method stopped. ``u`` is W r + b for that very r, and
+    ``residual`` is measured on both by :meth:`ConvexProblem.residual`: it may be above what was asked.
+    """
+
+    r: Array
+    u: Array
+    residual: float
+    iterations: int
+
+
+class ConvexMethod(Protocol):
+    """A method at work on the convex problems of one contact problem."""
+
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
+        """Minimise from a guess (n, d), not necessarily in C, down to a residual of ``accuracy``.
+
+        Never raises because the accuracy is out of reach (iterations run out, rounding): it returns
+        the best point it has. ``frozen.contacts`` is the problem the method was started on.
+        """
+        ...
+
+
+class ConvexSolver(Protocol):
+    """Settings of a convex method: a frozen dataclass."""
+
+    def start(self, contacts: ContactProblem) -> ConvexMethod:
+        """Prepare what depends on W alone: factorisations, scalings, an estimate of its norm."""
+        ...
+
+
+def answer(frozen: ConvexProblem, r: Array, iterations: int) -> ConvexAnswer:
+    """Bring r into C and measure it: how a method that has no velocity at hand ends."""
+    r = frozen.admissible.project(r)
+    u = frozen.velocity(r)
+    return ConvexAnswer(r, u, frozen.residual(r, u), iterations)
+
+
+def require_conic(frozen: ConvexProblem, method: str) -> None:
+    """Refuse the sets of Tresca for a method that knows cones only."""
+    if not frozen.is_conic:
+        raise ProblemError(
+            f"{method} minimises over friction cones only, not over Tresca's sets: take another inner "
+            "solver (AcceleratedGradient, SpectralGradient), or the conic fixed point"
+        )
