@@ -2,7 +2,8 @@
 
    The same algorithms, formulas and order of visits as the kernels of clapas (see clapas.solvers.local
    and clapas.solvers.nsgs), so the iterates agree to rounding and the times can be compared. Contacts in
-   3-D between bodies of 6 velocities. A coefficient row is (1/W_NN, c_1, c_2, s_1, s_2, mu).
+   3-D between bodies of 6 velocities. A coefficient row is (1/W_NN, c_1, c_2, s_1, s_2, mu); s_1 and s_2 are
+   taken to be positive, as they are for spheres.
 
    Contacts come in slabs of consecutive ones, visited even slabs first, then odd ones; slabs of the same
    parity share no body (no impulse, in the Delassus form) and go to different threads. One slab is the
@@ -98,10 +99,9 @@ static inline vector solve_exact(vector r, vector u, const double *k)
     if (mu == 0.0)
         return (vector){a, 0.0, 0.0};
     const double b1 = u.t1 - c1 * u.n - s1 * r.t1, b2 = u.t2 - c2 * u.n - s2 * r.t2;
-    const double t1 = s1 > 0.0 ? -b1 / s1 : 0.0, t2 = s2 > 0.0 ? -b2 / s2 : 0.0;
-    const int held = (s1 > 0.0 || b1 == 0.0) && (s2 > 0.0 || b2 == 0.0);
+    const double t1 = -b1 / s1, t2 = -b2 / s2;
     double n = a - c1 * t1 - c2 * t2;
-    if (held && n >= 0.0 && t1 * t1 + t2 * t2 <= mu * mu * n * n)
+    if (n >= 0.0 && t1 * t1 + t2 * t2 <= mu * mu * n * n)
         return (vector){n, t1, t2};
     double d1, d2;
     if (slip_direction(a, b1, b2, k, &d1, &d2)) {
@@ -128,8 +128,6 @@ static inline vector solve_alart_curnier(vector r, vector u, const double *k)
         const double y1 = t1 - rho * (s1 * t1 + b1), y2 = t2 - rho * (s2 * t2 + b2);
         const double size = sqrt(y1 * y1 + y2 * y2), radius = mu * (n > 0.0 ? n : 0.0);
         if (size <= radius) {
-            if (s1 <= 0.0 || s2 <= 0.0)
-                break;
             new1 = -b1 / s1;
             new2 = -b2 / s2;
         } else {

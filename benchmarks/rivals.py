@@ -9,13 +9,14 @@ import numpy as np
 from benchmarks.reference import Reference
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.local.canonical import turn_tangents
+from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.blocked import arrange
 from clapas.solvers.nsgs.delassus import DelassusSweeps
-from clapas.solvers.nsgs.structure import BodyContacts, add_impulses
+from clapas.solvers.nsgs.structure import BodyContacts
 from clapas.typing import Array, Indices
 
 
-class BodyRival:
+class BodyRival(Iteration):
     """Sweeps on body velocities in C.
 
     Parameters
@@ -55,8 +56,7 @@ class BodyRival:
     def advance(self, count: int) -> None:
         """Do ``count`` sweeps, from body velocities computed afresh as clapas does."""
         c = self._contacts
-        y = c.y_free.copy()
-        add_impulses(c.G, c.bodies, self._r, y)
+        y = c.velocities(self._r)
         self._reference.sweep_bodies(
             count,
             self._threads,
@@ -92,7 +92,7 @@ def in_slab_order(contacts: BodyContacts) -> tuple[BodyContacts, Indices, Indice
     return arranged, place, bounds
 
 
-class DelassusRival:
+class DelassusRival(Iteration):
     """Sweeps on the blocks of W in C, on the arrays of an iteration of clapas (its r excepted)."""
 
     def __init__(

@@ -15,6 +15,7 @@ from clapas.problems import coulomb, validation
 from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
+    from clapas.problems.blocks import BodyBlocks
     from clapas.problems.report import Report
 
 MANY = 1000  # contacts from which the residual is worth a compiled pass
@@ -84,6 +85,7 @@ class ContactProblem:
     ) -> None:
         self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w)
         self.name = name
+        self._given_by_blocks = False
         friction = np.atleast_1d(np.asarray(mu, dtype=float))
         if self.form == "reduced":
             rows = validation.square("W", W)
@@ -97,7 +99,7 @@ class ContactProblem:
             self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d)
             self.n_contacts = jacobian.shape[0] // self.d
             self.M = validation.mass(M)
-            self.mass: Factor = factorise(self.M)
+            self.mass = factorise(self.M)
             self.H = jacobian
             self.f = validation.vector("f", f, self.n_dof)
             self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
@@ -110,7 +112,64 @@ class ContactProblem:
         name = f"'{self.name}', " if self.name else ""
         return f"ContactProblem({name}{contacts} in {self.d}-D, {self.form}{dofs})"
 
+    @classmethod
+    def from_blocks(
+        cls, blocks: BodyBlocks, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+    ) -> ContactProblem:
+        """Make a global problem between bodies from its blocks, without sparse matrices.
+
+        Parameters
+        ----------
+        blocks : BodyBlocks
+            The blocks of H in units of unit mass, the bodies of each contact and their free velocities.
+        mu : array (n,) or float
+            Coefficients of friction, ≥ 0.
+        w : array (n, d), optional
+            Velocity imposed at the contacts (m/s).
+        name : str
+            What to call the problem in reports.
+        """
+        problem = cls.__new__(cls)
+        problem.form, problem.name, problem.blocks = "global", name, blocks
+        problem._given_by_blocks = True
+        problem.n_contacts, problem.d = len(blocks.G), blocks.G.shape[2]
+        problem.n_dof = blocks.root.shape[0] * blocks.G.shape[3]
+        validation.refuse_nonfinite("G", blocks.G)
+        validation.refuse_nonfinite("y_free", blocks.y_free)
+        problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
+        problem.mu = validation.friction(mu, problem.n_contacts)
+        return problem
+
     # ---------------------------------------------------------------- data derived from the given ones
+
+    @cached_property
+    def M(self) -> sparse.csr_array:
+        """Mass matrix (m × m); global form only."""
+        return self._blocks("M").mass()
+
+    @cached_property
+    def H(self) -> sparse.csr_array:
+        """Contact Jacobian (d·n × m); global form only."""
+        return self._blocks("H").jacobian()
+
+    @cached_property
+    def f(self) -> Array:
+        """Minus the free momentum (m,); global form only."""
+        return self._blocks("f").momentum()
+
+    @cached_property
+    def mass(self) -> Factor:
+        """Factor of M; global form only."""
+        return factorise(self.M)
+
+    @cached_property
+    def blocks(self) -> BodyBlocks | None:
+        """The small blocks of a problem whose contacts join two bodies each, or None."""
+        if self.form == "reduced" or not isinstance(self.mass, BlockDiagonalFactor):
+            return None
+        from clapas.problems.blocks import recognise  # compiled
+
+        return recognise(self.H, self.f, self.mass, self.d)
 
     @property
     def W(self) -> sparse.bsr_array:
@@ -124,6 +183,8 @@ class ContactProblem:
         """Free velocity at the contacts, (n, d)."""
         if self.form == "reduced":
             return self._q
+        if self._many_blocks:
+            return self._many_blocks.velocity(np.zeros_like(self.w), self.w)
         return self.w - self._at_contacts(self.mass.solve(self.f))
 
     @cached_property
@@ -131,6 +192,8 @@ class ContactProblem:
         """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
         if self.form == "reduced":
             return _diagonal_blocks(self._W, self.n_contacts, self.d)
+        if self._many_blocks:
+            return self._many_blocks.local_blocks()
         return _local_blocks(self.H, self.mass, self.d)
 
     @cached_property
@@ -154,6 +217,8 @@ class ContactProblem:
 
     def velocity(self, r: npt.ArrayLike) -> Array:
         """Velocity at the contacts u = W r + q, (n, d)."""
+        if self._many_blocks:
+            return self._many_blocks.velocity(self.impulse(r), self.w)
         return self.apply_delassus(r) + self.q
 
     def motion(self, r: npt.ArrayLike) -> Array:
@@ -200,6 +265,17 @@ class ContactProblem:
         return measure(self, self.impulse(r))
 
     # ----------------------------------------------------------------
+
+    @cached_property
+    def _many_blocks(self) -> BodyBlocks | None:
+        """The blocks where they are the faster way: from many contacts on, or when given."""
+        many = self.form == "global" and self.n_contacts >= MANY
+        return self.blocks if many or self._given_by_blocks else None
+
+    def _blocks(self, wanted: str) -> BodyBlocks:
+        self._require_global(wanted)
+        assert self.blocks is not None
+        return self.blocks
 
     def _at_contacts(self, v: Array) -> Array:
         return np.asarray(self.H @ v).reshape(self.n_contacts, self.d)

@@ -169,3 +169,22 @@ def test_asymmetric_delassus_warns_and_symmetrises_on_request() -> None:
 def test_it_says_what_it_is() -> None:
     assert repr(particle()) == "ContactProblem(1 contact in 3-D, reduced)"
     assert "4 dof" in repr(build_global())
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_problem_from_blocks_is_the_one_they_came_from(d: int) -> None:
+    problem = random_global(7, d=d)
+    blocks = problem.blocks
+    assert blocks is not None
+    again = ContactProblem.from_blocks(blocks, mu=problem.mu, w=problem.w)
+    np.testing.assert_allclose(again.M.toarray(), problem.M.toarray(), atol=1e-11)
+    np.testing.assert_allclose(again.H.toarray(), problem.H.toarray(), atol=1e-11)
+    np.testing.assert_allclose(again.f, problem.f, atol=1e-11)
+    np.testing.assert_allclose(again.q, problem.q, atol=1e-12)
+    np.testing.assert_allclose(again.local_blocks, problem.local_blocks, atol=1e-12)
+    r = np.random.default_rng(0).normal(size=(problem.n_contacts, d))
+    np.testing.assert_allclose(again.velocity(r), problem.velocity(r), atol=1e-12)
+    np.testing.assert_allclose(again.motion(r), problem.motion(r), atol=1e-11)
+    assert again.residual(r) == pytest.approx(problem.residual(r), rel=1e-11)
+    assert (again.n_dof, again.n_contacts, again.d) == (problem.n_dof, problem.n_contacts, d)
+    assert reduce(problem).blocks is None

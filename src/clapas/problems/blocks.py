@@ -1,0 +1,184 @@
+"""Contacts between bodies: two small blocks of H per contact, W never formed.
+
+When M is block diagonal by bodies and each contact touches at most two of them, the whole problem
+fits in small dense blocks. Velocities are measured in units where every body has unit mass: with
+M = L Lᵀ, y = Lᵀ v and G = H L⁻ᵀ,
+
+    u = G y + w,      y = Gᵀ r + y_free,      W = G Gᵀ,
+
+so that neither M nor its inverse is met again: a contact reads its two blocks G_a, G_b and the two
+y, and an impulse adds G_aᵀ r, G_bᵀ r to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from clapas.compiled import kernel
+from clapas.linalg.factor import BlockDiagonalFactor
+from clapas.typing import Array, Indices
+
+RIGID_BODY = {2: 3, 3: 6}  # degrees of freedom of a rigid body by dimension
+
+
+@dataclass(frozen=True)
+class BodyBlocks:
+    """The blocks of a problem between bodies.
+
+    Parameters
+    ----------
+    G : array (n, 2, d, size)
+        Blocks of H L⁻ᵀ on the two bodies of each contact; zero on the ground.
+    bodies : array (n, 2)
+        The two bodies; the ground is body number ``n_bodies``.
+    y_free : array (n_bodies + 1, size)
+        Velocities without impulses, in units of unit mass; the last row is the ground's, zero.
+    root : array (n_bodies, size, size)
+        Inverse roots L⁻ᵀ of the mass of each body: v = root y.
+    """
+
+    G: Array
+    bodies: Indices
+    y_free: Array
+    root: Array
+
+    @property
+    def n_bodies(self) -> int:
+        """Bodies that can move."""
+        return len(self.root)
+
+    def motion(self, r: Array) -> Array:
+        """Body velocities y under the impulses r; the ground's stay zero."""
+        y = self.y_free.copy()
+        add_impulses(self.G, self.bodies, r, y)
+        return y
+
+    def velocity(self, r: Array, w: Array) -> Array:
+        """Velocities at the contacts, G y(r) + w."""
+        return np.asarray(contact_velocities(self.G, self.bodies, self.motion(r), w))
+
+    def local_blocks(self) -> Array:
+        """Diagonal blocks of W = G Gᵀ, (n, d, d)."""
+        return np.asarray(diagonal_products(self.G))
+
+    def jacobian(self) -> sparse.csr_array:
+        """H, sparse."""
+        n, _, d, size = self.G.shape
+        bare = np.linalg.inv(self.root) if len(self.root) else self.root
+        moving = np.append(bare, np.zeros((1, size, size)), axis=0)
+        blocks = np.einsum("ncdk,nckj->ncdj", self.G, moving[self.bodies])
+        row = np.broadcast_to(np.arange(n * d).reshape(n, 1, d, 1), blocks.shape)
+        column = np.broadcast_to(self.bodies[:, :, None, None] * size + np.arange(size), blocks.shape)
+        there = np.broadcast_to((self.bodies < self.n_bodies)[:, :, None, None], blocks.shape)
+        entries = blocks[there], (row[there], column[there])
+        return sparse.coo_array(entries, shape=(n * d, self.n_bodies * size)).tocsr()
+
+    def mass(self) -> sparse.csr_array:
+        """M = L Lᵀ, block diagonal."""
+        lower = np.linalg.inv(self.root).transpose(0, 2, 1)
+        return sparse.csr_array(sparse.block_diag(lower @ lower.transpose(0, 2, 1), format="csr"))
+
+    def momentum(self) -> Array:
+        """Minus the free momentum, f = −L y_free, (m,)."""
+        lower = np.linalg.inv(self.root).transpose(0, 2, 1)
+        return np.asarray(-np.einsum("bij,bj->bi", lower, self.y_free[:-1]).ravel())
+
+
+def recognise(H: sparse.csr_array, f: Array, factor: BlockDiagonalFactor, d: int) -> BodyBlocks | None:
+    """The two-body structure of a global problem, or None if it has none."""
+    m = len(f)
+    for size in dict.fromkeys((RIGID_BODY[d], factor.largest_block)):
+        if size == 0 or m % size or not _blocks_fit(factor.labels, size):
+            continue
+        scaled = (H @ factor.inverse_root).tocsr()
+        G, bodies, fits = pack_blocks(scaled.indptr, scaled.indices, scaled.data, d, size, m // size)
+        if fits:
+            y_free = np.zeros((m // size + 1, size))
+            y_free[:-1] = -(factor.inverse_root.T @ f).reshape(-1, size)
+            return BodyBlocks(G, bodies, y_free, _roots(factor.inverse_root, size))
+    return None
+
+
+def _blocks_fit(labels: Indices, size: int) -> bool:
+    """No block of M crosses the border between two groups of ``size`` unknowns."""
+    body = np.arange(labels.size) // size
+    first = np.full(labels.max(initial=0) + 1, labels.size)
+    last = np.zeros(labels.max(initial=0) + 1, dtype=np.int64)
+    np.minimum.at(first, labels, body)
+    np.maximum.at(last, labels, body)
+    return bool((first == last).all())
+
+
+def _roots(inverse_root: sparse.csr_array, size: int) -> Array:
+    coo = inverse_root.tocoo()
+    root = np.zeros((inverse_root.shape[0] // size, size, size))
+    root[coo.row // size, coo.row % size, coo.col % size] = coo.data
+    return root
+
+
+@kernel
+def pack_blocks(
+    indptr: Indices, indices: Indices, data: Array, d: int, size: int, n_bodies: int
+) -> tuple[Array, Indices, bool]:
+    """Blocks (n, 2, d, size) and bodies (n, 2) of each contact; False if one has more than two bodies."""
+    n = (len(indptr) - 1) // d
+    G = np.zeros((n, 2, d, size))
+    bodies = np.full((n, 2), n_bodies, dtype=np.int64)
+    for i in range(n):
+        for row in range(d):
+            for p in range(indptr[i * d + row], indptr[i * d + row + 1]):
+                body = indices[p] // size
+                side = 0
+                while side < 2 and bodies[i, side] != body and bodies[i, side] != n_bodies:
+                    side += 1
+                if side == 2:
+                    return G, bodies, False
+                bodies[i, side] = body
+                G[i, side, row, indices[p] - body * size] = data[p]
+    return G, bodies, True
+
+
+@kernel
+def add_impulses(G: Array, bodies: Indices, r: Array, y: Array) -> None:
+    """Add Gᵀ r to y."""
+    n, d, size = G.shape[0], G.shape[2], G.shape[3]
+    for i in range(n):
+        for side in range(2):
+            body = bodies[i, side]
+            for k in range(d):
+                for j in range(size):
+                    y[body, j] += G[i, side, k, j] * r[i, k]
+
+
+@kernel
+def contact_velocities(G: Array, bodies: Indices, y: Array, w: Array) -> Array:
+    """Return G y + w."""
+    n, d, size = G.shape[0], G.shape[2], G.shape[3]
+    u = w.copy()
+    for i in range(n):
+        for side in range(2):
+            body = bodies[i, side]
+            for k in range(d):
+                for j in range(size):
+                    u[i, k] += G[i, side, k, j] * y[body, j]
+    return u
+
+
+@kernel
+def diagonal_products(G: Array) -> Array:
+    """Diagonal d×d blocks of G Gᵀ."""
+    n, d, size = G.shape[0], G.shape[2], G.shape[3]
+    blocks = np.zeros((n, d, d))
+    for i in range(n):
+        for k in range(d):
+            for l in range(k + 1):
+                total = 0.0
+                for side in range(2):
+                    for j in range(size):
+                        total += G[i, side, k, j] * G[i, side, l, j]
+                blocks[i, k, l] = total
+                blocks[i, l, k] = total
+    return blocks
