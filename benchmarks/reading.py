@@ -19,7 +19,7 @@ import numpy as np
 from clapas.typing import Array
 
 # Sums in any order: the only way to keep the vector units and the loads busy.
-reader: Any = numba.njit(fastmath=True, error_model="numpy", nogil=True)
+reader: Any = numba.njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
 
 CHUNK = 32  # contacts (or blocks of contacts) whose data are read together
 

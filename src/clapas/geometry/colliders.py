@@ -1,0 +1,138 @@
+"""The table of colliders: what collision detection knows of the bodies, as arrays.
+
+A collider is one convex piece (or one triangle, or a half-space) fixed to a body. A body has one, a
+clump several, a triangle mesh one per triangle. The table is constant during a run; positions and
+orientations of the bodies come from the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from clapas.typing import Array, Indices
+
+
+class Kind(IntEnum):
+    """Kinds of colliders; the numbers are those the kernels use.
+
+    3-D sizes are (radius, 0, 0) for a SPHERE; (radius, half length, 0) for a CAPSULE or a CYLINDER,
+    whose axis is local z; half edges for a BOX; unused for a PLANE, the half-space local z ≤ 0; the
+    vertices of a POLYHEDRON and of a TRIANGLE are in the hull table. 2-D: a SPHERE is a disk, a
+    POLYHEDRON a convex polygon (vertices counterclockwise), a PLANE the half-plane local y ≤ 0.
+    """
+
+    SPHERE = 0
+    PLANE = 1
+    CAPSULE = 2
+    BOX = 3
+    CYLINDER = 4
+    POLYHEDRON = 5
+    TRIANGLE = 6
+
+
+@dataclass(frozen=True)
+class Hulls:
+    """Convex polyhedra (polygons in 2-D, triangles) in compressed arrays, in local coordinates.
+
+    Hull h has vertices ``vertices[vertex_start[h]:vertex_start[h+1]]`` and faces number
+    ``face_start[h]`` to ``face_start[h+1]``; face k has the (local) vertex numbers
+    ``face_vertices[loop_start[k]:loop_start[k+1]]``, counterclockwise seen from outside, and the outward
+    unit normal ``normals[k]``. In 2-D faces are edges (two vertices).
+    """
+
+    vertices: Array
+    vertex_start: Indices
+    normals: Array
+    face_start: Indices
+    face_vertices: Indices
+    loop_start: Indices
+
+
+@dataclass(frozen=True)
+class Colliders:
+    """Table of colliders, one row each.
+
+    Parameters
+    ----------
+    d : 2 or 3
+        Dimension.
+    body : array (n,)
+        Body each belongs to. Rows are sorted by body.
+    kind : array (n,) of int8
+        See :class:`Kind`.
+    position : array (n, d)
+        Centre in the body frame (m).
+    orientation : array (n, 4) in 3-D, (n, 1) in 2-D
+        Quaternion (w, x, y, z), or angle, in the body frame.
+    size : array (n, 3)
+        See :class:`Kind` (m).
+    bound : array (n,)
+        Radius of the sphere about ``position`` that contains it; infinite for a PLANE.
+    material : array (n,)
+        Number of its material.
+    hull : array (n,)
+        Its row in ``hulls``, or −1.
+    hulls : Hulls
+        Vertices and faces.
+    """
+
+    d: int
+    body: Indices
+    kind: Indices
+    position: Array
+    orientation: Array
+    size: Array
+    bound: Array
+    material: Indices
+    hull: Indices
+    hulls: Hulls
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Contacts found, one row each, sorted by identity (a, b, feature).
+
+    Parameters
+    ----------
+    a, b : arrays (n,)
+        The two bodies, a < b; the normal goes from a to b.
+    collider_a, collider_b : arrays (n,)
+        Rows of the collider table.
+    feature : array (n,) of int64
+        Which point of the pair this is (edge, vertex, face clipping): stable from step to step, so
+        that impulses can be carried.
+    point : array (n, d)
+        Contact point in world coordinates (m): on the middle of the gap.
+    normal : array (n, d)
+        Unit normal from a to b.
+    gap : array (n,)
+        Signed distance (m), positive when apart.
+    """
+
+    a: Indices
+    b: Indices
+    collider_a: Indices
+    collider_b: Indices
+    feature: Indices
+    point: Array
+    normal: Array
+    gap: Array
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def take(self, rows: Indices) -> Contacts:
+        """Some of the contacts, in the given order."""
+        return Contacts(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+    @staticmethod
+    def none(d: int) -> Contacts:
+        """No contact."""
+        whole, vectors = np.empty(0, dtype=np.int64), np.empty((0, d))
+        return Contacts(whole, whole, whole, whole, whole, vectors, vectors, np.empty(0))
