@@ -7,7 +7,7 @@ orientations of the bodies come from the state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -93,6 +93,12 @@ class Colliders:
     def __len__(self) -> int:
         return len(self.body)
 
+    def of_first_bodies(self, count: int) -> Colliders:
+        """The rows of the first bodies; hulls are shared."""
+        rows = slice(0, int(np.searchsorted(self.body, count)))
+        columns = "body kind position orientation size bound material hull".split()
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+
 
 @dataclass(frozen=True)
 class Contacts:
@@ -113,6 +119,9 @@ class Contacts:
         Unit normal from a to b.
     gap : array (n,)
         Signed distance (m), positive when apart.
+    shift : array (n, d)
+        What to add to the position of b to find the periodic image that touches a (m); zero
+        without periodic boundaries.
     """
 
     a: Indices
@@ -123,6 +132,11 @@ class Contacts:
     point: Array
     normal: Array
     gap: Array
+    shift: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        if self.shift.size == 0:
+            object.__setattr__(self, "shift", np.zeros_like(self.point))
 
     def __len__(self) -> int:
         return len(self.a)

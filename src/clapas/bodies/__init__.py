@@ -1,0 +1,1 @@
+"""Bodies: what gives mass matrices, free motion and contact rows."""

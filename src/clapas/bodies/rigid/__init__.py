@@ -1,0 +1,1 @@
+"""Rigid bodies: Newton and Euler in body frames, with constant diagonal mass."""

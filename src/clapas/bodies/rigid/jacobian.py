@@ -1,0 +1,109 @@
+"""Contact rows of rigid bodies.
+
+At a contact with frame F (rows: normal, tangents) and point p, the velocity of b relative to a is
+u = F (v_b + ω_b × l_b − v_a − ω_a × l_a), l = p − centre. The angular columns of H are therefore the
+rows of l × F, written in the body frame. They are scaled here to units of unit mass (see
+``clapas.problems.blocks``). Bodies that are not movable are the ground; their velocity at the contact
+goes into w.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import rotate_back
+from clapas.compiled import kernel
+from clapas.typing import Array, Indices, Mask
+
+
+def frames(normal: Array) -> Array:
+    """Orthonormal frames (n, d, d) whose first row is the normal."""
+    if normal.shape[1] == 2:
+        return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
+    return np.asarray(_frames(normal))
+
+
+@kernel
+def _frames(normal: Array) -> Array:
+    n = len(normal)
+    frame = np.empty((n, 3, 3))
+    for i in range(n):
+        x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
+        # Duff et al. 2017: continuous but for the switch at z = 0, no root.
+        sign = 1.0 if z >= 0.0 else -1.0
+        a = -1.0 / (sign + z)
+        b = x * y * a
+        frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
+        frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = 1.0 + sign * x * x * a, sign * b, -sign * x
+        frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b, sign + y * y * a, -y
+    return frame
+
+
+@kernel
+def fill_blocks_3d(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    frame: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            l_x = point[i, 0] - position[body, 0]
+            l_y = point[i, 1] - position[body, 1]
+            l_z = point[i, 2] - position[body, 2]
+            if side == 1:
+                l_x, l_y, l_z = l_x - shift[i, 0], l_y - shift[i, 1], l_z - shift[i, 2]
+            q, scale, v = orientation[body], inverse_root[body], velocity[body]
+            for k in range(3):
+                f_x, f_y, f_z = sign * frame[i, k, 0], sign * frame[i, k, 1], sign * frame[i, k, 2]
+                m_x, m_y, m_z = l_y * f_z - l_z * f_y, l_z * f_x - l_x * f_z, l_x * f_y - l_y * f_x
+                b_x, b_y, b_z = rotate_back(q, m_x, m_y, m_z)
+                if movable[body]:
+                    row = G[i, side, k]
+                    row[0], row[1], row[2] = f_x * scale[0], f_y * scale[1], f_z * scale[2]
+                    row[3], row[4], row[5] = b_x * scale[3], b_y * scale[4], b_z * scale[5]
+                else:
+                    w[i, k] += f_x * v[0] + f_y * v[1] + f_z * v[2] + b_x * v[3] + b_y * v[4] + b_z * v[5]
+
+
+@kernel
+def fill_blocks_2d(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    frame: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            l_x, l_y = point[i, 0] - position[body, 0], point[i, 1] - position[body, 1]
+            if side == 1:
+                l_x, l_y = l_x - shift[i, 0], l_y - shift[i, 1]
+            scale, v = inverse_root[body], velocity[body]
+            for k in range(2):
+                f_x, f_y = sign * frame[i, k, 0], sign * frame[i, k, 1]
+                moment = l_x * f_y - l_y * f_x
+                if movable[body]:
+                    row = G[i, side, k]
+                    row[0], row[1], row[2] = f_x * scale[0], f_y * scale[1], moment * scale[2]
+                else:
+                    w[i, k] += f_x * v[0] + f_y * v[1] + moment * v[2]

@@ -1,0 +1,1 @@
+"""Time stepping of rigid bodies: scenes, models, states, schemes."""

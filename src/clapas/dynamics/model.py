@@ -1,0 +1,204 @@
+"""The constant data of a simulation (Model) and the changing ones (State)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from clapas.geometry.colliders import Colliders
+from clapas.laws import LawTable
+from clapas.typing import Array, Indices, Mask
+
+Motion = Callable[[float], tuple[Array, Array]]
+"""Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Bodies, shapes and laws, as arrays that do not change. Bodies are sorted by birth.
+
+    Parameters
+    ----------
+    gravity : array (d,)
+        Acceleration of gravity (m/s²).
+    mass : array (N,)
+        Masses (kg).
+    inertia : array (N, 3), or (N, 1) in 2-D
+        Principal moments in the body frame (kg·m²).
+    movable : array (N,) of bool
+        False for walls, fixed or with imposed motion.
+    position, orientation, velocity : arrays
+        Where and how each body appears (see :class:`State`).
+    birth : array (N,)
+        Time at which each body appears (s); −inf for those there from the start. Increasing.
+    colliders : Colliders
+        Their shapes.
+    laws : LawTable
+        Laws of contact by pairs of materials.
+    motions : dict
+        Imposed motion of some bodies that are not movable.
+    period : tuple
+        Lengths of the periodic cell along x and y, or None.
+    names : tuple of str
+        Names of the bodies.
+    """
+
+    gravity: Array
+    mass: Array
+    inertia: Array
+    movable: Mask
+    position: Array
+    orientation: Array
+    velocity: Array
+    birth: Array
+    colliders: Colliders
+    laws: LawTable
+    motions: dict[int, Motion] = field(default_factory=dict)
+    period: tuple[float | None, float | None] = (None, None)
+    names: tuple[str, ...] = ()
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.colliders.d
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies, unborn ones included."""
+        return len(self.mass)
+
+    @cached_property
+    def masses(self) -> Array:
+        """Mass of each degree of freedom, (N, 3) or (N, 6): the diagonal of M."""
+        return np.hstack((np.repeat(self.mass[:, None], self.d, axis=1), self.inertia))
+
+    @cached_property
+    def inverse_root(self) -> Array:
+        """1/√masses, zero for bodies that are not movable."""
+        return np.where(self.movable[:, None], 1.0 / np.sqrt(self.masses), 0.0)
+
+    @cached_property
+    def number(self) -> Indices:
+        """Number of each movable body among the movable ones; their count for the others."""
+        return np.where(self.movable, np.cumsum(self.movable) - 1, int(self.movable.sum()))
+
+    @cached_property
+    def roots(self) -> Array:
+        """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``)."""
+        scale = self.inverse_root[self.movable]
+        return np.asarray(scale[:, :, None] * np.eye(scale.shape[1]))
+
+    def first(self, count: int) -> Model:
+        """The model of the first bodies: those born so far."""
+        if count == self.n_bodies:
+            return self
+        if count not in self._parts:
+            self._parts.clear()  # births come one after another: the last part is enough
+            self._parts[count] = self._part(count)
+        return self._parts[count]
+
+    @cached_property
+    def _parts(self) -> dict[int, Model]:
+        return {}
+
+    def _part(self, count: int) -> Model:
+        return replace(
+            self,
+            mass=self.mass[:count],
+            inertia=self.inertia[:count],
+            movable=self.movable[:count],
+            position=self.position[:count],
+            orientation=self.orientation[:count],
+            velocity=self.velocity[:count],
+            birth=self.birth[:count],
+            colliders=self.colliders.of_first_bodies(count),
+            motions={body: motion for body, motion in self.motions.items() if body < count},
+            names=self.names[:count],
+        )
+
+
+@dataclass(frozen=True)
+class Impulses:
+    """Impulses of one step, by contact identity: part of the state of a frictional system.
+
+    Parameters
+    ----------
+    a, b, feature : arrays (n,)
+        Identity of each contact, sorted.
+    impulse : array (n, d)
+        Impulse on body b in world coordinates (N·s).
+    """
+
+    a: Indices
+    b: Indices
+    feature: Indices
+    impulse: Array
+
+    @staticmethod
+    def none(d: int) -> Impulses:
+        """No impulse."""
+        whole = np.empty(0, dtype=np.int64)
+        return Impulses(whole, whole, whole, np.empty((0, d)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """Where the bodies born so far are, how they move, and the impulses that hold them.
+
+    Parameters
+    ----------
+    time : float
+        Time (s).
+    step : int
+        Steps done.
+    position : array (N, d)
+        Centres of mass (m).
+    orientation : array (N, 4), or (N, 1) in 2-D
+        Unit quaternions (w, x, y, z) from body to world, or angles (rad).
+    velocity : array (N, 6), or (N, 3) in 2-D
+        Velocity in the world and angular velocity in the body frame (m/s, rad/s).
+    impulses : Impulses
+        Those of the last step.
+    """
+
+    time: float
+    step: int
+    position: Array
+    orientation: Array
+    velocity: Array
+    impulses: Impulses
+
+    @property
+    def n_bodies(self) -> int:
+        """Bodies born so far."""
+        return len(self.position)
+
+
+def initial_state(model: Model, time: float = 0.0) -> State:
+    """The state at the start: the bodies born by then, no impulse."""
+    d = model.d
+    empty = State(
+        time=time,
+        step=0,
+        position=np.empty((0, d)),
+        orientation=np.empty((0, model.orientation.shape[1])),
+        velocity=np.empty((0, model.velocity.shape[1])),
+        impulses=Impulses.none(d),
+    )
+    return with_births(model, empty)
+
+
+def with_births(model: Model, state: State) -> State:
+    """The state with the bodies born since the last step, where the model says they appear."""
+    old, new = state.n_bodies, int(np.searchsorted(model.birth, state.time, side="right"))
+    if new == old:
+        return state
+    return replace(
+        state,
+        position=np.concatenate((state.position, model.position[old:new])),
+        orientation=np.concatenate((state.orientation, model.orientation[old:new])),
+        velocity=np.concatenate((state.velocity, model.velocity[old:new])),
+    )

@@ -1,0 +1,182 @@
+"""Moreau's time stepping: one step fits on a page.
+
+    q_m             middle of the step, reached at the old velocity
+    contacts        those with gap ≤ 0 at q_m
+    problem         M v + f = Hᵀ r, u = H v + w, Coulomb's law, all evaluated at q_m
+    solve           new velocity v and impulses r
+    q               from q_m at the new velocity
+
+Several collisions inside one step are treated together, and an accumulation of bounces ends in
+one step. Reference: Moreau 2003, section 7.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import moved, spin_freely
+from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.model import Model, State, with_births
+from clapas.dynamics.surroundings import Surroundings
+from clapas.errors import SettingsError
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.contact import ContactProblem
+from clapas.solvers import NSGS, Solution, solve
+from clapas.solvers.loop import Solver
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreauJean:
+    """Moreau and Jean's scheme with parameter θ; θ = ½ is Moreau's midpoint scheme.
+
+    Contacts are found at q_m = q + (1 − θ) h v; positions end at q_m + θ h v⁺.
+
+    Parameters
+    ----------
+    theta : float
+        In ]0, 1]. ½ is second order for smooth motion; 1 is implicit in position.
+    activation : "gap" or "predicted"
+        A contact is active if its gap at q_m is ≤ 0, or if it would be ≤ 0 at the end of the step
+        without contact.
+    inertia : bool
+        False forgets velocities at the start of each step: for loads applied slowly, and to bring a
+        packing to rest. Motion stops as soon as equilibrium is possible.
+    projection : float
+        Share of the penetration removed at each step by moving bodies apart, in [0, 1]. The
+        displacement is the smallest in the metric of the masses and leaves velocities, hence the
+        kinetic energy, untouched; potential energy rises by the lift. 0, the default, is Moreau's scheme.
+    """
+
+    theta: float = 0.5
+    activation: Literal["gap", "predicted"] = "gap"
+    inertia: bool = True
+    projection: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.theta <= 1:
+            raise SettingsError(f"theta must be in ]0, 1], got {self.theta}")
+        if self.activation not in ("gap", "predicted"):
+            raise SettingsError(f"activation must be 'gap' or 'predicted', got '{self.activation}'")
+        if not 0 <= self.projection <= 1:
+            raise SettingsError(f"projection must be in [0, 1], got {self.projection}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreauMidpoint(MoreauJean):
+    """Moreau's midpoint scheme, θ = ½: the default."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiStatic(MoreauJean):
+    """Steps without inertia, implicit in position; impulses over the step are the static forces."""
+
+    theta: float = 1.0
+    inertia: bool = False
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A step done: the new state, the problem that was solved and its solution."""
+
+    state: State
+    problem: StepProblem
+    solution: Solution
+
+
+def step(
+    model: Model,
+    state: State,
+    dt: float,
+    solver: Solver | None = None,
+    scheme: MoreauJean | None = None,
+    surroundings: Surroundings | None = None,
+) -> Stepped:
+    """Advance a state by one time step.
+
+    Parameters
+    ----------
+    model, state
+        What moves, and from where.
+    dt : float
+        Time step (s).
+    solver : Solver, optional
+        Method for the contact problem; ``NSGS(tol=1e-6)`` by default.
+    scheme : MoreauJean, optional
+        Moreau's midpoint scheme by default.
+    surroundings : Surroundings, optional
+        Who is near whom, kept from step to step for speed.
+    """
+    scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    state = with_births(model, state)
+    alive = model.first(state.n_bodies)
+    middle = _middle(alive, state, scheme, dt)
+    free = free_motion(alive, middle, dt)
+    contacts = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
+    problem = step_problem(alive, middle, contacts, free, dt)
+    solution = solve(problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses), check=False)
+    velocity = _velocity(alive, problem.problem, solution.r, free)
+    position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
+    end = State(
+        time=state.time + dt,
+        step=state.step + 1,
+        position=position,
+        orientation=orientation,
+        velocity=velocity,
+        impulses=problem.impulses(solution.r),
+    )
+    if scheme.projection > 0.0:
+        end = pulled_apart(alive, end, problem, scheme.projection)
+    return Stepped(end, problem, solution)
+
+
+def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
+    """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
+    velocity = state.velocity * model.movable[:, None] if scheme.inertia else np.zeros_like(state.velocity)
+    for body, motion in model.motions.items():
+        velocity[body] = np.concatenate(motion(state.time + 0.5 * dt))
+    position, orientation = moved(state.position, state.orientation, velocity, (1.0 - scheme.theta) * dt)
+    return replace(state, position=position, orientation=orientation, velocity=velocity)
+
+
+def free_motion(model: Model, middle: State, dt: float) -> Array:
+    """Velocities at the end of the step if there were no contact."""
+    free = middle.velocity.copy()
+    free[model.movable, : model.d] += dt * model.gravity
+    if model.d == 3:
+        spin_freely(free, model.inertia, dt)
+    free[~model.movable] = middle.velocity[~model.movable]
+    return free
+
+
+def _velocity(model: Model, problem: ContactProblem, r: Array, free: Array) -> Array:
+    """Velocities at the end of the step under the impulses r."""
+    assert problem.blocks is not None
+    velocity = free.copy()
+    velocity[model.movable] = problem.blocks.motion(r)[:-1] * model.inverse_root[model.movable]
+    return velocity
+
+
+def pulled_apart(model: Model, state: State, problem: StepProblem, share: float) -> State:
+    """The state with a share of the penetrations removed by the smallest displacement.
+
+    A frictionless problem in displacements: min ½ δᵀ M δ such that gap + H_N δ ≥ 0.
+    """
+    blocks, gap = problem.problem.blocks, problem.contacts.gap
+    deep = gap < 0.0
+    if blocks is None or not deep.any():
+        return state
+    still = BodyBlocks(blocks.G, blocks.bodies, np.zeros_like(blocks.y_free), blocks.root)
+    w = np.zeros((len(gap), model.d))
+    w[:, 0] = share * np.minimum(gap, 0.0)
+    displacement = solve(
+        ContactProblem.from_blocks(still, mu=0.0, w=w), NSGS(tol=1e-3, max_iterations=200), check=False
+    )
+    zero = np.zeros_like(state.velocity)
+    position, orientation = moved(
+        state.position, state.orientation, _velocity(model, displacement.problem, displacement.r, zero), 1.0
+    )
+    return replace(state, position=position, orientation=orientation)
