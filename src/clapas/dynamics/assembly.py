@@ -29,6 +29,8 @@ class StepProblem:
         Their frames: normal, tangents.
     before : array (n, d)
         Velocities at the contacts at the start of the step (m/s).
+    wall : array (n, d)
+        The part of them due to bodies with imposed motion (m/s).
     cohesion : array (n,)
         Traction each contact resists during the step (N·s).
     """
@@ -37,6 +39,7 @@ class StepProblem:
     contacts: Contacts
     frame: Array
     before: Array
+    wall: Array
     cohesion: Array
 
     def guess(self, impulses: Impulses) -> Array:
@@ -47,6 +50,18 @@ class StepProblem:
         r = np.einsum("nij,nj->ni", self.frame, world)
         r[found, 0] += self.cohesion[found]
         return np.asarray(r)
+
+    def work(self, r: Array) -> float:
+        """Work of the contacts on the bodies during the step (J): negative when energy is lost.
+
+        The kinetic energy changes by exactly r·(u⁻ + u⁺)/2 under the impulses r.
+        """
+        blocks = self.problem.blocks
+        assert blocks is not None
+        after = blocks.velocity(r, self.wall)
+        own = r.copy()
+        own[:, 0] -= self.cohesion
+        return float(np.sum(own * (self.before + after))) / 2.0
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses on the bodies b in world coordinates, from the unknowns r."""
@@ -88,7 +103,7 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
         pull[:, 0] = -cohesion
         blocks = BodyBlocks(G, blocks.bodies, blocks.motion(pull), model.roots)
     problem = ContactProblem.from_blocks(blocks, mu=laws.mu[pair], w=w + weight * before)
-    return StepProblem(problem, contacts, frame, before, cohesion)
+    return StepProblem(problem, contacts, frame, before, w, cohesion)
 
 
 def _free(model: Model, y: Array) -> Array:

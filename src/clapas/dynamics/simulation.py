@@ -1,0 +1,240 @@
+"""Run a model for a while, step after step."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from clapas.dynamics.model import Model, State, initial_state
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped, step
+from clapas.dynamics.surroundings import Surroundings
+from clapas.errors import NotSolved, SettingsError
+from clapas.solvers import NSGS
+from clapas.solvers.loop import Solver
+from clapas.status import Status
+
+
+class Energy(NamedTuple):
+    """Energies of a state (J)."""
+
+    kinetic: float
+    potential: float
+
+
+def energy(model: Model, state: State) -> Energy:
+    """Kinetic energy, and potential energy of gravity, of the movable bodies."""
+    alive = model.first(state.n_bodies)
+    moving = alive.movable
+    kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
+    height = state.position[moving] @ alive.gravity
+    return Energy(kinetic, -float(alive.mass[moving] @ height))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A kept step, as recorders receive it.
+
+    Parameters
+    ----------
+    stepped : Stepped or None
+        The step that led here; None for the start.
+    state : State
+        Where it led.
+    energy : Energy
+        Its energies.
+    work : float
+        Work of the contacts on the bodies since the start (J).
+    """
+
+    stepped: Stepped | None
+    state: State
+    energy: Energy
+    work: float
+
+
+class Recorder(Protocol):
+    """Something that keeps steps: in memory, or on disk."""
+
+    def keep(self, kept: Kept) -> None:
+        """Keep a step."""
+        ...
+
+
+@dataclass
+class Memory:
+    """A recorder that keeps everything in a list."""
+
+    steps: list[Kept] = field(default_factory=list)
+
+    def keep(self, kept: Kept) -> None:
+        """Keep a step."""
+        self.steps.append(kept)
+
+
+class Advance(NamedTuple):
+    """What a progress callback receives after each step."""
+
+    step: int
+    steps: int
+    time: float
+    contacts: int
+    residual: float
+    seconds: float
+
+
+Watcher = Callable[[Advance], bool | None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended.
+
+    Parameters
+    ----------
+    state : State
+        The last state.
+    steps : int
+        Steps done.
+    unsolved : int
+        Steps whose contact problem stayed above the tolerance.
+    worst : float
+        Largest residual met.
+    work : float
+        Work of the contacts since the start (J).
+    status : Status
+        SOLVED, ALMOST_SOLVED when some step was unsolved, or STOPPED.
+    seconds : float
+        Wall time.
+    """
+
+    state: State
+    steps: int
+    unsolved: int
+    worst: float
+    work: float
+    status: Status
+    seconds: float
+
+    def __str__(self) -> str:
+        text = f"{self.steps} steps to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
+        if self.unsolved:
+            text += f"; {self.unsolved} steps above the tolerance, worst residual {self.worst:.1e}"
+        return text + ("; stopped" if self.status is Status.STOPPED else "")
+
+
+def simulate(
+    model: Model,
+    duration: float,
+    dt: float,
+    solver: Solver | None = None,
+    *,
+    scheme: MoreauJean | None = None,
+    every: int = 1,
+    on_unsolved: Literal["raise", "record"] = "raise",
+    recorder: Recorder | None = None,
+    state: State | None = None,
+    work: float = 0.0,
+    progress: Watcher | None = None,
+) -> Summary:
+    """Run a model and keep every so many steps.
+
+    Parameters
+    ----------
+    model : Model
+        What moves.
+    duration : float
+        Time to simulate (s), from the start of the run.
+    dt : float
+        Time step (s).
+    solver : Solver, optional
+        Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
+    scheme : MoreauJean, optional
+        Moreau's midpoint scheme by default.
+    every : int
+        Keep one step out of so many (the first and the last are always kept).
+    on_unsolved : "raise" or "record"
+        What to do when a contact problem stays above the tolerance: raise :class:`NotSolved`, or go
+        on, count, and say so at the end.
+    recorder : Recorder, optional
+        Receives the kept steps.
+    state, work
+        Where to go on from; the initial state by default.
+    progress : callable, optional
+        Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
+    """
+    _check(duration, dt, every, on_unsolved)
+    solver, scheme = solver or NSGS(tol=1e-6), scheme or MoreauMidpoint()
+    surroundings, start = Surroundings(model), time.perf_counter()
+    steps, unsolved, worst = round(duration / dt), 0, 0.0
+    if state is None:
+        state = initial_state(model)
+        if recorder:
+            recorder.keep(Kept(None, state, energy(model, state), work))
+    first = state.step
+    with _interrupts() as interrupted:
+        while state.step < steps and not interrupted.is_set():
+            done = step(model, state, dt, solver, scheme, surroundings)
+            state = done.state
+            work += done.problem.work(done.solution.r)
+            worst = max(worst, done.solution.residual)
+            failed = not done.solution.status.is_solved
+            unsolved += failed
+            stop = _told(progress, done, steps, time.perf_counter() - start) or interrupted.is_set()
+            last = stop or state.step == steps or (failed and on_unsolved == "raise")
+            if recorder and (last or state.step % every == 0):
+                recorder.keep(Kept(done, state, energy(model, state), work))
+            if failed and on_unsolved == "raise":
+                raise NotSolved(done.solution)
+            if stop:
+                break
+    status = Status.ALMOST_SOLVED if unsolved else Status.SOLVED
+    if state.step < steps:
+        status = Status.STOPPED
+    return Summary(state, state.step - first, unsolved, worst, work, status, time.perf_counter() - start)
+
+
+def _check(duration: float, dt: float, every: int, on_unsolved: str) -> None:
+    if not (np.isfinite(dt) and dt > 0):
+        raise SettingsError(f"dt must be positive, got {dt}")
+    if not (np.isfinite(duration) and duration >= 0):
+        raise SettingsError(f"duration must be at least 0, got {duration}")
+    if every < 1:
+        raise SettingsError(f"every must be at least 1, got {every}")
+    if on_unsolved not in ("raise", "record"):
+        raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
+
+
+def _told(
+    progress: Callable[[Advance], bool | None] | None, done: Stepped, steps: int, seconds: float
+) -> bool:
+    if progress is None:
+        return False
+    state, contacts = done.state, len(done.problem.contacts)
+    return bool(progress(Advance(state.step, steps, state.time, contacts, done.solution.residual, seconds)))
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def ask(number: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    previous = signal.signal(signal.SIGINT, ask)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

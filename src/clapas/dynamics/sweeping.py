@@ -1,0 +1,142 @@
+"""Moreau's sweeping process: a point that a moving set pushes along.
+
+A point q(t) must stay in a moving closed set Φ(t). Lazy, it rests while it is inside and, when the
+boundary reaches it, moves along the inward normal just enough:
+
+    −dq/dt ∈ N_Φ(t)(q).
+
+The catching-up algorithm projects on the set of the new instant, q ← proj(q, Φ(t)). When Φ(t) is
+{f(t, x) ≤ 0}, the velocity on the boundary is −(f_t/|∇f|²) ∇f and an explicit step follows it.
+
+Reference: Moreau 2003, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import ProblemError
+from clapas.typing import Array
+
+NEWTON_STEPS = 100
+
+
+class Projects(Protocol):
+    """A convex set one can project on (see :mod:`clapas.convex`)."""
+
+    def project(self, x: Array) -> Array:
+        """Nearest points of the set, row by row."""
+        ...
+
+
+def catching_up(moving_set: Callable[[float], Projects], q0: npt.ArrayLike, times: npt.ArrayLike) -> Array:
+    """Follow a point swept by a moving convex set, by successive projections.
+
+    Parameters
+    ----------
+    moving_set : callable
+        Time ↦ the set at that time, an object with ``project((1, k) array)``.
+    q0 : array (k,)
+        Start; it is projected on the set of the first instant.
+    times : array (n,)
+        Instants, increasing.
+
+    Returns
+    -------
+    array (n, k)
+        The point at each instant.
+
+    Examples
+    --------
+    A half-line x ≥ t pushes a point that starts at 1: it rests until t = 1.
+
+    >>> from clapas.convex import Interval
+    >>> path = catching_up(lambda t: Interval(np.array([t]), np.array([np.inf])), [1.0], [0.0, 0.5, 1.5, 2.0])
+    >>> path.ravel()
+    array([1. , 1. , 1.5, 2. ])
+    """
+    times = _increasing(times)
+    q = np.atleast_1d(np.asarray(q0, dtype=float))
+    path = np.empty((len(times), len(q)))
+    for k, t in enumerate(times):
+        q = np.asarray(moving_set(float(t)).project(q[None])).reshape(q.shape)
+        path[k] = q
+    return path
+
+
+def catching_up_levels(
+    f: Callable[[float, Array], float],
+    gradient: Callable[[float, Array], Array],
+    q0: npt.ArrayLike,
+    times: npt.ArrayLike,
+) -> Array:
+    """The same for Φ(t) = {f(t, x) ≤ 0}: the implicit step, a projection found by Newton's method.
+
+    The nearest point q of the boundary has q − q_old = −λ ∇f(t, q), f(t, q) = 0. Suits convex or
+    smooth level functions; the step must be small against the curvature of the boundary.
+    """
+    times = _increasing(times)
+    q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
+    path = np.empty((len(times), len(q)))
+    for k, t in enumerate(times):
+        q = _onto_level(f, gradient, float(t), q)
+        path[k] = q
+    return path
+
+
+def explicit_sweeping(
+    f: Callable[[float, Array], float],
+    gradient: Callable[[float, Array], Array],
+    rate: Callable[[float, Array], float],
+    q0: npt.ArrayLike,
+    times: npt.ArrayLike,
+) -> Array:
+    """The same by explicit steps q + h γ(t, q), γ = −(f_t/|∇f|²) ∇f on the boundary when f_t > 0.
+
+    ``rate`` is f_t. Errors accumulate to first order in the step, where the implicit method stays on
+    the set.
+    """
+    times = _increasing(times)
+    q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
+    path = np.empty((len(times), len(q)))
+    path[0] = q
+    for k, (t, t_next) in enumerate(zip(times[:-1], times[1:], strict=True)):
+        slope = gradient(float(t), q)
+        speed = max(0.0, rate(float(t), q))
+        if f(float(t), q) >= 0.0:
+            q = q - (t_next - t) * speed / float(slope @ slope) * slope
+        path[k + 1] = q
+    return path
+
+
+def _onto_level(
+    f: Callable[[float, Array], float], gradient: Callable[[float, Array], Array], t: float, start: Array
+) -> Array:
+    q = start
+    if f(t, start) <= 0.0:
+        return q
+    for _ in range(NEWTON_STEPS):
+        slope = gradient(t, q)
+        square = float(slope @ slope)
+        if square == 0.0:
+            raise ProblemError(f"the gradient vanishes at {q.tolist()}, t = {t}: no normal to follow")
+        # Step to the level along the normal, keeping q − start parallel to it.
+        along = float((start - q) @ slope) / square
+        new = start - (along + f(t, q) / square) * slope
+        if np.abs(new - q).max() <= 1e-15 * (1.0 + np.abs(q).max()):
+            return np.asarray(new)
+        q = new
+    raise ProblemError(
+        f"no projection found on the set at t = {t}: the steps are too long for the curvature of its boundary"
+    )
+
+
+def _increasing(times: npt.ArrayLike) -> Array:
+    values = np.atleast_1d(np.asarray(times, dtype=float))
+    if (np.diff(values) < 0).any() or not np.isfinite(values).all():
+        raise ProblemError("times must be finite and increasing")
+    return values

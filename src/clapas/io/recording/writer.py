@@ -1,0 +1,208 @@
+"""Write a run to disk so that nothing complete is ever lost.
+
+The file is written in HDF5's single-writer mode: data reach the file in an order that leaves it
+readable at every instant, also by a viewer while the run goes on. A process killed at any moment
+loses at most the frames since the last flush.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+
+from clapas.dynamics.model import Model
+from clapas.dynamics.simulation import Kept
+from clapas.io.recording import layout
+from clapas.problems.report import modes
+from clapas.status import Status
+from clapas.version import __version__
+
+FLUSH_SECONDS = 2.0
+ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, about
+STATUSES = list(Status)
+
+
+class RecordingWriter:
+    """A recorder that keeps steps in an HDF5 file.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that exists is replaced when the first frames are safe.
+    model : Model
+        What runs.
+    dt : float
+        Time step (s).
+    every : int
+        One frame per so many steps.
+    settings : dict
+        What else is needed to go on: solver, scheme (written as JSON).
+    scene : str
+        The scene as JSON, or empty.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        model: Model,
+        *,
+        dt: float,
+        every: int = 1,
+        settings: dict[str, Any] | None = None,
+        scene: str = "",
+    ) -> None:
+        self.path = Path(path)
+        self._sizes = {
+            "bodies": model.n_bodies,
+            "d": model.d,
+            "size": model.velocity.shape[1],
+            "turn": model.orientation.shape[1],
+        }
+        self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        self._file = h5py.File(self._temporary, "w", libver=("v110", "v110"))
+        self._describe(model, dt, every, settings or {}, scene)
+        self._frames = {name: self._column("frames", name, c) for name, c in layout.FRAMES.items()}
+        self._contacts = {name: self._column("contacts", name, c) for name, c in layout.CONTACTS.items()}
+        self._file.swmr_mode = True
+        self._placed, self._flushed = False, time.monotonic()
+        self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._rows = 0
+
+    def __enter__(self) -> RecordingWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+    def keep(self, kept: Kept) -> None:
+        """Keep a step; it is on disk after the next flush."""
+        contacts = _contact_rows(kept)
+        self.append(self._frame_row(kept, len(contacts["a"])), contacts)
+
+    def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
+        """Keep a frame given by its columns (``contact_end`` is computed)."""
+        self._rows += len(contacts["a"])
+        self._pending.append((frame | {"contact_end": self._rows}, contacts))
+        if time.monotonic() - self._flushed > FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put what was kept so far on disk."""
+        if self._pending:
+            frames, contacts = zip(*self._pending, strict=True)
+            self._pending = []
+            for name, data in self._contacts.items():
+                _extend(data, np.concatenate([rows[name] for rows in contacts]))
+            for name, data in self._frames.items():  # LAST_WRITTEN comes last
+                _extend(data, np.stack([frame[name] for frame in frames]))
+        if not self._placed:
+            os.replace(self._temporary, self.path)
+            self._placed = True
+        self._flushed = time.monotonic()
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        if self._file:
+            self.flush()
+            self._file.close()
+
+    # ----------------------------------------------------------------
+
+    def _describe(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> None:
+        self._file.attrs.update(
+            {
+                "format": layout.FORMAT,
+                "version": layout.VERSION,
+                "clapas": __version__,
+                "dt": dt,
+                "every": every,
+                "settings": json.dumps(settings),
+                "names": json.dumps(model.names),
+                "period": json.dumps(model.period),
+                "units": "SI",
+            }
+        )
+        self._file.create_group("scene").attrs["source"] = scene
+        group = self._file.create_group("model")
+        for name in layout.MODEL:
+            group[name] = getattr(model, name)
+        for name in layout.COLLIDERS:
+            group[f"colliders/{name}"] = getattr(model.colliders, name)
+        for name in layout.HULLS:
+            group[f"hulls/{name}"] = getattr(model.colliders.hulls, name)
+        for name in layout.LAWS:
+            group[f"laws/{name}"] = getattr(model.laws, name)
+
+    def _column(self, group: str, name: str, column: layout.Column) -> Any:
+        shape = tuple(self._sizes[n] if isinstance(n, str) else n for n in column.shape)
+        numbers = int(np.prod(shape, initial=1))
+        chunk = max(1, min(4096, ROWS_PER_CHUNK // max(1, numbers)))
+        data = self._file.create_dataset(
+            f"{group}/{name}",
+            shape=(0, *shape),
+            maxshape=(None, *shape),
+            chunks=(chunk, *(max(1, n) for n in shape)),
+            dtype=column.dtype,
+            compression="gzip",
+            compression_opts=1,
+            shuffle=True,
+        )
+        data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
+        return data
+
+    def _frame_row(self, kept: Kept, contacts: int) -> dict[str, Any]:
+        state, n = kept.state, self._sizes["bodies"]
+        solution = kept.stepped.solution if kept.stepped else None
+        return {
+            "time": state.time,
+            "step": state.step,
+            "alive": state.n_bodies,
+            "position": _padded(state.position, n),
+            "orientation": _padded(state.orientation, n),
+            "velocity": _padded(state.velocity, n),
+            "kinetic": kept.energy.kinetic,
+            "potential": kept.energy.potential,
+            "work": kept.work,
+            "residual": solution.residual if solution else 0.0,
+            "iterations": solution.iterations if solution else 0,
+            "status": STATUSES.index(solution.status if solution else Status.SOLVED),
+            "seconds": solution.time if solution else 0.0,
+        }
+
+
+def _contact_rows(kept: Kept) -> dict[str, Any]:
+    if kept.stepped is None:
+        d = kept.state.position.shape[1]
+        return {
+            name: np.empty((0, d) if column.shape else 0, dtype=column.dtype)
+            for name, column in layout.CONTACTS.items()
+        }
+    problem, solution = kept.stepped.problem, kept.stepped.solution
+    _, sticking, sliding = modes(problem.problem, solution.r, solution.u)
+    names = "a b collider_a collider_b feature point normal gap".split()
+    rows = {name: getattr(problem.contacts, name) for name in names}
+    return rows | {
+        "impulse": kept.state.impulses.impulse,
+        "mode": (sticking + 2 * sliding).astype(np.int8),
+    }
+
+
+def _padded(rows: Any, n: int) -> Any:
+    """Rows of the bodies born so far, NaN for the others."""
+    result = np.full((n, rows.shape[1]), np.nan)
+    result[: len(rows)] = rows
+    return result
+
+
+def _extend(data: Any, rows: Any) -> None:
+    if len(rows):
+        data.resize(len(data) + len(rows), axis=0)
+        data[-len(rows) :] = rows
+    data.flush()
