@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks import kernels, layouts, reading, results, startup, timing
 from benchmarks.reference import Reference, built_reference, compiler
 from benchmarks.rivals import in_slab_order
+
 from clapas.problems.gallery import sphere_packing
 from clapas.solvers.nsgs.structure import body_contacts
 
@@ -38,7 +38,7 @@ def rows_of(reference: Reference | None, threads: int = 2) -> list[results.Row]:
 
 def check(row: results.Row) -> None:
     assert row.contacts == PROBLEM.n_contacts
-    assert row.rate > 0 and row.loop_rate > 0 and row.bandwidth > 0
+    assert min(row.rate, row.loop_rate, row.bandwidth) > 0
     assert row.of_memory == pytest.approx(row.rate * row.bytes_per_contact / row.bandwidth)
     # 9 (delassus) or 36 (bodies) matrix entries at least, and not ten times what is needed.
     smallest = 36 * 8 if row.form == "bodies" else 9 * 8
@@ -53,8 +53,10 @@ def test_every_layout_agrees_with_c(reference: Reference) -> None:
     assert len(rows) == N_ROWS
     for row in rows:
         check(row)
-        assert row.difference is not None and row.difference < 1e-12
-        assert row.c_rate is not None and row.of_c == pytest.approx(row.rate / row.c_rate)
+        assert row.difference is not None
+        assert row.difference < 1e-12
+        assert row.c_rate is not None
+        assert row.of_c == pytest.approx(row.rate / row.c_rate)
     # One hundred sweeps of a method that solves each contact end at the same impulses.
     exact, newton = ([r.residual for r in rows if r.local == name] for name in ("Exact", "AlartCurnier"))
     assert exact == pytest.approx(newton, rel=1e-6)
@@ -81,7 +83,7 @@ def test_slab_order_is_a_permutation_with_the_same_velocities() -> None:
     contacts = body_contacts(PROBLEM)
     arranged, place, bounds = in_slab_order(contacts)
     assert sorted(place) == list(range(PROBLEM.n_contacts))
-    assert bounds[0] == 0 and bounds[-1] == PROBLEM.n_contacts
+    assert (bounds[0], bounds[-1]) == (0, PROBLEM.n_contacts)
     np.testing.assert_array_equal(arranged.G[place], contacts.G)
     before = contacts.y_free[contacts.bodies]
     np.testing.assert_array_equal(arranged.y_free[arranged.bodies][place], before)
@@ -148,7 +150,8 @@ def test_command_line_prints_and_writes(
     path = tmp_path / "numbers.json"
     assert kernels.main(["--sizes", "200", "--repeats", "1", "--no-startup", "--json", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert "processor:" in printed and "| contacts |" in printed
+    assert "processor:" in printed
+    assert "| contacts |" in printed
     written = json.loads(path.read_text())
     assert {row["form"] for row in written["kernels"]} == {"bodies", "delassus"}
     assert written["startup"] is None

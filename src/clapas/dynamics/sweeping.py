@@ -14,6 +14,7 @@ Reference: Moreau 2003, section 2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -104,7 +105,7 @@ def explicit_sweeping(
     q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
     path = np.empty((len(times), len(q)))
     path[0] = q
-    for k, (t, t_next) in enumerate(zip(times[:-1], times[1:], strict=True)):
+    for k, (t, t_next) in enumerate(pairwise(times)):
         slope = gradient(float(t), q)
         speed = max(0.0, rate(float(t), q))
         if f(float(t), q) >= 0.0:
