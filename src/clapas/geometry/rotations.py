@@ -25,7 +25,6 @@ from clapas.typing import Array
 Numbers = npt.ArrayLike
 
 
-
 def product(p: Numbers, q: Numbers) -> Array:
     """Product of quaternions: the rotation q followed by the rotation p, both seen from the world (C.2).
 
@@ -55,7 +54,7 @@ def conjugate(q: Numbers) -> Array:
     >>> conjugate([0.5, 0.5, 0.5, 0.5])
     array([ 0.5, -0.5, -0.5, -0.5])
     """
-    return np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0])
+    return np.asarray(np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0]))
 
 
 def norm(q: Numbers) -> Array:
@@ -80,10 +79,10 @@ def normalise(q: Numbers) -> Array:
     >>> normalise([3e200, 4e200, 0.0, 0.0])
     array([0.6, 0.8, 0. , 0. ])
     """
-    q = np.asarray(q, dtype=np.float64)
+    given = np.asarray(q, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        q = q / np.max(np.abs(q), axis=-1, keepdims=True)
-        return np.asarray(q / norm(q)[..., None])
+        scaled = given / np.max(np.abs(given), axis=-1, keepdims=True)
+        return np.asarray(scaled / norm(scaled)[..., None])
 
 
 def left_matrix(q: Numbers) -> Array:

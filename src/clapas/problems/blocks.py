@@ -60,6 +60,16 @@ class BodyBlocks:
         """Velocities at the contacts, G y(r) + w."""
         return np.asarray(contact_velocities(self.G, self.bodies, self.motion(r), w))
 
+    def answer(self, r: Array) -> Array:
+        """What the impulses r add to the velocities at the contacts, W r."""
+        y = np.zeros_like(self.y_free)
+        add_impulses(self.G, self.bodies, r, y)
+        return np.asarray(contact_velocities(self.G, self.bodies, y, np.zeros_like(r)))
+
+    def bodies_velocity(self, r: Array) -> Array:
+        """Body velocities v = root y(r), (m,)."""
+        return np.asarray(np.einsum("bij,bj->bi", self.root, self.motion(r)[:-1]).ravel())
+
     def local_blocks(self) -> Array:
         """Diagonal blocks of W = G Gᵀ, (n, d, d)."""
         return np.asarray(diagonal_products(self.G))
@@ -141,29 +151,47 @@ def pack_blocks(
     return G, bodies, True
 
 
-@kernel
 def add_impulses(G: Array, bodies: Indices, r: Array, y: Array) -> None:
     """Add Gᵀ r to y."""
-    n, d, size = G.shape[0], G.shape[2], G.shape[3]
-    for i in range(n):
-        for side in range(2):
-            body = bodies[i, side]
-            for k in range(d):
-                for j in range(size):
-                    y[body, j] += G[i, side, k, j] * r[i, k]
+    _add_impulses(G, bodies, r, y, *compile_time(G))
+
+
+def contact_velocities(G: Array, bodies: Indices, y: Array, w: Array) -> Array:
+    """Return G y + w."""
+    return np.asarray(_contact_velocities(G, bodies, y, w, *compile_time(G)))
+
+
+def compile_time(G: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Numbers of components and of degrees of freedom as lengths of tuples, known when compiling."""
+    return (0,) * G.shape[2], (0,) * G.shape[3]
 
 
 @kernel
-def contact_velocities(G: Array, bodies: Indices, y: Array, w: Array) -> Array:
-    """Return G y + w."""
-    n, d, size = G.shape[0], G.shape[2], G.shape[3]
-    u = w.copy()
-    for i in range(n):
+def _add_impulses(
+    G: Array, bodies: Indices, r: Array, y: Array, components: tuple[int, ...], size: tuple[int, ...]
+) -> None:
+    for i in range(len(G)):
         for side in range(2):
-            body = bodies[i, side]
-            for k in range(d):
-                for j in range(size):
-                    u[i, k] += G[i, side, k, j] * y[body, j]
+            mine = y[bodies[i, side]]
+            for k in range(len(components)):
+                row, amount = G[i, side, k], r[i, k]
+                for j in range(len(size)):
+                    mine[j] += row[j] * amount
+
+
+@kernel
+def _contact_velocities(
+    G: Array, bodies: Indices, y: Array, w: Array, components: tuple[int, ...], size: tuple[int, ...]
+) -> Array:
+    u = np.empty((len(G), len(components)))
+    for i in range(len(G)):
+        y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
+        for k in range(len(components)):
+            row_a, row_b = G[i, 0, k], G[i, 1, k]
+            velocity = w[i, k]
+            for j in range(len(size)):
+                velocity += row_a[j] * y_a[j] + row_b[j] * y_b[j]
+            u[i, k] = velocity
     return u
 
 

@@ -188,6 +188,11 @@ class ContactProblem:
         return self.w - self._at_contacts(self.mass.solve(self.f))
 
     @cached_property
+    def free_speed(self) -> float:
+        """Size |q| of the free velocity: the scale of the residual."""
+        return float(np.linalg.norm(self.q))
+
+    @cached_property
     def local_blocks(self) -> Array:
         """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
         if self.form == "reduced":
@@ -213,6 +218,8 @@ class ContactProblem:
         r = self.impulse(r)
         if self.form == "reduced":
             return np.asarray(self._W @ r.ravel()).reshape(r.shape)
+        if self._many_blocks:
+            return self._many_blocks.answer(r)
         return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
 
     def velocity(self, r: npt.ArrayLike) -> Array:
@@ -224,6 +231,8 @@ class ContactProblem:
     def motion(self, r: npt.ArrayLike) -> Array:
         """Velocity of the bodies v = M⁻¹(Hᵀ r − f), (m,). Global form only."""
         self._require_global("the velocity v of the bodies")
+        if self._many_blocks:
+            return self._many_blocks.bodies_velocity(self.impulse(r))
         return self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
 
     # ---------------------------------------------------------------- the judge
@@ -248,15 +257,30 @@ class ContactProblem:
         r = self.impulse(r)
         with np.errstate(over="ignore", invalid="ignore"):
             missed = self._missed(r)
-            scale = float(np.linalg.norm(self.q)) or float(np.linalg.norm(self.response[:, None] * r))
+            scale = self.free_speed or float(np.linalg.norm(self.response[:, None] * r))
         return missed / scale if scale > 0 else missed
 
     def _missed(self, r: Array) -> float:
         if self.n_contacts < MANY:
             return float(np.linalg.norm(self.natural_map(r)))
-        from clapas.problems.judge import missed  # the same formula, compiled
+        from clapas.problems.judge import missed, missed_by_blocks  # the same formula, compiled
 
-        return float(missed(self.velocity(r), r, self.mu, self.response))
+        blocks = self._many_blocks
+        if blocks is None:
+            return float(missed(self.velocity(r), r, self.mu, self.response))
+        return float(
+            missed_by_blocks(
+                blocks.G,
+                blocks.bodies,
+                blocks.motion(r),
+                self.w,
+                r,
+                self.mu,
+                self.response,
+                (0,) * self.d,
+                (0,) * blocks.G.shape[3],
+            )
+        )
 
     def report(self, r: npt.ArrayLike) -> Report:
         """The same answer measured by every known form of Coulomb's law."""

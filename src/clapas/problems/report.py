@@ -91,7 +91,7 @@ def measure(problem: ContactProblem, r: Array) -> Report:
     is_open, sticking, sliding = modes(problem, r, u)
     response = problem.response
     # Both residuals share one scale, that of ContactProblem.residual.
-    scale = float(np.linalg.norm(problem.q)) or float(np.linalg.norm(response[:, None] * r)) or 1.0
+    scale = problem.free_speed or float(np.linalg.norm(response[:, None] * r)) or 1.0
     f_ac = response[:, None] * coulomb.alart_curnier(u, r, mu, 1.0 / response)
     f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
     return Report(

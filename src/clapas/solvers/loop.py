@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from clapas.errors import SettingsError
-from clapas.problems.contact import ContactProblem
+from clapas.problems.contact import MANY, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
@@ -199,10 +199,11 @@ def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
     and about a second of work at most, so that limits and wishes to stop are heeded.
     """
     done = record.iterations[-1]
+    few = 1 if n_contacts < MANY else 4
     if len(record.residuals) < 3:
-        return 1
+        return few
     a_second = max(20, VISITS_PER_SECOND // max(1, n_contacts))
-    shortest, longest = max(1, min(done // 8, a_second)), max(1, min(done // 4, a_second))
+    shortest, longest = max(few, min(done // 8, a_second)), max(few, min(done // 4, a_second))
     old, new = record.residuals[-2], record.residuals[-1]
     between = done - record.iterations[-2]
     if not 0 < new < old:

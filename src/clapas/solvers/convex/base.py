@@ -13,6 +13,12 @@ A fixed point on s then gives back the law. The methods in this folder solve the
 points take one of them as a part. :class:`ConvexProblem` states the problem and judges the answer,
 :class:`ConvexSolver` is the settings, :class:`ConvexMethod` the method at work on one contact problem,
 which keeps what it learnt (factorisations, steps, scalings) from one value of s to the next.
+
+*W must be symmetric here*: a skew part has no energy. Published files hold skew parts up to 1e-3 of W
+(gyroscopic terms treated implicitly), small enough to be lagged: W r = S r + A r with S = ½(W + Wᵀ), the
+minimisation is posed with S, and A r of the last outer iteration joins b. :func:`symmetric_part` gives both.
+Ignored, the skew part bounds every inner residual from below; lagged, it costs nothing: the error it leaves
+shrinks by about |A|/|S| at each outer iteration.
 """
 
 from __future__ import annotations
@@ -22,11 +28,14 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from clapas.convex import CoulombCone, TrescaSet
 from clapas.errors import ProblemError
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
+
+ROUNDING = 1e-15  # a skew part of this size, relative to W, is the rounding of a symmetric product
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +47,7 @@ class ConvexProblem:
     Parameters
     ----------
     contacts : ContactProblem
-        Gives W (through products only) and the scales: the responses λ_i and |q|.
+        Gives W, symmetric (through products only), and the scales: the responses λ_i and |q|.
     b : array (n, d)
         Velocity at the contacts when r = 0. Unit: m/s.
     admissible : CoulombCone or TrescaSet
@@ -61,16 +70,16 @@ class ConvexProblem:
     admissible: CoulombCone | TrescaSet
 
     @classmethod
-    def conic(cls, contacts: ContactProblem, s: Array) -> ConvexProblem:
-        """Freeze the sliding speeds s (n,), in m/s: b = q + E s on the friction cones (Cadoux)."""
-        b = contacts.q.copy()
+    def conic(cls, contacts: ContactProblem, s: Array, lag: Array | float = 0.0) -> ConvexProblem:
+        """Freeze the sliding speeds s (n,), in m/s: b = q + E s + lag on the friction cones (Cadoux)."""
+        b = contacts.q + lag
         b[:, 0] += contacts.mu * s
         return cls(contacts, b, CoulombCone(contacts.mu, contacts.d))
 
     @classmethod
-    def tresca(cls, contacts: ContactProblem, s: Array) -> ConvexProblem:
-        """Freeze the thresholds s (n,), in N·s: b = q on the sets {r_N ≥ 0, |r_T| ≤ s} (Haslinger)."""
-        return cls(contacts, contacts.q, TrescaSet(s))
+    def tresca(cls, contacts: ContactProblem, s: Array, lag: Array | float = 0.0) -> ConvexProblem:
+        """Freeze the thresholds s (n,), in N·s: b = q + lag on {r_N ≥ 0, |r_T| ≤ s} (Haslinger)."""
+        return cls(contacts, contacts.q + lag, TrescaSet(s))
 
     @property
     def is_conic(self) -> bool:
@@ -138,6 +147,28 @@ class ConvexSolver(Protocol):
     def start(self, contacts: ContactProblem) -> ConvexMethod:
         """Prepare what depends on W alone: factorisations, scalings, an estimate of its norm."""
         ...
+
+
+def symmetric_part(contacts: ContactProblem) -> tuple[ContactProblem, sparse.csr_array | None]:
+    """The problem with S = ½(W + Wᵀ) for W, and the skew part A = W − S: None when W is symmetric.
+
+    Examples
+    --------
+    >>> turning = ContactProblem(W=[[2.0, 1e-10], [-1e-10, 1.0]], q=[-1.0, 0.0], mu=[0.5])
+    >>> symmetric, A = symmetric_part(turning)
+    >>> A.toarray()
+    array([[ 0.e+00,  1.e-10],
+           [-1.e-10,  0.e+00]])
+    """
+    if contacts.form == "global":
+        return contacts, None
+    W = contacts.W.tocsr()
+    skew = ((W - W.T) * 0.5).tocsr()
+    skew.eliminate_zeros()
+    if np.abs(skew.data).max(initial=0.0) <= ROUNDING * np.abs(W.data).max(initial=0.0):
+        return contacts, None
+    q, mu, d, name = contacts.q, contacts.mu, contacts.d, contacts.name
+    return ContactProblem(W=W, q=q, mu=mu, d=d, name=name, symmetrise=True), skew
 
 
 def answer(frozen: ConvexProblem, r: Array, iterations: int) -> ConvexAnswer:

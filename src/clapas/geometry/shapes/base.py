@@ -1,0 +1,137 @@
+"""What every shape knows: its mass properties, and the convex pieces collision sees."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from clapas.errors import SceneError
+from clapas.geometry.checks import Vector
+from clapas.geometry.colliders import Kind
+from clapas.geometry.mass import MassProperties
+from clapas.geometry.rotations import identity
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """A convex polyhedron, a polygon in 2-D, or one triangle.
+
+    Parameters
+    ----------
+    vertices : array (n, d)
+        Corners in the frame of the piece (m).
+    faces : tuple of tuples of int
+        Corners of each face, counterclockwise seen from outside; the two ends of each edge in 2-D.
+    normals : array (m, d)
+        Outward unit normal of each face.
+    """
+
+    vertices: Array
+    faces: tuple[tuple[int, ...], ...]
+    normals: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One convex piece of a shape: a row of the table of colliders before it has a body.
+
+    Position and orientation are in the shape's own frame; for ``kind`` and ``size`` see :class:`Kind`.
+    """
+
+    kind: Kind
+    position: Vector
+    orientation: Vector
+    size: Vector
+    bound: float
+    hull: Hull | None = None
+
+
+class Shape(ABC):
+    """The form of a body, in its own frame, of unit density. Lengths in metres.
+
+    Shapes are values: equal when their numbers are, and never changed.
+    """
+
+    d: ClassVar[int]
+    """Dimension, 2 or 3."""
+    word: ClassVar[str]
+    """What it is called in files and messages."""
+    is_static: ClassVar[bool] = False
+    """True for shapes without mass, which only fixed bodies and walls can have."""
+
+    @cached_property
+    @abstractmethod
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass, principal moments and axes at density 1."""
+
+    @cached_property
+    @abstractmethod
+    def pieces(self) -> tuple[Piece, ...]:
+        """The convex pieces it is made of."""
+
+    @property
+    def volume(self) -> float:
+        """Volume (m³), area in 2-D (m²)."""
+        return self.mass_properties.volume
+
+    @cached_property
+    def bound(self) -> float:
+        """Radius about the origin of its own frame that holds all of it (m); infinite for half-spaces."""
+        return max(float(np.linalg.norm(piece.position)) + piece.bound for piece in self.pieces)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its word and its numbers as plain lists, as scene files write them."""
+        entries: dict[str, Any] = {"type": self.word}
+        for field in fields(self):  # type: ignore[arg-type]  # every shape is a dataclass
+            value = getattr(self, field.name)
+            if field.default is MISSING or value != field.default:
+                entries[field.name] = plain(value)
+        return entries
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and type(self) is type(other) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key))
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple((v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in values)
+
+
+class StaticShape(Shape):
+    """A shape without mass: what stands still or moves as it is told."""
+
+    is_static = True
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Refused: it has none."""
+        raise SceneError(f"{self.word}: it has no mass; it stands still, or moves by an imposed motion")
+
+
+def plain(value: Any) -> Any:
+    """The same value in lists, numbers and words.
+
+    >>> plain((1.0, np.array([2.0])))
+    [1.0, [2.0]]
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    return value
+
+
+def centred_piece(kind: Kind, d: int, size: tuple[float, float, float], bound: float) -> tuple[Piece]:
+    """The one piece of a shape whose own frame is the piece's frame."""
+    return (Piece(kind, (0.0,) * d, identity(d), size, bound),)

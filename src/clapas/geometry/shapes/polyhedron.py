@@ -1,0 +1,93 @@
+"""Convex polyhedra."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from clapas.geometry import checks, mass
+from clapas.geometry.colliders import Kind
+from clapas.geometry.mass import MassProperties
+from clapas.geometry.meshfiles import read_mesh
+from clapas.geometry.rotations import identity
+from clapas.geometry.shapes.base import Hull, Piece, Shape
+from clapas.geometry.shapes.hull import convex_hull, fan
+from clapas.typing import Array
+
+FLATNESS = 1e-9
+FILE_FLATNESS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedron(Shape):
+    """The convex hull of points in space.
+
+    Points inside the hull are ignored. Neighbouring triangles of the hull in one plane are one face.
+
+    Parameters
+    ----------
+    points : array (n, 3)
+        At least 4 points, not all in one plane, in the shape's own frame (m). The frame's origin need
+        not be the centre.
+    flatness : float
+        Height over the plane of a face, relative to the size, under which a corner belongs to the face.
+
+    Examples
+    --------
+    >>> corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    >>> cube = Polyhedron(corners)
+    >>> len(cube.hull.faces), cube.volume, cube.mass_properties.centre
+    (6, 1.0, (0.5, 0.5, 0.5))
+    """
+
+    d = 3
+    word = "polyhedron"
+    points: Array
+    flatness: float = FLATNESS
+
+    def __post_init__(self) -> None:
+        points = checks.points(self.word, "points", self.points, 3, at_least=4)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "flatness", checks.at_least_zero(self.word, "flatness", self.flatness))
+        object.__setattr__(self, "_hull", convex_hull(points, self.flatness, self.word))
+
+    @staticmethod
+    def from_file(
+        path: str | os.PathLike[str], scale: float = 1.0, flatness: float = FILE_FLATNESS
+    ) -> Polyhedron:
+        """Convex hull of the vertices of an STL or OBJ file.
+
+        Parameters
+        ----------
+        path : path
+            The file. Its faces are not used, only its vertices.
+        scale : float
+            Metres per unit of the file: 0.001 for millimetres.
+        flatness : float
+            As above; larger by default, since STL files keep 7 digits.
+        """
+        vertices, _ = read_mesh(path)
+        return Polyhedron(vertices * checks.positive("polyhedron", "scale", scale), flatness)
+
+    @property
+    def hull(self) -> Hull:
+        """Corners and faces, in the shape's own frame."""
+        hull: Hull = self._hull  # type: ignore[attr-defined]
+        return hull
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Sum of signed tetrahedra."""
+        moments = mass.of_triangles(self.hull.vertices, fan(self.hull.faces))
+        return MassProperties.from_moments(*moments)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Itself, about its centre."""
+        centre = self.mass_properties.centre
+        hull = Hull(self.hull.vertices - centre, self.hull.faces, self.hull.normals)
+        bound = float(np.linalg.norm(hull.vertices, axis=1).max())
+        return (Piece(Kind.POLYHEDRON, centre, identity(3), (0.0, 0.0, 0.0), bound, hull),)
