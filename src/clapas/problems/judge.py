@@ -34,7 +34,7 @@ def missed_square(u: Array, r: Array, mu: float, response: float) -> float:
     for k in range(1, d):
         gap = r[k] - shrink * (r[k] - u[k] / response)
         square += gap * gap
-    return response * response * square
+    return float(response * response * square)
 
 
 @kernel

@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from clapas.compiled import inlined, kernel, parallel_kernel, threads
+from clapas.problems.blocks import compile_time
 from clapas.solvers.local.canonical import N_COEFFICIENTS, turn_tangents
 from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.lanes import LANES, MU, NORMAL, TANGENT_1, TANGENT_2, WORK_SIZE, solve_lanes
@@ -67,7 +68,16 @@ class BlockedSweeps(Iteration):
         self._block, self._lane = blocks.block, blocks.lane
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = np.zeros((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, LANES))
-        fill_data(self._block, self._lane, contacts.G, contacts.w, contacts.coefficients, self._data)
+        fill_data(
+            self._block,
+            self._lane,
+            contacts.G,
+            contacts.w,
+            contacts.coefficients,
+            contacts.turn,
+            *compile_time(contacts.G),
+            self._data,
+        )
         self._r = np.zeros((n_blocks, 3, LANES))
         self._r[self._block, : self._d, self._lane] = turn_tangents(guess, contacts.turn)
         self._y_free = np.zeros((contacts.n_bodies + n_slabs, self._size))
@@ -166,19 +176,42 @@ def fill_blocks(
 
 
 @kernel
-def fill_data(block: Indices, lane: Indices, G: Array, w: Array, coefficients: Array, data: Array) -> None:
-    """Rows of a block: G of body a (3·size), G of body b, w (3), coefficients (6); idle lanes stay open."""
-    n, d, size = G.shape[0], G.shape[2], G.shape[3]
-    for i in range(n):
+def fill_data(
+    block: Indices,
+    lane: Indices,
+    G: Array,
+    w: Array,
+    coefficients: Array,
+    turn: Array,
+    components: tuple[int, ...],
+    size: tuple[int, ...],
+    data: Array,
+) -> None:
+    """Rows of a block: G of body a (3·size), G of body b, w (3), coefficients (6); idle lanes stay open.
+
+    The tangents are turned to canonical coordinates on the way.
+    """
+    d, m = len(components), len(size)
+    for i in range(len(G)):
         target, l = data[block[i]], lane[i]
+        cosine, sine = turn[i, 0], turn[i, 1]
         for side in range(2):
-            for k in range(d):
-                for j in range(size):
-                    target[(3 * side + k) * size + j, l] = G[i, side, k, j]
-        for k in range(d):
-            target[6 * size + k, l] = w[i, k]
+            source = G[i, side]
+            for j in range(m):
+                target[3 * side * m + j, l] = source[0, j]
+                if d == 2:
+                    target[(3 * side + 1) * m + j, l] = source[1, j]
+                else:
+                    target[(3 * side + 1) * m + j, l] = cosine * source[1, j] + sine * source[2, j]
+                    target[(3 * side + 2) * m + j, l] = cosine * source[2, j] - sine * source[1, j]
+        target[6 * m, l] = w[i, 0]
+        if d == 2:
+            target[6 * m + 1, l] = w[i, 1]
+        else:
+            target[6 * m + 1, l] = cosine * w[i, 1] + sine * w[i, 2]
+            target[6 * m + 2, l] = cosine * w[i, 2] - sine * w[i, 1]
         for k in range(N_COEFFICIENTS):
-            target[6 * size + 3 + k, l] = coefficients[i, k]
+            target[6 * m + 3 + k, l] = coefficients[i, k]
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import kernel
+from clapas.problems.blocks import add_impulses, compile_time
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
 from clapas.solvers.loop import Iteration
@@ -27,8 +28,9 @@ class BodySweeps(Iteration):
         self, contacts: BodyContacts, part: Any, relaxation: float, visits: Visits, guess: Array
     ) -> None:
         self._contacts, self._part, self._relaxation, self._visits = contacts, part, relaxation, visits
+        self._G, self._w = contacts.turned()
         self._r = turn_tangents(guess, contacts.turn)
-        self._dims = (0,) * contacts.G.shape[2], (0,) * contacts.G.shape[3]
+        self._dims = compile_time(contacts.G)
         self._bodies = contacts.bodies.astype(np.uint32)
 
     def impulses(self) -> Array:
@@ -38,13 +40,14 @@ class BodySweeps(Iteration):
     def advance(self, count: int) -> None:
         """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
         c = self._contacts
-        y = c.velocities(self._r)
+        y = c.y_free.copy()
+        add_impulses(self._G, c.bodies, self._r, y)
         for _ in range(count):
             sweep_bodies(
                 self._visits.next(),
-                c.G,
+                self._G,
                 self._bodies,
-                c.w,
+                self._w,
                 c.coefficients,
                 self._part,
                 self._relaxation,

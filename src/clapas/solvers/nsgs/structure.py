@@ -1,4 +1,4 @@
-"""Contacts between bodies as the sweeps see them: in canonical coordinates (tangents turned)."""
+"""Contacts between bodies as the sweeps see them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clapas.problems.blocks import add_impulses
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
 from clapas.typing import Array, Indices
@@ -14,7 +13,7 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True)
 class BodyContacts:
-    """The blocks of a problem with turned tangents, and the coefficients of its local problems.
+    """The blocks of a problem, the coefficients of its local problems and the turn of its tangents.
 
     Parameters
     ----------
@@ -38,11 +37,10 @@ class BodyContacts:
         """Bodies that can move."""
         return len(self.y_free) - 1
 
-    def velocities(self, r: Array) -> Array:
-        """Body velocities y under the (turned) impulses r."""
-        y = self.y_free.copy()
-        add_impulses(self.G, self.bodies, r, y)
-        return y
+    def turned(self) -> tuple[Array, Array]:
+        """G and w with the tangents in canonical coordinates."""
+        rows = turn_tangents(self.G.transpose(0, 2, 1, 3), self.turn)
+        return np.ascontiguousarray(rows.transpose(0, 2, 1, 3)), turn_tangents(self.w, self.turn)
 
 
 def body_contacts(problem: ContactProblem) -> BodyContacts | None:
@@ -51,12 +49,4 @@ def body_contacts(problem: ContactProblem) -> BodyContacts | None:
     if blocks is None:
         return None
     coefficients, turn = canonical_coefficients(problem.local_blocks, problem.mu)
-    turned = turn_tangents(blocks.G.transpose(0, 2, 1, 3), turn).transpose(0, 2, 1, 3)
-    return BodyContacts(
-        G=np.ascontiguousarray(turned),
-        bodies=blocks.bodies,
-        y_free=blocks.y_free,
-        w=turn_tangents(problem.w, turn),
-        coefficients=coefficients,
-        turn=turn,
-    )
+    return BodyContacts(blocks.G, blocks.bodies, blocks.y_free, problem.w, coefficients, turn)
