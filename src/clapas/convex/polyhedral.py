@@ -13,7 +13,6 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 
 from clapas.convex.base import Cone, length_and_direction, require_contacts
 from clapas.errors import ProblemError
@@ -255,6 +254,8 @@ def _combine(rows: Array, x: Array) -> tuple[Array, float, float]:
 
     It is the one with row·(x − p) ≤ 0 for each row and p·(x − p) = 0: the error is how much they are missed.
     """
+    from scipy.optimize import nnls  # slow to load, and only this set needs it
+
     try:
         coefficients, _ = nnls(rows.T, x)
     except (RuntimeError, ValueError):  # iterations ran out, or x is not finite
