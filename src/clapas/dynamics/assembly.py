@@ -90,7 +90,7 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
     frame = frames(contacts.normal)
     G, w = _blocks(model, middle, contacts, frame)
     bodies = np.column_stack((contacts.a, contacts.b))
-    root = np.sqrt(model.masses) * model.movable[:, None]
+    root = np.where(model.movable[:, None], np.sqrt(model.masses), 0.0)
     before = np.asarray(contact_velocities(G, bodies, middle.velocity * root, w))
     pair = model.colliders.material[contacts.collider_a], model.colliders.material[contacts.collider_b]
     laws = model.laws

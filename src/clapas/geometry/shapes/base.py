@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -83,7 +84,13 @@ class Shape(ABC):
     @cached_property
     def bound(self) -> float:
         """Radius about the origin of its own frame that holds all of it (m); infinite for half-spaces."""
-        return max(float(np.linalg.norm(piece.position)) + piece.bound for piece in self.pieces)
+        return max(math.hypot(*piece.position) + piece.bound for piece in self.pieces)
+
+    @cached_property
+    def reach(self) -> float:
+        """Radius about its centre of mass that holds all of it (m)."""
+        centre = self.mass_properties.centre
+        return max(math.dist(piece.position, centre) + piece.bound for piece in self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
         """Its word and its numbers as plain lists, as scene files write them."""
@@ -115,6 +122,16 @@ class StaticShape(Shape):
     def mass_properties(self) -> MassProperties:
         """Refused: it has none."""
         raise SceneError(f"{self.word}: it has no mass; it stands still, or moves by an imposed motion")
+
+    @cached_property
+    def reach(self) -> float:
+        """Without a centre of mass, about the origin."""
+        return self.bound
+
+
+def write(shape: Shape, name: str, value: object) -> None:
+    """Set the checked form of a field, once, while the shape is being made."""
+    object.__setattr__(shape, name, value)
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
 from clapas.geometry.checks import Vector
 from clapas.geometry.mass import MassProperties, combined
-from clapas.geometry.shapes.base import Piece, Shape
+from clapas.geometry.shapes.base import Piece, Shape, write
 
 
 class Part(NamedTuple):
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     orientation: Vector
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Clump(Shape):
     """Shapes rigidly joined into one body.
 
@@ -59,17 +59,15 @@ class Clump(Shape):
     word = "clump"
     parts: tuple[Part, ...]
 
-    def __post_init__(self) -> None:
-        given: Any = self.parts
-        if not isinstance(given, Iterable) or not (entries := list(given)):
-            raise SceneError(f"clump: at least one part is needed, got {given!r}")
-        parts = tuple(_part(k, entry) for k, entry in enumerate(entries))
-        mixed = [k for k, part in enumerate(parts) if part.shape.d != parts[0].shape.d]
-        if mixed:
-            raise SceneError(
-                f"clump: part {mixed[0]} is in {parts[mixed[0]].shape.d}-D and part 0 in {parts[0].shape.d}-D"
-            )
-        object.__setattr__(self, "parts", parts)
+    def __init__(self, parts: Iterable[Any]) -> None:
+        if not isinstance(parts, Iterable) or not (entries := list(parts)):
+            raise SceneError(f"clump: at least one part is needed, got {parts!r}")
+        checked = tuple(_part(k, entry) for k, entry in enumerate(entries))
+        dimensions = [part.shape.d for part in checked]
+        for k, d in enumerate(dimensions):
+            if d != dimensions[0]:
+                raise SceneError(f"clump: part {k} is in {d}-D and part 0 in {dimensions[0]}-D")
+        write(self, "parts", checked)
 
     @property
     def d(self) -> int:  # type: ignore[override]

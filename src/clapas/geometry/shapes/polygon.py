@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from clapas.errors import SceneError
 from clapas.geometry import checks, mass
 from clapas.geometry.colliders import Kind
 from clapas.geometry.mass import MassProperties
 from clapas.geometry.rotations import identity
-from clapas.geometry.shapes.base import Hull, Piece, Shape
+from clapas.geometry.shapes.base import Hull, Piece, Shape, write
 from clapas.typing import Array
 
 # Corners nearer than this to the line of their neighbours, relative to the size, are on it.
 FLATNESS = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Polygon(Shape):
     """A convex polygon in the plane, by its corners in any order.
 
@@ -45,10 +46,10 @@ class Polygon(Shape):
     word = "polygon"
     points: Array
 
-    def __post_init__(self) -> None:
-        points = checks.points(self.word, "points", self.points, 2, at_least=3)
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "_vertices", _convex_order(points))
+    def __init__(self, points: npt.ArrayLike) -> None:
+        corners = checks.points(self.word, "points", points, 2, at_least=3)
+        write(self, "points", corners)
+        write(self, "_vertices", _convex_order(corners))
 
     @staticmethod
     def rectangle(width: float, height: float) -> Polygon:

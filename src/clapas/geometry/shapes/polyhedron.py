@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from clapas.geometry import checks, mass
 from clapas.geometry.colliders import Kind
 from clapas.geometry.mass import MassProperties
 from clapas.geometry.meshfiles import read_mesh
 from clapas.geometry.rotations import identity
-from clapas.geometry.shapes.base import Hull, Piece, Shape
+from clapas.geometry.shapes.base import Hull, Piece, Shape, write
 from clapas.geometry.shapes.hull import convex_hull, fan
 from clapas.typing import Array
 
@@ -21,7 +22,7 @@ FLATNESS = 1e-9
 FILE_FLATNESS = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Polyhedron(Shape):
     """The convex hull of points in space.
 
@@ -48,11 +49,11 @@ class Polyhedron(Shape):
     points: Array
     flatness: float = FLATNESS
 
-    def __post_init__(self) -> None:
-        points = checks.points(self.word, "points", self.points, 3, at_least=4)
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "flatness", checks.at_least_zero(self.word, "flatness", self.flatness))
-        object.__setattr__(self, "_hull", convex_hull(points, self.flatness, self.word))
+    def __init__(self, points: npt.ArrayLike, flatness: float = FLATNESS) -> None:
+        corners = checks.points(self.word, "points", points, 3, at_least=4)
+        write(self, "points", corners)
+        write(self, "flatness", checks.at_least_zero(self.word, "flatness", flatness))
+        write(self, "_hull", convex_hull(corners, self.flatness, self.word))
 
     @staticmethod
     def from_file(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,12 +11,7 @@ from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.colliders import Kind
 from clapas.geometry.mass import MassProperties
-from clapas.geometry.shapes.base import Piece, Shape, centred_piece
-
-
-def _refine(shape: Shape, name: str, value: object) -> None:
-    """Write the checked form of a field, once, while the shape is being made."""
-    object.__setattr__(shape, name, value)
+from clapas.geometry.shapes.base import Piece, Shape, centred_piece, write
 
 
 @dataclass(frozen=True)
@@ -38,13 +34,14 @@ class Sphere(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        _refine(self, "radius", checks.positive(self.word, "radius", self.radius))
+        write(self, "radius", checks.positive(self.word, "radius", self.radius))
 
     @cached_property
     def mass_properties(self) -> MassProperties:
         """V = 4πr³/3, I = 2Vr²/5."""
-        volume = 4.0 / 3.0 * math.pi * self.radius**3
-        moment = 0.4 * volume * self.radius**2
+        r = self.radius
+        volume = 4.0 / 3.0 * math.pi * r * r * r
+        moment = 0.4 * volume * r * r
         return MassProperties.centred(volume, moment, moment, moment)
 
     @cached_property
@@ -68,13 +65,14 @@ class Disk(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        _refine(self, "radius", checks.positive(self.word, "radius", self.radius))
+        write(self, "radius", checks.positive(self.word, "radius", self.radius))
 
     @cached_property
     def mass_properties(self) -> MassProperties:
         """A = πr², I = Ar²/2."""
-        area = math.pi * self.radius**2
-        return MassProperties.centred(area, area * self.radius**2 / 2.0)
+        r = self.radius
+        area = math.pi * r * r
+        return MassProperties.centred(area, area * r * r / 2.0)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -82,7 +80,7 @@ class Disk(Shape):
         return centred_piece(Kind.SPHERE, 2, (self.radius, 0.0, 0.0), self.radius)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Box(Shape):
     """A rectangular box, centred at the origin, edges along the axes of its frame.
 
@@ -101,11 +99,11 @@ class Box(Shape):
     word = "box"
     size: Vector
 
-    def __post_init__(self) -> None:
-        size = checks.vector(self.word, "size (full edge lengths)", self.size, 3)
-        for axis, edge in zip("xyz", size, strict=True):
+    def __init__(self, size: Sequence[float]) -> None:
+        edges = checks.vector(self.word, "size (full edge lengths)", size, 3)
+        for axis, edge in zip("xyz", edges, strict=True):
             checks.positive(self.word, f"size along {axis}", edge)
-        _refine(self, "size", size)
+        write(self, "size", edges)
 
     @cached_property
     def mass_properties(self) -> MassProperties:
@@ -140,8 +138,8 @@ class Cylinder(Shape):
     length: float
 
     def __post_init__(self) -> None:
-        _refine(self, "radius", checks.positive(self.word, "radius", self.radius))
-        _refine(self, "length", checks.positive(self.word, "length", self.length))
+        write(self, "radius", checks.positive(self.word, "radius", self.radius))
+        write(self, "length", checks.positive(self.word, "length", self.length))
 
     @cached_property
     def mass_properties(self) -> MassProperties:
@@ -176,14 +174,14 @@ class Capsule(Shape):
     length: float
 
     def __post_init__(self) -> None:
-        _refine(self, "radius", checks.positive(self.word, "radius", self.radius))
-        _refine(self, "length", checks.positive(self.word, "length (of the cylinder part)", self.length))
+        write(self, "radius", checks.positive(self.word, "radius", self.radius))
+        write(self, "length", checks.positive(self.word, "length (of the cylinder part)", self.length))
 
     @cached_property
     def mass_properties(self) -> MassProperties:
         """Cylinder plus two half balls, whose centres are 3r/8 above their flat side."""
         r, length = self.radius, self.length
-        body, ends = math.pi * r * r * length, 4.0 / 3.0 * math.pi * r**3
+        body, ends = math.pi * r * r * length, 4.0 / 3.0 * math.pi * r * r * r
         across = body * (3.0 * r * r + length * length) / 12.0
         across += ends * (0.4 * r * r + length * length / 4.0 + 0.375 * r * length)
         along = (0.5 * body + 0.4 * ends) * r * r

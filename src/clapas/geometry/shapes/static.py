@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from clapas.errors import SceneError
 from clapas.geometry import checks
@@ -14,7 +16,7 @@ from clapas.geometry.checks import Vector
 from clapas.geometry.colliders import Kind
 from clapas.geometry.meshfiles import read_mesh
 from clapas.geometry.rotations import identity, up_to
-from clapas.geometry.shapes.base import Hull, Piece, StaticShape
+from clapas.geometry.shapes.base import Hull, Piece, StaticShape, write
 from clapas.typing import Array, Indices
 
 # A triangle whose height is below this share of its longest edge has no direction.
@@ -33,7 +35,7 @@ class _Half(StaticShape):
         return (Piece(Kind.PLANE, position, turn, (0.0, 0.0, 0.0), np.inf),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Plane(_Half):
     """A half-space {x : normal·x ≤ offset}, solid below its plane; it has no mass.
 
@@ -57,12 +59,12 @@ class Plane(_Half):
     normal: Vector = (0.0, 0.0, 1.0)
     offset: float = 0.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "normal", checks.unit_vector(self.word, "normal", self.normal, 3))
-        object.__setattr__(self, "offset", checks.number(self.word, "offset", self.offset))
+    def __init__(self, normal: Sequence[float] = (0.0, 0.0, 1.0), offset: float = 0.0) -> None:
+        write(self, "normal", checks.unit_vector(self.word, "normal", normal, 3))
+        write(self, "offset", checks.number(self.word, "offset", offset))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class HalfPlane(_Half):
     """A half-plane {x : normal·x ≤ offset} in 2-D, solid below its line; it has no mass.
 
@@ -79,12 +81,12 @@ class HalfPlane(_Half):
     normal: Vector = (0.0, 1.0)
     offset: float = 0.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "normal", checks.unit_vector(self.word, "normal", self.normal, 2))
-        object.__setattr__(self, "offset", checks.number(self.word, "offset", self.offset))
+    def __init__(self, normal: Sequence[float] = (0.0, 1.0), offset: float = 0.0) -> None:
+        write(self, "normal", checks.unit_vector(self.word, "normal", normal, 2))
+        write(self, "offset", checks.number(self.word, "offset", offset))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class TriangleMesh(StaticShape):
     """A surface of triangles: a hopper, a drum, a terrain. It has no mass and no inside.
 
@@ -107,17 +109,17 @@ class TriangleMesh(StaticShape):
     vertices: Array
     triangles: Indices
 
-    def __post_init__(self) -> None:
-        vertices = checks.points(self.word, "vertices", self.vertices, 3, at_least=3)
-        triangles = _triangles(self.triangles, len(vertices))
-        thin = np.flatnonzero(thin_triangles(vertices, triangles))
+    def __init__(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike) -> None:
+        corners = checks.points(self.word, "vertices", vertices, 3, at_least=3)
+        rows = _triangles(triangles, len(corners))
+        thin = np.flatnonzero(thin_triangles(corners, rows))
         if thin.size:
             raise SceneError(
                 f"mesh: triangle {thin[0]} has no area ({thin.size} such triangles); leave them out, as "
                 "TriangleMesh.from_file does"
             )
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "triangles", triangles)
+        write(self, "vertices", corners)
+        write(self, "triangles", rows)
 
     @staticmethod
     def from_file(path: str | os.PathLike[str], scale: float = 1.0) -> TriangleMesh:

@@ -1,0 +1,207 @@
+"""``clapas run SCENE``: simulate a scene into a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clapas.cli import output, settings
+from clapas.cli.progress import telling_of_compilation
+
+if TYPE_CHECKING:
+    from clapas.dynamics.simulation import Advance, Watcher
+    from clapas.io.recording import Recording
+
+
+def run(
+    scene: Annotated[
+        str, typer.Argument(metavar="SCENE", help="A scene file (.toml, .yaml), or an example by name.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Recording to write; by default NAME.h5 here.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Time to simulate (s).")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step (s).")] = None,
+    every: Annotated[int | None, typer.Option(min=1, help="Steps between two kept frames.")] = None,
+    solver: Annotated[str | None, typer.Option(help="Method; 'clapas solvers' lists them.")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; may be repeated."),
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Largest residual accepted.")] = None,
+    on_unsolved: Annotated[
+        str | None, typer.Option(help="'raise' or 'record' when a contact problem is not solved.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Write a PNG picture of the end.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no report.")] = False,
+) -> None:
+    """Simulate a scene and record it. Ctrl-C ends the run after the current step and keeps all."""
+    from clapas.dynamics import examples
+    from clapas.io import simulation
+
+    chosen = examples.load(scene)
+    method = None
+    if solver or assignments or tol is not None:
+        method = settings.make(solver or "nsgs", assignments or (), {"tol": tol})
+    path = out or Path(f"{Path(scene).stem}.h5")
+    with _progress(quiet) as watch:
+        recording = simulation.simulate(
+            chosen,
+            duration,
+            dt,
+            method,
+            out=path,
+            every=every,
+            on_unsolved=on_unsolved,  # type: ignore[arg-type]
+            progress=watch,
+        )
+    _finish(recording, picture, as_json, quiet)
+
+
+def resume(
+    recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
+    duration: Annotated[float | None, typer.Option(help="New time to simulate, from the start (s).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no report.")] = False,
+) -> None:
+    """Go on with a recording, to the same bits as if it had not been interrupted."""
+    from clapas.io import simulation
+
+    with _progress(quiet) as watch:
+        extended = simulation.resume(recording, duration, progress=watch)
+    _finish(extended, None, as_json, quiet)
+
+
+def examples() -> None:
+    """List the scenes that come with the package."""
+    from clapas.dynamics import examples as shipped
+
+    rows = [(name, shipped.summary(name)) for name in shipped.names()]
+    output.print_table(("name", "what it shows"), rows)
+    print("\nclapas run NAME runs one.")
+
+
+def export(
+    recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
+    vtk: Annotated[Path | None, typer.Option(help="Folder for ParaView files (open the .pvd).")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Folder for plain tables.")] = None,
+    fclib: Annotated[
+        int | None, typer.Option(metavar="STEP", help="Write the contact problem of the step after this one.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="FCLib file to write.")] = None,
+) -> None:
+    """Export a recording for other programs."""
+    from clapas.errors import SettingsError
+    from clapas.io.recording import Recording
+
+    if vtk is None and csv is None and fclib is None:
+        raise SettingsError("nothing to export: give --vtk DIR, --csv DIR or --fclib STEP")
+    with Recording(recording) as run:
+        if vtk is not None:
+            from clapas.io.vtk import export_vtk
+
+            for path in export_vtk(run, vtk):
+                print(path)
+        if csv is not None:
+            from clapas.io.tables import export_csv
+
+            for path in export_csv(run, csv):
+                print(path)
+        if fclib is not None:
+            from clapas.io.replay import export_problem
+
+            print(export_problem(run, fclib, out or recording.with_name(f"{recording.stem}-{fclib}.hdf5")))
+
+
+def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bool) -> None:
+    with recording:
+        if picture is not None:
+            from clapas.io.picture import draw
+
+            draw(recording, picture)
+        if as_json:
+            output.print_json(describe(recording) | {"picture": picture})
+        elif not quiet:
+            print_summary(recording)
+            if picture is not None:
+                print(f"picture of the end: {picture}")
+
+
+def describe(recording: Recording) -> dict[str, Any]:
+    """Numbers that describe a recording."""
+    last = recording.frame(-1)
+    residual, iterations = recording.column("residual"), recording.column("iterations")
+    return {
+        "recording": recording.path,
+        "frames": recording.n_frames,
+        "bodies": recording.model.n_bodies,
+        "d": recording.model.d,
+        "steps": last.state.step,
+        "time": last.state.time,
+        "dt": recording.dt,
+        "every": recording.every,
+        "contacts": len(last.contacts),
+        "kinetic": last.kinetic,
+        "potential": last.potential,
+        "work": last.work,
+        "worst_residual": float(residual.max()),
+        "mean_iterations": float(iterations.mean()),
+        "settings": recording.settings,
+        "clapas": recording.clapas_version,
+    }
+
+
+def print_summary(recording: Recording) -> None:
+    """Say what a recording holds."""
+    told = describe(recording)
+    print(
+        f"{told['bodies']} bodies in {told['d']}-D, {told['steps']} steps of {told['dt']:g} s to t = {told['time']:g} s"
+    )
+    print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
+    print(f"  contacts at the end  {told['contacts']}")
+    print(f"  kinetic energy       {told['kinetic']:.6g} J")
+    print(f"  work of the contacts {told['work']:.6g} J")
+    print(
+        f"  worst residual       {told['worst_residual']:.2e}, mean {told['mean_iterations']:.1f} iterations"
+    )
+    print(f"recording: {told['recording']}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Watcher | None]:
+    """A progress bar on a terminal: steps, contacts, residual, time left."""
+    if quiet:
+        yield None
+        return
+    import sys
+
+    with telling_of_compilation():
+        if not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total} steps  t = {task.fields[time]:.4g} s"),
+            TextColumn("{task.fields[contacts]} contacts  residual {task.fields[residual]:.1e}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("run", total=None, time=0.0, contacts=0, residual=0.0)
+
+            def watch(advance: Advance) -> None:
+                bar.update(
+                    task,
+                    total=advance.steps,
+                    completed=advance.step,
+                    time=advance.time,
+                    contacts=advance.contacts,
+                    residual=advance.residual,
+                )
+
+            yield watch

@@ -1,0 +1,314 @@
+"""A body as a person describes it, and as the engine keeps it.
+
+A person places the shape's own frame, and speaks of angular velocity in the world. The engine keeps the
+centre of mass, the principal axes of inertia, in which the inertia is constant and diagonal, and angular
+velocity along these. Bodies that are fixed or driven have no inertia; they keep the shape's own frame, so
+that an imposed rotation turns them about its origin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clapas.dynamics.motions import InBodyFrame, Motion, as_motion, spin_vector
+from clapas.errors import SceneError
+from clapas.geometry import checks, rotations
+from clapas.geometry.checks import Vector
+from clapas.geometry.mass import principal_axes
+from clapas.geometry.shapes import Shape
+from clapas.geometry.shapes.clump import orientation_entry
+from clapas.geometry.table import Frame
+from clapas.typing import Array
+
+# Share by which one moment may exceed the sum of the two others: rounding of flat bodies.
+TRIANGLE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """A body as it was added to a scene; see :meth:`Scene.add` for the fields."""
+
+    number: int
+    shape: Shape
+    position: Vector
+    orientation: Vector
+    velocity: Vector
+    angular_velocity: Vector
+    material: str
+    name: str | None = None
+    density: float | None = None
+    mass: float | None = None
+    inertia: tuple[Vector, ...] | None = None
+    centre: Vector | None = None
+    fixed: bool = False
+    motion: Motion | None = None
+    group: str = ""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return body_label(self.number, self.name)
+
+    @property
+    def is_movable(self) -> bool:
+        """False for walls: shapes without mass, fixed bodies, imposed motions."""
+        return not (self.fixed or self.shape.is_static or self.motion is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, without those that have their default, as scene files write them."""
+        straight = rotations.identity(self.shape.d)
+        entries: dict[str, Any] = {
+            "name": self.name,
+            "shape": self.shape.to_dict(),
+            "material": self.material,
+            "position": list(self.position),
+            "orientation": None if self.orientation == straight else orientation_entry(self.orientation),
+            "velocity": list(self.velocity) if any(self.velocity) else None,
+            "angular_velocity": list(self.angular_velocity) if any(self.angular_velocity) else None,
+            "density": self.density,
+            "mass": self.mass,
+            "inertia": None if self.inertia is None else _inertia_entry(self.inertia),
+            "centre": None if self.centre is None else list(self.centre),
+            "fixed": self.fixed or None,
+            "motion": None if self.motion is None else self.motion.to_dict(),
+            "group": self.group or None,
+        }
+        return {name: value for name, value in entries.items() if value is not None}
+
+
+def _inertia_entry(inertia: tuple[Vector, ...]) -> float | list[list[float]]:
+    return inertia[0][0] if len(inertia) == 1 else [list(row) for row in inertia]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BodyRecord:
+    """A body as the engine needs it.
+
+    Parameters
+    ----------
+    number : int
+        Its number.
+    name : str
+        Its name, or what messages call it.
+    shape : Shape
+        Its shape, and ``frame``, the body's frame in the shape's own: give both to ``collider_table``.
+    material : int
+        Number of its material.
+    position, orientation : tuples
+        Of the body's frame: centre of mass and principal axes, or the shape's own frame for walls.
+    velocity : tuple of 6, of 3 in 2-D
+        Velocity of the centre in the world and angular velocity in the body frame (m/s, rad/s).
+    mass : float
+        kg; infinite for walls.
+    inertia : tuple of 3, of 1 in 2-D
+        Principal moments (kg·m²); infinite for walls.
+    movable : bool
+        False for walls: fixed, or with imposed motion.
+    motion : callable or None
+        Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame).
+    birth : float
+        Time at which it appears (s); −inf if it is there from the start.
+    group : str
+        Its group.
+    """
+
+    number: int
+    name: str
+    shape: Shape
+    frame: Frame
+    material: int
+    position: Vector
+    orientation: Vector
+    velocity: Vector
+    mass: float
+    inertia: Vector
+    movable: bool
+    motion: InBodyFrame | None = None
+    birth: float = -math.inf
+    group: str = ""
+
+
+def body_label(number: int, name: str | None) -> str:
+    """What messages call a body."""
+    return f"body {number}" if name is None else f"body '{name}'"
+
+
+def make_body(
+    d: int,
+    number: int,
+    shape: Any,
+    *,
+    material: str,
+    name: str | None = None,
+    position: Any = None,
+    orientation: Any = None,
+    velocity: Any = None,
+    angular_velocity: Any = None,
+    density: Any = None,
+    mass: Any = None,
+    inertia: Any = None,
+    centre: Any = None,
+    fixed: bool = False,
+    motion: Any = None,
+    group: str = "",
+) -> Body:
+    """A body from what a person gives, checked as far as it can be alone."""
+    label = body_label(number, name)
+    if not isinstance(shape, Shape):
+        raise SceneError(f"{label}: expected a shape such as Sphere(0.1), got {shape!r}")
+    if shape.d != d:
+        raise SceneError(f"{label}: a {shape.word} is in {shape.d}-D, the scene in {d}-D")
+    zero = (0.0,) * d
+    body = Body(
+        number=number,
+        shape=shape,
+        name=name,
+        position=zero if position is None else checks.vector(label, "position", position, d),
+        orientation=checks.orientation(label, orientation, d),
+        velocity=zero if velocity is None else checks.vector(label, "velocity", velocity, d),
+        angular_velocity=_spin(label, angular_velocity, d),
+        material=material,
+        density=None if density is None else checks.positive(label, "density", density),
+        mass=None if mass is None else checks.positive(label, "mass", mass),
+        inertia=None if inertia is None else inertia_tensor(label, inertia, d),
+        centre=None if centre is None else checks.vector(label, "centre", centre, d),
+        fixed=bool(fixed),
+        motion=as_motion(label, motion, d),
+        group=group,
+    )
+    _refuse_contradictions(body)
+    return body
+
+
+def _spin(label: str, value: Any, d: int) -> Vector:
+    if value is None:
+        return (0.0,) * (3 if d == 3 else 1)
+    return spin_vector(label, value, d)
+
+
+def _refuse_contradictions(body: Body) -> None:
+    if body.fixed and body.motion is not None:
+        raise SceneError(f"{body.label}: fixed and with an imposed motion; give one of the two")
+    if not body.is_movable and (any(body.velocity) or any(body.angular_velocity)):
+        raise SceneError(
+            f"{body.label}: it is fixed or driven, so it cannot start with a velocity; "
+            "use motion=ConstantVelocity(…) to move it"
+        )
+    if body.shape.is_static and (body.density or body.mass or body.inertia or body.centre):
+        raise SceneError(
+            f"{body.label}: a {body.shape.word} has no mass; leave out density, mass, inertia, centre"
+        )
+    if body.density is not None and body.mass is not None:
+        raise SceneError(
+            f"{body.label}: got density {body.density} and mass {body.mass}; give one of the two"
+        )
+    if body.inertia is not None and body.mass is None:
+        raise SceneError(f"{body.label}: inertia is given without mass; give both, or neither")
+
+
+def inertia_tensor(label: str, value: Any, d: int) -> tuple[Vector, ...]:
+    """An inertia about the centre along the shape's own axes, checked to be that of some body.
+
+    A number in 2-D; in 3-D three moments, or a symmetric (3, 3) tensor. Moments are positive and none
+    exceeds the sum of the two others.
+    """
+    if d == 2:
+        return ((checks.positive(label, "inertia", value),),)
+    if np.ndim(value) < 2:
+        tensor = np.diag(checks.vector(label, "inertia", value, 3))
+    else:
+        tensor = checks.points(label, "inertia", value, 3, at_least=3)
+    if tensor.shape != (3, 3) or not np.allclose(tensor, tensor.T, rtol=0, atol=1e-9 * np.abs(tensor).max()):
+        raise SceneError(f"{label}: inertia must be 3 moments or a symmetric (3, 3) tensor, got {value!r}")
+    a, b, c = np.linalg.eigvalsh(tensor)
+    if a <= 0.0:
+        raise SceneError(
+            f"{label}: principal moments of inertia must be positive, got {a:.6g}, {b:.6g}, {c:.6g}"
+        )
+    if c > (1.0 + TRIANGLE) * (a + b):
+        raise SceneError(
+            f"{label}: no body has the principal moments {a:.6g}, {b:.6g}, {c:.6g}: "
+            "none can exceed the sum of the two others"
+        )
+    return tuple(tuple(map(float, row)) for row in tensor)
+
+
+def record(body: Body, material: int, density: float | None, birth: float = -math.inf) -> BodyRecord:
+    """The body as the engine needs it; ``density`` is that of its material."""
+    if not body.is_movable:
+        return _wall(body, material)
+    frame, mass, inertia = _mass_in_frame(body, body.density or density)
+    position, orientation, spin = body.position, body.orientation, body.angular_velocity
+    if any(frame.centre):
+        position = _tuple(np.add(position, rotations.rotate(orientation, frame.centre)))
+    if frame.orientation != rotations.identity(body.shape.d):
+        orientation = _tuple(rotations.normalise(rotations.product(orientation, frame.orientation)))
+    if len(spin) == 3 and any(spin):
+        spin = _tuple(rotations.rotate_back(orientation, spin))
+    return BodyRecord(
+        number=body.number,
+        name=body.name or f"body {body.number}",
+        shape=body.shape,
+        frame=frame,
+        material=material,
+        position=position,
+        orientation=orientation,
+        velocity=body.velocity + spin,
+        mass=mass,
+        inertia=inertia,
+        movable=True,
+        birth=birth,
+        group=body.group,
+    )
+
+
+def _wall(body: Body, material: int) -> BodyRecord:
+    d = body.shape.d
+    return BodyRecord(
+        number=body.number,
+        name=body.name or f"body {body.number}",
+        shape=body.shape,
+        frame=Frame.own(d),
+        material=material,
+        position=body.position,
+        orientation=body.orientation,
+        velocity=body.velocity + body.angular_velocity,
+        mass=math.inf,
+        inertia=(math.inf,) * (3 if d == 3 else 1),
+        movable=False,
+        motion=None if body.motion is None else InBodyFrame(body.motion, body.orientation),
+        group=body.group,
+    )
+
+
+def _mass_in_frame(body: Body, density: float | None) -> tuple[Frame, float, Vector]:
+    """The body's frame in the shape's own, its mass and its principal moments."""
+    if body.mass is None and density is None:
+        raise SceneError(
+            f"{body.label}: it has no mass; give mass or density, or give its material "
+            f"'{body.material}' a density, or make it fixed"
+        )
+    properties = body.shape.mass_properties
+    volume, orientation = properties.volume, properties.orientation
+    mass = (density or 0.0) * volume if body.mass is None else body.mass
+    if body.inertia is None:
+        moments = tuple(mass * moment / volume for moment in properties.moments) if volume > 0.0 else (0.0,)
+    elif body.shape.d == 2:
+        moments = body.inertia[0]
+    else:
+        moments, orientation = principal_axes(np.array(body.inertia))
+    if not (mass > 0.0 and min(moments) > 0.0 and math.isfinite(mass + sum(moments))):
+        raise SceneError(
+            f"{body.label}: too small or too large for double precision: mass {mass:.3g} kg, "
+            f"moments of inertia from {min(moments):.3g} to {max(moments):.3g} kg·m²"
+        )
+    centre = properties.centre if body.centre is None else body.centre
+    return Frame(centre, orientation), mass, moments
+
+
+def _tuple(values: Array) -> Vector:
+    return tuple(map(float, values))

@@ -1,0 +1,45 @@
+"""From a scene to the arrays of a model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.dynamics.model import Model, initial_state
+from clapas.dynamics.overlaps import refuse_overlaps
+from clapas.dynamics.scene import Scene
+from clapas.dynamics.surroundings import Surroundings
+from clapas.geometry.table import collider_table
+
+
+def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
+    """Turn a scene into a model, checking it as a whole.
+
+    Raises
+    ------
+    SceneError
+        Two materials can touch without a law, or bodies interpenetrate at the start.
+    """
+    records = scene.records()
+    laws = scene.law_table()
+    rows = [(body.number, body.shape, body.material, body.frame) for body in records]
+    n, size, turn = len(records), (6 if scene.d == 3 else 3), (4 if scene.d == 3 else 1)
+    model = Model(
+        gravity=np.array(scene.gravity),
+        mass=np.array([body.mass for body in records]),
+        inertia=np.array([body.inertia for body in records]).reshape(n, size - scene.d),
+        movable=np.array([body.movable for body in records], dtype=bool),
+        position=np.array([body.position for body in records]).reshape(n, scene.d),
+        orientation=np.array([body.orientation for body in records]).reshape(n, turn),
+        velocity=np.array([body.velocity for body in records]).reshape(n, size),
+        birth=np.array([body.birth for body in records]),
+        colliders=collider_table(scene.d, rows),
+        laws=laws,
+        motions={body.number: body.motion for body in records if body.motion is not None},
+        period=scene.period,
+        names=tuple(body.name for body in records),
+    )
+    if check_overlaps:
+        # Bodies without birth time are there from the start, whatever the time is called.
+        start = initial_state(model, time=-np.finfo(float).max)
+        refuse_overlaps(records, Surroundings(model).detect(start, 0.0), scene.overlap)
+    return model

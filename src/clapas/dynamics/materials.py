@@ -1,0 +1,149 @@
+"""Materials, and which law holds between two of them.
+
+A law is given for a pair of materials, or once for all pairs. A pair without a law of its own is settled
+in this order: by combining the laws of each material with itself, if the scene has a rule for that; by the
+law for all pairs; else it is an error, told before anything runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from clapas.errors import SceneError
+from clapas.geometry import checks
+from clapas.laws import Law, LawTable
+
+DEFAULT = "default"
+
+RULES: dict[str, Callable[[float, float], float]] = {
+    "mean": lambda a, b: (a + b) / 2.0,
+    "geometric": lambda a, b: math.sqrt(a * b),
+    "min": min,
+    "max": max,
+}
+"""How two numbers become one, when the laws of two materials are combined."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a body is made of.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    density : float, optional
+        kg/m³; kg/m² in 2-D.
+    """
+
+    name: str
+    density: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SceneError(f"material: its name must be a word, got {self.name!r}")
+        if self.density is not None:
+            density = checks.positive(f"material '{self.name}'", "density", self.density)
+            object.__setattr__(self, "density", density)
+
+
+Pair = tuple[str, str]
+
+
+def pair(a: str, b: str) -> Pair:
+    """Two names in a fixed order."""
+    return (a, b) if a <= b else (b, a)
+
+
+def make_law(label: str, numbers: Mapping[str, Any]) -> Law:
+    """A law from its numbers by name, checked."""
+    known = [field.name for field in fields(Law)]
+    for name, value in numbers.items():
+        if name not in known:
+            raise SceneError(
+                f"{label}: unknown '{name}'{checks.did_you_mean(name, known)}; expected {', '.join(known)}"
+            )
+        if not isinstance(value, tuple | list):
+            checks.number(label, name, value)
+    if "mu" not in numbers:
+        raise SceneError(f"{label}: mu, the coefficient of friction, is missing")
+    try:
+        return Law(**numbers)
+    except SceneError as error:
+        raise SceneError(f"{label}: {str(error).removeprefix('law: ')}") from None
+
+
+def law_entries(law: Law) -> dict[str, Any]:
+    """The numbers of a law that differ from their defaults, and mu."""
+    values = {field.name: (getattr(law, field.name), field.default) for field in fields(Law)}
+    return {
+        name: value for name, (value, default) in values.items() if default is MISSING or value != default
+    }
+
+
+@dataclass(frozen=True)
+class LawBook:
+    """The laws of a scene: by pair, for all pairs, and the rule for the rest.
+
+    Parameters
+    ----------
+    by_pair : mapping
+        From pairs of names in order to laws.
+    for_all : Law, optional
+        For pairs without their own.
+    combine : str
+        "error", or a key of ``RULES``.
+    """
+
+    by_pair: Mapping[Pair, Law]
+    for_all: Law | None
+    combine: str
+
+    def find(self, a: str, b: str) -> Law | None:
+        """The law between two materials, or None."""
+        own = self.by_pair.get(pair(a, b))
+        if own is not None:
+            return own
+        if self.combine != "error":
+            of_a, of_b = self.by_pair.get((a, a)), self.by_pair.get((b, b))
+            if of_a is not None and of_b is not None:
+                return combined(of_a, of_b, self.combine)
+        return self.for_all
+
+    def table(self, materials: list[str], meeting: Iterable[Pair]) -> LawTable:
+        """Laws of all pairs, for pairs that can meet; zero friction fills the others, which never do."""
+        for a, b in sorted({pair(*names) for names in meeting}):
+            if self.find(a, b) is None:
+                raise SceneError(
+                    f"no law between the materials '{a}' and '{b}', which can touch; give "
+                    f"scene.law('{a}', '{b}', mu=…), a law for all pairs scene.law(mu=…), or their own laws "
+                    f"and scene.combine = one of {', '.join(RULES)}"
+                )
+        unused = Law(mu=0.0)
+        return LawTable.of([[self.find(a, b) or unused for b in materials] for a in materials])
+
+
+def combined(first: Law, second: Law, rule: str) -> Law:
+    """Law whose every number is made of those of two laws.
+
+    >>> combined(Law(mu=0.2), Law(mu=0.6), "min").mu
+    0.2
+    """
+    numbers: dict[str, Any] = {}
+    for field in fields(Law):
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        if a != b and not (isinstance(a, float | int) and isinstance(b, float | int)):
+            raise SceneError(
+                f"law: {field.name} of {a!r} and {b!r} cannot be combined; give a law for the pair"
+            )
+        numbers[field.name] = a if a == b else _apply(rule, field.name, a, b)
+    return Law(**numbers)
+
+
+def _apply(rule: str, name: str, a: float, b: float) -> float:
+    if rule == "geometric" and min(a, b) < 0.0:
+        raise SceneError(f"law: no geometric mean of {name} = {a} and {b}; give a law for the pair")
+    return float(RULES[rule](a, b))

@@ -1,0 +1,68 @@
+"""Probes: what to write down at every step, about one body or between two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clapas.errors import SceneError
+from clapas.geometry.checks import did_you_mean
+
+OF_BODIES = {
+    "position": "position of the centre of mass (m)",
+    "orientation": "unit quaternion, or angle in 2-D (rad)",
+    "velocity": "velocity of the centre of mass (m/s)",
+    "angular_velocity": "angular velocity in the world (rad/s)",
+    "kinetic_energy": "kinetic energy (J)",
+    "force": "sum of the contact forces on the body (N)",
+    "torque": "sum of their moments about its centre of mass (N·m)",
+}
+OF_CONTACTS = {
+    "contacts": "number of contacts",
+    "gap": "smallest gap (m)",
+    "normal_force": "sum of the normal forces (N)",
+    "tangential_force": "sum of the sizes of the tangential forces (N)",
+    "contact_force": "sum of the contact forces on the body (N)",
+}
+QUANTITIES = OF_BODIES | OF_CONTACTS
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A quantity to record at every step.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    quantity : str
+        A key of ``OF_BODIES``, or of ``OF_CONTACTS`` for contacts of the body.
+    body : int
+        Number of the body.
+    other : int, optional
+        For contacts: only those with this body.
+    """
+
+    name: str
+    quantity: str
+    body: int
+    other: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.quantity not in QUANTITIES:
+            raise SceneError(
+                f"probe '{self.name}': unknown quantity '{self.quantity}'"
+                f"{did_you_mean(self.quantity, QUANTITIES)}; expected {', '.join(QUANTITIES)}"
+            )
+        if self.other is not None and self.quantity in OF_BODIES:
+            raise SceneError(
+                f"probe '{self.name}': {self.quantity} is of one body; leave out other, "
+                f"or take one of {', '.join(OF_CONTACTS)}"
+            )
+        if self.other == self.body:
+            raise SceneError(f"probe '{self.name}': body and other are the same body {self.body}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as scene files write them."""
+        entries: dict[str, Any] = {"name": self.name, "quantity": self.quantity, "body": self.body}
+        return entries if self.other is None else {**entries, "other": self.other}

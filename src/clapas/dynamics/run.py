@@ -1,0 +1,55 @@
+"""How a scene is meant to be run: duration, time step, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from clapas.errors import SceneError
+from clapas.geometry import checks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a scene is meant to be run, kept with it for the command line.
+
+    Parameters
+    ----------
+    duration, dt : float, optional
+        Time to simulate and time step (s).
+    every : int
+        Steps between two kept ones.
+    on_unsolved : "raise" or "record"
+        What to do with a contact problem that stays above the tolerance.
+    solver, scheme : mapping
+        Name and settings of the method and of the time stepping, as ``{"name": "nsgs", "tol": 1e-6}``.
+        They are checked by those who make them.
+    """
+
+    duration: float | None = None
+    dt: float | None = None
+    every: int = 1
+    on_unsolved: Literal["raise", "record"] = "raise"
+    solver: Mapping[str, Any] = field(default_factory=dict)
+    scheme: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("duration", "dt"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, checks.positive("run", name, value))
+        if not isinstance(self.every, int) or self.every < 1:
+            raise SceneError(f"run: every must be a whole number of steps, at least 1, got {self.every!r}")
+        if self.on_unsolved not in ("raise", "record"):
+            raise SceneError(f"run: on_unsolved must be 'raise' or 'record', got '{self.on_unsolved}'")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its settings that differ from their defaults."""
+        default = Run()
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            name: dict(value) if isinstance(value, Mapping) else value
+            for name, value in values.items()
+            if value != getattr(default, name)
+        }

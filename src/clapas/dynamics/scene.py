@@ -1,0 +1,584 @@
+"""A scene: what a person writes before a simulation.
+
+Bodies and walls, what they are made of, which laws hold between them, gravity, sources of grains, probes.
+A scene is checked as it is written, item by item, and as a whole when it is compiled. It can be kept in a
+file (TOML or YAML) and read again, to the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from clapas.dynamics.body import Body, BodyRecord, make_body, record
+from clapas.dynamics.grains import GrainSampler
+from clapas.dynamics.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
+from clapas.dynamics.packing import packed
+from clapas.dynamics.probes import Probe
+from clapas.dynamics.regions import BoxRegion, Region
+from clapas.dynamics.run import Run
+from clapas.dynamics.sources import Source, make_source
+from clapas.errors import SceneError
+from clapas.geometry import checks
+from clapas.geometry.checks import Vector
+from clapas.geometry.shapes import Shape
+from clapas.laws import Law, LawTable
+
+VERSION = 1
+Period = tuple[float | None, float | None]
+
+
+class Scene:
+    """Bodies, walls, materials and laws: what to simulate.
+
+    Parameters
+    ----------
+    gravity : d floats, optional
+        Acceleration of gravity (m/s²): by default 9.81 downward, along the last axis.
+    d : 2 or 3
+        Dimension.
+    period : (x, y), optional
+        Lengths of the periodic cell along x and y (m); None where there is no periodicity.
+    seed : int
+        Seed of all that is random in the scene: packings, sources.
+    combine : str
+        For two materials without a law between them: "error", or how the laws of each with itself are
+        combined, number by number: "mean", "geometric", "min" or "max".
+    overlap : float, optional
+        Depth of interpenetration allowed at the start (m); by default 1e-6 of the size of the smaller body.
+
+    Examples
+    --------
+    A ball above a floor:
+
+    >>> from clapas.geometry.shapes import Plane, Sphere
+    >>> scene = Scene()
+    >>> stone = scene.material("stone", density=2500)
+    >>> scene.law(mu=0.5)
+    >>> floor = scene.add(Plane())
+    >>> ball = scene.add(Sphere(0.1), position=(0, 0, 1), material=stone, name="ball")
+    >>> round(scene.records()[ball].mass, 3)
+    10.472
+    """
+
+    def __init__(
+        self,
+        gravity: Sequence[float] | None = None,
+        d: int = 3,
+        period: Sequence[float | None] | None = None,
+        seed: int = 0,
+        *,
+        combine: str = "error",
+        overlap: float | None = None,
+    ) -> None:
+        if d not in (2, 3):
+            raise SceneError(f"scene: d must be 2 or 3, got {d!r}")
+        self.d = d
+        down = (0.0, 0.0, -9.81) if d == 3 else (0.0, -9.81)
+        self.gravity: Vector = checks.vector("scene", "gravity", down if gravity is None else gravity, d)
+        self.period = _period(period)
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise SceneError(f"scene: seed must be a whole number, at least 0, got {seed!r}")
+        self.seed = int(seed)
+        self.combine = combine
+        self.overlap = None if overlap is None else checks.at_least_zero("scene", "overlap", overlap)
+        self.materials: dict[str, Material] = {DEFAULT: Material(DEFAULT)}
+        self.bodies: list[Body] = []
+        self.sources: list[Source] = []
+        self.probes: list[Probe] = []
+        self.run = Run()
+        self._laws: dict[Pair, Law] = {}
+        self._law_for_all: Law | None = None
+        self._numbers: dict[str, int] = {}
+        self._fills = 0
+
+    def __repr__(self) -> str:
+        count = len(self.bodies)
+        return f"Scene({count} bod{'y' if count == 1 else 'ies'} in {self.d}-D)"
+
+    # ---------------------------------------------------------------- materials and laws
+
+    @property
+    def combine(self) -> str:
+        """The rule for two materials without a law between them."""
+        return self._combine
+
+    @combine.setter
+    def combine(self, rule: str) -> None:
+        known = ("error", *RULES)
+        if rule not in known:
+            hint = checks.did_you_mean(str(rule), known)
+            raise SceneError(f"scene: combine must be one of {', '.join(known)}, got {rule!r}{hint}")
+        self._combine = rule
+
+    def material(self, name: str, density: float | None = None) -> str:
+        """Name a material; returns the name.
+
+        Bodies added without a material are of the material "default", which can be given a density too.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        density : float, optional
+            kg/m³; kg/m² in 2-D.
+        """
+        made = Material(name, density)
+        old = self.materials.get(name)
+        if old is not None and (name != DEFAULT or old.density is not None):
+            raise SceneError(f"material '{name}' is already defined, with density {old.density}")
+        self.materials[name] = made
+        return name
+
+    def law(self, a: str | None = None, b: str | None = None, **numbers: float) -> None:
+        """Give the law of contact between two materials, or for all pairs without their own.
+
+        Parameters
+        ----------
+        a, b : str, optional
+            Names of the materials; the same twice for a material with itself. None: for all pairs.
+        **numbers
+            Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion…
+
+        Examples
+        --------
+        >>> scene = Scene()
+        >>> scene.law(mu=0.5)
+        >>> ice = scene.material("ice", density=917)
+        >>> scene.law("ice", "ice", mu=0.03)
+        """
+        if a is None and b is None:
+            if self._law_for_all is not None:
+                raise SceneError(f"the law for all pairs is already given: {self._law_for_all}")
+            self._law_for_all = make_law("law for all pairs", numbers)
+            return
+        if a is None or b is None:
+            raise SceneError(f"law: got the one material '{a or b}'; name two, or none for all pairs")
+        label = f"law between '{a}' and '{b}'"
+        for name in (a, b):
+            self._require_material(label, name)
+        if pair(a, b) in self._laws:
+            raise SceneError(f"{label} is already given: {self._laws[pair(a, b)]}")
+        self._laws[pair(a, b)] = make_law(label, numbers)
+
+    @property
+    def laws(self) -> LawBook:
+        """The laws given so far, and the rule for the others."""
+        return LawBook(dict(self._laws), self._law_for_all, self.combine)
+
+    # ---------------------------------------------------------------- bodies
+
+    def add(
+        self,
+        shape: Shape,
+        position: Sequence[float] | None = None,
+        orientation: Sequence[float] | float | None = None,
+        velocity: Sequence[float] | None = None,
+        angular_velocity: Sequence[float] | float | None = None,
+        *,
+        material: str = DEFAULT,
+        density: float | None = None,
+        mass: float | None = None,
+        inertia: Any = None,
+        centre: Sequence[float] | None = None,
+        fixed: bool = False,
+        motion: Any = None,
+        name: str | None = None,
+        group: str = "",
+    ) -> int:
+        """Add a body or a wall; returns its number.
+
+        Parameters
+        ----------
+        shape : Shape
+            Its form.
+        position : d floats, optional
+            Where the origin of the shape's own frame is (m): for spheres, boxes, cylinders, capsules and
+            disks, the centre. By default the origin.
+        orientation : 4 floats, or a number in 2-D, optional
+            Quaternion (w, x, y, z) of any length but zero, or angle (rad), of the shape's own frame.
+        velocity : d floats, optional
+            Velocity of the centre of mass (m/s).
+        angular_velocity : 3 floats, or a number in 2-D, optional
+            In the world (rad/s).
+        material : str
+            Name of its material, for its density and the laws of contact.
+        density : float, optional
+            Instead of that of the material: kg/m³, kg/m² in 2-D.
+        mass : float, optional
+            Instead of a density (kg, kg/m in 2-D).
+        inertia : 3 floats, array (3, 3), or a number in 2-D, optional
+            With ``mass``: moments, or tensor, about the centre of mass along the axes of the shape's own
+            frame (kg·m²). By default that of the shape, filled evenly.
+        centre : d floats, optional
+            Centre of mass in the shape's own frame (m), instead of that of the shape.
+        fixed : bool
+            It never moves. Shapes without mass are always fixed, or driven.
+        motion : Motion, function or table, optional
+            It moves as told, whatever touches it; see :mod:`clapas.dynamics.motions`.
+        name : str, optional
+            A name no other body has.
+        group : str
+            A word shared by bodies, to find them again in measures and pictures. No effect on the motion.
+        """
+        number = len(self.bodies)
+        if name is not None and name in self._numbers:
+            raise SceneError(
+                f"body '{name}': body {self._numbers[name]} already has this name; names are unique "
+                "(leave it out, or use group=… for what several bodies share)"
+            )
+        body = make_body(
+            self.d,
+            number,
+            shape,
+            name=name,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            material=material,
+            density=density,
+            mass=mass,
+            inertia=inertia,
+            centre=centre,
+            fixed=fixed,
+            motion=motion,
+            group=group,
+        )
+        self._require_material(body.label, material)
+        if body.is_movable:
+            self._require_room(body.label, "its size", shape.reach)
+        self.bodies.append(body)
+        if name is not None:
+            self._numbers[name] = number
+        return number
+
+    def fill(
+        self,
+        region: BoxRegion,
+        count: int,
+        *,
+        radius: float | Sequence[float] | None = None,
+        shape: Shape | None = None,
+        seed: int | None = None,
+        material: str = DEFAULT,
+        density: float | None = None,
+        velocity: Sequence[float] | None = None,
+        group: str = "",
+    ) -> list[int]:
+        """Fill a box loosely with grains that do not touch, to let them fall; returns their numbers.
+
+        Grains sit on a lattice, each shifted at random within its own cell, filled from the bottom (along
+        gravity) up.
+
+        Parameters
+        ----------
+        region : BoxRegion
+            Where; grains stay inside.
+        count : int
+            How many.
+        radius : float or (low, high)
+            Radii of spheres (disks in 2-D), spread evenly (m).
+        shape : Shape
+            Instead of radii: copies of this shape, turned at random.
+        seed : int, optional
+            By default a new one for each call, made from the seed of the scene.
+        material, density, velocity, group
+            As in :meth:`add`.
+
+        Examples
+        --------
+        >>> scene = Scene()
+        >>> len(scene.fill(BoxRegion((0, 0, 0), (1, 1, 1)), 100, radius=(0.04, 0.06), density=2500))
+        100
+        """
+        if not isinstance(region, BoxRegion) or region.d != self.d:
+            raise SceneError(f"fill: region must be a {self.d}-D BoxRegion, got {region!r}")
+        grains = GrainSampler.of("fill", self.d, radius, shape)
+        rng = np.random.default_rng([self.seed, self._fills if seed is None else seed, 0])
+        placed = packed(region, grains, count, self.gravity, rng)
+        self._fills += 1
+        return [
+            self.add(
+                grain,
+                position,
+                turn,
+                velocity,
+                material=material,
+                density=density,
+                group=group,
+            )
+            for grain, position, turn in placed
+        ]
+
+    def number(self, body: int | str) -> int:
+        """Number of a body from its name or its number.
+
+        >>> Scene().number("ball")
+        Traceback (most recent call last):
+        clapas.errors.SceneError: no body is called 'ball'
+        """
+        if isinstance(body, str):
+            if body not in self._numbers:
+                hint = checks.did_you_mean(body, self._numbers)
+                raise SceneError(f"no body is called '{body}'{hint}")
+            return self._numbers[body]
+        if (
+            isinstance(body, bool)
+            or not isinstance(body, int | np.integer)
+            or not 0 <= body < len(self.bodies)
+        ):
+            raise SceneError(f"there is no body {body!r}: bodies are numbered 0 to {len(self.bodies) - 1}")
+        return int(body)
+
+    # ---------------------------------------------------------------- sources and probes
+
+    def source(
+        self,
+        region: Region,
+        *,
+        rate: float,
+        radius: float | Sequence[float] | None = None,
+        shape: Shape | None = None,
+        number: int | None = None,
+        until: float | None = None,
+        start: float = 0.0,
+        velocity: Sequence[float] | None = None,
+        angular_velocity: Sequence[float] | float | None = None,
+        material: str = DEFAULT,
+        density: float | None = None,
+        name: str | None = None,
+        group: str = "",
+    ) -> Source:
+        """Create grains during the run, one by one at a constant rate.
+
+        Parameters
+        ----------
+        region : BoxRegion or DiscRegion
+            Where their centres of mass appear, evenly at random.
+        rate : float
+            Grains per second.
+        radius : float or (low, high)
+            Radii of spheres (disks in 2-D), spread evenly (m).
+        shape : Shape
+            Instead of radii: copies of this shape, turned at random.
+        number : int, optional
+            How many in all; ``number`` or ``until`` is needed.
+        until : float, optional
+            None appears at this time or later (s).
+        start : float
+            Time of the first (s).
+        velocity, angular_velocity : floats, optional
+            At birth, in the world (m/s, rad/s).
+        material, density, group
+            As in :meth:`add`.
+        name : str, optional
+            Its name; its grains are called "name 0", "name 1" and so on.
+
+        Examples
+        --------
+        Moreau's heap: 200 grains a second within 8 mm of the axis.
+
+        >>> from clapas.dynamics.regions import DiscRegion
+        >>> above = DiscRegion((0, 0, 0.08), 0.008)
+        >>> sand = Scene().source(above, rate=200, radius=(1.25e-3, 2.5e-3), until=72.0, density=2500)
+        >>> sand.number
+        14400
+        """
+        name = f"source {len(self.sources)}" if name is None else name
+        if any(other.name == name for other in self.sources):
+            raise SceneError(f"source '{name}': another source has this name; names are unique")
+        self._require_material(f"source '{name}'", material)
+        made = make_source(
+            self.d,
+            name,
+            region=region,
+            rate=rate,
+            radius=radius,
+            shape=shape,
+            number=number,
+            until=until,
+            start=start,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            material=material,
+            density=density,
+            group=group,
+        )
+        if made.density is None and self.materials[material].density is None:
+            raise SceneError(
+                f"source '{name}': its grains have no mass; give density, or one to '{material}'"
+            )
+        self._require_room(f"source '{name}'", "the size of its grains", made.grains.bound)
+        self.sources.append(made)
+        return made
+
+    def probe(
+        self, quantity: str, body: int | str, other: int | str | None = None, *, name: str | None = None
+    ) -> Probe:
+        """Record a quantity of a body, or of its contacts, at every step.
+
+        Parameters
+        ----------
+        quantity : str
+            A key of ``clapas.dynamics.probes.QUANTITIES``: "position", "force", "normal_force"…
+        body : int or str
+            Number or name of the body.
+        other : int or str, optional
+            For contacts: only those with this body.
+        name : str, optional
+            Name of the column; by default made of the others.
+        """
+        first, second = self.number(body), None if other is None else self.number(other)
+        if name is None:
+            name = f"{quantity} {body}" + ("" if other is None else f" {other}")
+        if any(probe.name == name for probe in self.probes):
+            raise SceneError(f"probe '{name}': another probe has this name; names are unique")
+        made = Probe(name, quantity, first, second)
+        self.probes.append(made)
+        return made
+
+    # ---------------------------------------------------------------- what the engine needs
+
+    def records(self) -> list[BodyRecord]:
+        """The bodies as the engine needs them, in the order of their numbers, then grains by birth."""
+        numbers = {name: k for k, name in enumerate(self.materials)}
+        densities = {name: material.density for name, material in self.materials.items()}
+        made = [record(body, numbers[body.material], densities[body.material]) for body in self.bodies]
+        grains = [
+            (grain.birth, k, j, grain, source)
+            for k, source in enumerate(self.sources)
+            for j, grain in enumerate(source.drawn(self.seed, k))
+        ]
+        for birth, _, j, grain, source in sorted(grains, key=lambda entry: entry[:3]):
+            body = Body(
+                number=len(made),
+                name=f"{source.name} {j}",
+                shape=grain.shape,
+                position=grain.position,
+                orientation=grain.orientation,
+                velocity=source.velocity,
+                angular_velocity=source.angular_velocity,
+                material=source.material,
+                density=source.density,
+                group=source.group,
+            )
+            made.append(record(body, numbers[source.material], densities[source.material], birth))
+        return made
+
+    def law_table(self) -> LawTable:
+        """Laws by numbers of materials; refuses two materials that can touch without a law."""
+        return self.laws.table(list(self.materials), self._meeting())
+
+    def _meeting(self) -> set[Pair]:
+        """Pairs of materials that can touch: at least one of the two bodies must be movable."""
+        moving, walls = dict.fromkeys(self.materials, 0), set()
+        for body in self.bodies:
+            if body.is_movable:
+                moving[body.material] += 1
+            else:
+                walls.add(body.material)
+        for source in self.sources:
+            moving[source.material] += source.number
+        movable = [name for name, count in moving.items() if count]
+        meeting = {(a, b) for a, b in combinations_with_replacement(movable, 2) if a != b or moving[a] > 1}
+        return meeting | {(a, b) for a in movable for b in walls}
+
+    # ---------------------------------------------------------------- files
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
+        period = {axis: length for axis, length in zip("xy", self.period, strict=True) if length is not None}
+        laws = [{"between": list(names), **law_entries(law)} for names, law in self._laws.items()]
+        if self._law_for_all is not None:
+            laws.insert(0, law_entries(self._law_for_all))
+        entries: dict[str, Any] = {
+            "version": VERSION,
+            "dimension": self.d,
+            "gravity": list(self.gravity),
+            "period": period,
+            "seed": self.seed,
+            "combine": self.combine,
+            "overlap": self.overlap,
+            "run": self.run.to_dict(),
+            "materials": {
+                name: {} if material.density is None else {"density": material.density}
+                for name, material in self.materials.items()
+                if name != DEFAULT or material.density is not None
+            },
+            "laws": laws,
+            "bodies": [body.to_dict() for body in self.bodies],
+            "sources": [source.to_dict() for source in self.sources],
+            "probes": [probe.to_dict() for probe in self.probes],
+        }
+        return {name: value for name, value in entries.items() if value not in (None, {}, [])}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Scene:
+        """A scene from plain data, checked against the schema; ``folder`` is where its meshes are."""
+        from clapas.dynamics.scenefile import scene_of
+
+        return scene_of(data, folder)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Scene:
+        """Read a scene from a TOML or YAML file.
+
+        Raises
+        ------
+        FormatError
+            The file is neither, or damaged.
+        SceneError
+            A key is unknown, a value of the wrong kind or impossible; the message gives its path.
+        """
+        from clapas.dynamics.scenefile import load
+
+        return load(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scene to a TOML or YAML file, by the name's ending. Reading gives the same scene."""
+        from clapas.dynamics.scenefile import save
+
+        save(self, path)
+
+    # ---------------------------------------------------------------- checks
+
+    def _require_material(self, label: str, name: str) -> None:
+        if name not in self.materials:
+            hint = checks.did_you_mean(str(name), self.materials)
+            known = ", ".join(self.materials)
+            raise SceneError(
+                f"{label}: unknown material '{name}'{hint}; known are {known}. "
+                f"Define it first: scene.material('{name}', density=…)"
+            )
+
+    def _require_room(self, label: str, what: str, radius: float) -> None:
+        """A body must not reach its own image, nor two images of an equal one at a time."""
+        for axis, length in zip("xy", self.period, strict=True):
+            if length is not None and 4.0 * radius > length:
+                raise SceneError(
+                    f"{label}: {what}, up to {2 * radius:.6g} m, is above half the period along {axis}, "
+                    f"{length:.6g} m; take a longer period"
+                )
+
+
+def _period(value: Any) -> Period:
+    if value is None:
+        return (None, None)
+    try:
+        x, y = value
+    except (TypeError, ValueError):
+        raise SceneError(
+            f"scene: period must be two lengths, along x and y, None where there is none; got {value!r}"
+        ) from None
+    lengths = [None if length in (None, math.inf) else length for length in (x, y)]
+    named = zip("xy", lengths, strict=True)
+    checked = [
+        None if p is None else checks.positive("scene", f"period along {axis}", p) for axis, p in named
+    ]
+    return (checked[0], checked[1])

@@ -1,0 +1,48 @@
+"""Any contact problem met in a run, alone in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from clapas.dynamics.compilation import compile_scene
+from clapas.dynamics.scene import Scene
+from clapas.dynamics.stepping import Stepped, step
+from clapas.errors import FormatError
+from clapas.io.files import write
+from clapas.io.recording import Recording
+from clapas.io.settings import from_plain
+
+
+def step_after(recording: Recording, number: int) -> Stepped:
+    """Do again the step that follows step ``number``, from the last frame kept before it."""
+    steps = recording.column("step")
+    earlier = int((steps <= number).sum()) - 1
+    if number < 0 or earlier < 0 or number >= int(steps[-1]):
+        raise FormatError(
+            f"{recording.path}: step {number} is not in the run, which has steps 0 to {steps[-1] - 1}"
+        )
+    model = recording.model
+    if recording.scene_source:
+        model = compile_scene(Scene.from_dict(json.loads(recording.scene_source)), check_overlaps=False)
+    solver, scheme = (from_plain(recording.settings[name]) for name in ("solver", "scheme"))
+    state = recording.frame(earlier).state
+    while True:
+        done = step(model, state, recording.dt, solver, scheme)
+        if state.step == number:
+            return done
+        state = done.state
+
+
+def export_problem(recording: Recording, number: int, path: str | os.PathLike[str]) -> Path:
+    """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution."""
+    done = step_after(recording, number)
+    write(
+        path,
+        done.problem.problem,
+        done.solution,
+        title=f"{recording.path.stem}, step {number}",
+        description=f"contact problem of the step from t = {number * recording.dt:g} s",
+    )
+    return Path(path)

@@ -1,0 +1,184 @@
+"""Run a scene into a recording, and go on with one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from clapas.dynamics.compilation import compile_scene
+from clapas.dynamics.model import Model
+from clapas.dynamics.scene import Scene
+from clapas.dynamics.simulation import Watcher
+from clapas.dynamics.simulation import simulate as run_model
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
+from clapas.errors import FormatError, SceneError, SettingsError
+from clapas.io.recording import Recording, RecordingWriter
+from clapas.io.settings import from_plain, to_plain
+from clapas.solvers import registry
+from clapas.solvers.loop import Solver
+
+
+def simulate(
+    scene: Scene,
+    duration: float | None = None,
+    dt: float | None = None,
+    solver: Solver | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    every: int | None = None,
+    on_unsolved: Literal["raise", "record"] | None = None,
+    scheme: MoreauJean | None = None,
+    progress: Watcher | None = None,
+) -> Recording:
+    """Run a scene and return its recording.
+
+    Parameters
+    ----------
+    scene : Scene
+        What to simulate; its ``run`` gives what is not said here.
+    duration, dt : float
+        Time to simulate and time step (s).
+    solver : Solver, optional
+        Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
+    out : path, optional
+        The file to write; by default a temporary one.
+    every : int
+        Steps between two kept frames.
+    on_unsolved : "raise" or "record"
+        What to do with a contact problem that stays above the tolerance.
+    scheme : MoreauJean, optional
+        Moreau's midpoint scheme by default.
+    progress : callable, optional
+        Called after each step; return True to stop.
+
+    Examples
+    --------
+    >>> from clapas.geometry.shapes import Plane, Sphere
+    >>> scene = Scene()
+    >>> scene.law(mu=0.5)
+    >>> floor = scene.add(Plane())
+    >>> ball = scene.add(Sphere(0.1), position=(0, 0, 0.2), density=2500)
+    >>> with simulate(scene, duration=0.5, dt=0.01) as run:
+    ...     print(run.n_frames, run.frame(-1).state.velocity[ball].round(6) + 0.0)
+    51 [0. 0. 0. 0. 0. 0.]
+    """
+    run = scene.run
+    duration, dt = duration or run.duration, dt or run.dt
+    if duration is None or dt is None:
+        raise SettingsError("how long, and by which step? Give duration and dt, or set them in scene.run")
+    settings = {
+        "duration": duration,
+        "on_unsolved": on_unsolved or run.on_unsolved,
+        "solver": to_plain(solver or _named_solver(run.solver)),
+        "scheme": to_plain(scheme or _named_scheme(run.scheme)),
+    }
+    path = _place(out)
+    model = compile_scene(scene)
+    writer = RecordingWriter(
+        path, model, dt=dt, every=every or run.every, settings=settings, scene=_source(scene)
+    )
+    return _run(writer, model, path, settings, dt, every or run.every, progress)
+
+
+def resume(
+    path: str | os.PathLike[str], duration: float | None = None, *, progress: Watcher | None = None
+) -> Recording:
+    """Go on with a recording that was interrupted, or that should last longer.
+
+    The run continues to the same bits as if it had not been interrupted: from the last complete
+    frame, with the same scene, step, solver and scheme.
+
+    Parameters
+    ----------
+    path : path
+        The recording; it is extended in place.
+    duration : float, optional
+        New time to simulate from the start of the run (s); by default the one it was meant for.
+    progress : callable, optional
+        Called after each step; return True to stop.
+    """
+    with Recording(path) as old:
+        settings: dict[str, Any] = old.settings | ({} if duration is None else {"duration": duration})
+        if not old.scene_source:
+            raise FormatError(f"{path}: its scene is not in the file (a Python function moves a wall)")
+        if old.n_frames == 0:
+            raise FormatError(f"{path}: no frame is complete; start again from the scene")
+        model = compile_scene(Scene.from_dict(json.loads(old.scene_source)), check_overlaps=False)
+        dt, every = old.dt, old.every
+        writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
+        for index in range(old.n_frames):
+            writer.append(old.row(index), old.contact_rows(index))
+        last = old.frame(-1)
+    writer.flush()
+    return _run(writer, model, Path(path), settings, dt, every, progress, last.state, last.work)
+
+
+def _run(
+    writer: RecordingWriter,
+    model: Model,
+    path: Path,
+    settings: dict[str, Any],
+    dt: float,
+    every: int,
+    progress: Watcher | None,
+    state: Any = None,
+    work: float = 0.0,
+) -> Recording:
+    with writer:
+        run_model(
+            model,
+            settings["duration"],
+            dt,
+            from_plain(settings["solver"]),
+            scheme=from_plain(settings["scheme"]),
+            every=every,
+            on_unsolved=settings["on_unsolved"],
+            recorder=writer,
+            state=state,
+            work=work,
+            progress=progress,
+        )
+    return Recording(path)
+
+
+SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
+
+
+def _named_solver(entries: Mapping[str, Any]) -> Solver:
+    """The solver a scene file names, ``{"name": "nsgs", "tol": 1e-6}``."""
+    settings = {"name": "nsgs", "tol": 1e-6, **entries}
+    name = str(settings.pop("name"))
+    return registry.make(name, **settings)
+
+
+def _named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
+    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
+    settings = {"name": "moreau-midpoint", **entries}
+    name = settings.pop("name")
+    if name not in SCHEMES:
+        raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
+    try:
+        return SCHEMES[name](**settings)
+    except TypeError as error:
+        raise SettingsError(f"scheme {name}: {error}") from None
+
+
+def _place(out: str | os.PathLike[str] | None) -> Path:
+    if out is None:
+        return Path(tempfile.mkdtemp(prefix="clapas-")) / "run.h5"
+    path = Path(out)
+    if not path.resolve().parent.is_dir():
+        raise SettingsError(f"out: there is no folder '{path.resolve().parent}'; make it first")
+    return path
+
+
+def _source(scene: Scene) -> str:
+    """The scene as JSON, or empty when it holds something only Python knows."""
+    try:
+        return json.dumps(scene.to_dict())
+    except (SceneError, TypeError):
+        return ""

@@ -1,0 +1,229 @@
+"""Export a recording for ParaView: VTK files, one set per frame, and an index in time.
+
+    DIR/bodies.pvd       centres with radius, velocity, angular velocity, orientation, mass, number
+    DIR/surfaces.pvd     triangles of the boxes, polyhedra and meshes, with the body's velocity
+    DIR/contacts.pvd     contact points with normal, gap, impulse, force and mode
+
+Open the .pvd files. Show grains with the glyph filter (sphere, scaled by ``radius``), forces with
+arrows along ``force``. SI units.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.dynamics.model import Model
+from clapas.geometry import rotations
+from clapas.geometry.colliders import Kind
+from clapas.io.recording import Frame, Recording
+from clapas.typing import Array, Indices
+
+TYPES = {"f8": "Float64", "i8": "Int64", "i4": "Int32", "i1": "Int8"}
+
+
+@dataclass(frozen=True)
+class PolyData:
+    """Points, optional triangles, and named arrays on the points."""
+
+    points: Array
+    arrays: dict[str, Any]
+    triangles: Indices | None = None
+
+
+def export_vtk(
+    recording: Recording, folder: str | os.PathLike[str], frames: Iterable[int] | None = None
+) -> list[Path]:
+    """Write the frames of a recording as VTK files.
+
+    Parameters
+    ----------
+    recording : Recording
+        The run.
+    folder : path
+        Where to; it is made if needed.
+    frames : iterable of int, optional
+        Which frames; all by default.
+
+    Returns
+    -------
+    list of Path
+        The ``.pvd`` files to open.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    surfaces = Surfaces(recording.model)
+    makers: dict[str, Callable[[Frame], PolyData]] = {
+        "bodies": lambda frame: _bodies(recording.model, frame),
+        "contacts": lambda frame: _contacts(frame, recording.dt),
+    }
+    if len(surfaces.triangles):
+        makers["surfaces"] = surfaces.of_frame
+    written: dict[str, list[tuple[float, str]]] = {name: [] for name in makers}
+    for number in range(recording.n_frames) if frames is None else frames:
+        frame = recording.frame(number)
+        for name, make in makers.items():
+            file = f"{name}-{number:06d}.vtp"
+            write_polydata(folder / file, make(frame))
+            written[name].append((frame.state.time, file))
+    return [_write_index(folder / f"{name}.pvd", entries) for name, entries in written.items()]
+
+
+def write_polydata(path: Path, data: PolyData) -> None:
+    """Write one VTK PolyData file (XML, binary)."""
+    n = len(data.points)
+    triangles = data.triangles if data.triangles is not None else np.empty((0, 3), dtype=np.int64)
+    vertices = 0 if len(triangles) else n
+    parts = [
+        '<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64"><PolyData>',
+        f'<Piece NumberOfPoints="{n}" NumberOfVerts="{vertices}" NumberOfLines="0" NumberOfStrips="0" '
+        f'NumberOfPolys="{len(triangles)}">',
+        f"<Points>{_array('points', _three(data.points))}</Points>",
+        f"<Verts>{_cells(np.arange(vertices)[:, None])}</Verts>",
+        f"<Polys>{_cells(triangles)}</Polys>",
+        f"<PointData>{''.join(_array(name, values) for name, values in data.arrays.items())}</PointData>",
+        "</Piece></PolyData></VTKFile>",
+    ]
+    path.write_text("\n".join(parts))
+
+
+class Surfaces:
+    """The triangles of all colliders that have flat faces, carried by their bodies."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        points, triangles, body = [], [], []
+        count = 0
+        colliders = model.colliders
+        for row in range(len(colliders)):
+            local, faces = _faces(model, row)
+            if len(faces) == 0:
+                continue
+            turn = _turns(colliders.orientation[row][None])[0]
+            points.append(local @ turn.T + _three(colliders.position[row][None]))
+            triangles.append(faces + count)
+            body.append(np.full(len(local), colliders.body[row]))
+            count += len(local)
+        self.points = np.concatenate(points) if points else np.empty((0, 3))
+        self.triangles: Indices = np.concatenate(triangles) if triangles else np.empty((0, 3), dtype=np.int64)
+        self.body: Indices = np.concatenate(body) if body else np.empty(0, dtype=np.int64)
+
+    def of_frame(self, frame: Frame) -> PolyData:
+        """The surfaces where the bodies are in a frame."""
+        state, d = frame.state, self.model.d
+        born = self.body < state.n_bodies
+        keep = born[self.triangles].all(axis=1)
+        body = np.where(born, self.body, 0)
+        turn = _turns(state.orientation)
+        points = np.einsum("nij,nj->ni", turn[body], self.points) + _three(state.position)[body]
+        arrays = {"body": self.body, "velocity": _three(state.velocity[:, :d])[body]}
+        return PolyData(points, arrays, self.triangles[keep])
+
+
+def _faces(model: Model, row: int) -> tuple[Array, Indices]:
+    """Local vertices and triangles of one collider (none for round shapes and planes)."""
+    colliders, hulls = model.colliders, model.colliders.hulls
+    if colliders.kind[row] == Kind.BOX:
+        corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+        quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        return corners * colliders.size[row], np.concatenate([_fan(np.array(q)) for q in quads])
+    hull = int(colliders.hull[row])
+    if hull < 0:
+        return np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
+    vertices = _three(hulls.vertices[hulls.vertex_start[hull] : hulls.vertex_start[hull + 1]])
+    if model.d == 2 or colliders.kind[row] == Kind.TRIANGLE:
+        return vertices, _fan(np.arange(len(vertices)))
+    loops = [
+        hulls.face_vertices[hulls.loop_start[k] : hulls.loop_start[k + 1]]
+        for k in range(hulls.face_start[hull], hulls.face_start[hull + 1])
+    ]
+    return vertices, np.concatenate([_fan(np.asarray(loop)) for loop in loops])
+
+
+def _fan(loop: Indices) -> Indices:
+    """Triangles of a convex polygon."""
+    return np.column_stack((np.repeat(loop[0], len(loop) - 2), loop[1:-1], loop[2:])).astype(np.int64)
+
+
+def _bodies(model: Model, frame: Frame) -> PolyData:
+    state, d = frame.state, model.d
+    n = state.n_bodies
+    radius = np.zeros(n)
+    round_ones = np.isin(model.colliders.kind, (Kind.SPHERE, Kind.CAPSULE))
+    owner = model.colliders.body[round_ones]
+    born = owner < n
+    np.maximum.at(radius, owner[born], model.colliders.size[round_ones][born, 0])
+    arrays = {
+        "body": np.arange(n),
+        "radius": radius,
+        "mass": model.mass[:n],
+        "birth": np.where(np.isfinite(model.birth[:n]), model.birth[:n], 0.0),
+        "velocity": _three(state.velocity[:, :d]),
+        "angular_velocity": state.velocity[:, d:],
+        "orientation": state.orientation,
+    }
+    return PolyData(_three(state.position), arrays)
+
+
+def _contacts(frame: Frame, dt: float) -> PolyData:
+    impulse = _three(frame.state.impulses.impulse)
+    arrays = {
+        "a": frame.contacts.a,
+        "b": frame.contacts.b,
+        "normal": _three(frame.contacts.normal),
+        "gap": frame.contacts.gap,
+        "impulse": impulse,
+        "force": impulse / dt,
+        "normal_force": np.sum(frame.state.impulses.impulse * frame.contacts.normal, axis=1) / dt,
+        "mode": frame.mode,
+    }
+    return PolyData(_three(frame.contacts.point), arrays)
+
+
+def _three(vectors: Array) -> Array:
+    """Vectors with a zero third component in 2-D."""
+    if vectors.shape[1] == 3:
+        return vectors
+    return np.column_stack((vectors, np.zeros(len(vectors))))
+
+
+def _turns(orientation: Array) -> Array:
+    """Rotation matrices (n, 3, 3), about z in 2-D."""
+    turns = rotations.to_matrix(orientation)
+    if turns.shape[1] == 3:
+        return turns
+    in_space = np.zeros((len(turns), 3, 3))
+    in_space[:, :2, :2], in_space[:, 2, 2] = turns, 1.0
+    return in_space
+
+
+def _cells(cells: Indices) -> str:
+    flat = np.ascontiguousarray(cells, dtype=np.int64)
+    ends = (np.arange(len(flat)) + 1) * (flat.shape[1] if flat.ndim == 2 else 1)
+    return _array("connectivity", flat.ravel()) + _array("offsets", ends)
+
+
+def _array(name: str, values: npt.ArrayLike) -> str:
+    data = np.ascontiguousarray(values)
+    kind = TYPES[data.dtype.str[1:]]
+    components = f' NumberOfComponents="{data.shape[1]}"' if data.ndim == 2 else ""
+    raw = data.tobytes()
+    text = base64.b64encode(np.uint64(len(raw)).tobytes() + raw).decode()
+    return f'<DataArray type="{kind}" Name="{name}"{components} format="binary">{text}</DataArray>'
+
+
+def _write_index(path: Path, entries: list[tuple[float, str]]) -> Path:
+    rows = [f'<DataSet timestep="{t!r}" part="0" file="{file}"/>' for t, file in entries]
+    path.write_text(
+        '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian"><Collection>\n'
+        + "\n".join(rows)
+        + "\n</Collection></VTKFile>\n"
+    )
+    return path
