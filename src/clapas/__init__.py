@@ -19,15 +19,34 @@ from typing import TYPE_CHECKING, Any
 from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from clapas.dynamics.scene import Scene as Scene
+    from clapas.dynamics.stepping import MoreauJean as MoreauJean
+    from clapas.dynamics.stepping import MoreauMidpoint as MoreauMidpoint
+    from clapas.dynamics.stepping import QuasiStatic as QuasiStatic
     from clapas.errors import Error as Error
     from clapas.errors import FormatError as FormatError
     from clapas.errors import MissingDependency as MissingDependency
     from clapas.errors import NotSolved as NotSolved
     from clapas.errors import ProblemError as ProblemError
+    from clapas.errors import SceneError as SceneError
     from clapas.errors import SettingsError as SettingsError
+    from clapas.geometry.shapes import Box as Box
+    from clapas.geometry.shapes import Capsule as Capsule
+    from clapas.geometry.shapes import Clump as Clump
+    from clapas.geometry.shapes import Cylinder as Cylinder
+    from clapas.geometry.shapes import Disk as Disk
+    from clapas.geometry.shapes import HalfPlane as HalfPlane
+    from clapas.geometry.shapes import Plane as Plane
+    from clapas.geometry.shapes import Polygon as Polygon
+    from clapas.geometry.shapes import Polyhedron as Polyhedron
+    from clapas.geometry.shapes import Sphere as Sphere
+    from clapas.geometry.shapes import TriangleMesh as TriangleMesh
     from clapas.io import read as read
     from clapas.io import read_problem as read_problem
     from clapas.io import write as write
+    from clapas.io.recording import Recording as Recording
+    from clapas.io.simulation import resume as resume
+    from clapas.io.simulation import simulate as simulate
     from clapas.problems import ContactProblem as ContactProblem
     from clapas.problems import gallery as gallery
     from clapas.problems import reduce as reduce
@@ -44,8 +63,15 @@ if TYPE_CHECKING:
     from clapas.status import Status as Status
 
 _HOMES = {
-    "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SettingsError"),
+    "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
+    "clapas.dynamics.scene": "Scene",
+    "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
+    "clapas.geometry.shapes": (
+        "Box Capsule Clump Cylinder Disk HalfPlane Plane Polygon Polyhedron Sphere TriangleMesh"
+    ),
     "clapas.io": "read read_problem write",
+    "clapas.io.recording": "Recording",
+    "clapas.io.simulation": "resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
     "clapas.solvers": "NSGS AlartCurnier Coloured DeSaxce Exact Given Shuffled Solution solve",
     "clapas.status": "Status",

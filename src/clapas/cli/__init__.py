@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from clapas.cli import gallery, info, solve, solvers
+from clapas.cli import gallery, info, run, solve, solvers
 from clapas.errors import Error
 from clapas.version import __version__
 
@@ -24,6 +24,10 @@ DONE, BAD_INPUT = 0, 2
 
 # Plain help: the decorated one takes longer to load than everything else together.
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app.command("run")(run.run)
+app.command("resume")(run.resume)
+app.command("examples")(run.examples)
+app.command("export")(run.export)
 app.command("solve")(solve.solve)
 app.command("info")(info.info)
 app.command("gallery")(gallery.gallery)

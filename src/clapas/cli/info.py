@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import known, output, progress
+from clapas.cli import known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
@@ -30,8 +30,17 @@ def info(
     """Explain a file and measure its answer.
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
-    stored solution, measured anew.
+    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved.
     """
+    from clapas.io.recording import Recording, is_recording
+
+    if is_recording(file):
+        with Recording(file) as recording:
+            if as_json:
+                output.print_json(run.describe(recording))
+            else:
+                run.print_summary(recording)
+        return
     show(load(file, kind, symmetrise), as_json)
 
 

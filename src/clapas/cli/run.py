@@ -157,9 +157,8 @@ def describe(recording: Recording) -> dict[str, Any]:
 def print_summary(recording: Recording) -> None:
     """Say what a recording holds."""
     told = describe(recording)
-    print(
-        f"{told['bodies']} bodies in {told['d']}-D, {told['steps']} steps of {told['dt']:g} s to t = {told['time']:g} s"
-    )
+    print(f"{told['bodies']} bodies in {told['d']}-D")
+    print(f"  steps                {told['steps']} of {told['dt']:g} s, to t = {told['time']:g} s")
     print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
     print(f"  contacts at the end  {told['contacts']}")
     print(f"  kinetic energy       {told['kinetic']:.6g} J")

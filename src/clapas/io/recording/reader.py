@@ -54,6 +54,17 @@ class Frame:
     seconds: float
 
 
+def is_recording(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a recording."""
+    if not Path(path).is_file() or not h5py.is_hdf5(path):
+        return False
+    try:
+        with h5py.File(path, "r", libver=("v110", "v110"), swmr=True) as file:
+            return bool(file.attrs.get("format") == layout.FORMAT)
+    except OSError:
+        return False
+
+
 class Recording:
     """A run on disk.
 

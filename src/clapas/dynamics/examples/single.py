@@ -1,0 +1,78 @@
+"""One or two bodies: motions known in closed form."""
+
+from __future__ import annotations
+
+import math
+
+from clapas.dynamics.run import Run
+from clapas.dynamics.scene import Scene
+from clapas.geometry.shapes import Box, Plane, Sphere
+
+
+def bouncing_ball(height: float = 1.0, restitution: float = 0.8) -> Scene:
+    """A ball dropped from 1 m bounces ever lower and comes to rest in a finite time.
+
+    With restitution e the bounces accumulate at t = sqrt(2h/g) (1 + e)/(1 − e): 4.06 s. A
+    time-stepping method passes through the accumulation in one step.
+    """
+    scene = Scene()
+    scene.law(mu=0.3, restitution=restitution)
+    scene.add(Plane(), name="floor")
+    scene.add(Sphere(0.1), position=(0, 0, 0.1 + height), density=1000, name="ball")
+    scene.run = Run(duration=5.0, dt=1e-3, every=10)
+    return scene
+
+
+def sliding_block(speed: float = 2.0, mu: float = 0.4) -> Scene:
+    """A block thrown along the floor slides and stops, by friction alone.
+
+    It stops after t = v/(mu g) = 0.51 s and a distance v²/(2 mu g) = 0.51 m.
+    """
+    scene = Scene()
+    scene.law(mu=mu)
+    scene.add(Plane(), name="floor")
+    scene.add(Box((0.4, 0.4, 0.1)), position=(0, 0, 0.05), velocity=(speed, 0, 0), density=2000, name="block")
+    scene.run = Run(duration=1.0, dt=1e-3, every=10)
+    return scene
+
+
+def two_block_stack() -> Scene:
+    """Two blocks at rest, one on the other: the floor carries both, the contact between them one.
+
+    Impulses per step are 2 m g dt on the floor and m g dt between the blocks.
+    """
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane(), name="floor")
+    for k in range(2):
+        scene.add(Box((0.2, 0.2, 0.1)), position=(0, 0, 0.05 + 0.1 * k), density=2000, name=f"block {k}")
+    scene.run = Run(duration=0.2, dt=1e-3, every=5)
+    return scene
+
+
+def rocking_block(slenderness: float = 4.0, tilt: float = 0.15) -> Scene:
+    """A tall block let go on one edge rocks from edge to edge until it stands.
+
+    At each impact the angular speed is multiplied by 1 − (3/2) sin²α with tan α = width/height
+    (Housner 1963), when the block does not slide or bounce.
+    """
+    width = 0.2
+    height = slenderness * width
+    scene = Scene()
+    scene.law(mu=0.9)
+    scene.add(Plane(), name="floor")
+    half = math.hypot(width, height) / 2
+    rise = math.atan2(height, width)
+    # Turned about its right edge, which stays on the floor at the origin.
+    angle = rise - tilt * math.atan2(width, height)
+    centre = (-half * math.cos(angle), 0.0, half * math.sin(angle))
+    turn = rise - angle
+    scene.add(
+        Box((width, 0.4, height)),
+        position=centre,
+        orientation=(math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0),
+        density=2000,
+        name="block",
+    )
+    scene.run = Run(duration=3.0, dt=5e-4, every=20)
+    return scene
