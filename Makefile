@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 .PHONY: help demo test test-slow lint format layers bench clean
 
 help:
-	@echo "make demo       install into $(VENV) and solve a shipped contact problem"
+	@echo "make demo       install into $(VENV), build a small heap of grains and draw it"
 	@echo "make test       install into $(VENV) and run the test suite"
 	@echo "make test-slow  run the long tests too"
 	@echo "make lint       formatter, linter and type checker"
@@ -34,7 +34,7 @@ $(VENV)/.lint: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/clapas solve example:two-blocks
+	$(BIN)/clapas run heap --out heap.h5 --picture heap.png
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from clapas.cli import gallery, info, run, solve, solvers
+from clapas.cli import bench, gallery, info, run, solve, solvers
 from clapas.errors import Error
 from clapas.version import __version__
 
@@ -32,6 +32,7 @@ app.command("solve")(solve.solve)
 app.command("info")(info.info)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
+app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)
 
 
 def _version(wanted: bool) -> None:

@@ -40,7 +40,7 @@ def draw(recording: Recording, path: str | os.PathLike[str], frame: int = -1) ->
         shade = speed[surfaces.arrays["body"][surfaces.triangles[:, 0]]]
         axes.add_collection(
             PolyCollection(
-                corners[order],
+                list(corners[order]),
                 array=shade[order],
                 cmap="viridis",
                 edgecolors="0.3",

@@ -1,0 +1,262 @@
+"""From positions to contacts: place the colliders, list the pairs near each other, look at each closely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.collision.candidates import Candidates, Group, default_skin
+from clapas.collision.grid import Rules
+from clapas.collision.narrow.cylinders import new_prism, touch_cylinders
+from clapas.collision.narrow.planes import MOST_POINTS, touch_planes
+from clapas.collision.narrow.polygons import touch_polygons
+from clapas.collision.narrow.segments import touch_segments
+from clapas.collision.narrow.solids import new_tools, touch_solids
+from clapas.collision.narrow.sphere_solid import touch_sphere_solid
+from clapas.collision.narrow.spheres import touch_spheres
+from clapas.collision.placing import blank_frames, normalise, place, reach_of_bodies
+from clapas.collision.records import ROW, Records
+from clapas.collision.rows import Numbering, Pairs, blank_table, count_by_pair, deliver, settle
+from clapas.collision.shaping import shape
+from clapas.errors import ProblemError, SceneError
+from clapas.geometry.colliders import Colliders, Contacts
+from clapas.typing import Array, Indices, Mask
+
+
+class Detector:
+    """Finds the contacts of a set of colliders, again and again as they move.
+
+    :meth:`detect` places the colliders, finds the pairs near each other (:mod:`grid`, kept in a list
+    while bodies have moved little: :mod:`candidates`) and measures each pair exactly (:mod:`narrow`).
+    The result depends on the positions given and on nothing else.
+
+    Parameters
+    ----------
+    colliders : Colliders
+        The table. Colliders of one body never meet.
+    movable : array (n_bodies,) of bool, optional
+        Bodies that can move; two that cannot never meet. By default all can.
+    period : tuple
+        Lengths of the periodic cell along x and y (m), or None. Positions may be inside the cell or
+        not. A body that can move must be smaller than the cell, a plane parallel to the direction.
+    exclude : iterable of (int, int)
+        Pairs of bodies that never meet.
+    skin : float, optional
+        How much further than asked the list looks (m): it changes the speed, never the result. By
+        default a fifth of the median bound of what can move.
+
+    Notes
+    -----
+    *What touches how.* Spheres, capsules and planes by formulas; boxes, polyhedra and triangles by GJK
+    when apart and separating axes when they overlap, with the corners of the common part of the faces as
+    contact points (at most eight); cylinders as prisms refined where they touch (error of the gap about
+    10⁻⁹ of the radius). Triangles are felt from both sides, and their seams are not felt (:mod:`meshes`).
+
+    *Degenerate places.* Coincident centres of spheres give the last axis as normal; a sphere centred on
+    the axis of a capsule or a cylinder, a direction fixed to that body; a centre in the plane of a
+    triangle, its front.
+
+    Examples
+    --------
+    >>> from clapas.geometry.shapes import Plane, Sphere
+    >>> from clapas.geometry.table import collider_table
+    >>> detector = Detector(collider_table(3, [(0, Plane(), 0), (1, Sphere(0.5), 0)]))
+    >>> contacts = detector.detect([(0, 0, 0), (2, 0, 0.4)], [(1, 0, 0, 0)] * 2)
+    >>> contacts.normal, contacts.gap.round(12)
+    (array([[0., 0., 1.]]), array([-0.1]))
+    """
+
+    def __init__(
+        self,
+        colliders: Colliders,
+        *,
+        movable: npt.ArrayLike | None = None,
+        period: tuple[float | None, float | None] = (None, None),
+        exclude: Iterable[tuple[int, int]] = (),
+        skin: float | None = None,
+    ) -> None:
+        self.colliders = colliders
+        self.d = colliders.d
+        free = _movable(colliders, movable)
+        self._n_bodies = len(free)
+        self._rules = Rules(free, _excluded(exclude, len(free)), _period(period))
+        self._shapes, self._local = shape(colliders)
+        pieces, centres = self._shapes.pieces, self._local.centres
+        _refuse_bodies_beyond_period(pieces, centres, self._rules)
+        if skin is None:
+            skin = default_skin(pieces, self._rules)
+        elif not 0.0 <= skin < np.inf:
+            raise SceneError(f"skin must be a length, zero or more, got {skin}")
+        reach = reach_of_bodies(pieces, centres, self._n_bodies)
+        self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
+        self._frames, self._placed = blank_frames(self._n_bodies), blank_frames(self._n_bodies)
+        self._matrix, self._kept = np.empty((3, 3)), np.empty(MOST_POINTS, dtype=np.int64)
+        self._tools, self._prisms = new_tools(self._shapes), (new_prism(), new_prism())
+        self._radix = int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
+        self._numbering = self._number()
+        self._rows: dict[Group, Records] = {}
+
+    @property
+    def skin(self) -> float:
+        """How much further than asked the list of pairs looks (m)."""
+        return self._candidates.skin
+
+    @property
+    def n_candidates(self) -> int:
+        """Pairs in the list."""
+        return len(self._candidates.pairs)
+
+    @property
+    def n_lists(self) -> int:
+        """How many times the list was made."""
+        return self._candidates.n_made
+
+    def detect(
+        self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0
+    ) -> Contacts:
+        """All contacts with gap ≤ ``distance``, sorted by (a, b, feature).
+
+        Parameters
+        ----------
+        position : array (n_bodies, d)
+            Centres of the bodies (m).
+        orientation : array (n_bodies, 4), or (n_bodies, 1) in 2-D
+            Quaternions (w, x, y, z), or angles (rad).
+        distance : float
+            Largest gap (m).
+        """
+        if not np.isfinite(distance):
+            raise ProblemError(f"distance must be a number, got {distance}")
+        self._place(position, orientation)
+        self._candidates.update(self._frames, max(distance, 0.0))
+        pairs = self._pairs()
+        found = {
+            group: self._touch(group, which, pairs, distance)
+            for group, which in self._candidates.rows.items()
+        }
+        return self._gather(found, pairs, distance)
+
+    def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> None:
+        n, angles = self._n_bodies, 4 if self.d == 3 else 1
+        x, q = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
+        if x.shape != (n, self.d) or q.shape != (n, angles):
+            raise ProblemError(
+                f"positions {x.shape} and orientations {q.shape} do not fit {n} bodies in {self.d}-D: "
+                f"expected ({n}, {self.d}) and ({n}, {angles})"
+            )
+        self._frames.position[:, : self.d] = x
+        self._frames.orientation[:] = 0.0
+        self._frames.orientation[:, :angles] = q
+        bad = normalise(self._frames, self.d)
+        if bad >= 0:
+            raise ProblemError(
+                f"body {bad}: position {x[bad].tolist()}, orientation {q[bad].tolist()} is no place; "
+                "a number is not finite, or the quaternion is zero"
+            )
+        place(self._local, self._frames, self._placed, self.d, self._matrix, self._shapes)
+
+    def _pairs(self) -> Pairs:
+        period = self._rules.period
+        return Pairs(self._candidates.pairs, self._candidates.wraps, period, bool(period.any()))
+
+    def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> tuple[Records, int]:
+        """Contacts of one group of pairs, in as much room as they need."""
+        rows = self._rows.get(group)
+        if rows is None:
+            rows = self._rows[group] = np.empty(2 * len(which) + 16, dtype=ROW)
+        count = self._run(group, which, pairs, distance, rows)
+        if count > len(rows):
+            rows = self._rows[group] = np.empty(count + count // 4, dtype=ROW)
+            self._run(group, which, pairs, distance, rows)
+        return rows, count
+
+    def _run(self, group: Group, which: Indices, pairs: Pairs, distance: float, rows: Records) -> int:
+        shapes, radix = self._shapes, self._radix
+        match group:
+            case Group.SPHERES:
+                return touch_spheres(which, pairs, shapes, self.d, distance, rows)
+            case Group.PLANES:
+                return touch_planes(which, pairs, shapes, distance, self._kept, rows)
+            case Group.SPHERE_SOLID:
+                return touch_sphere_solid(which, pairs, shapes, distance, rows)
+            case Group.SEGMENTS:
+                return touch_segments(which, pairs, shapes, distance, rows)
+            case Group.SOLIDS:
+                return touch_solids(which, pairs, shapes, distance, radix, self._tools, rows)
+            case Group.CYLINDERS:
+                return touch_cylinders(
+                    which, pairs, shapes, distance, radix, self._tools, *self._prisms, rows
+                )
+            case Group.POLYGONS:
+                return touch_polygons(which, pairs, shapes, distance, radix, rows)
+
+    def _gather(self, found: dict[Group, tuple[Records, int]], pairs: Pairs, distance: float) -> Contacts:
+        """One table of all groups, sorted: each pair has its place, whatever group it is in."""
+        table = blank_table(sum(count for _, count in found.values()), self.d)
+        start = np.zeros(len(pairs.listed) + 1, dtype=np.int64)
+        for rows, count in found.values():
+            count_by_pair(rows, count, start)
+        np.cumsum(start, out=start)
+        for rows, count in found.values():
+            deliver(rows, count, start, pairs, self._shapes, distance, self._numbering, table)
+        settle(table)
+        return Contacts(*table.whole, *table[1:])
+
+    def _number(self) -> Numbering:
+        body = self._shapes.pieces["body"]
+        first = np.searchsorted(body, np.arange(self._n_bodies)).astype(np.int64)
+        count = np.bincount(body, minlength=self._n_bodies).astype(np.int64)
+        n_codes = 5 * self._radix**2
+        most = np.sort(count)[-2:].astype(object).prod() if len(count) else 0
+        if most * 10 * n_codes >= 2**63:
+            raise SceneError(
+                f"two bodies of {np.sort(count)[-2:].tolist()} colliders, and hulls of up to "
+                f"{self._radix - 1} corners or edges, make too many contacts to number: use simpler hulls"
+            )
+        return Numbering(first, count, n_codes)
+
+
+def _movable(colliders: Colliders, movable: npt.ArrayLike | None) -> Mask:
+    needed = int(colliders.body.max()) + 1 if len(colliders) else 0
+    if np.any(np.diff(colliders.body) < 0) or np.any(colliders.body < 0):
+        raise SceneError("the rows of the collider table must be sorted by body, bodies numbered from 0")
+    if movable is None:
+        return np.ones(needed, dtype=bool)
+    free = np.array(movable, dtype=bool)
+    if free.ndim != 1 or len(free) < needed:
+        raise SceneError(
+            f"movable has shape {free.shape}; expected one entry for each of {needed} bodies or more"
+        )
+    return free
+
+
+def _excluded(exclude: Iterable[tuple[int, int]], n_bodies: int) -> Indices:
+    pairs = np.array([sorted(pair) for pair in exclude], dtype=np.int64).reshape(-1, 2)
+    if np.any(pairs < 0) or np.any(pairs >= n_bodies):
+        raise SceneError(f"excluded pairs must name bodies from 0 to {n_bodies - 1}, got {pairs.tolist()}")
+    return np.unique(pairs[:, 0] * n_bodies + pairs[:, 1])
+
+
+def _period(period: tuple[float | None, float | None]) -> Array:
+    lengths = np.zeros(2)
+    for m, length in enumerate(period):
+        if length is not None:
+            if not 0.0 < length < np.inf:
+                raise SceneError(f"the period along {'xy'[m]} must be a positive length, got {length}")
+            lengths[m] = length
+    return lengths
+
+
+def _refuse_bodies_beyond_period(pieces: Records, centres: Array, rules: Rules) -> None:
+    if not rules.period.any():
+        return
+    shortest = rules.period[rules.period > 0.0].min()
+    far = np.linalg.norm(centres, axis=1) + pieces["bound"]
+    wide = np.flatnonzero(rules.movable[pieces["body"]] & (2.0 * far >= shortest) & np.isfinite(far))
+    if wide.size:
+        raise SceneError(
+            f"body {pieces['body'][wide[0]]} reaches {far[wide[0]]:.6g} m from its centre and would meet its "
+            f"own image in a period of {shortest:.6g} m: make the cell longer than twice that"
+        )

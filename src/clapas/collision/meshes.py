@@ -1,0 +1,124 @@
+"""Triangles that share corners and edges, so that the seams of a mesh are not felt.
+
+A ball that rolls over a flat floor of triangles stands on one of them; the next one, taken alone, sees the ball
+beyond its edge and pushes it back with a tilted normal: a ghost contact. But the edge is no end of the
+surface. A direction n is one along which the mesh can push at an edge (a corner) only if the triangles
+around it are all below: n·(w − v) ≤ 0 for their other corners w. Contacts on an edge or a corner with any
+other normal are dropped, since a neighbour is nearer and has the true one. On a ridge all triangles around
+agree; the first in the table speaks for them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.collision.records import NEIGHBOUR, SEAM, TRIANGLE, Records, Shapes
+from clapas.collision.topology import starts
+from clapas.compiled import inlined
+from clapas.typing import Array, Indices
+
+WELD = 1e-9  # corners nearer than this share of the mesh are one
+RISE = 1e-6  # sine above which a neighbour is not below
+
+
+def seams_of(pieces: Records, centres: Array, vertices: Array) -> tuple[Records, Records]:
+    """What is around each corner and each side of the triangles, by row of the corner; and the neighbours.
+
+    For a corner these are the other corners of the triangles around it, for a side the corners opposite.
+    """
+    seams = np.zeros(len(vertices), dtype=SEAM)
+    triangles = np.flatnonzero(pieces["kind"] == TRIANGLE)
+    if not len(triangles):
+        return seams, np.empty(0, dtype=NEIGHBOUR)
+    rows = pieces["vertex"][triangles][:, None] + np.arange(3)
+    points = _welded(pieces["body"][triangles], vertices[rows] + centres[triangles][:, None, :])
+    after, before = np.roll(rows, -1, axis=1), np.roll(rows, 1, axis=1)
+    of = np.repeat(triangles, 3)
+    tips = np.roll(points, -1, axis=1)
+    ends = np.stack((np.minimum(points, tips), np.maximum(points, tips)), axis=-1).reshape(-1, 2)
+    _, lines = np.unique(ends, axis=0, return_inverse=True)
+    around = _listed(np.tile(points.ravel(), 2), np.concatenate((after, before)).ravel(), np.tile(of, 2))
+    across = _listed(lines.ravel(), before.ravel(), of)
+    neighbours = np.concatenate((around[1], across[1]))
+    for name, key, (start, entries), shift in (
+        ("corner", points.ravel(), around, 0),
+        ("side", lines.ravel(), across, len(around[1])),
+    ):
+        seams[name][rows.ravel()] = start[key] + shift
+        seams[f"n_{name}s"][rows.ravel()] = np.diff(start)[key]
+        # Entries come by growing triangle, so the first is the least.
+        seams[f"{name}_first"][rows.ravel()] = entries["piece"][start[key]]
+    return seams, neighbours
+
+
+def _welded(body: Indices, places: Array) -> Indices:
+    """Number of the point at each corner (n, 3), the same for corners of one body at one place."""
+    size = np.ptp(places.reshape(-1, 3), axis=0).max()
+    cells = np.rint(places.reshape(-1, 3) / (WELD * size)).astype(np.int64)
+    _, number = np.unique(np.column_stack((np.repeat(body, 3), cells)), axis=0, return_inverse=True)
+    return np.asarray(number).reshape(-1, 3)
+
+
+def _listed(key: Indices, vertex: Indices, piece: Indices) -> tuple[Indices, Records]:
+    """Neighbours by key, in a compressed array, those of one key in the order given."""
+    order = np.argsort(key, kind="stable")
+    entries = np.empty(len(key), dtype=NEIGHBOUR)
+    entries["vertex"], entries["piece"] = vertex[order], piece[order]
+    return starts(np.bincount(key)), entries
+
+
+@inlined
+def rises(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float) -> bool:
+    """Does one of the neighbours of triangle c rise above its corner at row ``at``, along n?"""
+    v, o = shapes.vertices[at], shapes.centres[c]
+    for k in range(first, first + count):
+        w, p = shapes.vertices[shapes.neighbours[k].vertex], shapes.centres[shapes.neighbours[k].piece]
+        x, y, z = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
+        if nx * x + ny * y + nz * z > RISE * np.sqrt(x * x + y * y + z * z):
+            return True
+    return False
+
+
+@inlined
+def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
+    """Is a contact on triangle c, with the normal n out of it, one that a neighbour has?
+
+    ``feature`` is 0 for its face, 1 + k for corner k, 4 + k for side k.
+    """
+    if feature == 0:
+        return False
+    if feature < 4:
+        at = shapes.pieces[c].vertex + feature - 1
+        seam = shapes.seams[at]
+        return seam.corner_first != c or rises(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
+    at = shapes.pieces[c].vertex + feature - 4
+    seam = shapes.seams[at]
+    return seam.side_first != c or rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
+
+
+@inlined
+def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
+    """Can a collider push along n where it is highest? A triangle only if its neighbours let it."""
+    piece = shapes.pieces[c]
+    if piece.kind != TRIANGLE:
+        return True
+    first = piece.vertex
+    p, q, r = shapes.vertices[first], shapes.vertices[first + 1], shapes.vertices[first + 2]
+    h0 = nx * p.x + ny * p.y + nz * p.z
+    h1 = nx * q.x + ny * q.y + nz * q.z
+    h2 = nx * r.x + ny * r.y + nz * r.z
+    top = max(h0, h1, h2) - RISE * piece.bound
+    highest = (h0 >= top) + 2 * (h1 >= top) + 4 * (h2 >= top)
+    if highest == 7:
+        return True
+    at = first
+    if highest == 2 or highest == 6:
+        at = first + 1
+    elif highest == 4 or highest == 5:
+        at = first + 2
+    seam = shapes.seams[at]
+    if highest == 3 or highest == 5 or highest == 6:
+        return not rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
+    return not rises(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
+
+

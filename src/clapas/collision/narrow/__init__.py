@@ -1,0 +1,1 @@
+"""Exact distance of one pair: one kernel per group of kinds."""

@@ -1,0 +1,264 @@
+"""Where two convex solids touch: the common part of the two faces that look at each other.
+
+Given the normal n, the face of each solid that looks most along it is seen along n as a polygon. The corners of
+the common part of the two polygons are the contact points; the gap of each is measured along n between the
+two faces, so that the deepest has the depth of the pair. The points do not depend on which of the two solids
+is called the first, and each is either a corner of one of them or a crossing of an edge of one with an edge
+of the other. That is its identity: it stays while the point slides, and while n turns.
+
+Codes, for a radix above all numbers of corners and edges: edge of A · radix + edge of B for a crossing,
+2 radix² + corner for a corner of A, 3 radix² + corner for one of B.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.collision.records import Records, Shapes, record
+from clapas.collision.rows import write
+from clapas.compiled import inlined
+
+MOST_POINTS = 8
+FLAT = 0.985  # cosine of the angle (10°) under which a face is taken to lie across the normal
+STEEP = 1e-3  # cosine under which a face is seen from its side
+
+CORNER = record("corner edge code", "x y z gap")
+"""A corner of a polygon seen along n.
+
+x, y, z: coordinates across n and along it (m). corner: its number in the solid, −1 for a crossing. edge: the
+side that starts here, an edge of its own solid or −1 − (side of the polygon that cut it). gap (m) and code of
+the contact point it becomes.
+"""
+
+
+class Bench(NamedTuple):
+    """Work space: the polygon that is cut, that which cuts, and a copy."""
+
+    cut: Records
+    knife: Records
+    spare: Records
+
+
+def new_bench(faces: Records) -> Bench:
+    """Work space for the faces of a scene. A polygon of n sides cut by one of m has at most n + m."""
+    room = 2 * max(4, int(faces["n_sides"].max(initial=4))) + 4
+    return Bench(np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER))
+
+
+class View(NamedTuple):
+    """Directions of a view: n, and two across it, e × f = n."""
+
+    nx: float
+    ny: float
+    nz: float
+    ex: float
+    ey: float
+    ez: float
+    fx: float
+    fy: float
+    fz: float
+
+
+@inlined
+def view_along(nx: float, ny: float, nz: float) -> View:
+    """The view along a unit vector."""
+    if abs(nx) > abs(nz):
+        scale = 1.0 / np.sqrt(nx * nx + ny * ny)
+        ex, ey, ez = -ny * scale, nx * scale, 0.0
+    else:
+        scale = 1.0 / np.sqrt(ny * ny + nz * nz)
+        ex, ey, ez = 0.0, -nz * scale, ny * scale
+    return View(nx, ny, nz, ex, ey, ez, ny * ez - nz * ey, nz * ex - nx * ez, nx * ey - ny * ex)
+
+
+@inlined
+def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple[int, float]:
+    """The face that looks most along n, and the cosine; −1 and −2 if there is none."""
+    best, face = -2.0, -1
+    for k in range(shapes.pieces[c].n_faces):
+        m = shapes.faces[shapes.pieces[c].face + k]
+        cosine = m.x * nx + m.y * ny + m.z * nz
+        if m.is_real == 1 and cosine > best:
+            best, face = cosine, k
+    return face, best
+
+
+@inlined
+def load(
+    shapes: Shapes, c: int, face: int, reverse: bool, tx: float, ty: float, tz: float, view: View, out: Records
+) -> int:
+    """The face of a solid moved by t, seen along n; the whole segment if it has no face."""
+    vertex, f = shapes.pieces[c].vertex, shapes.faces[shapes.pieces[c].face + max(face, 0)]
+    count = f.n_sides
+    for k in range(count):
+        side = count - 1 - k if reverse else k
+        # Reversed, the side that leaves a corner is the one that came to it.
+        leaving = (side + count - 1) % count if reverse else side
+        v, p = shapes.vertices[vertex + shapes.sides[f.side + side].corner], out[k]
+        x, y, z = v.x + tx, v.y + ty, v.z + tz
+        p.x = x * view.ex + y * view.ey + z * view.ez
+        p.y = x * view.fx + y * view.fy + z * view.fz
+        p.z = x * view.nx + y * view.ny + z * view.nz
+        p.corner, p.edge = shapes.sides[f.side + side].corner, shapes.sides[f.side + leaving].edge
+    return count
+
+
+@inlined
+def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Records) -> int:
+    """Cut a polygon by all sides of another (Sutherland and Hodgman), keeping track of which side is what."""
+    for k in range(n_knife):
+        u, v = knife[k], knife[(k + 1) % n_knife]
+        ux, uy, ox, oy = v.x - u.x, v.y - u.y, u.x, u.y
+        found = 0
+        for m in range(count):
+            p, q = cut[m], cut[(m + 1) % count]
+            # Positive to the left of the side, inside.
+            h, g = ux * (p.y - oy) - uy * (p.x - ox), ux * (q.y - oy) - uy * (q.x - ox)
+            if h >= 0.0 and found < len(spare):
+                spare[found] = p
+                found += 1
+            if (h >= 0.0) != (g >= 0.0) and found < len(spare):
+                s, new = h / (h - g), spare[found]
+                new.x, new.y, new.z = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
+                new.corner, new.edge = -1, -1 - k if h >= 0.0 else p.edge
+                found += 1
+        count = found
+        for m in range(count):
+            cut[m] = spare[m]
+    return count
+
+
+@inlined
+def code_of(cut: Records, count: int, k: int, knife: Records, cut_is_b: bool, radix: int) -> int:
+    """Identity of a point: corner of the cut polygon, corner of the knife, or a crossing."""
+    corner_of_cut, corner_of_knife = (3, 2) if cut_is_b else (2, 3)
+    if cut[k].corner >= 0:
+        return corner_of_cut * radix * radix + cut[k].corner
+    before, after = cut[(k + count - 1) % count].edge, cut[k].edge
+    if before < 0 and after < 0:
+        return corner_of_knife * radix * radix + knife[-1 - after].corner
+    own, other = max(before, after), min(before, after)
+    if other < 0:
+        other = knife[-1 - other].edge
+    return other * radix + own if cut_is_b else own * radix + other
+
+
+@inlined
+def face_points(
+    rows: Records,
+    count: int,
+    p: int,
+    shapes: Shapes,
+    a: int,
+    b: int,
+    tx: float,
+    ty: float,
+    tz: float,
+    nx: float,
+    ny: float,
+    nz: float,
+    is_face_axis: bool,
+    merge: float,
+    distance: float,
+    radix: int,
+    bench: Bench,
+) -> int:
+    """Write the contacts of the faces of a and b that look at each other along n. None if they do not."""
+    face_a, cos_a = most_along(shapes, a, nx, ny, nz)
+    face_b, cos_b = most_along(shapes, b, -nx, -ny, -nz)
+    cut_is_b = cos_a >= cos_b - 1e-9
+    flatter, steeper = max(cos_a, cos_b), min(cos_a, cos_b)
+    if flatter < (STEEP if is_face_axis else FLAT) or -1.5 < steeper < STEEP:
+        return count
+    view = view_along(nx, ny, nz)
+    if cut_is_b:
+        n_knife = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.knife)
+        n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
+        m = shapes.faces[shapes.pieces[a].face + face_a]
+    else:
+        n_knife = load(shapes, b, face_b, True, tx, ty, tz, view, bench.knife)
+        n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
+        m = shapes.faces[shapes.pieces[b].face + face_b]
+    n_cut = cut_by(bench.cut, n_cut, bench.knife, n_knife, bench.spare)
+    # Plane of the knife: its height along n at (x, y) is z0 + gx (x − x0) + gy (y − y0).
+    along = m.x * nx + m.y * ny + m.z * nz
+    gx = -(m.x * view.ex + m.y * view.ey + m.z * view.ez) / along
+    gy = -(m.x * view.fx + m.y * view.fy + m.z * view.fz) / along
+    r_a, r_b = shapes.pieces[a].rounding, shapes.pieces[b].rounding
+    o, found = bench.knife[0], 0
+    for k in range(n_cut):
+        c = bench.cut[k]
+        height = o.z + gx * (c.x - o.x) + gy * (c.y - o.y)
+        gap = (c.z - height if cut_is_b else height - c.z) - r_a - r_b
+        if gap > distance:
+            continue
+        new = bench.spare[found]
+        new.x, new.y, new.gap = c.x, c.y, gap
+        new.z = (height if cut_is_b else c.z) + r_a + 0.5 * gap
+        new.code = code_of(bench.cut, n_cut, k, bench.knife, cut_is_b, radix)
+        found += 1
+    found = thinned(bench.spare, found, merge)
+    return write_points(rows, count, p, shapes, a, view, bench.spare, found)
+
+
+@inlined
+def write_points(
+    rows: Records, count: int, p: int, shapes: Shapes, a: int, view: View, points: Records, found: int
+) -> int:
+    """Write contact points by growing code."""
+    o, last = shapes.centres[a], -1
+    for _ in range(found):
+        k = -1
+        for m in range(found):
+            if points[m].code > last and (k < 0 or points[m].code < points[k].code):
+                k = m
+        if k < 0:
+            break
+        c = points[k]
+        last = c.code
+        x = o.x + c.x * view.ex + c.y * view.fx + c.z * view.nx
+        y = o.y + c.x * view.ey + c.y * view.fy + c.z * view.ny
+        z = o.z + c.x * view.ez + c.y * view.fz + c.z * view.nz
+        count = write(rows, count, p, last, x, y, z, view.nx, view.ny, view.nz, c.gap)
+    return count
+
+
+@inlined
+def remove(points: Records, found: int, k: int) -> int:
+    """Take a point out, the others keep their order."""
+    for m in range(k, found - 1):
+        points[m] = points[m + 1]
+    return found - 1
+
+
+@inlined
+def thinned(points: Records, found: int, merge: float) -> int:
+    """Merge points nearer than ``merge``, then drop those that span least until eight are left.
+
+    Of points that merge the one with the larger code stays, a corner before a crossing. The deepest
+    is never dropped.
+    """
+    k = 0
+    while k < found and found > 1:
+        after = (k + 1) % found
+        u, v = points[k], points[after]
+        if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
+            found = remove(points, found, k if u.code < v.code else after)
+            k = max(k - 1, 0)
+        else:
+            k += 1
+    while found > MOST_POINTS:
+        deepest = 0
+        for k in range(found):
+            if points[k].gap < points[deepest].gap:
+                deepest = k
+        least, drop = np.inf, -1
+        for k in range(found):
+            u, v, w = points[(k + found - 1) % found], points[k], points[(k + 1) % found]
+            area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
+            if k != deepest and area < least:
+                least, drop = area, k
+        found = remove(points, found, drop)
+    return found

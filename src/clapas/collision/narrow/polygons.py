@@ -1,0 +1,175 @@
+"""Two convex polygons of the plane: where the two sides that look at each other overlap.
+
+The best separating axis is a normal of a side of one of them. When the polygons are apart it may be corners that
+face each other: then the nearest corner and side, all tried, decide. Seen along the normal the two sides are
+intervals; the ends of their overlap are the contact points, each a corner of one of the polygons: that is
+its identity (code: its number for the first polygon, radix + its number for the second).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.collision.records import Records, Shapes
+from clapas.collision.rows import Pairs, between, write
+from clapas.collision.lean import lean_kernel
+from clapas.compiled import inlined
+from clapas.typing import Indices
+
+TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this
+MERGE = 1e-6  # of the size: corners nearer than this count as one
+
+
+class Near(NamedTuple):
+    """A corner of one polygon and the side of the other nearest to it.
+
+    Distance, vector from the first polygon to the second, middle relative to the first, code.
+    """
+
+    length: float
+    vx: float
+    vy: float
+    x: float
+    y: float
+    code: int
+
+
+@lean_kernel
+def touch_polygons(
+    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, radix: int, rows: Records
+) -> int:
+    """Contacts of pairs of polygons: one point or two."""
+    count = 0
+    for k in range(len(which)):
+        p = which[k]
+        a, b = pairs.listed[p].i, pairs.listed[p].j
+        one, two = shapes.pieces[a], shapes.pieces[b]
+        x, y, _ = between(pairs, shapes, p)
+        limit = one.bound + two.bound + distance
+        if limit < 0.0 or x * x + y * y > limit * limit:
+            continue
+        s, side = best_side(shapes, a, b, x, y, -np.inf)
+        n = shapes.faces[one.face + side]
+        nx, ny = n.x, n.y
+        s_b, side = best_side(shapes, b, a, -x, -y, s + TIE * min(one.bound, two.bound))
+        if side >= 0:
+            s, n = s_b, shapes.faces[two.face + side]
+            nx, ny = -n.x, -n.y
+        if s > distance:
+            continue
+        if s > 0.0:
+            near = nearest_corner(shapes, a, b, x, y, radix)
+            if near.length > s * (1.0 + TIE):  # two corners face each other
+                if near.length <= distance:
+                    o, scale = shapes.centres[a], 1.0 / near.length
+                    nx, ny = scale * near.vx, scale * near.vy
+                    count = write(
+                        rows, count, p, near.code, o.x + near.x, o.y + near.y, 0.0, nx, ny, 0.0, near.length
+                    )
+                continue
+        count = side_points(rows, count, p, shapes, a, b, x, y, nx, ny, distance, radix)
+    return count
+
+
+@inlined
+def best_side(shapes: Shapes, a: int, b: int, x: float, y: float, to_beat: float) -> tuple[float, int]:
+    """Side of a over which b, at (x, y), is highest, if above ``to_beat``; −1 if there is none."""
+    one, two, best = shapes.pieces[a], shapes.pieces[b], -1
+    for k in range(one.n_faces):
+        n = shapes.faces[one.face + k]
+        height = n.x * x + n.y * y - n.height
+        if height - two.inner <= to_beat:
+            continue
+        least = np.inf
+        for row in range(two.vertex, two.vertex + two.n_vertices):
+            least = min(least, n.x * shapes.vertices[row].x + n.y * shapes.vertices[row].y)
+        if height + least > to_beat:
+            to_beat, best = height + least, k
+    return to_beat, best
+
+
+@inlined
+def nearest_corner(shapes: Shapes, a: int, b: int, x: float, y: float, radix: int) -> Near:
+    """Corner of one and side of the other that are nearest."""
+    best = Near(np.inf, 0.0, 0.0, 0.0, 0.0, 0)
+    for flip in range(2):
+        c, other, sign = (a, b, 1.0) if flip == 0 else (b, a, -1.0)
+        one, two = shapes.pieces[c], shapes.pieces[other]
+        for corner in range(one.n_vertices):
+            u = shapes.vertices[one.vertex + corner]
+            for face in range(two.face, two.face + two.n_faces):
+                side = shapes.faces[face].side
+                P = shapes.vertices[two.vertex + shapes.sides[side].corner]
+                Q = shapes.vertices[two.vertex + shapes.sides[side + 1].corner]
+                ex, ey = Q.x - P.x, Q.y - P.y
+                rx, ry = u.x - P.x - sign * x, u.y - P.y - sign * y
+                s = min(max((ex * rx + ey * ry) / (ex * ex + ey * ey), 0.0), 1.0)
+                hx, hy = s * ex - rx, s * ey - ry  # from the corner to the side
+                length = np.sqrt(hx * hx + hy * hy)
+                if length < best.length:
+                    px, py = u.x + 0.5 * hx + flip * x, u.y + 0.5 * hy + flip * y
+                    best = Near(length, sign * hx, sign * hy, px, py, flip * radix + corner)
+    return best
+
+
+@inlined
+def facing_side(shapes: Shapes, c: int, nx: float, ny: float) -> tuple[int, int]:
+    """Corners, start and end, of the side that looks most along n."""
+    best, side = -2.0, 0
+    for k in range(shapes.pieces[c].n_faces):
+        n = shapes.faces[shapes.pieces[c].face + k]
+        if n.x * nx + n.y * ny > best:
+            best, side = n.x * nx + n.y * ny, n.side
+    return shapes.sides[side].corner, shapes.sides[side + 1].corner
+
+
+@inlined
+def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
+    """Height along n, at the place u along (ny, −nx), of the line from P to Q."""
+    up, uq = ny * P.x - nx * P.y, ny * Q.x - nx * Q.y
+    hp, hq = nx * P.x + ny * P.y, nx * Q.x + ny * Q.y
+    if uq == up:
+        return max(hp, hq)
+    return hp + (hq - hp) * (u - up) / (uq - up)
+
+
+@inlined
+def side_points(
+    rows: Records,
+    count: int,
+    p: int,
+    shapes: Shapes,
+    a: int,
+    b: int,
+    x: float,
+    y: float,
+    nx: float,
+    ny: float,
+    distance: float,
+    radix: int,
+) -> int:
+    """Write the ends of the overlap of the two sides that look at each other along n."""
+    first_a, first_b, o = shapes.pieces[a].vertex, shapes.pieces[b].vertex, shapes.centres[a]
+    # Places across n grow along (ny, −nx): the outward side of a runs against it, that of b along it.
+    a_high, a_low = facing_side(shapes, a, nx, ny)
+    b_low, b_high = facing_side(shapes, b, -nx, -ny)
+    A, B = shapes.vertices[first_a + a_low], shapes.vertices[first_a + a_high]
+    C, D = shapes.vertices[first_b + b_low], shapes.vertices[first_b + b_high]
+    shift, lift = ny * x - nx * y, nx * x + ny * y
+    low_a, high_a = ny * A.x - nx * A.y, ny * B.x - nx * B.y
+    low_b, high_b = ny * C.x - nx * C.y + shift, ny * D.x - nx * D.y + shift
+    tie = MERGE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
+    low, low_code = (low_a, a_low) if low_a >= low_b - tie else (low_b, radix + b_low)
+    high, high_code = (high_a, a_high) if high_a <= high_b + tie else (high_b, radix + b_high)
+    if low > high:  # by rounding: one corner over the other
+        low = high = 0.5 * (low + high)
+    for end in range(1 if high - low <= tie else 2):
+        u, code = (low, low_code) if (end == 0) == (low_code < high_code) else (high, high_code)
+        h_a, h_b = height_at(u, A, B, nx, ny), height_at(u - shift, C, D, nx, ny) + lift
+        gap, middle = h_b - h_a, 0.5 * (h_a + h_b)
+        if gap <= distance:
+            px, py = o.x + u * ny + middle * nx, o.y - u * nx + middle * ny
+            count = write(rows, count, p, code, px, py, 0.0, nx, ny, 0.0, gap)
+    return count

@@ -1,0 +1,93 @@
+"""The tables the kernels read and write, as arrays of records.
+
+A record keeps the numbers of one thing side by side, and a kernel gets one array instead of ten. Scenes in the plane
+are laid in the plane z = 0, so that most kernels serve both dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from clapas.geometry.colliders import Kind
+from clapas.typing import Array
+
+Records: TypeAlias = Any
+"""Array of records of one of the types below."""
+
+SPHERE, PLANE, CAPSULE, BOX = int(Kind.SPHERE), int(Kind.PLANE), int(Kind.CAPSULE), int(Kind.BOX)
+CYLINDER, POLYHEDRON, TRIANGLE = int(Kind.CYLINDER), int(Kind.POLYHEDRON), int(Kind.TRIANGLE)
+
+
+def record(whole: str, real: str) -> np.dtype[Any]:
+    """Type of records with these whole numbers, then these real numbers."""
+    fields = [(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in real.split()]
+    return np.dtype(fields, align=True)
+
+
+POINT = record("", "x y z")
+
+# A collider. vertex, n_vertices: its rows among the corners (none for a sphere or a plane); face, n_faces among
+# the faces; edge, n_edges among the edges. rounding: radius of the ball swept over the solid (sphere, capsule).
+# bound, inner: radii about the centre of a ball around all of it, of one inside the solid. radius and half
+# length of a cylinder (m).
+PIECE = record(
+    "kind body vertex n_vertices face n_faces edge n_edges", "rounding bound inner radius half"
+)
+
+# A face. x, y, z: outward unit normal; height: of its plane over the centre (m); side, n_sides: rows among the
+# sides; is_real: 0 for a false face. A plane has three: its normal and two directions in it.
+FACE = record("side n_sides is_real", "x y z height")
+
+# A side of a face: the corner it starts at, and the edge it is, counted from the first of the solid.
+SIDE = record("corner edge", "")
+
+# An edge: its two corners and the two faces it is between, counted from the first of the solid.
+EDGE = record("corner_0 corner_1 face_0 face_1", "")
+
+# What is around a corner of a triangle, and around the side that starts there: rows of neighbours, and the first
+# triangle there.
+SEAM = record("corner n_corners corner_first side n_sides side_first", "")
+
+# A corner of a neighbour: its row, and the triangle it belongs to.
+NEIGHBOUR = record("vertex piece", "")
+
+# Two colliders, i before j in the table, and the periods to add to the place of j along x and y.
+PAIR = record("i j image_x image_y", "")
+
+# A contact point: number of its pair, which point of the pair it is, place (m), normal from i to j, gap (m).
+ROW = record("pair code", "x y z nx ny nz gap")
+
+
+class Shapes(NamedTuple):
+    """All that kernels know of the colliders.
+
+    Centres, corners and normals are in world coordinates and change as bodies move; corners are relative
+    to the centre of their collider. The rest is constant.
+    """
+
+    pieces: Records
+    centres: Records
+    vertices: Records
+    faces: Records
+    sides: Records
+    edges: Records
+    seams: Records
+    neighbours: Records
+
+
+def numbers(records: Records, *names: str) -> Array:
+    """View of neighbouring real fields as an array (n, number of fields).
+
+    >>> points = np.zeros(2, dtype=POINT)
+    >>> numbers(points, "x", "y", "z")[1] = 1.0, 2.0, 3.0
+    >>> points["y"]
+    array([0., 2.])
+    """
+    fields = records.dtype.fields
+    offset = fields[names[0]][1]
+    width = records.dtype.itemsize
+    flat = records.view(np.uint8).reshape(len(records), width)
+    columns = flat[:, offset : offset + 8 * len(names)]
+    return np.asarray(columns.view(np.float64)) if len(records) else np.empty((0, len(names)))
