@@ -87,7 +87,7 @@ def _compare(ours: Iteration, rival: Iteration) -> float:
     difference = relative_difference(ours.impulses(), rival.impulses())
     if not difference < AGREEMENT:
         raise RuntimeError(
-            f"C and clapas differ by {difference:.1e} after {COMPARED} sweeps, expected less than {AGREEMENT:.0e}"
+            f"C and clapas differ by {difference:.1e} after {COMPARED} sweeps; expected at most {AGREEMENT}"
         )
     return difference
 

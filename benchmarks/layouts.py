@@ -12,15 +12,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.reading import Reader, read_bodies, read_delassus
 from benchmarks.reference import Reference
-from benchmarks.rivals import BodyRival, DelassusRival, in_slab_order
+from benchmarks.rivals import BodyRival, DelassusRival, in_given_order, in_slab_order
 from clapas.problems import ContactProblem, reduce
 from clapas.solvers import NSGS, AlartCurnier, Coloured, DeSaxce, Exact, Given
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.loop import Iteration
-from clapas.solvers.nsgs.structure import body_contacts
 from clapas.typing import Array
 
 LOCALS: tuple[LocalSolver, ...] = (Exact(), AlartCurnier(), DeSaxce())
@@ -86,23 +86,17 @@ def _starter(problem: ContactProblem, form: Any, order: str) -> Maker:
 
 
 def _bodies_given(problem: ContactProblem, reference: Reference | None) -> Layout:
-    n = problem.n_contacts
-    contacts = body_contacts(problem)
-    assert contacts is not None
-    rest = np.hstack((contacts.w, contacts.coefficients))
-    r, G, bodies = np.zeros((n, 3)), contacts.G.reshape(n, 36), contacts.bodies.astype(np.uint32)
-    rival = None
-    if reference:
-        rival = partial(BodyRival, reference, contacts, np.arange(n), np.array([0, n]))
+    n, data = problem.n_contacts, in_given_order(problem)
+    G, rest, r = data.G.reshape(n, -1), np.hstack((data.w, data.coefficients)), np.zeros((n, 3))
     return Layout(
         problem=problem,
         form="bodies",
         order="given",
         threads=(1,),
         ours=_starter(problem, "bodies", "given"),
-        rival=rival,
-        bytes_per_contact=_per_contact(n, G, bodies, rest, r, r),
-        reader=_bound(read_bodies, (G, rest, r), bodies, contacts.y_free),
+        rival=partial(BodyRival, reference, data) if reference else None,
+        bytes_per_contact=_per_contact(n, G, data.bodies, rest, r, r),
+        reader=_bound(read_bodies, (G, rest, r), data.bodies, data.y_free),
         n_items=n,
     )
 
@@ -114,15 +108,13 @@ def _bodies_coloured(
     it: Any = ours(Exact(), 1)
     n_blocks = len(it._data)
     data, bodies, r = (array.reshape(n_blocks, -1) for array in (it._data, it._bodies, it._r))
-    contacts = body_contacts(problem)
-    assert contacts is not None
     return Layout(
         problem=problem,
         form="bodies",
         order="coloured",
         threads=threads,
         ours=ours,
-        rival=partial(BodyRival, reference, *in_slab_order(contacts)) if reference else None,
+        rival=partial(BodyRival, reference, in_slab_order(problem)) if reference else None,
         bytes_per_contact=_per_contact(n, data, bodies, r, r),
         reader=_bound(read_bodies, (data, r), bodies, it._y_free),
         n_items=n_blocks,
@@ -160,7 +152,7 @@ def _bound(kernel: Any, *arrays: Any) -> Reader:
     return read
 
 
-def _per_contact(n: int, *arrays: Array) -> float:
+def _per_contact(n: int, *arrays: npt.NDArray[Any]) -> float:
     return sum(array.nbytes for array in arrays) / max(n, 1)
 
 

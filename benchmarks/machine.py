@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 import clapas
+from clapas.compiled import config
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def describe() -> Machine:
         numba=numba.__version__,
         clapas=clapas.__version__,
         vectors=_vectors(),
-        threading=str(numba.config.THREADING_LAYER),
+        threading=str(config.THREADING_LAYER),
         load=os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan"),
     )
 
@@ -75,8 +76,8 @@ def _caches() -> str:
 
 
 def _vectors() -> str:
-    """Widest vectors the compiler may use, and whether it is told to prefer narrower ones."""
-    from llvmlite import binding
+    """Processor the compiler aims at and the widest vectors it may use."""
+    from llvmlite import binding  # type: ignore[import-untyped]
 
     features = binding.get_host_cpu_features()
     widest = next((name for name in ("avx512f", "avx2", "avx", "neon") if features.get(name)), "baseline")

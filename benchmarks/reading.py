@@ -11,20 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 
 from clapas.typing import Array
 
-# Sums in any order: the only way to keep the vector units and the loads busy.
-reader: Any = numba.njit(fastmath=True, error_model="numpy", nogil=True, cache=True)
+Function = TypeVar("Function", bound=Callable[..., float])
 
 CHUNK = 32  # contacts (or blocks of contacts) whose data are read together
 
 # A reader takes (count, start, stop) and returns a sum of what stands between.
 Reader = Callable[[int, int, int], float]
+
+
+def reader(function: Function) -> Function:
+    """Compile with sums in any order: the only way to keep the vector units and the loads busy."""
+    compiled: Any = numba.njit(fastmath=True, error_model="numpy", nogil=True, cache=True)(function)
+    return cast(Function, compiled)
 
 
 @reader
@@ -45,7 +52,7 @@ def read_flat(count: int, values: Array) -> float:
 
 @reader
 def total_of_rows(rows: Any, table: Any, width: Any) -> float:
-    """Add up the rows of a table that are looked up; the length of ``width``, that of a row, is a multiple of 3."""
+    """Add up rows of a table. The length of ``width`` is that of a row, a multiple of 3."""
     # Three sums: one alone would wait for each addition to end.
     x = y = z = 0.0
     for row in rows:
@@ -89,14 +96,13 @@ def bandwidth_run(n_bytes: int, threads: int) -> Callable[[int], None]:
     """A run that reads ``n_bytes`` of memory ``count`` times on some threads."""
     parts = np.array_split(np.ones(max(n_bytes // 8, threads)), threads)
     parts = [part.copy() for part in parts]
-    return lambda count: on_threads([lambda part=part: read_flat(count, part) for part in parts])
+    return lambda count: on_threads([partial(read_flat, count, part) for part in parts])
 
 
 def loop_run(read: Reader, n: int, threads: int) -> Callable[[int], None]:
     """A run that reads the n items of a reader ``count`` times, cut evenly among threads."""
     cuts = [n * k // threads for k in range(threads + 1)]
-    pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
-    return lambda count: on_threads([lambda piece=piece: read(count, *piece) for piece in pieces])
+    return lambda count: on_threads([partial(read, count, *piece) for piece in pairwise(cuts)])
 
 
 def on_threads(tasks: list[Callable[[], float]]) -> None:

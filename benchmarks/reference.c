@@ -188,6 +188,17 @@ static inline void add_impulse(const double *G, vector dr, double *y)
         y[j] += G[j] * dr.n + G[SIZE + j] * dr.t1 + G[2 * SIZE + j] * dr.t2;
 }
 
+/* Add Gᵀ r to the velocities y of the bodies. */
+void add_impulses(int64_t n, const body_form *data)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double *G = data->G + 6 * SIZE * i, *r = data->r + 3 * i;
+        const vector impulse = {r[0], r[1], r[2]};
+        add_impulse(G, impulse, data->y + SIZE * data->bodies[2 * i]);
+        add_impulse(G + 3 * SIZE, impulse, data->y + SIZE * data->bodies[2 * i + 1]);
+    }
+}
+
 /* One slab of each form, for each local solver: the solver is a constant of the compiled loop. */
 #define SLAB(local)                                                                                     \
     static void bodies_slab_##local(const body_form *p, int64_t begin, int64_t end)                     \

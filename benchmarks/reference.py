@@ -68,27 +68,28 @@ class Reference:
     def sweep_bodies(
         self, count: int, threads: int, bounds: Indices, local: LocalSolver, **arrays: Array | Indices
     ) -> None:
-        """Sweeps on body velocities; ``arrays`` are those of the C structure, r and y change."""
-        self._sweep("bodies", _BodyForm, count, threads, bounds, local, arrays)
+        """Sweeps on body velocities; ``arrays`` are those of the C structure, r and y change.
+
+        y comes in as the velocities without impulses.
+        """
+        data = self._structure(_BodyForm, arrays)
+        self._library.add_impulses(ctypes.c_int64(len(arrays["r"])), ctypes.byref(data))
+        self._sweep("bodies", data, count, threads, bounds, local)
 
     def sweep_delassus(
         self, count: int, threads: int, bounds: Indices, local: LocalSolver, **arrays: Array | Indices
     ) -> None:
         """Sweeps on the blocks of W; ``arrays`` are those of the C structure, r changes."""
-        self._sweep("delassus", _DelassusForm, count, threads, bounds, local, arrays)
+        data = self._structure(_DelassusForm, arrays)
+        self._sweep("delassus", data, count, threads, bounds, local)
+
+    def _structure(self, kind: Any, arrays: dict[str, Array | Indices]) -> Any:
+        _check(arrays)
+        return kind(**{name: array.ctypes.data for name, array in arrays.items()})
 
     def _sweep(
-        self,
-        form: str,
-        structure: Any,
-        count: int,
-        threads: int,
-        bounds: Indices,
-        local: LocalSolver,
-        arrays: dict[str, Array | Indices],
+        self, form: str, data: Any, count: int, threads: int, bounds: Indices, local: LocalSolver
     ) -> None:
-        _check(arrays)
-        data = structure(**{name: array.ctypes.data for name, array in arrays.items()})
         sweep = getattr(self._library, f"{form}_{NAMES[type(local)]}")
         sweep(
             ctypes.c_int64(count),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from benchmarks.machine import Machine
@@ -12,12 +12,12 @@ from benchmarks.startup import Startup
 
 NOTES = """\
 Mc/s: million contact updates per second = contacts × sweeps / time (best of the repeats, runs taking turns;
-one thread by its own processor time, several by the clock). B/contact: contact data streamed by a sweep, the
-write of r included; velocities and impulses looked up elsewhere are not counted. of memory: that traffic
+one thread by its own processor time, several by the clock). B/contact: contact data streamed by a sweep,
+the write of r included; velocities and impulses looked up elsewhere are not counted. of memory: that traffic
 against the reading speed of a flat array of the same size on the same threads. of loop: speed against a loop
 that only reads the same data in the same order and adds them up. C: the scalar reference on the same data,
-order and threads; ours/C above 1 means clapas is faster. difference: largest difference of the impulses
-between clapas and C after {compared} sweeps, relative to the largest impulse. residual: after {measured} sweeps.
+order and threads; ours/C above 1 means clapas is faster. difference: largest difference of the impulses of
+clapas and C after {compared} sweeps, relative to the largest impulse. residual: after {measured} sweeps.
 held: arrays of the iteration object, bytes per contact."""
 
 
@@ -95,8 +95,9 @@ def kernel_table(rows: Sequence[Row]) -> str:
 
 def startup_table(startup: Startup) -> str:
     """Seconds before the first answer as Markdown."""
-    lines = [[name.replace("_", " "), f"{seconds:.2f}"] for name, seconds in asdict(startup).items()]
-    return markdown(["in a fresh process", "seconds"], lines)
+    costs = {field.name.replace("_", " "): getattr(startup, field.name) for field in fields(startup)}
+    lines = [[name, f"{cost.processor:.2f}", f"{cost.clock:.2f}"] for name, cost in costs.items()]
+    return markdown(["in a fresh process", "processor seconds", "clock seconds"], lines)
 
 
 def write_json(

@@ -2,94 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.reference import Reference
+from clapas.problems import ContactProblem
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.blocked import arrange
 from clapas.solvers.nsgs.delassus import DelassusSweeps
-from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.solvers.nsgs.structure import body_contacts
 from clapas.typing import Array, Indices
 
 
-class BodyRival(Iteration):
-    """Sweeps on body velocities in C.
+@dataclass(frozen=True)
+class BodyData:
+    """The body form of a problem, contacts in the order of the visits, tangents turned.
 
     Parameters
     ----------
-    reference : Reference
-        The compiled C code.
-    contacts : BodyContacts
-        In the order of the visits.
+    G, bodies, y_free, w, coefficients, turn
+        As in :class:`clapas.solvers.nsgs.structure.BodyContacts`.
     place : array (n,)
-        Where each contact of the problem stands in that order.
+        Where each contact of the problem stands in this order.
     bounds : array (n_slabs + 1,)
         First contact of each slab.
-    local : Exact, AlartCurnier or DeSaxce
-        Local solver.
-    threads : int
-        Threads.
     """
 
-    def __init__(
-        self,
-        reference: Reference,
-        contacts: BodyContacts,
-        place: Indices,
-        bounds: Indices,
-        local: LocalSolver,
-        threads: int,
-    ) -> None:
-        self._reference, self._contacts, self._place, self._bounds = reference, contacts, place, bounds
-        self._local, self._threads = local, threads
-        self._bodies = contacts.bodies.astype(np.uint32)
-        self._r = np.zeros(contacts.w.shape)
+    G: Array
+    bodies: Indices
+    y_free: Array
+    w: Array
+    coefficients: Array
+    turn: Array
+    place: Indices
+    bounds: Indices
+
+
+def in_given_order(problem: ContactProblem) -> BodyData:
+    """Contacts as they are numbered, in one slab."""
+    contacts = body_contacts(problem)
+    assert contacts is not None
+    G, w = contacts.turned()
+    n = len(G)
+    return BodyData(
+        G=G,
+        bodies=contacts.bodies.astype(np.uint32),
+        y_free=contacts.y_free,
+        w=w,
+        coefficients=contacts.coefficients,
+        turn=contacts.turn,
+        place=np.arange(n),
+        bounds=np.array([0, n]),
+    )
+
+
+def in_slab_order(problem: ContactProblem) -> BodyData:
+    """Contacts as the blocked sweep meets them, lane after lane."""
+    given = in_given_order(problem)
+    n_bodies, size = len(given.y_free) - 1, given.y_free.shape[1]
+    blocks = arrange(given.bodies.astype(np.int64), n_bodies)
+    order = np.lexsort((blocks.lane, blocks.block))
+    bounds = np.searchsorted(blocks.block[order], blocks.bounds)
+    # Each slab has its own copy of the ground, after the bodies.
+    y_free = np.zeros((n_bodies + len(bounds) - 1, size))
+    y_free[blocks.number] = given.y_free[:-1]
+    return BodyData(
+        G=np.ascontiguousarray(given.G[order]),
+        bodies=np.ascontiguousarray(blocks.bodies[blocks.block, :, blocks.lane][order], dtype=np.uint32),
+        y_free=y_free,
+        w=np.ascontiguousarray(given.w[order]),
+        coefficients=np.ascontiguousarray(given.coefficients[order]),
+        turn=given.turn[order],
+        place=np.argsort(order),
+        bounds=bounds,
+    )
+
+
+class BodyRival(Iteration):
+    """Sweeps on body velocities in C."""
+
+    def __init__(self, reference: Reference, data: BodyData, local: LocalSolver, threads: int) -> None:
+        self._reference, self._data, self._local, self._threads = reference, data, local, threads
+        self._r = np.zeros(data.w.shape)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
-        return turn_tangents(self._r, self._contacts.turn, back=True)[self._place]
+        return turn_tangents(self._r, self._data.turn, back=True)[self._data.place]
 
     def advance(self, count: int) -> None:
         """Do ``count`` sweeps, from body velocities computed afresh as clapas does."""
-        c = self._contacts
-        y = c.velocities(self._r)
+        data = self._data
         self._reference.sweep_bodies(
             count,
             self._threads,
-            self._bounds,
+            data.bounds,
             self._local,
-            G=c.G,
-            bodies=self._bodies,
-            w=c.w,
-            coefficients=c.coefficients,
+            G=data.G,
+            bodies=data.bodies,
+            w=data.w,
+            coefficients=data.coefficients,
             r=self._r,
-            y=y,
+            y=data.y_free.copy(),
         )
-
-
-def in_slab_order(contacts: BodyContacts) -> tuple[BodyContacts, Indices, Indices]:
-    """Contacts as the blocked sweep meets them, lane after lane: (contacts, place, bounds)."""
-    blocks = arrange(contacts.bodies, contacts.n_bodies)
-    order = np.lexsort((blocks.lane, blocks.block))
-    place = np.argsort(order)
-    bounds = np.searchsorted(blocks.block[order], blocks.bounds)
-    # Each slab has its own copy of the ground, after the bodies.
-    y_free = np.zeros((contacts.n_bodies + len(bounds) - 1, contacts.y_free.shape[1]))
-    y_free[blocks.number] = contacts.y_free[:-1]
-    arranged = replace(
-        contacts,
-        G=np.ascontiguousarray(contacts.G[order]),
-        bodies=blocks.bodies[blocks.block, :, blocks.lane][order].astype(np.int64),
-        y_free=y_free,
-        w=np.ascontiguousarray(contacts.w[order]),
-        coefficients=np.ascontiguousarray(contacts.coefficients[order]),
-        turn=contacts.turn[order],
-    )
-    return arranged, place, bounds
 
 
 class DelassusRival(Iteration):

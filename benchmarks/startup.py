@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,49 +18,57 @@ ROOT = Path(__file__).resolve().parents[1]
 CONTACTS = 2000
 
 
+@dataclass(frozen=True, order=True)
+class Cost:
+    """Seconds of the processor and of the clock; the first hardly depends on what else runs."""
+
+    processor: float
+    clock: float
+
+
 @dataclass(frozen=True)
 class Startup:
-    """Seconds in fresh processes.
+    """What fresh processes take, everything before included.
 
     Parameters
     ----------
-    clapas_import : float
+    clapas_import : Cost
         ``import clapas`` (names load when first used).
-    names_import : float
+    names_import : Cost
         The import of the solver, the problem and the gallery by name.
-    first_solve : float
+    first_solve : Cost
         Import, build a packing of 2000 contacts, ten sweeps of the default NSGS; kernels in the cache.
-    first_solve_cold : float
+    first_solve_cold : Cost
         The same with an empty cache.
-    every_kernel_cold : float
+    every_kernel_cold : Cost
         All forms, orders and local solvers of NSGS in 3-D and 2-D with an empty cache.
     """
 
-    clapas_import: float
-    names_import: float
-    first_solve: float
-    first_solve_cold: float
-    every_kernel_cold: float
+    clapas_import: Cost
+    names_import: Cost
+    first_solve: Cost
+    first_solve_cold: Cost
+    every_kernel_cold: Cost
 
 
 def measure(repeats: int) -> Startup:
     """Start processes and time them; cold ones once."""
     with TemporaryDirectory(prefix="clapas-benchmark-") as first, TemporaryDirectory() as second:
-        cold = _seconds("solve", first)
+        cold = _cost("solve", first)
         return Startup(
-            clapas_import=min(_seconds("import", first) for _ in range(repeats)),
-            names_import=min(_seconds("names", first) for _ in range(repeats)),
-            first_solve=min(_seconds("solve", first) for _ in range(repeats)),
+            clapas_import=min(_cost("import", first) for _ in range(repeats)),
+            names_import=min(_cost("names", first) for _ in range(repeats)),
+            first_solve=min(_cost("solve", first) for _ in range(repeats)),
             first_solve_cold=cold,
-            every_kernel_cold=_seconds("everything", second),
+            every_kernel_cold=_cost("everything", second),
         )
 
 
-def _seconds(chapter: str, cache: str) -> float:
+def _cost(chapter: str, cache: str) -> Cost:
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     command = [sys.executable, "-m", "benchmarks.startup", chapter]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout))
+    return Cost(**json.loads(done.stdout))
 
 
 def _solve() -> None:
@@ -96,11 +104,12 @@ def _names() -> None:
 
 
 def main() -> None:
-    """Do one chapter and print its seconds."""
+    """Do one chapter and print what it took."""
     chapters = {"import": _import, "names": _names, "solve": _solve, "everything": _everything}
-    start = time.perf_counter()
+    processor, clock = time.process_time(), time.perf_counter()
     chapters[sys.argv[1]]()
-    print(json.dumps(time.perf_counter() - start))
+    cost = Cost(time.process_time() - processor, time.perf_counter() - clock)
+    print(json.dumps(asdict(cost)))
 
 
 if __name__ == "__main__":

@@ -41,28 +41,30 @@ def inside_tetrahedron(x: Array) -> Mask:
     return np.asarray((x >= 0).all(axis=1) & (x @ (1.0, 1.0 / 0.5, 1.0 / 0.75) <= 1.0))
 
 
-SOLIDS: list[tuple[Shape, Callable[[Array], Mask]]] = [
-    (Sphere(0.7), inside_sphere),
-    (Box((0.5, 1.0, 1.5)), inside_box),
-    (Capsule(0.3, 1.2), inside_capsule),
-    (Cylinder(0.4, 1.0), inside_cylinder),
-    (Polyhedron([(0, 0, 0), (1, 0, 0), (0, 0.5, 0), (0, 0, 0.75)]), inside_tetrahedron),
+TETRAHEDRON = Polyhedron([(0, 0, 0), (1, 0, 0), (0, 0.5, 0), (0, 0, 0.75)])
+SOLIDS: list[tuple[Shape, Callable[[Array], Mask], tuple[float, ...], tuple[float, ...]]] = [
+    (Sphere(0.7), inside_sphere, (-0.7, -0.7, -0.7), (0.7, 0.7, 0.7)),
+    (Box((0.5, 1.0, 1.5)), inside_box, (-0.3, -0.6, -0.8), (0.3, 0.6, 0.8)),
+    (Capsule(0.3, 1.2), inside_capsule, (-0.3, -0.3, -0.9), (0.3, 0.3, 0.9)),
+    (Cylinder(0.4, 1.0), inside_cylinder, (-0.4, -0.4, -0.6), (0.4, 0.4, 0.6)),
+    (TETRAHEDRON, inside_tetrahedron, (0.0, 0.0, 0.0), (1.0, 0.5, 0.75)),
 ]
 
 
-@pytest.mark.parametrize(("shape", "inside"), SOLIDS, ids=[s.word for s, _ in SOLIDS])
-def test_against_points_spread_in_a_box(shape: Shape, inside: Callable[[Array], Mask]) -> None:
-    points = 2.0 * qmc.Sobol(3, seed=1).random_base2(17) - 1.0
+@pytest.mark.parametrize(("shape", "inside", "low", "high"), SOLIDS, ids=[s.word for s, *_ in SOLIDS])
+def test_against_points_spread_in_a_box(
+    shape: Shape, inside: Callable[[Array], Mask], low: tuple[float, ...], high: tuple[float, ...]
+) -> None:
+    points = qmc.scale(qmc.Sobol(3, seed=1).random_base2(17), low, high)
     points = points[inside(points)]
-    share = 8.0 / 2**17
+    share = np.prod(np.subtract(high, low)) / 2**17
     properties = shape.mass_properties
-    assert properties.volume == pytest.approx(len(points) * share, rel=5e-3)
-    np.testing.assert_allclose(points.mean(axis=0), properties.centre, atol=3e-3)
+    assert properties.volume == pytest.approx(len(points) * share, rel=2e-3)
+    np.testing.assert_allclose(points.mean(axis=0), properties.centre, atol=1e-3)
     arms = points - properties.centre
     second = share * arms.T @ arms
-    np.testing.assert_allclose(
-        np.trace(second) * np.eye(3) - second, properties.inertia, atol=5e-3 * np.trace(second)
-    )
+    inertia = np.trace(second) * np.eye(3) - second
+    np.testing.assert_allclose(inertia, properties.inertia, atol=2e-3 * np.trace(second))
 
 
 def capsule_radius(z: float) -> float:

@@ -87,6 +87,15 @@ def test_flatness_decides_what_one_face_is() -> None:
     assert len(Polyhedron(raised, flatness=1e-6).hull.faces) == 6
 
 
+def test_a_corner_within_an_edge_is_dropped() -> None:
+    bulging = np.vstack((CUBE, [(0.5, -1e-8, -1e-8)]))
+    assert len(Polyhedron(bulging, flatness=0.0).hull.vertices) == 9
+    hull = Polyhedron(bulging, flatness=1e-6).hull
+    check_hull(hull, 1.0)
+    assert len(hull.vertices) == 8
+    assert Counter(map(len, hull.faces)) == {4: 6}
+
+
 @given(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_random_hulls_are_sound(seed: int, n: int, size: float) -> None:
     points = size * np.random.default_rng(seed).normal(size=(n, 3))

@@ -62,11 +62,11 @@ def rocking_block(slenderness: float = 4.0, tilt: float = 0.15) -> Scene:
     scene.law(mu=0.9)
     scene.add(Plane(), name="floor")
     half = math.hypot(width, height) / 2
-    rise = math.atan2(height, width)
-    # Turned about its right edge, which stays on the floor at the origin.
-    angle = rise - tilt * math.atan2(width, height)
+    # Turned clockwise about its right edge, which stays on the floor at the origin, by a share of the
+    # angle α at which it would topple.
+    turn = tilt * math.atan2(width, height)
+    angle = math.atan2(height, width) + turn
     centre = (-half * math.cos(angle), 0.0, half * math.sin(angle))
-    turn = rise - angle
     scene.add(
         Box((width, 0.4, height)),
         position=centre,
