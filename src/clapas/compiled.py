@@ -13,7 +13,8 @@ branches in its innermost loop; one that takes it as a closure cannot be cached.
 travel as named tuples, whose type selects the code at compile time, and dimensions as the length
 of a tuple.
 
-*Threads by OpenMP where it exists.* The other layers cost more per launch than a small sweep.
+*Kernels are sequential.* Several threads run the same kernel, in step (see ``clapas.team``): a parallel
+loop of Numba's compiles ten times longer, and its launches cost more than a small sweep.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -89,42 +89,28 @@ def _caching_here() -> Iterator[None]:
 
 def kernel(function: Function) -> Function:
     """Compile a function on numbers, arrays and named tuples at its first call; keep it on disk."""
-    return _compile(function, parallel=False)
-
-
-def parallel_kernel(function: Function) -> Function:
-    """Like :func:`kernel`, with ``numba.prange`` on threads. Slow to compile: keep them few."""
-    if config.THREADING_LAYER == "default" and _openmp_is_available():
-        config.THREADING_LAYER = "omp"
-    return _compile(function, parallel=True)
-
-
-def _compile(function: Function, parallel: bool) -> Function:
     with _caching_here():
-        decorate = numba.njit(
-            parallel=parallel, cache=True, error_model="numpy", fastmath=FAST_MATH, nogil=True
-        )
-        compiled: Any = decorate(function)
+        compiled: Any = numba.njit(cache=True, error_model="numpy", fastmath=FAST_MATH, nogil=True)(function)
     return cast(Function, compiled)
 
 
 def inlined(function: Function) -> Function:
     """Mark a small function for use inside kernels; it stays a plain function outside."""
-    settings = {"error_model": "numpy", "fastmath": FAST_MATH}
+    settings = {"error_model": "numpy", "fastmath": FAST_MATH, "forceinline": True}
     marked: Function = numba.extending.register_jitable(**settings)(function)
     return marked
 
 
-@cache
-def _openmp_is_available() -> bool:
-    # libgomp spins while it waits; when cores are shared that costs a hundred times the work. A
-    # short spin keeps nearly all the speed on idle cores. It must be set before the library loads.
-    os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    try:
-        import_module("numba.np.ufunc.omppool")
-    except ImportError:
-        return False
-    return True
+def subroutine(function: Function) -> Function:
+    """Mark a larger function for use inside kernels, which the compiler may call or inline as it likes."""
+    marked: Function = numba.extending.register_jitable(error_model="numpy", fastmath=FAST_MATH)(function)
+    return marked
+
+
+def intrinsic(emitter: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that kernels can call out of one that writes its instructions."""
+    made: Any = numba.extending.intrinsic(emitter)
+    return cast(Callable[..., Any], made)
 
 
 @contextmanager

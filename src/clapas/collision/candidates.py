@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from clapas.collision.grid import Rules, boxes_around, fill_grid, levels_of, near_pairs, pairs_with_planes
+from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
 from clapas.collision.placing import Frames, blank_frames, largest_motion
 from clapas.collision.records import PAIR, PLANE, Records, Shapes
 from clapas.compiled import kernel
@@ -78,7 +78,8 @@ class Candidates:
         self._reach_of_bodies = reach_of_bodies
         self._has_planes = bool((shapes.pieces["kind"] == PLANE).any())
         self._before = blank_frames(len(rules.movable))
-        self._groups = group_table(d)
+        self._groups, self._kind = group_table(d), np.ascontiguousarray(shapes.pieces["kind"])
+        self._body = np.ascontiguousarray(shapes.pieces["body"])
         self._reach = -1.0
         self._room = 8 * len(shapes.pieces) + 64
         self.skin = skin
@@ -101,10 +102,9 @@ class Candidates:
         self.wraps[:] = 0
 
     def _make(self, reach: float) -> None:
-        pieces = self._shapes.pieces
-        self.pairs = sorted_pairs(self._search(reach), pieces["body"], len(self._rules.movable))
-        group = self._groups[pieces["kind"][self.pairs["i"]], pieces["kind"][self.pairs["j"]]]
-        self.rows = {Group(g): np.flatnonzero(group == g) for g in np.unique(group)}
+        self.pairs = sorted_pairs(self._search(reach), self._body, len(self._rules.movable))
+        group = self._groups[self._kind[self.pairs["i"]], self._kind[self.pairs["j"]]]
+        self.rows = {Group(int(g)): np.flatnonzero(group == g) for g in np.flatnonzero(np.bincount(group))}
         self._reach = reach
         self.n_made += 1
 
@@ -112,7 +112,7 @@ class Candidates:
         shapes, levels, rules = self._shapes, self._levels, self._rules
         boxes = np.empty((len(shapes.pieces), 6))
         boxes_around(shapes, boxes)
-        grid = fill_grid(shapes, levels, rules, reach)
+        grid = filled_grid(shapes, levels, rules, reach)
         while True:
             pairs = np.empty(self._room, dtype=PAIR)
             count = near_pairs(shapes, boxes, levels, rules, grid, self._d, reach, pairs)
@@ -130,7 +130,7 @@ def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:
     collider per body, bodies need no pass of their own.
     """
     i, j = np.ascontiguousarray(pairs["i"]), np.ascontiguousarray(pairs["j"])
-    order = np.arange(len(pairs))
+    order: Indices = np.arange(len(pairs))
     if pairs["image_x"].any() or pairs["image_y"].any():
         order = np.lexsort((pairs["image_y"], pairs["image_x"]))
     digits = [(j, len(body)), (i, len(body))]

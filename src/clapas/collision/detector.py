@@ -113,9 +113,7 @@ class Detector:
         """How many times the list was made."""
         return self._candidates.n_made
 
-    def detect(
-        self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0
-    ) -> Contacts:
+    def detect(self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0) -> Contacts:
         """All contacts with gap ≤ ``distance``, sorted by (a, b, feature).
 
         Parameters
@@ -202,7 +200,7 @@ class Detector:
         for rows, count in found.values():
             deliver(rows, count, start, pairs, self._shapes, distance, self._numbering, table)
         settle(table)
-        return Contacts(*table.whole, *table[1:])
+        return Contacts(*table.whole, *table[1:])  # type: ignore[call-arg]
 
     def _number(self) -> Numbering:
         body = self._shapes.pieces["body"]

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.records import PLANE, Records, Shapes
-from clapas.compiled import inlined, kernel
+from clapas.collision.records import PLANE, Records, Shapes, record
+from clapas.compiled import subroutine
 from clapas.typing import Array, Indices, Mask
 
 LEVEL_RATIO = 2.0
@@ -67,7 +67,8 @@ def levels_of(pieces: Records, movable: Mask) -> Levels:
     rows = np.flatnonzero(pieces["kind"] != PLANE)
     order = rows[np.argsort(pieces["bound"][rows], kind="stable")]
     bounds = pieces["bound"][order]
-    tops, begin = [], 0
+    tops: list[float] = []
+    begin = 0
     while begin < len(order):
         end = int(np.searchsorted(bounds, LEVEL_RATIO * bounds[begin], side="right"))
         level[order[begin:end]] = len(tops)
@@ -95,7 +96,7 @@ def boxes_around(shapes: Shapes, boxes: Array) -> None:
 
 
 class Grid(NamedTuple):
-    """Cells of all levels, and the colliders in them by bucket.
+    """Cells of all levels, and the colliders in them.
 
     Parameters
     ----------
@@ -103,55 +104,70 @@ class Grid(NamedTuple):
         Widths of the cells (m).
     cells : array (n_levels, 3)
         Cells in a period, 0 where there is none.
-    keys : array (n,)
-        Cell of each collider.
-    start, items : arrays
-        Colliders in bucket k: items[start[k]:start[k + 1]].
+    start : array
+        Colliders in bucket k: spots[start[k]:start[k + 1]]. Their number is a power of two.
+    spots : array of SPOT
+        Colliders by bucket. Cells in a row along x are neighbouring buckets.
     """
 
     width: Array
     cells: Indices
-    keys: Indices
     start: Indices
-    items: Indices
+    spots: Records
 
 
-@kernel
-def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> Grid:
+# A collider in the grid: which, its level, can its body move, row of cells and cell in the row; centre and bound.
+SPOT = record("piece level movable row cell", "x y z bound")
+
+
+def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> Grid:
     """Put all colliders but planes into the cells of their levels."""
-    n, n_levels = len(shapes.pieces), len(levels.bound)
-    width, cells = np.empty((n_levels, 3)), np.zeros((n_levels, 3), dtype=np.int64)
-    for level in range(n_levels):
-        for m in range(3):
-            width[level, m] = 2.0 * levels.bound[level] + reach
-            if m < 2 and rules.period[m] > 0.0:
-                cells[level, m] = max(1, int(rules.period[m] / width[level, m]))
-                width[level, m] = rules.period[m] / cells[level, m]
+    width = np.repeat(2.0 * levels.bound[:, None] + reach, 3, axis=1)
+    cells = np.zeros(width.shape, dtype=np.int64)
+    for m in np.flatnonzero(rules.period):
+        cells[:, m] = np.maximum(1, rules.period[m] / width[:, m])
+        width[:, m] = rules.period[m] / cells[:, m]
     size = 16
-    while size < 2 * n:
+    while size < 2 * len(shapes.pieces):
         size *= 2
-    keys, start = np.zeros(n, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
-    for c in range(n):
-        level = levels.of[c]
-        if level >= 0:
-            p = shapes.centres[c]
-            x = cell_of(p.x, width[level, 0], cells[level, 0])
-            y = cell_of(p.y, width[level, 1], cells[level, 1])
-            z = cell_of(p.z, width[level, 2], cells[level, 2])
-            keys[c] = key_of(level, rules.movable[shapes.pieces[c].body], x, y, z)
-            start[bucket_of(keys[c], size) + 1] += 1
+    spots = np.empty(np.count_nonzero(levels.of >= 0), dtype=SPOT)
+    grid = Grid(width, cells, np.zeros(size + 1, dtype=np.int64), spots)
+    fill_grid(shapes, levels, rules, grid)
+    return grid
+
+
+@lean_kernel
+def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid) -> None:
+    """Sort the colliders by bucket: count, add up, put each in its place."""
+    start, size = grid.start, len(grid.start) - 1
+    for c in range(len(shapes.pieces)):
+        if levels.of[c] >= 0:
+            start[bucket_of(*address(shapes, levels, rules, grid, c), size) + 1] += 1
     for k in range(size):
         start[k + 1] += start[k]
-    items = np.empty(start[size], dtype=np.int64)
-    for c in range(n - 1, -1, -1):  # backwards: each bucket ends up in the order of the table
-        if levels.of[c] >= 0:
-            bucket = bucket_of(keys[c], size)
-            start[bucket + 1] -= 1
-            items[start[bucket + 1]] = c
+    for c in range(len(shapes.pieces) - 1, -1, -1):  # backwards: each bucket in the order of the table
+        if levels.of[c] < 0:
+            continue
+        row, cell = address(shapes, levels, rules, grid, c)
+        bucket = bucket_of(row, cell, size)
+        start[bucket + 1] -= 1
+        spot, p = grid.spots[start[bucket + 1]], shapes.centres[c]
+        spot.piece, spot.level, spot.row, spot.cell = c, levels.of[c], row, cell
+        spot.movable = rules.movable[shapes.pieces[c].body]
+        spot.x, spot.y, spot.z, spot.bound = p.x, p.y, p.z, shapes.pieces[c].bound
     for k in range(size):  # start[k + 1] is now where bucket k begins
         start[k] = start[k + 1]
-    start[size] = len(items)
-    return Grid(width, cells, keys, start, items)
+    start[size] = len(grid.spots)
+
+
+@subroutine
+def address(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid, c: int) -> tuple[int, int]:
+    """Row of cells of a collider, and its cell in the row."""
+    level, p = levels.of[c], shapes.centres[c]
+    y = cell_of(p.y, grid.width[level, 1], grid.cells[level, 1])
+    z = cell_of(p.z, grid.width[level, 2], grid.cells[level, 2])
+    row = row_of(level, rules.movable[shapes.pieces[c].body], y, z)
+    return row, cell_of(p.x, grid.width[level, 0], grid.cells[level, 0])
 
 
 @lean_kernel
@@ -170,108 +186,147 @@ def near_pairs(
     Writes as many as fit and returns how many there are.
     """
     count = 0
-    for i in range(len(shapes.pieces)):
-        own = levels.of[i]
-        if own < 0:
-            continue
-        free, p = rules.movable[shapes.pieces[i].body], shapes.centres[i]
-        for level in range(own, len(levels.bound)):
-            width, cells = grid.width[level], grid.cells[level]
-            x, y = cell_of(p.x, width[0], cells[0]), cell_of(p.y, width[1], cells[1])
-            z = cell_of(p.z, width[2], cells[2])
-            for sort in range(2):
-                with_movable = sort == 1
-                # Pairs in which one cannot move are found by the smaller; of equal level by the movable.
-                if not free and (not with_movable or level == own):
-                    continue
-                if not (levels.has_movable[level] if with_movable else levels.has_fixed[level]):
-                    continue
-                once = level == own and with_movable
-                for dx in range(first_step(cells[0], True), last_step(cells[0], True) + 1):
-                    for dy in range(first_step(cells[1], True), last_step(cells[1], True) + 1):
-                        for dz in range(first_step(cells[2], d == 3), last_step(cells[2], d == 3) + 1):
-                            key = key_of(
-                                level, with_movable, wrapped(x + dx, cells[0]), wrapped(y + dy, cells[1]), z + dz
-                            )
-                            bucket = bucket_of(key, len(grid.start) - 1)
-                            for entry in range(grid.start[bucket], grid.start[bucket + 1]):
-                                j = grid.items[entry]
-                                if grid.keys[j] == key and not (once and j <= i):
-                                    count = meet(min(i, j), max(i, j), shapes, boxes, rules, reach, count, pairs)
+    for s in range(len(grid.spots)):
+        spot = grid.spots[s]
+        for level in range(spot.level, len(levels.bound)):
+            # Pairs in which one cannot move are found by the smaller; of equal level by the movable.
+            if spot.movable and levels.has_fixed[level]:
+                count = look_around(spot, level, 0, shapes, boxes, rules, grid, d, reach, count, pairs)
+            if levels.has_movable[level] and (spot.movable or level > spot.level):
+                count = look_around(spot, level, 1, shapes, boxes, rules, grid, d, reach, count, pairs)
     return count
 
 
-@inlined
+@subroutine
+def look_around(
+    spot: Records,
+    level: int,
+    movable: int,
+    shapes: Shapes,
+    boxes: Array,
+    rules: Rules,
+    grid: Grid,
+    d: int,
+    reach: float,
+    count: int,
+    pairs: Records,
+) -> int:
+    """Meet the colliders of a level, movable or not, in the cells around a spot.
+
+    Among equals each pair is met once: half of the cells around are enough, or, where a period may bring
+    the same cell from both sides, half of the colliders.
+    """
+    width, cells, size = grid.width[level], grid.cells[level], len(grid.start) - 1
+    x, y = cell_of(spot.x, width[0], cells[0]), cell_of(spot.y, width[1], cells[1])
+    z = cell_of(spot.z, width[2], cells[2])
+    once = level == spot.level and movable == spot.movable
+    half = once and cells[0] == 0 and cells[1] == 0
+    for dz in range(0 if half else first_step(cells[2], d == 3), last_step(cells[2], d == 3) + 1):
+        for dy in range(0 if half and dz == 0 else first_step(cells[1], True), last_step(cells[1], True) + 1):
+            row = row_of(level, movable, wrapped(y + dy, cells[1]), z + dz)
+            own_row = half and dy == 0 and dz == 0
+            for dx in range(0 if own_row else first_step(cells[0], True), last_step(cells[0], True) + 1):
+                cell = wrapped(x + dx, cells[0])
+                bucket = bucket_of(row, cell, size)
+                for entry in range(grid.start[bucket], grid.start[bucket + 1]):
+                    other = grid.spots[entry]
+                    if other.row != row or other.cell != cell:
+                        continue
+                    if once and other.piece <= spot.piece and (not half or (own_row and dx == 0)):
+                        continue
+                    limit = spot.bound + other.bound + reach
+                    away_x = to_nearest_image(other.x - spot.x, rules.period[0])
+                    away_y = to_nearest_image(other.y - spot.y, rules.period[1])
+                    away_z = other.z - spot.z
+                    if away_x * away_x + away_y * away_y + away_z * away_z <= limit * limit:
+                        count = meet(spot, other, limit, shapes, boxes, rules, reach, count, pairs)
+    return count
+
+
+@subroutine
 def first_step(cells: int, in_dimension: bool) -> int:
     """First neighbouring cell: itself when a period has less than three, or across the plane."""
     return -1 if in_dimension and (cells == 0 or cells > 2) else 0
 
 
-@inlined
+@subroutine
 def last_step(cells: int, in_dimension: bool) -> int:
     """Last neighbouring cell: itself when a period has one only, or across the plane."""
     return 1 if in_dimension and cells != 1 else 0
 
 
-@inlined
+@subroutine
 def wrapped(cell: int, cells: int) -> int:
     """Number of a cell inside the period."""
     return cell if cells == 0 else cell % cells
 
 
-@inlined
+@subroutine
 def cell_of(x: float, width: float, cells: int) -> int:
     """Cell of a coordinate."""
     return wrapped(int(min(max(np.floor(x / width), -FAR), FAR)), cells)
 
 
-@inlined
-def key_of(level: int, movable: bool, x: int, y: int, z: int) -> int:
-    """Cell, level and sort in one number: 19 bits for each coordinate.
+@subroutine
+def row_of(level: int, movable: int, y: int, z: int) -> int:
+    """Row of cells along x in one number: 28 bits for each coordinate.
 
-    Cells 2¹⁹ apart share a key; distances are measured after, so this costs time and nothing else.
+    Rows 2²⁸ apart share a number; distances are measured after, so this costs time and nothing else.
     """
-    place = ((x & 0x7FFFF) << 38) | ((y & 0x7FFFF) << 19) | (z & 0x7FFFF)
-    return ((((level & 31) << 1) | movable) << 57) | place
+    return ((((level & 31) << 1) | movable) << 57) | ((y & 0xFFFFFFF) << 28) | (z & 0xFFFFFFF)
 
 
-@inlined
-def bucket_of(key: int, size: int) -> int:
-    """Bucket of a key; ``size`` is a power of two."""
-    mixed = (key ^ (key >> 32)) * 0x1E3779B97F4A7C15
-    return (mixed ^ (mixed >> 29)) & (size - 1)
+@subroutine
+def bucket_of(row: int, cell: int, size: int) -> int:
+    """Bucket of a cell; ``size`` is a power of two."""
+    mixed = (row ^ (row >> 32)) * 0x1E3779B97F4A7C15
+    return ((mixed ^ (mixed >> 29)) + cell) & (size - 1)
 
 
-@inlined
+@subroutine
+def to_nearest_image(x: float, period: float) -> float:
+    """The least of x plus whole periods."""
+    if period > 0.0:
+        x -= period * np.rint(x / period)
+    return x
+
+
+@subroutine
 def meet(
-    i: int, j: int, shapes: Shapes, boxes: Array, rules: Rules, reach: float, count: int, pairs: Records
+    spot: Records,
+    other: Records,
+    limit: float,
+    shapes: Shapes,
+    boxes: Array,
+    rules: Rules,
+    reach: float,
+    count: int,
+    pairs: Records,
 ) -> int:
     """Add the pair, once for each periodic image near enough."""
+    i, j, sign = spot.piece, other.piece, 1.0
+    if i > j:
+        i, j, sign = j, i, -1.0
+    x, y, z = sign * (other.x - spot.x), sign * (other.y - spot.y), sign * (other.z - spot.z)
     one, two = shapes.pieces[i], shapes.pieces[j]
-    if one.body == two.body:
+    if one.body == two.body or is_excluded(one.body, two.body, rules):
         return count
-    p, q = shapes.centres[i], shapes.centres[j]
-    limit = one.bound + two.bound + reach
-    x, y, z = q.x - p.x, q.y - p.y, q.z - p.z
-    both_round = one.n_vertices == 0 and two.n_vertices == 0
-    width, depth = rules.period[0], rules.period[1]
-    for k in range(first_image(x, width, limit), last_image(x, width, limit) + 1):
-        for l in range(first_image(y, depth, limit), last_image(y, depth, limit) + 1):
-            tx, ty = x + k * width, y + l * depth
+    for k in range(first_image(x, rules.period[0], limit), last_image(x, rules.period[0], limit) + 1):
+        for l in range(first_image(y, rules.period[1], limit), last_image(y, rules.period[1], limit) + 1):
+            tx, ty = x + k * rules.period[0], y + l * rules.period[1]
             if tx * tx + ty * ty + z * z > limit * limit:
                 continue
-            if not both_round and (
+            if one.n_vertices + two.n_vertices > 0 and (
                 apart(boxes, i, j, 0, tx, reach)
                 or apart(boxes, i, j, 1, ty, reach)
                 or apart(boxes, i, j, 2, z, reach)
             ):
                 continue
-            if not is_excluded(one.body, two.body, rules):
-                count = add(i, j, k, l, count, pairs)
+            count = add(i, j, k, l, count, pairs)
     return count
 
 
-@inlined
+@subroutine
 def add(i: int, j: int, k: int, l: int, count: int, pairs: Records) -> int:
     """Write a pair if there is room, count it in any case."""
     if count < len(pairs):
@@ -280,25 +335,25 @@ def add(i: int, j: int, k: int, l: int, count: int, pairs: Records) -> int:
     return count + 1
 
 
-@inlined
+@subroutine
 def first_image(x: float, period: float, limit: float) -> int:
     """Least number of periods that brings a distance x within the limit."""
     return 0 if period == 0.0 else int(np.ceil((-limit - x) / period))
 
 
-@inlined
+@subroutine
 def last_image(x: float, period: float, limit: float) -> int:
     """Largest number of periods that brings a distance x within the limit."""
     return 0 if period == 0.0 else int(np.floor((limit - x) / period))
 
 
-@inlined
+@subroutine
 def apart(boxes: Array, i: int, j: int, m: int, t: float, reach: float) -> bool:
     """Are two boxes, the second moved by t, more than ``reach`` apart along axis m?"""
     return boxes[j, m] + t - boxes[i, m + 3] > reach or boxes[i, m] - boxes[j, m + 3] - t > reach
 
 
-@inlined
+@subroutine
 def is_excluded(a: int, b: int, rules: Rules) -> bool:
     """Was the pair of bodies a < b excluded by the user?"""
     key = a * len(rules.movable) + b

@@ -14,7 +14,7 @@ import numpy as np
 
 from clapas.collision.records import NEIGHBOUR, SEAM, TRIANGLE, Records, Shapes
 from clapas.collision.topology import starts
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 WELD = 1e-9  # corners nearer than this share of the mesh are one
@@ -67,7 +67,7 @@ def _listed(key: Indices, vertex: Indices, piece: Indices) -> tuple[Indices, Rec
     return starts(np.bincount(key)), entries
 
 
-@inlined
+@subroutine
 def rises(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float) -> bool:
     """Does one of the neighbours of triangle c rise above its corner at row ``at``, along n?"""
     v, o = shapes.vertices[at], shapes.centres[c]
@@ -79,7 +79,7 @@ def rises(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny
     return False
 
 
-@inlined
+@subroutine
 def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
     """Is a contact on triangle c, with the normal n out of it, one that a neighbour has?
 
@@ -96,7 +96,7 @@ def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: flo
     return seam.side_first != c or rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
 
 
-@inlined
+@subroutine
 def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
     """Can a collider push along n where it is highest? A triangle only if its neighbours let it."""
     piece = shapes.pieces[c]
@@ -120,5 +120,3 @@ def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
     if highest == 3 or highest == 5 or highest == 6:
         return not rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
     return not rises(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
-
-

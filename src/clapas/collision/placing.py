@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.records import PLANE, Records, Shapes
 from clapas.collision.shaping import Local
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 
@@ -76,7 +76,7 @@ def place(local: Local, frames: Frames, placed: Frames, d: int, R: Array, shapes
             turn_rows(R, local.normals, piece.face, piece.n_faces, shapes.faces)
 
 
-@inlined
+@subroutine
 def take_orientation(q: Array, placed: Array, d: int, R: Array) -> bool:
     """Fill the matrix of an orientation, note it as placed; tell if it is another than before."""
     turned = False
@@ -92,7 +92,7 @@ def take_orientation(q: Array, placed: Array, d: int, R: Array) -> bool:
     return turned
 
 
-@inlined
+@subroutine
 def turn_rows(R: Array, local: Array, first: int, count: int, world: Records) -> None:
     """Turn vectors."""
     for k in range(first, first + count):
@@ -130,7 +130,7 @@ def largest_motion(
     return largest
 
 
-@inlined
+@subroutine
 def turn_between(q: Array, p: Array, d: int) -> float:
     """Bound on 2 sin(angle/2) for the rotation between two orientations."""
     if d == 2:

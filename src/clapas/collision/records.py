@@ -32,9 +32,7 @@ POINT = record("", "x y z")
 # the faces; edge, n_edges among the edges. rounding: radius of the ball swept over the solid (sphere, capsule).
 # bound, inner: radii about the centre of a ball around all of it, of one inside the solid. radius and half
 # length of a cylinder (m).
-PIECE = record(
-    "kind body vertex n_vertices face n_faces edge n_edges", "rounding bound inner radius half"
-)
+PIECE = record("kind body vertex n_vertices face n_faces edge n_edges", "rounding bound inner radius half")
 
 # A face. x, y, z: outward unit normal; height: of its plane over the centre (m); side, n_sides: rows among the
 # sides; is_real: 0 for a false face. A plane has three: its normal and two directions in it.

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.records import Records, Shapes
 from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.collision.records import Records, Shapes
+from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 
@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     is_periodic: bool
 
 
-@inlined
+@subroutine
 def periods_x(pairs: Pairs, shapes: Shapes, p: int) -> int:
     """Periods to add to the second collider along x to come to the image of pair p."""
     pair = pairs.listed[p]
@@ -41,7 +41,7 @@ def periods_x(pairs: Pairs, shapes: Shapes, p: int) -> int:
     return pair.image_x - pairs.wraps[b, 0] + pairs.wraps[a, 0]
 
 
-@inlined
+@subroutine
 def periods_y(pairs: Pairs, shapes: Shapes, p: int) -> int:
     """The same along y."""
     pair = pairs.listed[p]
@@ -49,7 +49,7 @@ def periods_y(pairs: Pairs, shapes: Shapes, p: int) -> int:
     return pair.image_y - pairs.wraps[b, 1] + pairs.wraps[a, 1]
 
 
-@inlined
+@subroutine
 def between(pairs: Pairs, shapes: Shapes, p: int) -> tuple[float, float, float]:
     """Vector from the centre of the first collider of pair p to the image of that of the second."""
     pair = pairs.listed[p]
@@ -61,7 +61,7 @@ def between(pairs: Pairs, shapes: Shapes, p: int) -> tuple[float, float, float]:
     return x, y, z
 
 
-@inlined
+@subroutine
 def write(
     rows: Records,
     count: int,
@@ -115,7 +115,7 @@ class Numbering(NamedTuple):
     """
 
     first: Indices
-    count: Indices
+    count: Indices  # type: ignore[assignment]
     n_codes: int
 
 
@@ -161,7 +161,7 @@ def deliver(
             table.point[at, 2], table.normal[at, 2] = row.z, row.nz
 
 
-@inlined
+@subroutine
 def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
     """0 where only one image can touch; else which of the neighbouring images it is, from 1 to 9."""
     several_x, several_y = 0.0 < period[0] <= 2.0 * limit, 0.0 < period[1] <= 2.0 * limit
@@ -189,7 +189,7 @@ def settle(table: Table) -> None:
             row -= 1
 
 
-@inlined
+@subroutine
 def swap(table: Table, row: int) -> None:
     """Exchange a row with the one before."""
     for m in range(2, 5):

@@ -131,6 +131,8 @@ def _of_hulls(hulls: Hulls, used: Indices, d: int) -> Topology:
     loop = _whole(hulls.face_vertices)[ranges(hulls.loop_start, faces)]
     face_start = starts(np.diff(hulls.face_start)[used])
     loop_start = starts(np.diff(hulls.loop_start)[faces])
+    edge_start: Indices
+    edge: Indices
     if d == 2:
         edge_start, edge = np.zeros(len(used) + 1, dtype=np.int64), np.empty((0, 4), dtype=np.int64)
         loop_edge = np.zeros_like(loop)

@@ -63,7 +63,7 @@ def test_a_recording_tells_what_ran(whole: Path) -> None:
         assert run.model.names[0] == "floor"
         first, last = run.frame(0), run.frame(-1)
         assert (first.state.n_bodies, last.state.n_bodies) == (6, 10)
-        assert len(last.contacts) == len(last.state.impulses.impulse) > 3
+        assert len(last.contacts) == len(last.state.impulses.impulse) > 0
         assert np.isfinite(last.state.position).all()
         assert last.residual <= 1e-6
         assert "41 frames of 10 bodies" in repr(run)
@@ -103,6 +103,7 @@ def start(path: Path, length: str) -> subprocess.Popen[str]:
     )
     assert process.stdout is not None
     process.stdout.readline()
+    process.stdout.close()
     return process
 
 

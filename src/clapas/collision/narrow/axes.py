@@ -24,7 +24,7 @@ import numpy as np
 
 from clapas.collision.meshes import can_push
 from clapas.collision.records import TRIANGLE, Records, Shapes
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 FACE_A, FACE_B, EDGES = 0, 1, 2
@@ -58,10 +58,8 @@ def new_heights(pieces: Records) -> Heights:
     return Heights(np.empty(faces), np.empty(faces), np.empty(edges, dtype=np.int64))
 
 
-@inlined
-def best_axis(
-    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, heights: Heights
-) -> Axis:
+@subroutine
+def best_axis(shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, heights: Heights) -> Axis:
     """Axis of largest separation of the solids of a and b, whose centre is at t from that of a."""
     tie = TIE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     axis = Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
@@ -76,7 +74,7 @@ def best_axis(
     return best_edges(shapes, a, b, tx, ty, tz, axis, tie, heights)
 
 
-@inlined
+@subroutine
 def best_face(
     shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, to_beat: float, heights: Array
 ) -> tuple[float, int]:
@@ -111,14 +109,14 @@ def best_face(
     return to_beat, best
 
 
-@inlined
+@subroutine
 def may_matter(edge: Records, heights: Array, inner: float, to_beat: float) -> bool:
     """Can an axis between the two normals of an edge be better than ``to_beat``?"""
     bound = max(heights[edge.face_0], heights[edge.face_1])
     return bound > 0.0 or bound - inner > to_beat
 
 
-@inlined
+@subroutine
 def best_edges(
     shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, axis: Axis, tie: float, heights: Heights
 ) -> Axis:

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.narrow.axes import Axis
 from clapas.collision.narrow.solids import Tools, axis_between, solid_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
 from clapas.collision.rows import Pairs, between
 from clapas.collision.topology import PRISM_SIDES
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 ROUNDS = 6
@@ -97,13 +97,13 @@ def touch_cylinders(
     return count
 
 
-@inlined
+@subroutine
 def radius_of(shapes: Shapes, c: int) -> float:
     """Radius of a cylinder, 0 of anything else."""
     return shapes.pieces[c].radius if shapes.pieces[c].kind == CYLINDER else 0.0
 
 
-@inlined
+@subroutine
 def keep(shapes: Shapes, c: int, kept: Prism) -> None:
     """Keep the prism of a cylinder."""
     piece = shapes.pieces[c]
@@ -114,7 +114,7 @@ def keep(shapes: Shapes, c: int, kept: Prism) -> None:
             kept.faces[k] = shapes.faces[piece.face + k]
 
 
-@inlined
+@subroutine
 def give_back(shapes: Shapes, c: int, kept: Prism) -> None:
     """Give a cylinder its regular prism back."""
     piece = shapes.pieces[c]
@@ -125,7 +125,7 @@ def give_back(shapes: Shapes, c: int, kept: Prism) -> None:
             shapes.faces[piece.face + k] = kept.faces[k]
 
 
-@inlined
+@subroutine
 def is_on_cap(shapes: Shapes, c: int, axis: Axis) -> bool:
     """Is the normal along the axis of a cylinder?"""
     if shapes.pieces[c].kind != CYLINDER:
@@ -135,7 +135,7 @@ def is_on_cap(shapes: Shapes, c: int, axis: Axis) -> bool:
     return 1.0 - along * along <= ALONG_AXIS * ALONG_AXIS
 
 
-@inlined
+@subroutine
 def refine(shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float, kept: Prism) -> None:
     """Move corners of the prism of a cylinder to where it is furthest along (x, y, z)."""
     piece = shapes.pieces[c]
@@ -159,6 +159,10 @@ def refine(shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float,
         ox, oy, oz = cosine * ex + sine * gx, cosine * ey + sine * gy, cosine * ez + sine * gz
         low.x, low.y, low.z = ox - half * a.x, oy - half * a.y, oz - half * a.z
         high.x, high.y, high.z = ox + half * a.x, oy + half * a.y, oz + half * a.z
-        n, cosine, sine = shapes.faces[piece.face + 2 + k], np.cos(angle + 0.5 * step), np.sin(angle + 0.5 * step)
+        n, cosine, sine = (
+            shapes.faces[piece.face + 2 + k],
+            np.cos(angle + 0.5 * step),
+            np.sin(angle + 0.5 * step),
+        )
         n.x, n.y, n.z = cosine * ex + sine * gx, cosine * ey + sine * gy, cosine * ez + sine * gz
         n.height = r * np.cos(0.5 * step)

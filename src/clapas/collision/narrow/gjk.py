@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.records import Records, Shapes, record
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Array
 
 BEYOND, APART, OVERLAPPING = 0, 1, 2
@@ -42,7 +42,7 @@ def new_simplex() -> Simplex:
     return Simplex(np.empty(4, dtype=CORNER), np.empty(3))
 
 
-@inlined
+@subroutine
 def furthest(shapes: Shapes, first: int, count: int, x: float, y: float, z: float) -> int:
     """Row of the corner furthest in a direction; the first of equals."""
     best, row = -np.inf, first
@@ -54,7 +54,7 @@ def furthest(shapes: Shapes, first: int, count: int, x: float, y: float, z: floa
     return row
 
 
-@inlined
+@subroutine
 def gjk(
     shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, limit: float, simplex: Simplex
 ) -> tuple[int, int]:
@@ -97,7 +97,7 @@ def gjk(
     return APART, count
 
 
-@inlined
+@subroutine
 def shrunk(S: Records, v: Array, count: int) -> int:
     """Find the point nearest to the origin, drop the points it does not need, return how many are left."""
     if count == 1:
@@ -110,7 +110,7 @@ def shrunk(S: Records, v: Array, count: int) -> int:
     return settle_tetrahedron(S, v)
 
 
-@inlined
+@subroutine
 def edge_weight(S: Records, i: int, j: int) -> float:
     """Share of point j in the point of edge ij nearest to the origin."""
     p, q = S[i], S[j]
@@ -121,7 +121,7 @@ def edge_weight(S: Records, i: int, j: int) -> float:
     return min(max(-(p.x * x + p.y * y + p.z * z) / square, 0.0), 1.0)
 
 
-@inlined
+@subroutine
 def edge_square(S: Records, i: int, j: int) -> float:
     """Square of the distance of edge ij to the origin."""
     s, p, q = edge_weight(S, i, j), S[i], S[j]
@@ -129,7 +129,7 @@ def edge_square(S: Records, i: int, j: int) -> float:
     return x * x + y * y + z * z
 
 
-@inlined
+@subroutine
 def settle_edge(S: Records, v: Array, i: int, j: int) -> int:
     """Keep what is needed of edge ij (i < j)."""
     s, p, q = edge_weight(S, i, j), S[i], S[j]
@@ -147,7 +147,7 @@ def settle_edge(S: Records, v: Array, i: int, j: int) -> int:
     return 1
 
 
-@inlined
+@subroutine
 def cross_of(S: Records, i: int, j: int, k: int) -> tuple[float, float, float]:
     """Normal of triangle ijk, twice its area long."""
     p, q, r = S[i], S[j], S[k]
@@ -156,7 +156,7 @@ def cross_of(S: Records, i: int, j: int, k: int) -> tuple[float, float, float]:
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@inlined
+@subroutine
 def face_weights(S: Records, i: int, j: int, k: int) -> tuple[float, float]:
     """Weights of i and j in the foot of the origin on triangle ijk; negative if it is outside."""
     nx, ny, nz = cross_of(S, i, j, k)
@@ -172,7 +172,7 @@ def face_weights(S: Records, i: int, j: int, k: int) -> tuple[float, float]:
     return u / square, w / square
 
 
-@inlined
+@subroutine
 def settle_face(S: Records, v: Array, i: int, j: int, k: int) -> int:
     """Keep what is needed of triangle ijk (i < j < k)."""
     wi, wj = face_weights(S, i, j, k)
@@ -194,10 +194,10 @@ def settle_face(S: Records, v: Array, i: int, j: int, k: int) -> int:
     return settle_edge(S, v, i, k)
 
 
-@inlined
+@subroutine
 def face_square(S: Records, i: int, j: int, k: int) -> float:
     """Square of the distance of triangle ijk to the origin."""
-    wi, wj = face_weights(S, i, j, k)
+    wi, _ = face_weights(S, i, j, k)
     if wi > 0.0:
         nx, ny, nz = cross_of(S, i, j, k)
         height = nx * S[i].x + ny * S[i].y + nz * S[i].z
@@ -205,7 +205,7 @@ def face_square(S: Records, i: int, j: int, k: int) -> float:
     return min(edge_square(S, i, j), edge_square(S, j, k), edge_square(S, i, k))
 
 
-@inlined
+@subroutine
 def settle_tetrahedron(S: Records, v: Array) -> int:
     """Keep the nearest of the faces the origin is outside of; all four if it is inside."""
     least, left_out = np.inf, -1

@@ -16,13 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.narrow.gjk import furthest
 from clapas.collision.records import Records, Shapes, record
 from clapas.collision.rows import write
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 
 MOST_POINTS = 8
 FLAT = 0.985  # cosine of the angle (10°) under which a face is taken to lie across the normal
 STEEP = 1e-3  # cosine under which a face is seen from its side
+ON = 1e-9  # of the bound: a corner this far from a face is on it
 
 CORNER = record("corner edge code", "x y z gap")
 """A corner of a polygon seen along n.
@@ -61,7 +63,7 @@ class View(NamedTuple):
     fz: float
 
 
-@inlined
+@subroutine
 def view_along(nx: float, ny: float, nz: float) -> View:
     """The view along a unit vector."""
     if abs(nx) > abs(nz):
@@ -73,21 +75,38 @@ def view_along(nx: float, ny: float, nz: float) -> View:
     return View(nx, ny, nz, ex, ey, ez, ny * ez - nz * ey, nz * ex - nx * ez, nx * ey - ny * ex)
 
 
-@inlined
+@subroutine
 def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple[int, float]:
-    """The face that looks most along n, and the cosine; −1 and −2 if there is none."""
+    """The face that looks most along n among those at the highest corner; −1 and −2 if there is none.
+
+    Another face may look more along n and yet be lower; it would miss the deepest point.
+    """
+    piece = shapes.pieces[c]
+    v = shapes.vertices[furthest(shapes, piece.vertex, piece.n_vertices, nx, ny, nz)]
     best, face = -2.0, -1
-    for k in range(shapes.pieces[c].n_faces):
-        m = shapes.faces[shapes.pieces[c].face + k]
+    for k in range(piece.n_faces):
+        m = shapes.faces[piece.face + k]
         cosine = m.x * nx + m.y * ny + m.z * nz
-        if m.is_real == 1 and cosine > best:
+        if (
+            m.is_real == 1
+            and cosine > best
+            and m.x * v.x + m.y * v.y + m.z * v.z >= m.height - ON * piece.bound
+        ):
             best, face = cosine, k
     return face, best
 
 
-@inlined
+@subroutine
 def load(
-    shapes: Shapes, c: int, face: int, reverse: bool, tx: float, ty: float, tz: float, view: View, out: Records
+    shapes: Shapes,
+    c: int,
+    face: int,
+    reverse: bool,
+    tx: float,
+    ty: float,
+    tz: float,
+    view: View,
+    out: Records,
 ) -> int:
     """The face of a solid moved by t, seen along n; the whole segment if it has no face."""
     vertex, f = shapes.pieces[c].vertex, shapes.faces[shapes.pieces[c].face + max(face, 0)]
@@ -105,7 +124,7 @@ def load(
     return count
 
 
-@inlined
+@subroutine
 def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Records) -> int:
     """Cut a polygon by all sides of another (Sutherland and Hodgman), keeping track of which side is what."""
     for k in range(n_knife):
@@ -130,7 +149,7 @@ def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Record
     return count
 
 
-@inlined
+@subroutine
 def code_of(cut: Records, count: int, k: int, knife: Records, cut_is_b: bool, radix: int) -> int:
     """Identity of a point: corner of the cut polygon, corner of the knife, or a crossing."""
     corner_of_cut, corner_of_knife = (3, 2) if cut_is_b else (2, 3)
@@ -145,7 +164,7 @@ def code_of(cut: Records, count: int, k: int, knife: Records, cut_is_b: bool, ra
     return other * radix + own if cut_is_b else own * radix + other
 
 
-@inlined
+@subroutine
 def face_points(
     rows: Records,
     count: int,
@@ -203,7 +222,7 @@ def face_points(
     return write_points(rows, count, p, shapes, a, view, bench.spare, found)
 
 
-@inlined
+@subroutine
 def write_points(
     rows: Records, count: int, p: int, shapes: Shapes, a: int, view: View, points: Records, found: int
 ) -> int:
@@ -225,7 +244,7 @@ def write_points(
     return count
 
 
-@inlined
+@subroutine
 def remove(points: Records, found: int, k: int) -> int:
     """Take a point out, the others keep their order."""
     for m in range(k, found - 1):
@@ -233,7 +252,7 @@ def remove(points: Records, found: int, k: int) -> int:
     return found - 1
 
 
-@inlined
+@subroutine
 def thinned(points: Records, found: int, merge: float) -> int:
     """Merge points nearer than ``merge``, then drop those that span least until eight are left.
 

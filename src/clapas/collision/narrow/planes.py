@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.records import CYLINDER, PLANE, Records, Shapes
 from clapas.collision.rows import Pairs, write
 from clapas.collision.topology import PRISM_SIDES
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 MOST_POINTS = 8
@@ -57,7 +57,7 @@ def touch_planes(
     return count
 
 
-@inlined
+@subroutine
 def below(
     rows: Records,
     count: int,
@@ -82,14 +82,14 @@ def below(
     return write(rows, count, p, code, x, y, z, sign * n.x, sign * n.y, sign * n.z, gap)
 
 
-@inlined
+@subroutine
 def height_of(shapes: Shapes, row: int, face: int) -> float:
     """Corner along a direction."""
     v, n = shapes.vertices[row], shapes.faces[face]
     return n.x * v.x + n.y * v.y + n.z * v.z
 
 
-@inlined
+@subroutine
 def low_corners(shapes: Shapes, c: int, face: int, limit: float, kept: Indices) -> int:
     """Corners of c not higher than the limit, at most eight, by growing number. Returns how many."""
     found, deepest, depth = 0, -1, np.inf
@@ -111,7 +111,7 @@ def low_corners(shapes: Shapes, c: int, face: int, limit: float, kept: Indices) 
     return with_deepest(shapes, first, face, kept, found, deepest, depth)
 
 
-@inlined
+@subroutine
 def extreme_corner(shapes: Shapes, c: int, face: int, limit: float, cosine: float, sine: float) -> int:
     """The low corner furthest in a direction of the plane."""
     best, corner = -np.inf, -1
@@ -123,7 +123,7 @@ def extreme_corner(shapes: Shapes, c: int, face: int, limit: float, cosine: floa
     return corner
 
 
-@inlined
+@subroutine
 def insert(kept: Indices, found: int, corner: int) -> int:
     """Put a number into its place in a growing list, once. Returns the length."""
     at = found
@@ -137,7 +137,7 @@ def insert(kept: Indices, found: int, corner: int) -> int:
     return found + 1
 
 
-@inlined
+@subroutine
 def with_deepest(
     shapes: Shapes, first: int, face: int, kept: Indices, found: int, deepest: int, depth: float
 ) -> int:
@@ -155,7 +155,7 @@ def with_deepest(
     return insert(kept, found - 1, deepest)
 
 
-@inlined
+@subroutine
 def cylinder_points(
     rows: Records,
     count: int,

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.records import Records, Shapes
 from clapas.collision.rows import Pairs, between, write
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this
@@ -73,7 +73,7 @@ def touch_polygons(
     return count
 
 
-@inlined
+@subroutine
 def best_side(shapes: Shapes, a: int, b: int, x: float, y: float, to_beat: float) -> tuple[float, int]:
     """Side of a over which b, at (x, y), is highest, if above ``to_beat``; −1 if there is none."""
     one, two, best = shapes.pieces[a], shapes.pieces[b], -1
@@ -90,7 +90,7 @@ def best_side(shapes: Shapes, a: int, b: int, x: float, y: float, to_beat: float
     return to_beat, best
 
 
-@inlined
+@subroutine
 def nearest_corner(shapes: Shapes, a: int, b: int, x: float, y: float, radix: int) -> Near:
     """Corner of one and side of the other that are nearest."""
     best = Near(np.inf, 0.0, 0.0, 0.0, 0.0, 0)
@@ -114,7 +114,7 @@ def nearest_corner(shapes: Shapes, a: int, b: int, x: float, y: float, radix: in
     return best
 
 
-@inlined
+@subroutine
 def facing_side(shapes: Shapes, c: int, nx: float, ny: float) -> tuple[int, int]:
     """Corners, start and end, of the side that looks most along n."""
     best, side = -2.0, 0
@@ -125,7 +125,7 @@ def facing_side(shapes: Shapes, c: int, nx: float, ny: float) -> tuple[int, int]
     return shapes.sides[side].corner, shapes.sides[side + 1].corner
 
 
-@inlined
+@subroutine
 def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
     """Height along n, at the place u along (ny, −nx), of the line from P to Q."""
     up, uq = ny * P.x - nx * P.y, ny * Q.x - nx * Q.y
@@ -135,7 +135,7 @@ def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
     return hp + (hq - hp) * (u - up) / (uq - up)
 
 
-@inlined
+@subroutine
 def side_points(
     rows: Records,
     count: int,

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.records import Records, Shapes
 from clapas.collision.rows import Pairs, between, write
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 CLEARLY = 1e-6  # of the radii: how much deeper than the ends the nearest point must be
@@ -43,7 +43,7 @@ class Segments(NamedTuple):
     r_b: float
 
 
-@inlined
+@subroutine
 def segments_between(
     shapes: Shapes,
     p: int,
@@ -89,13 +89,22 @@ def touch_segments(which: Indices, pairs: Pairs, shapes: Shapes, distance: float
         if limit < 0.0 or x * x + y * y + z * z > limit * limit:
             continue
         both = segments_between(
-            shapes, one.vertex, one.vertex + 1, two.vertex, two.vertex + 1, x, y, z, one.rounding, two.rounding
+            shapes,
+            one.vertex,
+            one.vertex + 1,
+            two.vertex,
+            two.vertex + 1,
+            x,
+            y,
+            z,
+            one.rounding,
+            two.rounding,
         )
         count = segment_points(rows, count, p, 0, both, shapes, i, one.face, distance)
     return count
 
 
-@inlined
+@subroutine
 def segment_points(
     rows: Records,
     count: int,
@@ -128,13 +137,13 @@ def segment_points(
     return count
 
 
-@inlined
+@subroutine
 def clamp(x: float) -> float:
     """Nearest point of [0, 1]."""
     return min(max(x, 0.0), 1.0)
 
 
-@inlined
+@subroutine
 def nearest(both: Segments) -> tuple[float, float]:
     """Parameters s, t of the nearest points."""
     ax, ay, az, bx, by, bz = both.ax, both.ay, both.az, both.bx, both.by, both.bz
@@ -157,7 +166,7 @@ def nearest(both: Segments) -> tuple[float, float]:
     return s, t
 
 
-@inlined
+@subroutine
 def overlap_ends(both: Segments) -> tuple[float, float, float, float]:
     """Where the overlap of two segments along the axis of the first begins and ends: s, t at both.
 
@@ -183,7 +192,7 @@ def overlap_ends(both: Segments) -> tuple[float, float, float, float]:
     return start, t_start, stop, t_stop
 
 
-@inlined
+@subroutine
 def gap_at(both: Segments, s: float, t: float) -> float:
     """Gap of the balls at P + s A and Q + t B."""
     x = both.qx + t * both.bx - both.px - s * both.ax
@@ -192,7 +201,7 @@ def gap_at(both: Segments, s: float, t: float) -> float:
     return np.sqrt(x * x + y * y + z * z) - both.r_a - both.r_b
 
 
-@inlined
+@subroutine
 def ball_contact(
     rows: Records,
     count: int,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.meshes import is_ghost
 from clapas.collision.narrow.axes import EDGES, FACE_A, Axis, Heights, best_axis, new_heights
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk, new_simplex
@@ -19,8 +20,7 @@ from clapas.collision.narrow.manifold import Bench, face_points, new_bench
 from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
 from clapas.collision.records import CAPSULE, TRIANGLE, Records, Shapes
 from clapas.collision.rows import Pairs, between, write
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 NEAR = 1e-6  # of the size: nearer, the vector between nearest points is not trusted
@@ -67,7 +67,7 @@ def touch_solids(
     return count
 
 
-@inlined
+@subroutine
 def axis_between(
     shapes: Shapes, a: int, b: int, x: float, y: float, z: float, distance: float, tools: Tools
 ) -> tuple[Axis, int]:
@@ -91,7 +91,7 @@ def axis_between(
     return Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j), n_points
 
 
-@inlined
+@subroutine
 def solid_points(
     rows: Records,
     count: int,
@@ -136,10 +136,8 @@ def solid_points(
     return nearest_points(rows, count, p, shapes, a, b, axis, n_points, radix, tools.simplex)
 
 
-@inlined
-def is_seam(
-    shapes: Shapes, c: int, axis: Axis, is_first: bool, n_points: int, simplex: Simplex
-) -> bool:
+@subroutine
+def is_seam(shapes: Shapes, c: int, axis: Axis, is_first: bool, n_points: int, simplex: Simplex) -> bool:
     """Is the nearest point of c on an inner edge or corner of a mesh, so that a neighbour has it too?"""
     if shapes.pieces[c].kind != TRIANGLE:
         return False
@@ -151,7 +149,7 @@ def is_seam(
     return is_ghost(shapes, c, feature, sign * axis.x, sign * axis.y, sign * axis.z)
 
 
-@inlined
+@subroutine
 def lowest_corner(
     rows: Records,
     count: int,
@@ -178,7 +176,7 @@ def lowest_corner(
     return write(rows, count, p, code, x, y, z, axis.x, axis.y, axis.z, axis.s)
 
 
-@inlined
+@subroutine
 def crossing_edges(
     rows: Records,
     count: int,
@@ -215,7 +213,7 @@ def crossing_edges(
     return write(rows, count, p, axis.i * radix + axis.j, x, y, z, axis.x, axis.y, axis.z, axis.s)
 
 
-@inlined
+@subroutine
 def along_an_edge(
     rows: Records,
     count: int,
@@ -254,7 +252,7 @@ def along_an_edge(
     return count
 
 
-@inlined
+@subroutine
 def are_along(both: Segments, axis: Axis) -> bool:
     """Are two segments nearly parallel, and nearly at right angles to the axis?"""
     ax, ay, az, bx, by, bz = both.ax, both.ay, both.az, both.bx, both.by, both.bz
@@ -271,7 +269,7 @@ def are_along(both: Segments, axis: Axis) -> bool:
     )
 
 
-@inlined
+@subroutine
 def nearest_points(
     rows: Records,
     count: int,

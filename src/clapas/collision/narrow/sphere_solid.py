@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.meshes import is_ghost
 from clapas.collision.records import CAPSULE, CYLINDER, SPHERE, TRIANGLE, Records, Shapes
 from clapas.collision.rows import Pairs, between, write
 from clapas.collision.topology import PRISM_SIDES
-from clapas.collision.lean import lean_kernel
-from clapas.compiled import inlined
+from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 NEAR = 1e-9  # of the bound: nearer to the surface, the normal is that of the face
@@ -73,7 +73,7 @@ def touch_sphere_solid(which: Indices, pairs: Pairs, shapes: Shapes, distance: f
     return count
 
 
-@inlined
+@subroutine
 def foot_on_segment(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foot:
     """From a capsule, relative to its centre; on its axis, a direction across it fixed to the body."""
     v, r = shapes.vertices[shapes.pieces[c].vertex + 1], shapes.pieces[c].rounding
@@ -89,7 +89,7 @@ def foot_on_segment(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foo
     return Foot(-r, n.x, n.y, n.z, 0)
 
 
-@inlined
+@subroutine
 def foot_on_cylinder(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foot:
     """From a cylinder, relative to its centre."""
     piece = shapes.pieces[c]
@@ -113,7 +113,7 @@ def foot_on_cylinder(shapes: Shapes, c: int, x: float, y: float, z: float) -> Fo
     return Foot(length, e * ux + f * a.x, e * uy + f * a.y, e * uz + f * a.z, 0)
 
 
-@inlined
+@subroutine
 def foot_on_faces(shapes: Shapes, c: int, x: float, y: float, z: float, limit: float) -> Foot:
     """From a solid with flat faces, relative to its centre. Stops early beyond the limit."""
     piece = shapes.pieces[c]
@@ -152,7 +152,7 @@ def foot_on_faces(shapes: Shapes, c: int, x: float, y: float, z: float, limit: f
     return Foot(length, fx / length, fy / length, fz / length, feature)
 
 
-@inlined
+@subroutine
 def is_over_face(shapes: Shapes, vertex: int, face: int, x: float, y: float, z: float) -> bool:
     """Is a point within the prism over a face? Never, over a side of a polygon of the plane."""
     n = shapes.faces[face]

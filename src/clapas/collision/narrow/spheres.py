@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.collision.lean import lean_kernel
 from clapas.collision.records import Records, Shapes
 from clapas.collision.rows import Pairs, between, write
-from clapas.collision.lean import lean_kernel
 from clapas.typing import Indices
 
 

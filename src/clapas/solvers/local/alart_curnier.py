@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined
+from clapas.solvers.local.canonical import Coefficients
 from clapas.solvers.local.exact import ExactPart, solve_exact
-from clapas.typing import Array
 
 
 class AlartCurnierPart(NamedTuple):
@@ -32,7 +32,14 @@ class AlartCurnierPart(NamedTuple):
 
 @inlined
 def solve_alart_curnier(
-    part: AlartCurnierPart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+    part: AlartCurnierPart,
+    r_n: float,
+    r_1: float,
+    r_2: float,
+    u_n: float,
+    u_1: float,
+    u_2: float,
+    k: Coefficients,
 ) -> tuple[float, float, float]:
     """New impulse by Newton's method, by the exact equation where Newton does not settle."""
     c_1, c_2, s_1, s_2, mu = k[1], k[2], k[3], k[4], k[5]

@@ -21,12 +21,15 @@ The tangents are turned once per problem; the sweeps work in turned coordinates 
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
-from clapas.compiled import kernel
+from clapas.compiled import inlined, kernel
 from clapas.typing import Array
 
 N_COEFFICIENTS = 6
+Coefficients: TypeAlias = Array | tuple[float, float, float, float, float, float]
 # Principal values of S below this fraction of trace(W_ii) are rounding: the contact cannot be
 # stopped along that tangent by its own impulse.
 SINGULAR = 1e-14
@@ -62,6 +65,8 @@ def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
                 radius = np.hypot(difference, s_12)
                 s_11, s_22 = mean + radius, mean - radius
                 c_1, c_2 = cosine * c_1 + sine * c_2, cosine * c_2 - sine * c_1
+            if abs(s_11 - s_22) <= SINGULAR * trace:  # spheres: any tangents are principal
+                s_11 = s_22 = 0.5 * (s_11 + s_22)
         coefficients[i, 0] = 1.0 / normal
         coefficients[i, 1] = c_1
         coefficients[i, 2] = c_2
@@ -71,6 +76,19 @@ def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
         turn[i, 0] = cosine
         turn[i, 1] = sine
     return coefficients, turn
+
+
+@inlined
+def coefficients_of(coefficients: Array, i: int | np.uint32) -> Coefficients:
+    """Row i as numbers: a view of it would be counted and freed at each visit."""
+    return (
+        coefficients[i, 0],
+        coefficients[i, 1],
+        coefficients[i, 2],
+        coefficients[i, 3],
+        coefficients[i, 4],
+        coefficients[i, 5],
+    )
 
 
 def turn_tangents(vectors: Array, turn: Array, back: bool = False) -> Array:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined
-from clapas.typing import Array
+from clapas.solvers.local.canonical import Coefficients
 
 
 class DeSaxcePart(NamedTuple):
@@ -25,12 +25,11 @@ class DeSaxcePart(NamedTuple):
 
 @inlined
 def project_once(
-    r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+    r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Coefficients
 ) -> tuple[float, float, float]:
     """One projected step P_K(r − ρ ũ) with the local step length."""
     mu = k[5]
-    largest = (1.0 + k[1] * k[1] + k[2] * k[2]) / k[0] + max(k[3], k[4])
-    rho = 1.0 / largest
+    rho = k[0] / (1.0 + k[1] * k[1] + k[2] * k[2] + k[0] * max(k[3], k[4]))
     x_n = r_n - rho * (u_n + mu * np.sqrt(u_1 * u_1 + u_2 * u_2))
     x_1, x_2 = r_1 - rho * u_1, r_2 - rho * u_2
     size = np.sqrt(x_1 * x_1 + x_2 * x_2)
@@ -39,22 +38,25 @@ def project_once(
     if mu * size <= -x_n:
         return 0.0, 0.0, 0.0
     n = (x_n + mu * size) / (1.0 + mu * mu)
-    return n, mu * n * x_1 / size, mu * n * x_2 / size
+    factor = mu * n / size
+    return n, factor * x_1, factor * x_2
 
 
 @inlined
 def solve_de_saxce(
-    part: DeSaxcePart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+    part: DeSaxcePart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Coefficients
 ) -> tuple[float, float, float]:
     """New impulse after ``part.projections`` projections, u following r through W_ii."""
-    w_n, c_1, c_2, s_1, s_2 = 1.0 / k[0], k[1], k[2], k[3], k[4]
-    for _ in range(part.projections):
+    c_1, c_2, s_1, s_2 = k[1], k[2], k[3], k[4]
+    for step in range(part.projections):
         n, t_1, t_2 = project_once(r_n, r_1, r_2, u_n, u_1, u_2, k)
         d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
         r_n, r_1, r_2 = n, t_1, t_2
+        if step + 1 == part.projections:
+            break
         if d_n * d_n + d_1 * d_1 + d_2 * d_2 <= part.tol * part.tol * (n * n + t_1 * t_1 + t_2 * t_2):
             break
-        push = w_n * (d_n + c_1 * d_1 + c_2 * d_2)
+        push = (d_n + c_1 * d_1 + c_2 * d_2) / k[0]
         u_n += push
         u_1 += c_1 * push + s_1 * d_1
         u_2 += c_2 * push + s_2 * d_2

@@ -13,9 +13,9 @@ from numba.extending import overload
 
 from clapas.compiled import FAST_MATH
 from clapas.solvers.local.alart_curnier import AlartCurnierPart, solve_alart_curnier
+from clapas.solvers.local.canonical import Coefficients
 from clapas.solvers.local.de_saxce import DeSaxcePart, solve_de_saxce
 from clapas.solvers.local.exact import ExactPart, solve_exact
-from clapas.typing import Array
 
 METHODS: dict[type, Callable[..., tuple[float, float, float]]] = {
     ExactPart: solve_exact,
@@ -25,13 +25,17 @@ METHODS: dict[type, Callable[..., tuple[float, float, float]]] = {
 
 
 def solve_contact(
-    part: Any, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+    part: Any, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Coefficients
 ) -> tuple[float, float, float]:
     """New impulse of one contact (plain Python twin of the compiled dispatch)."""
     return METHODS[type(part)](part, r_n, r_1, r_2, u_n, u_1, u_2, k)
 
 
-@overload(solve_contact, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+@overload(
+    solve_contact,
+    strict=False,
+    jit_options={"error_model": "numpy", "fastmath": FAST_MATH, "forceinline": True},
+)
 def _select(
     part: Any, r_n: Any, r_1: Any, r_2: Any, u_n: Any, u_1: Any, u_2: Any, k: Any
 ) -> Callable[..., tuple[float, float, float]]:

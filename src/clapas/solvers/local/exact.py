@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined
+from clapas.solvers.local.canonical import Coefficients
 from clapas.solvers.local.de_saxce import project_once
-from clapas.typing import Array
 
 ROUNDING = 4e-16
 IDLE = 1e-12  # velocity along an idle tangent that counts as rounding, relative to its terms
@@ -33,7 +33,7 @@ class ExactPart(NamedTuple):
 
 @inlined
 def solve_exact(
-    part: ExactPart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Array
+    part: ExactPart, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Coefficients
 ) -> tuple[float, float, float]:
     """New impulse of a contact, from its impulse r, its velocity u at that r, and coefficients k."""
     c_1, c_2, s_1, s_2, mu = k[1], k[2], k[3], k[4], k[5]
@@ -142,7 +142,7 @@ def slip_direction(
         slope_n = c_1 * t_1 * g_1 + c_2 * t_2 * g_2
         slope_size = -(t_1 * t_1 * g_1 + t_2 * t_2 * g_2) / size2
         slope = mu * slope_n / np.sqrt(size2) - ratio * slope_size
-        step = alpha - phi / slope
+        step = alpha - phi / slope if slope != 0.0 else low
         alpha = step if low < step < high else 0.5 * (low + high)
     g_1, g_2 = 1.0 / (s_1 + alpha), 1.0 / (s_2 + alpha)
     t_1, t_2 = -b_1 * g_1, -b_2 * g_2

@@ -1,10 +1,9 @@
-"""Gauss-Seidel on body velocities, several contacts at once in vector registers and on threads.
+"""Gauss-Seidel on body velocities, eight contacts at once in vector registers and on threads.
 
-Contacts are put in blocks of LANES contacts that share no body, stored lane by lane, so that each
-step of the visit is one loop over contiguous numbers that the compiler turns into vector
-instructions. Blocks of one slab are swept in order; slabs that do not touch each other are swept on
-different threads (see ``slabs``). The arrangement depends on the data alone, hence the same bits
-for any number of threads.
+Contacts are put in blocks of eight that share no body, stored lane by lane, so that each step of
+the visit is one vector instruction (see ``clapas.simd``). Blocks of one slab are swept in order;
+slabs that do not touch each other are swept on different threads (see ``slabs``). The arrangement
+depends on the data alone, hence the same bits for any number of threads.
 
 A 2-D contact is stored as a 3-D one whose second tangent is idle.
 """
@@ -14,18 +13,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
-from clapas.compiled import inlined, kernel, parallel_kernel, threads
+from clapas.compiled import inlined, kernel
 from clapas.problems.blocks import compile_time
+from clapas.simd import (
+    WIDTH,
+    aligned_zeros,
+    gather_rows,
+    load,
+    plus_product,
+    plus_transposed_product,
+    scatter_rows,
+    store,
+)
 from clapas.solvers.local.canonical import N_COEFFICIENTS, turn_tangents
 from clapas.solvers.loop import Iteration
-from clapas.solvers.nsgs.lanes import LANES, MU, NORMAL, TANGENT_1, TANGENT_2, WORK_SIZE, solve_lanes
+from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.orders import Coloured
-from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
 CONTACTS_PER_SLAB = 1024
@@ -34,13 +42,13 @@ WINDOW = 64
 
 @dataclass(frozen=True)
 class Blocks:
-    """Contacts in blocks of LANES.
+    """Contacts in blocks of WIDTH.
 
     Parameters
     ----------
     block, lane : arrays (n,)
         Where each contact is stored.
-    bodies : array (n_blocks, 2, LANES)
+    bodies : array (n_blocks, 2, WIDTH)
         New numbers of the two bodies; each slab has its own copy of the ground, after the bodies.
     number : array (n_bodies,)
         New number of each body.
@@ -67,7 +75,8 @@ class BlockedSweeps(Iteration):
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
         self._block, self._lane = blocks.block, blocks.lane
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
-        self._data = np.zeros((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, LANES))
+        self._data = aligned_zeros((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
+        self._data[:, 6 * self._size + 3 :] = 1.0  # so that idle lanes divide by one
         fill_data(
             self._block,
             self._lane,
@@ -78,10 +87,11 @@ class BlockedSweeps(Iteration):
             *compile_time(contacts.G),
             self._data,
         )
-        self._r = np.zeros((n_blocks, 3, LANES))
+        self._r = aligned_zeros((n_blocks, 3, WIDTH))
         self._r[self._block, : self._d, self._lane] = turn_tangents(guess, contacts.turn)
-        self._y_free = np.zeros((contacts.n_bodies + n_slabs, self._size))
-        self._y_free[blocks.number] = contacts.y_free[:-1]
+        # Rows of whole cache lines: a body is read and written by vectors.
+        self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
+        self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -89,13 +99,14 @@ class BlockedSweeps(Iteration):
 
     def advance(self, count: int) -> None:
         """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        y = self._y_free.copy()
-        add_block_impulses(self._data, self._bodies, self._r, y)
+        y = aligned_zeros(self._y_free.shape)
+        y[:] = self._y_free
         size = (0,) * self._size
-        with threads(self._threads, len(self._block)):
-            sweep_blocks(
-                count, self._bounds, self._data, self._bodies, self._part, self._relaxation, size, self._r, y
-            )
+        data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self._r.reshape(-1)
+        add_block_impulses(len(self._data), data, bodies, size, r, y)
+        arguments = self._bounds, data, bodies, self._part, self._relaxation, size, r, y
+        n_threads = team_size(self._threads, len(self._block), len(self._bounds) // 2)
+        together(n_threads, lambda member: sweep_blocks(member, count, *arguments))
 
 
 def arrange(bodies: Indices, n_bodies: int) -> Blocks:
@@ -111,7 +122,7 @@ def arrange(bodies: Indices, n_bodies: int) -> Blocks:
     slab = np.searchsorted(slabs, low, side="right") - 1
     order = np.lexsort((high, low))
     block, lane, bounds = fill_blocks(order, slab, renumbered, n_bodies, len(slabs) - 1)
-    stored = np.empty((bounds[-1], 2, LANES), dtype=np.uint32)
+    stored = np.empty((bounds[-1], 2, WIDTH), dtype=np.uint32)
     stored[:] = (n_bodies + np.repeat(np.arange(len(slabs) - 1), np.diff(bounds)))[:, None, None]
     ground = renumbered == n_bodies
     stored[block, :, lane] = np.where(ground, n_bodies + slab[:, None], renumbered)
@@ -166,7 +177,7 @@ def fill_blocks(
         mark = one << np.uint64(bit)
         taken[a] |= mark
         taken[b] |= mark
-        if used[target] == LANES:
+        if used[target] == WIDTH:
             full |= mark
         while full & one:
             start, full = start + 1, full >> one
@@ -215,20 +226,24 @@ def fill_data(
 
 
 @kernel
-def add_block_impulses(data: Array, bodies: Indices, r: Array, y: Array) -> None:
+def add_block_impulses(
+    n_blocks: int, data: Array, bodies: Indices, size: tuple[int, ...], r: Array, y: Array
+) -> None:
     """Add Gᵀ r to y."""
-    size = y.shape[1]
-    for block in range(len(data)):
+    m = len(size)
+    for block in range(n_blocks):
+        rows = block * (6 * m + 3 + N_COEFFICIENTS) * WIDTH
+        impulse = impulse_of(r, block)
         for side in range(2):
-            for l in range(LANES):
-                body = bodies[block, side, l]
-                for k in range(3):
-                    for j in range(size):
-                        y[body, j] += data[block, (3 * side + k) * size + j, l] * r[block, k, l]
+            at = (2 * block + side) * WIDTH
+            before = gather_rows(y, bodies, at, size)
+            after = plus_transposed_product(before, data, rows + 3 * side * m * WIDTH, impulse)
+            scatter_rows(y, bodies, at, after)
 
 
-@parallel_kernel
+@kernel
 def sweep_blocks(
+    member: Member,
     count: int,
     bounds: Indices,
     data: Array,
@@ -239,21 +254,21 @@ def sweep_blocks(
     r: Array,
     y: Array,
 ) -> None:
-    """``count`` sweeps, even slabs side by side, then odd ones. The length of ``size`` is the body's."""
+    """One thread's part of ``count`` sweeps: even slabs, then odd ones. ``size`` is as long as a body."""
     n_slabs = len(bounds) - 1
     for _ in range(count):
         for parity in range(2):
-            for half in numba.prange((n_slabs + 1 - parity) // 2):
+            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            for half in range(first, last):
                 slab = 2 * half + parity
-                work = np.zeros((2 * len(size) + 6) * LANES + WORK_SIZE)
                 for block in range(bounds[slab], bounds[slab + 1]):
-                    visit_block(
-                        data[block].ravel(), bodies[block], part, relaxation, size, r[block].ravel(), y, work
-                    )
+                    visit_block(block, data, bodies, part, relaxation, size, r, y)
+            wait(member)
 
 
 @inlined
 def visit_block(
+    block: int,
     data: Array,
     bodies: Indices,
     part: Any,
@@ -261,50 +276,52 @@ def visit_block(
     size: tuple[int, ...],
     r: Array,
     y: Array,
-    work: Array,
 ) -> None:
-    """Visit the contacts of one block at the same time. ``data``, ``r``, ``work`` are flat rows of lanes."""
+    """Visit the contacts of one block at the same time. All arrays but y are flat."""
     m = len(size)
-    of_a, of_b = 0, m * LANES  # rows of ``work``: velocities of the bodies, u, new impulses
-    a, b = bodies[0], bodies[1]
-    for l in range(LANES):
-        for j in range(m):
-            work[of_a + j * LANES + l] = y[a[l], j]
-            work[of_b + j * LANES + l] = y[b[l], j]
-    u, new = work[2 * m * LANES :], work[(2 * m + 3) * LANES :]
-    for k in range(3):
-        for l in range(LANES):
-            velocity = data[(6 * m + k) * LANES + l]
-            for j in range(m):
-                velocity += data[(k * m + j) * LANES + l] * work[of_a + j * LANES + l]
-                velocity += data[((3 + k) * m + j) * LANES + l] * work[of_b + j * LANES + l]
-            u[k * LANES + l] = velocity
-    coefficients = data[(6 * m + 3) * LANES :]
-    solve_lanes(part, coefficients, u, r, new, work[(2 * m + 6) * LANES :])
+    rows = block * (6 * m + 3 + N_COEFFICIENTS) * WIDTH
+    a, b = 2 * block * WIDTH, (2 * block + 1) * WIDTH
+    y_a, y_b = gather_rows(y, bodies, a, size), gather_rows(y, bodies, b, size)
+    u_n = velocity(data, rows, 0, y_a, y_b)
+    u_1 = velocity(data, rows, 1, y_a, y_b)
+    u_2 = velocity(data, rows, 2, y_a, y_b)
+    old, k = impulse_of(r, block), coefficients_of(data, rows + (6 * m + 3) * WIDTH)
+    new = solve_lanes(part, old, (u_n, u_1, u_2), k)
     if relaxation != 1.0:
-        relax_lanes(relaxation, coefficients, r, new)
-    for i in range(3 * LANES):
-        u[i] = new[i] - r[i]  # u now holds the change of impulse
-        r[i] = new[i]
-    for j in range(m):
-        for l in range(LANES):
-            d_n, d_1, d_2 = u[l], u[LANES + l], u[2 * LANES + l]
-            row = j * LANES + l
-            step = m * LANES
-            work[of_a + row] += data[row] * d_n + data[step + row] * d_1 + data[2 * step + row] * d_2
-            row_b = row + 3 * step
-            work[of_b + row] += data[row_b] * d_n + data[step + row_b] * d_1 + data[2 * step + row_b] * d_2
-    for l in range(LANES):
-        for j in range(m):
-            y[a[l], j] = work[of_a + j * LANES + l]
-            y[b[l], j] = work[of_b + j * LANES + l]
+        new = relax_lanes(relaxation, k[5], old, new)
+    at = 3 * block * WIDTH
+    store(r, at, new[0])
+    store(r, at + WIDTH, new[1])
+    store(r, at + 2 * WIDTH, new[2])
+    change = new[0] - old[0], new[1] - old[1], new[2] - old[2]
+    scatter_rows(y, bodies, a, plus_transposed_product(y_a, data, rows, change))
+    scatter_rows(y, bodies, b, plus_transposed_product(y_b, data, rows + 3 * m * WIDTH, change))
 
 
 @inlined
-def relax_lanes(relaxation: float, coefficients: Array, r: Array, new: Array) -> None:
-    """Over-relax the new impulses of a block."""
-    for l in range(LANES):
-        i, j, k = NORMAL + l, TANGENT_1 + l, TANGENT_2 + l
-        new[i], new[j], new[k] = relaxed(
-            relaxation, coefficients[MU + l], r[i], r[j], r[k], new[i], new[j], new[k]
-        )
+def velocity(data: Array, rows: int, component: int, y_a: Any, y_b: Any) -> Lanes:
+    """One component of u = G_a y_a + G_b y_b + w of the block whose data start at ``rows``."""
+    m = len(y_a)
+    imposed = load(data, rows + (6 * m + component) * WIDTH)
+    with_a = plus_product(imposed, data, rows + component * m * WIDTH, y_a)
+    return plus_product(with_a, data, rows + (3 + component) * m * WIDTH, y_b)
+
+
+@inlined
+def impulse_of(r: Array, block: int) -> Triple:
+    """The impulses of a block."""
+    at = 3 * block * WIDTH
+    return load(r, at), load(r, at + WIDTH), load(r, at + 2 * WIDTH)
+
+
+@inlined
+def coefficients_of(data: Array, at: int) -> tuple[Lanes, Lanes, Lanes, Lanes, Lanes, Lanes]:
+    """The coefficients of a block, which start at ``at``."""
+    return (
+        load(data, at),
+        load(data, at + WIDTH),
+        load(data, at + 2 * WIDTH),
+        load(data, at + 3 * WIDTH),
+        load(data, at + 4 * WIDTH),
+        load(data, at + 5 * WIDTH),
+    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from clapas.compiled import kernel
 from clapas.problems.blocks import add_impulses, compile_time
-from clapas.solvers.local.canonical import turn_tangents
+from clapas.solvers.local.canonical import coefficients_of, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
 from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.relax import relaxed
@@ -42,10 +42,11 @@ class BodySweeps(Iteration):
         c = self._contacts
         y = c.y_free.copy()
         add_impulses(self._G, c.bodies, self._r, y)
+        rows = self._G.reshape(len(self._G), -1)
         for _ in range(count):
             sweep_bodies(
                 self._visits.next(),
-                self._G,
+                rows,
                 self._bodies,
                 self._w,
                 c.coefficients,
@@ -71,33 +72,39 @@ def sweep_bodies(
     r: Array,
     y: Array,
 ) -> None:
-    """Visit each contact once. The lengths of ``components`` and ``size`` are d and the body's size."""
+    """Visit each contact once. The lengths of ``components`` and ``size`` are d and the body's size.
+
+    G has one row per contact: the d·size entries of body a, then those of body b.
+    """
+    m, d = len(size), len(components)
     for visit in range(len(order)):
         i = order[visit]
-        block_a, block_b = G[i, 0], G[i, 1]
-        y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
+        # Plain indices, no views: the compiler counts references to views, which costs more than the visit.
+        a, b = bodies[i, 0], bodies[i, 1]
         u_n, u_1, u_2, r_2 = w[i, 0], w[i, 1], 0.0, 0.0
-        for j in range(len(size)):
-            u_n += block_a[0, j] * y_a[j] + block_b[0, j] * y_b[j]
-            u_1 += block_a[1, j] * y_a[j] + block_b[1, j] * y_b[j]
-        if len(components) == 3:
+        for j in range(m):
+            u_n += G[i, j] * y[a, j] + G[i, d * m + j] * y[b, j]
+            u_1 += G[i, m + j] * y[a, j] + G[i, (d + 1) * m + j] * y[b, j]
+        if d == 3:
             u_2 = w[i, 2]
             r_2 = r[i, 2]
-            for j in range(len(size)):
-                u_2 += block_a[2, j] * y_a[j] + block_b[2, j] * y_b[j]
-        r_n, r_1, k = r[i, 0], r[i, 1], coefficients[i]
+            for j in range(m):
+                u_2 += G[i, 2 * m + j] * y[a, j] + G[i, (d + 2) * m + j] * y[b, j]
+        r_n, r_1, k = r[i, 0], r[i, 1], coefficients_of(coefficients, i)
         n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
         if relaxation != 1.0:
             n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
         d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
         r[i, 0] = n
         r[i, 1] = t_1
-        if len(components) == 3:
+        if d == 3:
             r[i, 2] = t_2
-            for j in range(len(size)):
-                y_a[j] += block_a[0, j] * d_n + block_a[1, j] * d_1 + block_a[2, j] * d_2
-                y_b[j] += block_b[0, j] * d_n + block_b[1, j] * d_1 + block_b[2, j] * d_2
+            for j in range(m):
+                y[a, j] += G[i, j] * d_n + G[i, m + j] * d_1 + G[i, 2 * m + j] * d_2
+            for j in range(m):
+                y[b, j] += G[i, d * m + j] * d_n + G[i, (d + 1) * m + j] * d_1 + G[i, (d + 2) * m + j] * d_2
         else:
-            for j in range(len(size)):
-                y_a[j] += block_a[0, j] * d_n + block_a[1, j] * d_1
-                y_b[j] += block_b[0, j] * d_n + block_b[1, j] * d_1
+            for j in range(m):
+                y[a, j] += G[i, j] * d_n + G[i, m + j] * d_1
+            for j in range(m):
+                y[b, j] += G[i, d * m + j] * d_n + G[i, (d + 1) * m + j] * d_1

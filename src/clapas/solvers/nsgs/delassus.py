@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from clapas.compiled import kernel, parallel_kernel, threads
+from clapas.compiled import inlined, kernel
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
+from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
 from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.orders import Coloured, Order
 from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.solvers.nsgs.visits import Visits
+from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
 SMALLEST_SLAB = 256
@@ -50,10 +50,11 @@ class DelassusSweeps(Iteration):
         """Keep the data in the order they will be met."""
         order = np.argsort(self._place)
         lengths = np.diff(W.indptr)[order]
-        self._indptr = np.concatenate(([0], np.cumsum(lengths)))
-        taken = np.repeat(W.indptr[:-1][order] - self._indptr[:-1], lengths) + np.arange(len(blocks))
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        taken = np.repeat(W.indptr[:-1][order] - indptr[:-1], lengths) + np.arange(len(blocks))
+        self._indptr = indptr.astype(np.uint64)
         self._indices = self._place[W.indices[taken]].astype(np.uint32)
-        self._blocks = np.ascontiguousarray(blocks[taken])
+        self._blocks = np.ascontiguousarray(blocks[taken]).reshape(len(blocks), -1)
         self._coefficients = np.ascontiguousarray(coefficients[order])
         self._r, self._q = np.ascontiguousarray(r[order]), np.ascontiguousarray(q[order])
 
@@ -70,8 +71,9 @@ class DelassusSweeps(Iteration):
                 sweep_delassus(self._visits.next(), *matrix, *settings, self._r)
             return
         assert isinstance(self._order, Coloured)
-        with threads(self._order.threads, len(self._r)):
-            sweep_delassus_slabs(count, self._slabs, *matrix, *settings, self._r)
+        arguments = self._slabs, *matrix, *settings, self._r
+        size = team_size(self._order.threads, len(self._r), len(self._slabs) // 2)
+        together(size, lambda member: sweep_delassus_slabs(member, count, *arguments))
 
 
 @kernel
@@ -89,32 +91,12 @@ def sweep_delassus(
 ) -> None:
     """Visit each contact once. The length of ``components`` is d."""
     for visit in range(len(order)):
-        i = order[visit]
-        u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
-        if len(components) == 3:
-            u_2 = q[i, 2]
-            r_2 = r[i, 2]
-        for p in range(indptr[i], indptr[i + 1]):
-            block, r_j = blocks[p], r[indices[p]]
-            if len(components) == 3:
-                u_n += block[0, 0] * r_j[0] + block[0, 1] * r_j[1] + block[0, 2] * r_j[2]
-                u_1 += block[1, 0] * r_j[0] + block[1, 1] * r_j[1] + block[1, 2] * r_j[2]
-                u_2 += block[2, 0] * r_j[0] + block[2, 1] * r_j[1] + block[2, 2] * r_j[2]
-            else:
-                u_n += block[0, 0] * r_j[0] + block[0, 1] * r_j[1]
-                u_1 += block[1, 0] * r_j[0] + block[1, 1] * r_j[1]
-        r_n, r_1, k = r[i, 0], r[i, 1], coefficients[i]
-        n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
-        if relaxation != 1.0:
-            n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
-        r[i, 0] = n
-        r[i, 1] = t_1
-        if len(components) == 3:
-            r[i, 2] = t_2
+        visit_contact(order[visit], indptr, indices, blocks, q, coefficients, part, relaxation, components, r)
 
 
-@parallel_kernel
+@kernel
 def sweep_delassus_slabs(
+    member: Member,
     count: int,
     bounds: Indices,
     indptr: Indices,
@@ -127,13 +109,62 @@ def sweep_delassus_slabs(
     components: tuple[int, ...],
     r: Array,
 ) -> None:
-    """``count`` sweeps, even slabs side by side, then odd ones."""
+    """One thread's part of ``count`` sweeps, even slabs, then odd ones."""
     n_slabs = len(bounds) - 1
     for _ in range(count):
         for parity in range(2):
-            for half in numba.prange((n_slabs + 1 - parity) // 2):
+            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            for half in range(first, last):
                 slab = 2 * half + parity
-                order = np.arange(bounds[slab], bounds[slab + 1])
-                sweep_delassus(
-                    order, indptr, indices, blocks, q, coefficients, part, relaxation, components, r
-                )
+                for i in range(bounds[slab], bounds[slab + 1]):
+                    visit_contact(
+                        np.uint32(i),
+                        indptr,
+                        indices,
+                        blocks,
+                        q,
+                        coefficients,
+                        part,
+                        relaxation,
+                        components,
+                        r,
+                    )
+            wait(member)
+
+
+@inlined
+def visit_contact(
+    i: np.uint32,
+    indptr: Indices,
+    indices: Indices,
+    blocks: Array,
+    q: Array,
+    coefficients: Array,
+    part: Any,
+    relaxation: float,
+    components: tuple[int, ...],
+    r: Array,
+) -> None:
+    """Visit contact i. Unsigned indices spare a test for negative ones, plain ones the counting of views."""
+    u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
+    if len(components) == 3:
+        u_2 = q[i, 2]
+        r_2 = r[i, 2]
+    for p in range(indptr[i], indptr[i + np.uint32(1)]):
+        j = indices[p]
+        if len(components) == 3:
+            x_n, x_1, x_2 = r[j, 0], r[j, 1], r[j, 2]
+            u_n += blocks[p, 0] * x_n + blocks[p, 1] * x_1 + blocks[p, 2] * x_2
+            u_1 += blocks[p, 3] * x_n + blocks[p, 4] * x_1 + blocks[p, 5] * x_2
+            u_2 += blocks[p, 6] * x_n + blocks[p, 7] * x_1 + blocks[p, 8] * x_2
+        else:
+            u_n += blocks[p, 0] * r[j, 0] + blocks[p, 1] * r[j, 1]
+            u_1 += blocks[p, 2] * r[j, 0] + blocks[p, 3] * r[j, 1]
+    r_n, r_1, k = r[i, 0], r[i, 1], coefficients_of(coefficients, i)
+    n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
+    if relaxation != 1.0:
+        n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+    r[i, 0] = n
+    r[i, 1] = t_1
+    if len(components) == 3:
+        r[i, 2] = t_2
