@@ -52,11 +52,14 @@ if TYPE_CHECKING:
     from clapas.problems import reduce as reduce
     from clapas.problems import split as split
     from clapas.solvers import NSGS as NSGS
+    from clapas.solvers import AcceleratedProjection as AcceleratedProjection
     from clapas.solvers import AlartCurnier as AlartCurnier
     from clapas.solvers import Coloured as Coloured
+    from clapas.solvers import ConicFixedPoint as ConicFixedPoint
     from clapas.solvers import DeSaxce as DeSaxce
     from clapas.solvers import Exact as Exact
     from clapas.solvers import Given as Given
+    from clapas.solvers import Haslinger as Haslinger
     from clapas.solvers import Shuffled as Shuffled
     from clapas.solvers import Solution as Solution
     from clapas.solvers import solve as solve
@@ -73,7 +76,10 @@ _HOMES = {
     "clapas.io.recording": "Recording",
     "clapas.io.simulation": "resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
-    "clapas.solvers": "NSGS AlartCurnier Coloured DeSaxce Exact Given Shuffled Solution solve",
+    "clapas.solvers": (
+        "NSGS AcceleratedProjection AlartCurnier Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "
+        "Shuffled Solution solve"
+    ),
     "clapas.status": "Status",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

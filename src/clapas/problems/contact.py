@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
     from clapas.problems.report import Report
 
+ROUNDING = float(np.finfo(float).eps)
 MANY = 1000  # contacts from which the residual is worth a compiled pass
 CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
 
@@ -253,6 +254,9 @@ class ContactProblem:
         Euclidean norms over all contacts: the velocity by which the law is missed, relative to the
         free velocity. The choice ρ_i = 1/λ_i makes it the same number in any system of units. (When
         q = 0, where r = 0 is a solution, the scale is |λ_i r_i|.)
+
+        It is at least what rounding hides, ε |λ_i r_i| / |q| with ε = 2.2e-16: where no solution exists
+        impulses may grow until r − ũ/λ is r to the last digit, which must not pass for a solution.
         """
         r = self.impulse(r)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -262,7 +266,8 @@ class ContactProblem:
 
     def _missed(self, r: Array) -> float:
         if self.n_contacts < MANY:
-            return float(np.linalg.norm(self.natural_map(r)))
+            hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
+            return max(float(np.linalg.norm(self.natural_map(r))), hidden)
         from clapas.problems.judge import missed, missed_by_blocks  # the same formula, compiled
 
         blocks = self._many_blocks

@@ -10,6 +10,8 @@ import numpy as np
 from clapas.compiled import inlined, kernel
 from clapas.typing import Array, Indices
 
+ROUNDING = float(np.finfo(float).eps)
+
 
 @inlined
 def missed_square(u: Array, r: Array, mu: float, response: float) -> float:
@@ -39,11 +41,13 @@ def missed_square(u: Array, r: Array, mu: float, response: float) -> float:
 
 @kernel
 def missed(u: Array, r: Array, mu: Array, response: Array) -> float:
-    """Return |λ_i (r_i − P_K(r_i − ũ_i / λ_i))| over all contacts, without allocating."""
-    total = 0.0
+    """Return |λ_i (r_i − P_K(r_i − ũ_i / λ_i))| over all contacts, at least what rounding hides."""
+    total, hidden = 0.0, 0.0
     for i in range(len(r)):
         total += missed_square(u[i], r[i], mu[i], response[i])
-    return float(np.sqrt(total))
+        for k in range(r.shape[1]):
+            hidden += (response[i] * r[i, k]) ** 2
+    return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
 
 
 @kernel
@@ -59,7 +63,7 @@ def missed_by_blocks(
     size: tuple[int, ...],
 ) -> float:
     """Return the same from the body velocities y: u = G y + w is used as it is computed."""
-    total = 0.0
+    total, hidden = 0.0, 0.0
     u = np.empty(len(components))
     for i in range(len(r)):
         y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
@@ -69,5 +73,6 @@ def missed_by_blocks(
             for j in range(len(size)):
                 velocity += row_a[j] * y_a[j] + row_b[j] * y_b[j]
             u[k] = velocity
+            hidden += (response[i] * r[i, k]) ** 2
         total += missed_square(u, r[i], mu[i], response[i])
-    return float(np.sqrt(total))
+    return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))

@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from clapas.errors import SettingsError
+from clapas.solvers.accelerated_projection import AcceleratedProjection
+from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
+from clapas.solvers.conic_fixed_point import ConicFixedPoint
+from clapas.solvers.conjugate_gradient import ConjugateGradient
+from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
+from clapas.solvers.extragradient import Extragradient
+from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.loop import Solver
 from clapas.solvers.nsgs import NSGS
+from clapas.solvers.projected_jacobi import ProjectedJacobi
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,54 @@ _ENTRIES = (
         NSGS,
         "Nonsmooth Gauss-Seidel: solves the contacts one after another, in sweeps.",
         "Large packings, moderate accuracy, warm starts. Slow on walls, stacks and large mass ratios.",
+    ),
+    Entry(
+        "accelerated-projection",
+        AcceleratedProjection,
+        "De Saxcé's projection with Nesterov's momentum: one product by W per iteration.",
+        "Packings and stacks of any size, cold start; the first to try where Gauss-Seidel crawls.",
+    ),
+    Entry(
+        "conic-fixed-point",
+        ConicFixedPoint,
+        "Cadoux's fixed point: cone programs at frozen sliding speeds, updated until they agree.",
+        "Hyperstatic walls, towers and stacks at tight tolerance; ill-conditioned problems.",
+    ),
+    Entry(
+        "haslinger",
+        Haslinger,
+        "Haslinger's fixed point: Tresca friction whose thresholds are updated until it is Coulomb's.",
+        "Structures that press firmly; keeps u_N ≥ 0 when stopped early. May cycle where contacts slide.",
+    ),
+    Entry(
+        "conjugate-gradient",
+        ConjugateGradient,
+        "Conjugate projected gradient with friction thresholds updated at each step.",
+        "Large packings, moderate accuracy.",
+    ),
+    Entry(
+        "extragradient",
+        Extragradient,
+        "Two projections per iteration on the variational inequality, with a self-adaptive step.",
+        "A robust reference at moderate accuracy; slow.",
+    ),
+    Entry(
+        "de-saxce-fixed-point",
+        DeSaxceFixedPoint,
+        "De Saxcé and Feng's projection of all contacts at once, with a self-adaptive step.",
+        "A reference of the literature; slower than its accelerated form.",
+    ),
+    Entry(
+        "alart-curnier-fixed-point",
+        AlartCurnierFixedPoint,
+        "Alart and Curnier's map iterated on all contacts at once.",
+        "A reference of the literature.",
+    ),
+    Entry(
+        "projected-jacobi",
+        ProjectedJacobi,
+        "Solves each contact as if the others stood still, then relaxes.",
+        "A reference for parallel machines; slower than Gauss-Seidel.",
     ),
 )
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}

@@ -1,5 +1,18 @@
 """Methods for the convex problem that remains when friction is frozen; parts of the fixed points."""
 
+from clapas.solvers.convex.accelerated_gradient import AcceleratedGradient
 from clapas.solvers.convex.base import ConvexAnswer, ConvexMethod, ConvexProblem, ConvexSolver
+from clapas.solvers.convex.projected_gradient import ProjectedGradient
+from clapas.solvers.convex.relay import Relay
+from clapas.solvers.convex.spectral_gradient import SpectralGradient
 
-__all__ = ["ConvexAnswer", "ConvexMethod", "ConvexProblem", "ConvexSolver"]
+__all__ = [
+    "AcceleratedGradient",
+    "ConvexAnswer",
+    "ConvexMethod",
+    "ConvexProblem",
+    "ConvexSolver",
+    "ProjectedGradient",
+    "Relay",
+    "SpectralGradient",
+]

@@ -1,0 +1,84 @@
+"""De Saxcé's fixed point (Uzawa's): move every impulse against its shifted velocity, project on the cones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clapas.convex import CoulombCone
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.convex.projections import projection
+from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.solvers.products import ScaledDelassus
+from clapas.solvers.steps import AdaptiveStep, Stepper, StepRule
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeSaxceFixedPoint(IterativeSolver):
+    """De Saxcé and Feng's fixed point: r ← P_K(r − ρ ũ(r)), all contacts at once.
+
+    Coulomb's law is the fixed point of this map for any ρ > 0, with ũ = u + mu |u_T| e_N and u = W r + q. It
+    is a projected gradient on a function that does not exist: with a step fixed in advance it diverges as
+    soon as contacts push on each other. The self-adaptive step keeps it in hand.
+
+    For one contact, or as the plainest of references; :class:`Extragradient` is its sure form.
+
+    Parameters
+    ----------
+    tol, max_iterations, time_limit
+        See :class:`IterativeSolver`.
+    step : AdaptiveStep or FixedStep
+        The rule for ρ. The thesis (DS): ``FixedStep(rho=1.0, relative=False)``.
+
+    References
+    ----------
+    De Saxcé, Feng 1998; Cadoux 2009, (4.8)-(4.9).
+
+    Examples
+    --------
+    >>> from clapas import gallery, solve
+    >>> solution = solve(gallery.get("one-slide").problem, DeSaxceFixedPoint(tol=1e-10))
+    >>> solution.status.name
+    'SOLVED'
+    """
+
+    max_iterations: int = 100_000
+    step: StepRule = field(default_factory=AdaptiveStep)
+
+    def start(self, problem: ContactProblem, guess: Array) -> Iteration:
+        """Scale the problem and begin at the guess."""
+        return ProjectedIteration(problem, guess, self.step)
+
+
+class ProjectedIteration(Iteration):
+    """x ← P_K(x − ρ ũ(x)) in variables without unit."""
+
+    def __init__(self, problem: ContactProblem, guess: Array, step: StepRule) -> None:
+        self.scaled = ScaledDelassus(problem)
+        self.mu = problem.mu
+        self.onto_cones = projection(CoulombCone(problem.mu, problem.d), self.scaled.root.ravel())
+        self.free = self.scaled.from_velocities(problem.q)
+        self.stepper: Stepper = step.start(self.scaled)
+        self.x = self.scaled.from_impulses(guess)
+        self.here = self.shifted_velocity(self.x)
+
+    def shifted_velocity(self, x: Array) -> Array:
+        """Shifted velocity ũ of the impulse x."""
+        g = self.scaled.product(x) + self.free
+        g[:, 0] += self.mu * np.sqrt(np.einsum("ij,ij->i", g[:, 1:], g[:, 1:]))
+        return g
+
+    def project(self, x: Array, along: Array, rho: Array | float) -> Array:
+        """P_K(x − ρ along)."""
+        return self.onto_cones(x - rho * along)
+
+    def advance(self, count: int) -> None:
+        """One iteration is one projection (more when the step is refused)."""
+        for _ in range(count):
+            self.x, self.here, _ = self.stepper.move(self.x, self.here, self.shifted_velocity, self.project)
+
+    def impulses(self) -> Array:
+        """The impulses of the current point."""
+        return self.scaled.to_impulses(self.x)

@@ -1,0 +1,8 @@
+"""Fixed points on one number per contact: the outer loop and the schemes that update the numbers."""
+
+from clapas.solvers.fixed_point.anderson import Anderson
+from clapas.solvers.fixed_point.base import Picard, Scheme
+from clapas.solvers.fixed_point.broyden import Broyden
+from clapas.solvers.fixed_point.newton import Newton
+
+__all__ = ["Anderson", "Broyden", "Newton", "Picard", "Scheme"]
