@@ -67,7 +67,8 @@ def simulate(
     51 [0. 0. 0. 0. 0. 0.]
     """
     run = scene.run
-    duration, dt = duration or run.duration, dt or run.dt
+    duration = run.duration if duration is None else duration
+    dt, every = run.dt if dt is None else dt, run.every if every is None else every
     if duration is None or dt is None:
         raise SettingsError("how long, and by which step? Give duration and dt, or set them in scene.run")
     settings = {
@@ -78,10 +79,8 @@ def simulate(
     }
     path = _place(out)
     model = compile_scene(scene)
-    writer = RecordingWriter(
-        path, model, dt=dt, every=every or run.every, settings=settings, scene=_source(scene)
-    )
-    return _run(writer, model, path, settings, dt, every or run.every, progress)
+    writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
+    return _run(writer, model, path, settings, dt, every, progress)
 
 
 def resume(
@@ -110,10 +109,8 @@ def resume(
         model = compile_scene(Scene.from_dict(json.loads(old.scene_source)), check_overlaps=False)
         dt, every = old.dt, old.every
         writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
-        for index in range(old.n_frames):
-            writer.append(old.row(index), old.contact_rows(index))
         last = old.frame(-1)
-    writer.flush()
+        writer.copy((old.row(i), old.contact_rows(i)) for i in range(old.n_frames))
     return _run(writer, model, Path(path), settings, dt, every, progress, last.state, last.work)
 
 

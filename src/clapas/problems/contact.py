@@ -245,7 +245,7 @@ class ContactProblem:
         return self.response[:, None] * coulomb.natural_map(u, r, self.mu, 1.0 / self.response)
 
     def residual(self, r: npt.ArrayLike) -> float:
-        """How far r is from a solution: a number without unit, zero exactly at solutions.
+        """How far r is from a solution: a number without unit, zero at solutions up to rounding.
 
         With λ_i the mean diagonal of the Delassus block of contact i and ũ computed from r,
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -73,7 +74,7 @@ class RecordingWriter:
         self._file.swmr_mode = True
         self._placed, self._flushed = False, time.monotonic()
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        self._rows = 0
+        self._rows, self._is_empty = 0, True
 
     def __enter__(self) -> RecordingWriter:
         return self
@@ -88,13 +89,56 @@ class RecordingWriter:
 
     def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         """Keep a frame given by its columns (``contact_end`` is computed)."""
-        self._rows += len(contacts["a"])
-        self._pending.append((frame | {"contact_end": self._rows}, contacts))
-        if time.monotonic() - self._flushed > FLUSH_SECONDS:
+        self._hold(frame, contacts)
+        if self._is_late():
             self.flush()
+
+    def copy(self, frames: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        """Keep frames of an older recording, each as for :meth:`append`.
+
+        The file takes its place only after the last: if this is interrupted, the older one is still there.
+        """
+        try:
+            for frame, contacts in frames:
+                self._hold(frame, contacts)
+                if self._is_late():
+                    self._write_pending()
+            self.flush()
+        except BaseException:
+            self.abandon()
+            raise
 
     def flush(self) -> None:
         """Put what was kept so far on disk."""
+        self._write_pending()
+        if not self._placed:
+            os.replace(self._temporary, self.path)
+            self._placed = True
+
+    def close(self) -> None:
+        """Flush and close the file. Without any frame nothing takes the place of what was there."""
+        if self._file:
+            if not self._is_empty:
+                self.flush()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file as it is, and remove it if it has not taken its place yet."""
+        self._file.close()
+        if not self._placed:
+            self._temporary.unlink(missing_ok=True)
+
+    # ----------------------------------------------------------------
+
+    def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
+        self._rows += len(contacts["a"])
+        self._pending.append((frame | {"contact_end": self._rows}, contacts))
+        self._is_empty = False
+
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._flushed > FLUSH_SECONDS
+
+    def _write_pending(self) -> None:
         if self._pending:
             frames, contacts = zip(*self._pending, strict=True)
             self._pending = []
@@ -102,18 +146,7 @@ class RecordingWriter:
                 _extend(data, np.concatenate([rows[name] for rows in contacts]))
             for name, data in self._frames.items():  # LAST_WRITTEN comes last
                 _extend(data, np.stack([frame[name] for frame in frames]))
-        if not self._placed:
-            os.replace(self._temporary, self.path)
-            self._placed = True
         self._flushed = time.monotonic()
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        if self._file:
-            self.flush()
-            self._file.close()
-
-    # ----------------------------------------------------------------
 
     def _describe(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> None:
         self._file.attrs.update(
