@@ -68,6 +68,10 @@ def draw(recording: Recording, path: str | os.PathLike[str], frame: int = -1) ->
             clim=(0, top),
         )
         axes.add_collection(discs)
+        reach = size[:, None] / 2  # matplotlib counts the centres only
+        axes.update_datalim(
+            np.concatenate((_seen(centre, d)[order] - reach, _seen(centre, d)[order] + reach))
+        )
         figure.colorbar(discs, ax=axes, label="speed (m/s)", shrink=0.7)
     axes.set_aspect("equal")
     axes.autoscale_view()
