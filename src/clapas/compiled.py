@@ -3,10 +3,11 @@
 A kernel is a plain function on arrays decorated with :func:`kernel`; it is compiled by Numba at
 its first call and kept on disk. Three decisions stand here so that no kernel repeats them.
 
-*The cache is keyed by all the sources.* Numba invalidates a cached kernel when its own file
-changes, not when a function it calls in another file does. Kernels here are built of parts in
-several files, so the cache folder carries a fingerprint of every source file of the package: an
-upgrade or an edit can never run yesterday's machine code.
+*The cache is keyed by all the sources a kernel is made of.* Numba invalidates a cached kernel when its
+own file changes, not when a function it calls in another file does. Kernels here are built of parts in
+several files, so the cache folder of a file carries a fingerprint of that file and of all it imports from
+the package, near and far: an upgrade or an edit can never run yesterday's machine code, and an edit
+elsewhere recompiles nothing.
 
 *Choices are types.* A kernel that takes a part (a local solver, a dimension) as a run-time number
 branches in its innermost loop; one that takes it as a closure cannot be cached. Parts therefore
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,28 +41,43 @@ config: Any = numba_config
 # bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
 FAST_MATH = {"contract", "nsz", "arcp"}
 KEPT_CACHES = 3
-WITHOUT_KERNELS = {"cli", "io", "viewer"}
+PACKAGE = Path(__file__).parent
+IMPORT = re.compile(r"^from (clapas[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 WORTH_THREADS = 5000
 
 
 @cache
-def fingerprint() -> str:
-    """Digest of the sources kernels can be made of: the name of the cache folder."""
-    root = Path(__file__).parent
+def _imports(path: Path) -> tuple[Path, ...]:
+    """The files of the package that one file names in its imports."""
+    found = []
+    for package, names in IMPORT.findall(path.read_text(encoding="utf-8")):
+        base = PACKAGE.joinpath(*package.split(".")[1:])
+        inside = [base / name.split(" as ")[0].strip() for name in names.strip("() \n").split(",")]
+        found += [p for stem in (base, *inside) for p in (stem.with_suffix(".py"), stem / "__init__.py")]
+    return tuple(sorted({file for file in found if file.is_file()}))
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    """Digest of the sources the kernels of a file can be made of: the file and all it leads to."""
+    reached, ahead = {path}, [path]
+    while ahead:
+        fresh = set(_imports(ahead.pop())) - reached
+        reached |= fresh
+        ahead += fresh
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] in WITHOUT_KERNELS:
-            continue
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    for file in sorted(reached):
+        digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @cache
-def cache_directory() -> Path:
-    """Folder of the compiled kernels (``NUMBA_CACHE_DIR``, or the user's cache folder)."""
+def cache_directory(path: Path) -> Path:
+    """Folder of the compiled kernels of a file (in ``NUMBA_CACHE_DIR``, or the user's cache folder)."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    root = Path(base) / "clapas"
-    folder = root / fingerprint()
+    name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts) if PACKAGE in path.parents else path.stem
+    root = Path(base) / "clapas" / name
+    folder = root / fingerprint(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -77,10 +94,10 @@ def _forget_old_caches(root: Path) -> None:
 
 
 @contextmanager
-def _caching_here() -> Iterator[None]:
+def _caching_for(path: Path) -> Iterator[None]:
     previous = config.CACHE_DIR
-    if cache_directory() != Path():
-        config.CACHE_DIR = str(cache_directory())
+    if cache_directory(path) != Path():
+        config.CACHE_DIR = str(cache_directory(path))
     try:
         yield
     finally:
@@ -89,7 +106,7 @@ def _caching_here() -> Iterator[None]:
 
 def kernel(function: Function) -> Function:
     """Compile a function on numbers, arrays and named tuples at its first call; keep it on disk."""
-    with _caching_here():
+    with _caching_for(Path(function.__code__.co_filename)):
         compiled: Any = numba.njit(cache=True, error_model="numpy", fastmath=FAST_MATH, nogil=True)(function)
     return cast(Function, compiled)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,36 @@ def run(cache: Path) -> str:
 def test_kernels_are_compiled_once_and_announced(tmp_path: Path) -> None:
     assert run(tmp_path) == "compiled 1"
     assert run(tmp_path) == "from the cache 0"
-    assert [p.name for p in (tmp_path / "clapas").iterdir()] == [compiled.fingerprint()]
+    name = "solvers.local.canonical"
+    assert [p.name for p in (tmp_path / "clapas" / name).iterdir()] == [
+        compiled.fingerprint(compiled.PACKAGE / "solvers" / "local" / "canonical.py")
+    ]
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_imports_changes(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(compiled.PACKAGE, tmp_path / "clapas"))
+    path = root / "solvers" / "nsgs" / "bodies.py"
+    first = fingerprint_in(root, path)
+    assert fingerprint_in(root, path) == first
+    append(root / "solvers" / "admm.py", "# a file the sweep does not import")
+    assert fingerprint_in(root, path) == first
+    append(root / "solvers" / "local" / "exact.py", "# a part of the sweep, two imports away")
+    assert fingerprint_in(root, path) != first
+
+
+def append(path: Path, line: str) -> None:
+    path.write_text(path.read_text() + line + "\n")
+
+
+def fingerprint_in(root: Path, path: Path) -> str:
+    script = (
+        "from pathlib import Path; from clapas.compiled import fingerprint;"
+        f"print(fingerprint(Path({str(path)!r})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=root.parent, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 def test_old_caches_are_forgotten(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, Relay, SpectralGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
+from clapas.solvers.enumeration import Enumeration, SolutionSet, enumerate_solutions
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
 from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister
 from clapas.solvers.nsgs import NSGS, Coloured, Given, Shuffled
 from clapas.solvers.projected_jacobi import ProjectedJacobi
 from clapas.solvers.solution import History, Solution
@@ -23,14 +25,17 @@ __all__ = [
     "AlartCurnier",
     "AlartCurnierFixedPoint",
     "Anderson",
+    "Bipotential",
     "Broyden",
     "Coloured",
     "ConicFixedPoint",
     "ConjugateGradient",
     "DeSaxce",
     "DeSaxceFixedPoint",
+    "Enumeration",
     "Exact",
     "Extragradient",
+    "FischerBurmeister",
     "Given",
     "Haslinger",
     "History",
@@ -42,7 +47,9 @@ __all__ = [
     "Relay",
     "Shuffled",
     "Solution",
+    "SolutionSet",
     "Solver",
     "SpectralGradient",
+    "enumerate_solutions",
     "solve",
 ]

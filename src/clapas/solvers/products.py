@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
 from clapas.typing import Array
+
+if TYPE_CHECKING:
+    from clapas.problems.blocks import BodyBlocks
 
 POWERS, MARGIN = 30, 1.1  # power iterations, and what they may miss
 DENSE_ROWS = 300  # below, a full matrix is faster than a sparse one: the product is all overhead
@@ -53,16 +55,15 @@ class ScaledDelassus:
         self.root = np.sqrt(problem.response)[:, None]  # √λ_i, (n, 1)
         self.speed = float(np.linalg.norm(problem.q)) or 1.0
         self.shape = (problem.n_contacts, problem.d)
-        scale = np.repeat(1.0 / self.root.ravel(), problem.d)
-        self._product, self._transposed = _products(problem, scale)
+        self._product, self._transposed = _products(problem, 1.0 / self.root.ravel())
 
     def product(self, x: Array) -> Array:
         """W̃ x, (n, d)."""
-        return self._product(x.ravel()).reshape(self.shape)
+        return self._product(x)
 
     def product_transposed(self, x: Array) -> Array:
         """W̃ᵀ x, (n, d): not W̃ x where a file brought a skew part."""
-        return self._transposed(x.ravel()).reshape(self.shape)
+        return self._transposed(x)
 
     @cached_property
     def norm(self) -> float:
@@ -104,28 +105,63 @@ class ScaledDelassus:
 
 
 def _products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
-    """The products by D W D and by its transpose, on flat vectors."""
+    """The products by D W D and by its transpose, on arrays (n, d); ``scale`` is 1/√λ_i, (n,)."""
     small = problem.n_contacts * problem.d <= DENSE_ROWS
-    if problem.form == "reduced" or small:
-        return _matrix_products(reduce(problem).W, scale, small)
-    if not isinstance(problem.mass, BlockDiagonalFactor):
+    if small:
+        return _full_products(reduce(problem), scale)
+    if problem.form == "reduced":
+        W, d = problem.W, problem.d
+        product = _block_product(W, scale, d)
+        return product, _block_product(sparse.bsr_array(W.T, blocksize=(d, d)), scale, d)
+    if problem.blocks is not None:
+        product = _body_product(problem.blocks, scale)
+    else:
 
-        def through_bodies(x: Array) -> Array:
-            return np.asarray(scale * problem.apply_delassus(scale * x).ravel())
+        def product(x: Array) -> Array:
+            return np.asarray(scale[:, None] * problem.apply_delassus(scale[:, None] * x))
 
-        return through_bodies, through_bodies
-    # W = G Gᵀ with G = H R: about as cheap as the best of W and H, and symmetric to the last bit.
-    G = (sparse.diags_array(scale) @ problem.H @ problem.mass.inverse_root).tocsr()
-    back = G.T.tocsr()
-
-    def through_root(x: Array) -> Array:
-        return np.asarray(G @ (back @ x))
-
-    return through_root, through_root
+    return product, product
 
 
-def _matrix_products(W: Any, scale: Array, small: bool) -> tuple[Product, Product]:
-    D = sparse.diags_array(scale)
-    scaled = (D @ W.tocsr() @ D).tocsr()
-    matrix = scaled.toarray() if small else scaled
-    return lambda x: np.asarray(matrix @ x), lambda x: np.asarray(matrix.T @ x)
+def _full_products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
+    every = np.repeat(scale, problem.d)
+    W = every[:, None] * problem.W.toarray() * every
+
+    def product(x: Array) -> Array:
+        return np.asarray(W @ x.ravel()).reshape(x.shape)
+
+    def transposed(x: Array) -> Array:
+        return np.asarray(x.ravel() @ W).reshape(x.shape)
+
+    return product, transposed
+
+
+def _block_product(W: Any, scale: Array, d: int) -> Product:
+    from clapas.solvers.product_kernels import multiply_blocks  # kernels load the compiler
+
+    row = np.repeat(np.arange(len(scale)), np.diff(W.indptr))
+    blocks = np.ascontiguousarray(W.data * (scale[row] * scale[W.indices])[:, None, None]).reshape(-1, d * d)
+    indptr, indices = W.indptr.astype(np.int64), W.indices.astype(np.uint32)
+    components = (0,) * d
+
+    def product(x: Array) -> Array:
+        out = np.empty_like(x)
+        multiply_blocks(indptr, indices, blocks, x, components, out)
+        return out
+
+    return product
+
+
+def _body_product(blocks: BodyBlocks, scale: Array) -> Product:
+    """W̃ = G̃ G̃ᵀ by way of the bodies."""
+    from clapas.problems.blocks import add_impulses, contact_velocities  # kernels load the compiler
+
+    G = blocks.G * scale[:, None, None, None]
+    rows, size = blocks.n_bodies + 1, G.shape[3]
+
+    def product(x: Array) -> Array:
+        y = np.zeros((rows, size))
+        add_impulses(G, blocks.bodies, x, y)
+        return contact_velocities(G, blocks.bodies, y, np.zeros_like(x))
+
+    return product

@@ -15,9 +15,11 @@ from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
+from clapas.solvers.enumeration import Enumeration
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.loop import Solver
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.projected_jacobi import ProjectedJacobi
 
@@ -98,6 +100,24 @@ _ENTRIES = (
         ProjectedJacobi,
         "Solves each contact as if the others stood still, then relaxes.",
         "A reference for parallel machines; slower than Gauss-Seidel.",
+    ),
+    Entry(
+        "bipotential",
+        Bipotential,
+        "De Saxcé's bipotential minimised under its constraints, by augmented Lagrangians and L-BFGS.",
+        "A reference of the literature; slow, and it may end in a local minimum.",
+    ),
+    Entry(
+        "fischer-burmeister",
+        FischerBurmeister,
+        "The Fischer-Burmeister merit function minimised by BFGS.",
+        "A reference of the literature; very slow beyond some ten contacts.",
+    ),
+    Entry(
+        "enumeration",
+        Enumeration,
+        "Tries every mode of every contact: all solutions, or the proof that there is none (in 2-D).",
+        "At most 10 contacts in 2-D, 4 in 3-D; the oracle of the others.",
     ),
 )
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}

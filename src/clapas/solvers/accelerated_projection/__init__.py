@@ -1,0 +1,69 @@
+"""Accelerated projection: De Saxcé's fixed point with Nesterov's momentum.
+
+At fixed sliding speeds Coulomb's law is a convex minimisation, which Nesterov's momentum accelerates; the
+speeds change slowly along the iterations. So nothing forbids to update them at every step, in the field of
+the projection itself, and to drop the inner and outer loops. What remains is as simple as a projected
+gradient and, on most problems, faster than all nested methods of the same kind.
+
+Momentum has one danger. The field is not a gradient, and where contacts slide and stick in turn an iterate
+with much momentum can circle for ever. The momentum is therefore bounded, and the bound follows what the path
+looks like: lowered while it winds (the distance made good is a small part of its length), raised while it is
+straight, as along a narrow valley, where all momentum is welcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clapas.errors import SettingsError
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceleratedProjection(IterativeSolver):
+    """De Saxcé's projection with momentum: the sliding speeds are updated on the way.
+
+        r⁺ = P_K(y − ρ ũ(y)),    y⁺ = r⁺ + β (r⁺ − r),    ũ = u + mu |u_T| e_N,  u = W y + q,
+
+    with Nesterov's β, dropped when it points against the velocity (ũ(y)·(r⁺ − r) > 0) and bounded as said
+    at the head of the file; ρ from the curvature met. One product by W per iteration.
+
+    A first choice: simple, light in memory, and fast to 1e-8 on problems from one to some thousand
+    contacts, hyperstatic ones included. Large packings in which many contacts slide suit Gauss-Seidel
+    better; the last digits of walls suit an interior point. No convergence proof.
+
+    Parameters
+    ----------
+    tol, max_iterations, time_limit
+        See :class:`IterativeSolver`.
+    window : int
+        Iterations between two looks at the path, which set the bound on the momentum.
+
+    References
+    ----------
+    De Saxcé, Feng 1998 (the map); Nesterov 1983, O'Donoghue, Candès 2015 (momentum and restart); Mazhar,
+    Heyn, Negrut, Tasora 2015 (the same for the convex model of friction).
+
+    Examples
+    --------
+    >>> from clapas import gallery, solve
+    >>> solution = solve(gallery.box_stack(5).problem, AcceleratedProjection(tol=1e-10))
+    >>> solution.status.name
+    'SOLVED'
+    """
+
+    max_iterations: int = 100_000
+    window: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.window < 1:
+            raise SettingsError(f"window must be at least 1, got {self.window}")
+
+    def start(self, problem: ContactProblem, guess: Array) -> Iteration:
+        """Scale the problem and begin at the guess, without momentum."""
+        from clapas.solvers.accelerated_projection.iteration import Momentum  # kernels load the compiler
+
+        return Momentum(problem, guess, self.window)

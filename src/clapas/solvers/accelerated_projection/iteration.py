@@ -1,0 +1,95 @@
+"""The accelerated projection under way, in variables without unit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clapas.convex.coulomb_kernels import project_contacts
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.accelerated_projection.kernels import curvature, extrapolate, projected_step
+from clapas.solvers.loop import Iteration
+from clapas.solvers.products import ScaledDelassus
+from clapas.typing import Array
+
+SHORTEST = 1e-12
+RELAX = 0.95  # factor on the estimate of the largest curvature after a step
+WINDING, STRAIGHT = 0.3, 0.6  # distance made good over length of the path
+FRICTION = (1e-3, 1e-4, 0.5)  # of the momentum, one minus its bound: first, least, largest
+MORE, LESS = 2.0, 0.7
+
+
+class Momentum(Iteration):
+    """Points x and y with their velocities u and u_y, the age θ of the momentum, the step ρ."""
+
+    def __init__(self, problem: ContactProblem, guess: Array, window: int) -> None:
+        self.scaled = ScaledDelassus(problem)
+        self.mu = problem.mu
+        self.components = (0,) * problem.d
+        self.free = self.scaled.from_velocities(problem.q)
+        self.x = np.ascontiguousarray(self.scaled.from_impulses(guess))
+        project_contacts(self.x, self.mu, self.x)
+        self.u = self.scaled.product(self.x) + self.free
+        self.y, self.u_y, self.moved = self.x.copy(), self.u.copy(), np.empty_like(self.x)
+        self.theta, self.rho = 1.0, 1.0
+        self.bound = Bound(window)
+
+    def impulses(self) -> Array:
+        """The impulses of the current point."""
+        return self.scaled.to_impulses(self.x)
+
+    def advance(self, count: int) -> None:
+        """One iteration is one accepted step (of two trials where the momentum is dropped)."""
+        for _ in range(count):
+            u_moved, slope = self._step()
+            if self.theta < 1.0 and slope > 0.0:
+                self.y[:], self.u_y[:], self.theta = self.x, self.u, 1.0
+                u_moved, _ = self._step()
+            theta = 0.5 * self.theta * (math.sqrt(self.theta**2 + 4.0) - self.theta)
+            beta = min(self.theta * (1.0 - self.theta) / (self.theta**2 + theta), self.bound.momentum)
+            # u is affine: the velocity at the new y follows from two others.
+            length = extrapolate(self.moved, u_moved, self.x, self.u, beta, self.y, self.u_y)
+            self.bound.see(self.x, self.moved, length)
+            self.x, self.moved = self.moved, np.empty_like(self.x)
+            self.u, self.theta = u_moved, theta
+            self.rho /= RELAX
+
+    def _step(self) -> tuple[Array, float]:
+        """Step from y no further than the curvature met allows: the velocity there and the slope from x."""
+        while True:
+            square, slope = projected_step(
+                self.y, self.u_y, self.mu, self.rho, self.x, self.components, self.moved
+            )
+            u_moved = self.scaled.product(self.moved) + self.free
+            if not self.rho * curvature(self.moved, self.y, u_moved, self.u_y) > square:
+                return u_moved, slope
+            if self.rho < SHORTEST:
+                return u_moved, slope
+            self.rho *= 0.5
+
+
+class Bound:
+    """The largest momentum allowed, from how straight the path was in consecutive windows."""
+
+    def __init__(self, window: int) -> None:
+        self.window, self.seen = window, 0
+        self.friction = FRICTION[0]
+        self.length, self.origin = 0.0, np.empty(0)
+
+    @property
+    def momentum(self) -> float:
+        """Largest factor β."""
+        return 1.0 - self.friction
+
+    def see(self, before: Array, after: Array, length: float) -> None:
+        """Follow the path from one point to the next, ``length`` apart."""
+        if self.seen % self.window == 0:
+            self.length, self.origin = 0.0, before
+        self.seen += 1
+        self.length += length
+        if self.seen % self.window == 0:
+            made_good = float(np.linalg.norm(after - self.origin))
+            straightness = made_good / self.length if self.length > 0.0 else 1.0
+            factor = MORE if straightness < WINDING else LESS if straightness > STRAIGHT else 1.0
+            self.friction = min(max(self.friction * factor, FRICTION[1]), FRICTION[2])

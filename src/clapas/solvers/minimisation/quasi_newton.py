@@ -1,0 +1,142 @@
+"""Quasi-Newton descent (BFGS), one iteration at a time, with SciPy's Wolfe line search."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from scipy import optimize
+
+from clapas.typing import Array
+
+Function = Callable[[Array], tuple[float, Array]]  # x ↦ value, gradient
+SUFFICIENT, CURVATURE = 1e-4, 0.9
+
+
+class QuasiNewton:
+    """BFGS from a point x: full matrix, or the last ``memory`` pairs (L-BFGS).
+
+    Parameters
+    ----------
+    function : callable
+        Value and gradient.
+    x : array (m,)
+        Where to start.
+    memory : int or None
+        Pairs kept; None keeps the whole inverse Hessian, a full m×m matrix.
+    line_search : int
+        Trials of the Wolfe line search, which begins with the step 1.
+    """
+
+    def __init__(self, function: Function, x: Array, memory: int | None, line_search: int) -> None:
+        self.function, self.line_search = function, line_search
+        self.x, self.memory = x, memory
+        self.value, self.gradient = function(x)
+        self._last: tuple[Array, float, Array] = (x, self.value, self.gradient)
+        self.model = _model(memory)
+
+    def descend(self) -> bool:
+        """Do one iteration; False if no step goes down, even along the gradient."""
+        direction = -self.model.apply(self.gradient)
+        if not float(direction @ self.gradient) < 0.0:
+            self.model = _model(self.memory)
+            direction = -self.gradient
+        step = self._wolfe(direction)
+        if step is None and not self.model.is_fresh:
+            self.model = _model(self.memory)
+            direction = -self.gradient
+            step = self._wolfe(direction)
+        if step is None:
+            return False
+        moved = self.x + step * direction
+        value, gradient = self._evaluate(moved)
+        self.model.learn(moved - self.x, gradient - self.gradient)
+        self.x, self.value, self.gradient = moved, value, gradient
+        return True
+
+    def _wolfe(self, direction: Array) -> float | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a failure is told by the answer None
+            step = optimize.line_search(
+                lambda x: self._evaluate(x)[0],
+                lambda x: self._evaluate(x)[1],
+                self.x,
+                direction,
+                gfk=self.gradient,
+                old_fval=self.value,
+                c1=SUFFICIENT,
+                c2=CURVATURE,
+                maxiter=self.line_search,
+            )[0]
+        return None if step is None or not np.isfinite(step) else float(step)
+
+    def _evaluate(self, x: Array) -> tuple[float, Array]:
+        """Value and gradient; the line search asks for both at the same points."""
+        if not np.array_equal(x, self._last[0]):
+            self._last = (x.copy(), *self.function(x))
+        return self._last[1], self._last[2]
+
+
+def _model(memory: int | None) -> FullModel | LimitedModel:
+    return FullModel() if memory is None else LimitedModel(memory)
+
+
+class FullModel:
+    """Inverse Hessian as a full matrix."""
+
+    def __init__(self) -> None:
+        self.matrix: Array | None = None
+
+    @property
+    def is_fresh(self) -> bool:
+        """True when it has learnt nothing: the identity."""
+        return self.matrix is None
+
+    def apply(self, g: Array) -> Array:
+        """H g."""
+        return g if self.matrix is None else np.asarray(self.matrix @ g)
+
+    def learn(self, s: Array, y: Array) -> None:
+        """BFGS update by the step s and the change y of the gradient."""
+        curvature = float(s @ y)
+        if not curvature > 0.0:
+            return
+        if self.matrix is None:
+            self.matrix = np.eye(len(s)) * (curvature / float(y @ y))
+        image = self.matrix @ y
+        self.matrix += np.outer(s, s) * ((curvature + float(y @ image)) / curvature**2)
+        self.matrix -= (np.outer(image, s) + np.outer(s, image)) / curvature
+
+
+class LimitedModel:
+    """Inverse Hessian through its last pairs (two-loop recursion)."""
+
+    def __init__(self, memory: int) -> None:
+        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
+
+    @property
+    def is_fresh(self) -> bool:
+        """True when it has learnt nothing: the identity."""
+        return not self.pairs
+
+    def apply(self, g: Array) -> Array:
+        """H g."""
+        if not self.pairs:
+            return g
+        result, weights = g.copy(), []
+        for s, y, curvature in reversed(self.pairs):
+            weights.append(float(s @ result) / curvature)
+            result -= weights[-1] * y
+        s, y, curvature = self.pairs[-1]
+        result *= curvature / float(y @ y)
+        for (s, y, curvature), weight in zip(self.pairs, reversed(weights), strict=True):
+            result += (weight - float(y @ result) / curvature) * s
+        return result
+
+    def learn(self, s: Array, y: Array) -> None:
+        """Keep the pair if it shows positive curvature."""
+        curvature = float(s @ y)
+        if curvature > 0.0:
+            self.pairs.append((s, y, curvature))
