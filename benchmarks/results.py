@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.machine import Machine
 from benchmarks.startup import Startup
+from clapas.studies.report import markdown_table
 
 NOTES = """\
 Mc/s: million contact updates per second = contacts × sweeps / time (best of the repeats, runs taking turns;
@@ -80,24 +81,16 @@ def _or_dash(value: float | None, style: str) -> str:
     return "–" if value is None else format(value, style)
 
 
-def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its columns aligned for the eye."""
-    widths = [max(len(cell) for cell in column) for column in zip(header, *lines, strict=True)]
-    table = [header, ["-" * width for width in widths], *lines]
-    padded = ([cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in table)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in padded)
-
-
 def kernel_table(rows: Sequence[Row]) -> str:
     """All the rows as Markdown."""
-    return markdown(list(COLUMNS), [[show(row) for show in COLUMNS.values()] for row in rows])
+    return markdown_table(list(COLUMNS), [[show(row) for show in COLUMNS.values()] for row in rows])
 
 
 def startup_table(startup: Startup) -> str:
     """Seconds before the first answer as Markdown."""
     costs = {field.name.replace("_", " "): getattr(startup, field.name) for field in fields(startup)}
     lines = [[name, f"{cost.processor:.2f}", f"{cost.clock:.2f}"] for name, cost in costs.items()]
-    return markdown(["in a fresh process", "processor seconds", "clock seconds"], lines)
+    return markdown_table(["in a fresh process", "processor seconds", "clock seconds"], lines)
 
 
 def write_json(

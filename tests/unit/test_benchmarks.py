@@ -12,6 +12,7 @@ from benchmarks.reference import Reference, built_reference, compiler
 from benchmarks.rivals import in_given_order, in_slab_order
 
 from clapas.problems.gallery import sphere_packing
+from clapas.studies.report import markdown_table
 
 PROBLEM = sphere_packing(300, seed=4).problem
 N_ROWS = 3 * (1 + 2 + 1 + 2)  # local solvers × threads measured in each layout
@@ -129,7 +130,7 @@ def test_held_bytes_count_each_buffer_once() -> None:
 
 
 def test_tables_are_markdown() -> None:
-    table = results.markdown(["name", "x"], [["a", "1.0"], ["long name", "2"]])
+    table = markdown_table(["name", "x"], [["a", "1.0"], ["long name", "2"]])
     assert table.splitlines() == [
         "|      name |   x |",
         "| --------- | --- |",

@@ -45,6 +45,18 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     return registry.make(name, **given, **_read(registry.find(name).solver, texts, owner=name, given=given))
 
 
+def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapping[str, Any]) -> Any:
+    """A dataclass of settings from ``key=value`` and other defaults than its own.
+
+    Examples
+    --------
+    >>> from clapas.solvers import NSGS
+    >>> read(NSGS, ["tol=1e-3"], "nsgs", {"max_iterations": 5}).max_iterations
+    5
+    """
+    return kind(**{**defaults, **_read(kind, _split(assignments), owner=owner)})
+
+
 def describe(solver: type[Any], prefix: str = "") -> list[tuple[str, str, str]]:
     """Rows (setting, default, what may be written) of a solver and of its parts."""
     rows = []

@@ -31,7 +31,7 @@ class Guess(StrEnum):
 
 def solve(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
-    solver: Annotated[str, typer.Option(help="Method; 'clapas solvers' lists them.")] = "nsgs",
+    solver: Annotated[str, typer.Option(help="Method; 'clapas solvers' lists them.")] = "auto",
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; may be repeated."),

@@ -1,7 +1,9 @@
 """Methods that solve contact problems: one per file, the same call for all."""
 
 from clapas.solvers.accelerated_projection import AcceleratedProjection
+from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
+from clapas.solvers.auto import Auto
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, Relay, SpectralGradient
@@ -10,42 +12,75 @@ from clapas.solvers.enumeration import Enumeration, SolutionSet, enumerate_solut
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
 from clapas.solvers.haslinger import Haslinger
+from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.newton import (
+    AlartCurnierMap,
+    Armijo,
+    FischerBurmeisterMap,
+    FullStep,
+    GoldsteinPrice,
+    JeanMoreauMap,
+    Katzenelson,
+    LevenbergMarquardt,
+    NaturalMap,
+    Nonmonotone,
+    SemismoothNewton,
+    SmoothedNewton,
+)
 from clapas.solvers.nsgs import NSGS, Coloured, Given, Shuffled
 from clapas.solvers.projected_jacobi import ProjectedJacobi
+from clapas.solvers.proximal_point import ProximalPoint
 from clapas.solvers.solution import History, Solution
 from clapas.solvers.solve import solve
 
 __all__ = [
+    "ADMM",
     "NSGS",
     "AcceleratedGradient",
     "AcceleratedProjection",
     "AlartCurnier",
     "AlartCurnierFixedPoint",
+    "AlartCurnierMap",
     "Anderson",
+    "Armijo",
+    "Auto",
     "Bipotential",
     "Broyden",
     "Coloured",
     "ConicFixedPoint",
     "ConjugateGradient",
+    "ConvexInteriorPoint",
     "DeSaxce",
     "DeSaxceFixedPoint",
     "Enumeration",
     "Exact",
     "Extragradient",
     "FischerBurmeister",
+    "FischerBurmeisterMap",
+    "FullStep",
     "Given",
+    "GoldsteinPrice",
     "Haslinger",
     "History",
+    "InteriorPoint",
+    "JeanMoreauMap",
+    "Katzenelson",
+    "LevenbergMarquardt",
+    "NaturalMap",
     "Newton",
+    "Nonmonotone",
     "Picard",
     "Progress",
     "ProjectedGradient",
     "ProjectedJacobi",
+    "ProximalPoint",
     "Relay",
+    "SemismoothNewton",
     "Shuffled",
+    "SmoothedNewton",
     "Solution",
     "SolutionSet",
     "Solver",

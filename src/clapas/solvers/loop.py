@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from clapas.errors import SettingsError
+from clapas.linalg.threads import one_blas_thread
 from clapas.problems.contact import MANY, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -65,13 +66,16 @@ class Iteration(ABC):
 
     notes: tuple[str, ...] = ()
 
+    # Impulses that repeat mean that nothing more will come; not so where several methods take turns.
+    repeats_when_stuck: ClassVar[bool] = True
+
     @abstractmethod
     def impulses(self) -> Array:
         """The current iterate r, (n, d)."""
 
     @abstractmethod
-    def advance(self, count: int) -> None:
-        """Do ``count`` iterations. May raise :class:`Halt`."""
+    def advance(self, count: int) -> int | None:
+        """Do ``count`` iterations, or say how many were done instead. May raise :class:`Halt`."""
 
 
 class Halt(Exception):
@@ -146,17 +150,23 @@ def iterate(
     problem: ContactProblem, solver: Solver, guess: Array, watcher: Watcher | None = None
 ) -> Solution:
     """Run a method on a problem until it is solved or must stop; return the best iterate measured."""
+    with one_blas_thread():
+        return _iterate(problem, solver, guess, watcher)
+
+
+def _iterate(problem: ContactProblem, solver: Solver, guess: Array, watcher: Watcher | None) -> Solution:
     start = time.perf_counter()
     record = _Record()
-    done, gap = 0, 0
+    done = 0
     method: Iteration | None = None
-    r, previous, halted = guess, None, None
+    r, previous = guess, guess
+    halted: Status | None = None
     while True:
         residual = problem.residual(r)
         seconds = time.perf_counter() - start
         record.add(done, seconds, residual, r)
         stopped = bool(watcher(Progress(done, residual, seconds))) if watcher else False
-        if previous is not None and np.array_equal(r, previous):
+        if method and method.repeats_when_stuck and np.array_equal(r, previous):
             halted = halted or Status.STALLED
         status = _verdict(solver, record, stopped, halted)
         if status:
@@ -168,10 +178,10 @@ def iterate(
         gap = min(gap, solver.max_iterations - done)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                method.advance(gap)
+                done += method.advance(gap) or gap
         except Halt as reason:
             halted = reason.status
-        done += gap
+            done += gap
         r = method.impulses()
     notes = method.notes if method else ()
     return _solution(problem, solver, record, status, done, time.perf_counter() - start, notes)
@@ -229,7 +239,7 @@ def _solution(
         u=problem.velocity(record.r),
         v=problem.motion(record.r) if problem.form == "global" else None,
         status=status,
-        residual=problem.residual(record.r),
+        residual=record.best,
         iterations=done,
         time=seconds,
         history=record.history(),

@@ -11,17 +11,22 @@ from typing import Any
 
 from clapas.errors import SettingsError
 from clapas.solvers.accelerated_projection import AcceleratedProjection
+from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
+from clapas.solvers.auto import Auto
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
 from clapas.solvers.enumeration import Enumeration
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.haslinger import Haslinger
+from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.loop import Solver
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.projected_jacobi import ProjectedJacobi
+from clapas.solvers.proximal_point import ProximalPoint
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,12 @@ class Entry:
 
 _ENTRIES = (
     Entry(
+        "auto",
+        Auto,
+        "A portfolio: Gauss-Seidel, then others where it stalls; tells what it tried.",
+        "The default. Choose another when you know your problem.",
+    ),
+    Entry(
         "nsgs",
         NSGS,
         "Nonsmooth Gauss-Seidel: solves the contacts one after another, in sweeps.",
@@ -60,6 +71,18 @@ _ENTRIES = (
         "Packings and stacks of any size, cold start; the first to try where Gauss-Seidel crawls.",
     ),
     Entry(
+        "interior-point",
+        InteriorPoint,
+        "All contacts at once through the inside of the cones; proximal steps where it is stuck.",
+        "High accuracy on walls, stacks, towers, any conditioning. Gauss-Seidel is faster on packings.",
+    ),
+    Entry(
+        "proximal-point",
+        ProximalPoint,
+        "Regularised problems, each nearer to the true one, solved by semismooth Newton steps.",
+        "Tight tolerance on rigid structures; impulses need not be unique.",
+    ),
+    Entry(
         "conic-fixed-point",
         ConicFixedPoint,
         "Cadoux's fixed point: cone programs at frozen sliding speeds, updated until they agree.",
@@ -70,6 +93,30 @@ _ENTRIES = (
         Haslinger,
         "Haslinger's fixed point: Tresca friction whose thresholds are updated until it is Coulomb's.",
         "Structures that press firmly; keeps u_N ≥ 0 when stopped early. May cycle where contacts slide.",
+    ),
+    Entry(
+        "semismooth-newton",
+        SemismoothNewton,
+        "Newton's method on Coulomb's law written as an equation; several equations and line searches.",
+        "Deformable bodies, small problems, warm starts; quadratic at the end. Local convergence.",
+    ),
+    Entry(
+        "levenberg-marquardt",
+        LevenbergMarquardt,
+        "Damped Newton steps that need no regular matrix.",
+        "Singular problems of moderate size, as a reference.",
+    ),
+    Entry(
+        "smoothed-newton",
+        SmoothedNewton,
+        "Newton's method on a smoothed law that sharpens under way (Fischer-Burmeister).",
+        "Problems on which the plain Newton method cycles; moderate size.",
+    ),
+    Entry(
+        "admm",
+        ADMM,
+        "Moves all bodies at once, then projects each contact; one factorisation for many iterations.",
+        "Walls and mass ratios at moderate accuracy; warm starts.",
     ),
     Entry(
         "conjugate-gradient",

@@ -1,0 +1,43 @@
+"""``clapas study NAME``: reproduce published results."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clapas.cli import output, settings
+
+
+def study(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which one; without, a list.", show_default=False)
+    ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A recording, for studies of one.", show_default=False),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the report; by default 'study-NAME'.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A short run: few problems, little time.")] = False,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the study; may be repeated."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Reproduce published results: a report in Markdown with pictures, our numbers beside theirs."""
+    from clapas.studies import registry
+    from clapas.studies.report import Report
+
+    if name is None:
+        for each in registry.names():
+            print(f"{each}\n  {(inspect.getdoc(registry.find(each)) or '').splitlines()[0]}")
+        return
+    kind = registry.find(name)
+    given = [*(assignments or ()), *([f"recording={recording}"] if recording else [])]
+    made = settings.read(kind, given, owner=name, defaults=kind.quick if quick else {})
+    report = Report(out or Path(f"study-{name}"), kind.title, None if quiet else output.note)
+    made.run(report)
+    print(f"The report is {report.folder / 'report.md'}.")

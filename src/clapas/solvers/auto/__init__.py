@@ -1,0 +1,52 @@
+"""Auto: a portfolio of methods that looks at the problem and at how they progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.loop import Iteration, IterativeSolver
+from clapas.typing import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(IterativeSolver):
+    """Solve by several methods in turn, each given time as long as it deserves it.
+
+    Gauss-Seidel begins. If it has not arrived after some sweeps, the parts of the problem that share no body
+    and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and the
+    accelerated projection, then the costly methods (interior point, proximal point, Cadoux's fixed point),
+    which start from the best impulses found so far. The turn goes to the method that has worked least, except
+    that one whose residual falls fast enough to arrive soon keeps it. Work is counted in sweeps, not in
+    seconds: the same input gives the same bits. The notes of the solution tell what was tried.
+
+    This is the default of :func:`solve`. Take a single method when you know which: large loose packings in
+    motion, for instance, are solved by Gauss-Seidel alone.
+
+    Parameters
+    ----------
+    tol, max_iterations, time_limit
+        See :class:`IterativeSolver`. Iterations are those of all methods together.
+
+    References
+    ----------
+    Gomes, Selman 2001 (portfolios); Cadoux 2009, 5.4 (which asks for this one).
+
+    Examples
+    --------
+    >>> from clapas import gallery, solve
+    >>> solution = solve(gallery.get("box-stack-10").problem, Auto(tol=1e-10))
+    >>> solution.status.name
+    'SOLVED'
+    """
+
+    max_iterations: int = 10_000_000
+
+    measures_each_iteration: ClassVar[bool] = True
+
+    def start(self, problem: ContactProblem, guess: Array) -> Iteration:
+        """Begin with Gauss-Seidel at the guess."""
+        from clapas.solvers.auto.portfolio import Portfolio
+
+        return Portfolio(problem, guess, self.tol)

@@ -1,0 +1,77 @@
+"""The portfolio under way: the whole problem first, then a race for each part that is left."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from clapas.problems.contact import ContactProblem
+from clapas.problems.conversions import Component, split
+from clapas.solvers.auto.contenders import OPENING, contenders
+from clapas.solvers.auto.race import Race
+from clapas.solvers.loop import Halt, Iteration
+from clapas.typing import Array
+
+WORTH_SPLITTING = 0.7  # share of the contacts that is left, from which the whole goes on as it is
+
+
+class Portfolio(Iteration):
+    """Races one after the other; the current impulses are the best of each."""
+
+    repeats_when_stuck: ClassVar[bool] = False
+
+    def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
+        self._problem, self._tol = problem, tol
+        self._r = guess.copy()
+        self._whole = Race(problem, guess, tol, contenders(problem, tol))
+        self._parts: list[tuple[Component, Race]] | None = None
+
+    def impulses(self) -> Array:
+        """The best impulses of every part."""
+        if not self._parts:
+            return self._whole.r
+        for component, race in self._parts:
+            self._r[component.contacts] = race.r
+        return self._r
+
+    def advance(self, count: int) -> int:
+        """Some turns; the number of iterations they took."""
+        done = 0
+        for _ in range(count):
+            race = self._current()
+            done += race.run()
+            self.notes = self._notes()
+            if not race.is_solved and (verdict := race.verdict):
+                raise Halt(verdict)
+        return done
+
+    def _current(self) -> Race:
+        if self._parts is None and self._whole.runners[0].work >= OPENING:
+            self._parts = self._unsolved_parts()
+        if not self._parts:
+            return self._whole
+        return next((race for _, race in self._parts if not race.is_solved), self._parts[-1][1])
+
+    def _unsolved_parts(self) -> list[tuple[Component, Race]]:
+        """Races for the components that are not solved; none if this is nearly all of the problem."""
+        r = self._r = self._whole.r.copy()
+        missed = np.linalg.norm(self._problem.natural_map(r), axis=1)
+        speed = self._problem.free_speed or 1.0
+        n = self._problem.n_contacts
+        parts = []
+        for component in split(self._problem):
+            goal = self._tol * speed * np.sqrt(len(component.contacts) / n)
+            if np.linalg.norm(missed[component.contacts]) <= goal:
+                continue
+            tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
+            field = contenders(component.problem, tol)
+            parts.append((component, Race(component.problem, r[component.contacts], tol, field)))
+        left = sum(len(component.contacts) for component, _ in parts)
+        return parts if left <= WORTH_SPLITTING * n else []
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self._parts:
+            return self._whole.notes
+        parts = [f"{len(c.contacts)} contacts: {note}" for c, race in self._parts for note in race.notes]
+        return (*self._whole.notes, *parts[:20])

@@ -1,0 +1,86 @@
+"""The report of a study: text, tables and pictures in a folder, written as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clapas.errors import MissingDependency
+
+
+class Report:
+    """A Markdown file and pictures beside it; what was found is kept even if the study is interrupted.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is missing. The text is ``report.md`` in it.
+    title : str
+        First line of the text.
+    tell : callable, optional
+        Receives one line of progress at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> report = Report(tempfile.mkdtemp(), "Numbers")
+    >>> report.table(["n", "n²"], [["3", "9"]])
+    >>> print(report.text)
+    # Numbers
+    <BLANKLINE>
+    | n | n² |
+    | - | -- |
+    | 3 |  9 |
+    <BLANKLINE>
+    """
+
+    def __init__(self, folder: Path | str, title: str, tell: Callable[[str], None] | None = None) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._parts = [f"# {title}"]
+        self._tell = tell
+        self._write()
+
+    @property
+    def text(self) -> str:
+        """The report so far."""
+        return "\n\n".join(self._parts) + "\n"
+
+    def tell(self, line: str) -> None:
+        """Say how the work goes; this is not kept."""
+        if self._tell:
+            self._tell(line)
+
+    def say(self, text: str) -> None:
+        """Add a paragraph or a heading."""
+        self._parts.append(text)
+        self._write()
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add a table."""
+        self.say(markdown_table(header, rows))
+
+    @contextmanager
+    def figure(self, name: str, caption: str, size: tuple[float, float] = (7.0, 4.5)) -> Iterator[Any]:
+        """Draw a picture: a matplotlib figure to fill, kept as ``name.png`` when the block ends."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise MissingDependency("matplotlib", extra="plot", purpose="pictures of studies") from error
+        drawing = Figure(figsize=size, layout="constrained")
+        yield drawing
+        drawing.savefig(self.folder / f"{name}.png", dpi=110)
+        self.say(f"![{caption}]({name}.png)")
+
+    def _write(self) -> None:
+        (self.folder / "report.md").write_text(self.text, encoding="utf-8")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, its columns aligned for the eye."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    lines = [header, ["-" * width for width in widths], *rows]
+    padded = ([cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in padded)

@@ -1,0 +1,115 @@
+"""The portfolio: solves what its members solve, splits, hands over, tells what it tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from clapas.problems import ContactProblem, gallery, reduce
+from clapas.solvers import NSGS, Auto, solve
+from clapas.solvers.auto.contenders import Contender, contenders
+from clapas.solvers.auto.race import Race, Runner
+from clapas.status import Status
+from tests.random_problems import random_global
+from tests.unit.solvers import contract
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_agrees_with_gauss_seidel(d: int) -> None:
+    contract.agrees_with_gauss_seidel(Auto, d)
+
+
+def test_keeps_the_promises_of_every_solver() -> None:
+    contract.knows_answers_on_paper(Auto)
+    contract.treats_frictionless_contacts(Auto)
+    contract.accepts_no_contact(Auto)
+    contract.forgets_units(Auto)
+
+
+def test_gauss_seidel_alone_where_it_is_enough() -> None:
+    solution = solve(gallery.get("alea-756-100-by-36").problem, Auto(tol=1e-4))
+    assert [note.split(":")[0] for note in solution.notes] == ["nsgs"]
+
+
+def test_hands_over_where_gauss_seidel_crawls() -> None:
+    problem = gallery.get("box-stack-10").problem
+    assert not solve(problem, NSGS(max_iterations=2000), check=False).status.is_solved
+    solution = solve(problem, Auto(tol=1e-8))
+    assert solution.residual <= 1e-8
+    assert len(solution.notes) > 1
+    assert solution.notes[0].startswith("nsgs")
+
+
+def test_a_proof_that_nothing_solves_it_is_passed_on() -> None:
+    solution = solve(gallery.get("painleve-down-none").problem, Auto(), check=False)
+    assert solution.status is Status.NO_SOLUTION
+
+
+def test_the_same_bits_twice() -> None:
+    problem = gallery.get("tower-10").problem
+    one, two = (solve(problem, Auto(tol=1e-10)) for _ in range(2))
+    assert np.array_equal(one.r, two.r)
+    assert one.iterations == two.iterations
+
+
+def together(*problems: ContactProblem) -> ContactProblem:
+    """Several problems that do not know each other, as one."""
+    reduced = [reduce(problem) for problem in problems]
+    return ContactProblem(
+        W=sparse.block_diag([problem.W for problem in reduced], format="csr"),
+        q=np.concatenate([problem.q for problem in reduced]),
+        mu=np.concatenate([problem.mu for problem in reduced]),
+        d=3,
+    )
+
+
+def test_only_the_parts_that_are_left_go_on() -> None:
+    easy = [random_global(seed, n=4, bodies=4, d=3) for seed in range(8)]
+    hard = gallery.box_stack(5).problem
+    solution = solve(together(*easy, hard), Auto(tol=1e-8))
+    assert solution.residual <= 1e-8
+    assert any(note.startswith("20 contacts:") for note in solution.notes)
+    assert not any(note.startswith("52 contacts:") for note in solution.notes)
+
+
+def test_limits_are_heeded() -> None:
+    problem = gallery.get("tower-10").problem
+    stopped = solve(problem, Auto(tol=1e-15, max_iterations=50), check=False)
+    assert stopped.status is Status.MAX_ITERATIONS
+    assert stopped.iterations < 200
+    hurried = solve(problem, Auto(tol=1e-15, time_limit=1e-3), check=False)
+    assert hurried.status is Status.TIME_LIMIT
+
+
+# ------------------------------------------------------------------------- the race
+
+
+def runner(*residuals: tuple[float, float], patience: float = 1e4) -> Runner:
+    contender = Contender("x", NSGS(), cost=1.0, joins=0.0, patience=patience)
+    return Runner(contender, work=residuals[-1][0], iterations=1, residuals=list(residuals))
+
+
+def test_work_left_follows_the_pace() -> None:
+    tenth_per_doubling = runner((10.0, 1e-1), (20.0, 1e-2))
+    assert tenth_per_doubling.work_left(1e-4) == pytest.approx(60.0)
+    assert runner((10.0, 1e-2), (20.0, 1e-2)).work_left(1e-4) == np.inf
+    assert runner((10.0, 1e-2)).work_left(1e-4) == np.inf
+
+
+def test_nobody_runs_past_the_patience_of_all() -> None:
+    problem = gallery.get("painleve-down-none").problem
+    field = [Contender("nsgs", NSGS(), cost=1.0, joins=0.0, patience=100.0)]
+    race = Race(problem, np.zeros((1, 2)), 1e-8, field)
+    while race.verdict is None:
+        assert race.run() > 0
+    assert race.verdict is Status.STALLED
+    assert race.run() == 0
+
+
+def test_the_field_suits_the_problem() -> None:
+    small = [c.name for c in contenders(gallery.get("painleve-up-two").problem, 1e-8)]
+    large = [c.name for c in contenders(gallery.get("tower-10").problem, 1e-8)]
+    assert "enumeration" in small
+    assert "enumeration" not in large
+    assert small[0] == large[0] == "nsgs"

@@ -1,0 +1,45 @@
+"""Studies run from the command line, report as they go, and refuse what they cannot do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clapas.cli import main
+from clapas.errors import SettingsError
+from clapas.studies import registry
+from clapas.studies.report import Report
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_quick_run_writes_its_report(name: str, tmp_path: Path) -> None:
+    assert main(["study", name, "--quick", "--quiet", "--out", str(tmp_path)]) == 0
+    text = (tmp_path / "report.md").read_text()
+    assert text.startswith(f"# {registry.find(name).title}")
+    assert "| " in text
+    assert list(tmp_path.glob("*.png"))
+
+
+def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in registry.names())
+
+
+def test_unknown_studies_and_settings_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["study", "thesis-smal"]) == 2
+    assert "did you mean 'thesis-small'" in capsys.readouterr().err
+    assert main(["study", "alart", "--set", "loads=1", "--out", str(tmp_path)]) == 2
+    assert "loads must be at least 3" in capsys.readouterr().err
+    with pytest.raises(SettingsError):
+        registry.find("nothing")
+
+
+def test_what_was_found_is_kept_when_a_study_fails(tmp_path: Path) -> None:
+    report = Report(tmp_path, "Half done")
+    report.say("One result.")
+    with pytest.raises(ZeroDivisionError), report.figure("never", "Not drawn"):
+        _ = 1 / 0
+    assert (tmp_path / "report.md").read_text() == "# Half done\n\nOne result.\n"
+    assert not (tmp_path / "never.png").exists()
