@@ -11,15 +11,28 @@ they become w_N = rho U_N⁻, w_T = tau U_T⁻, to which the motion of walls is 
 
 Constant cohesion C (N): the contact resists traction up to C, and friction is |r_T| ≤ mu (r_N + C dt).
 With r + (C dt, 0, 0) as unknown this is Coulomb's law again, under the load of C.
+
+Elliptic friction: along a material direction the coefficient is mu, across it mu_across,
+
+    (r_1 / mu)² + (r_2 / mu_across)² ≤ r_N²,
+
+and slip is normal to the ellipse (Moreau 2003, section 5). Measured in r_k' = r_k max(mu)/mu_k and
+u_k' = u_k mu_k/max(mu) the ellipse is a circle and this is Coulomb's law again, with max(mu).
+
+Rolling and spinning resistance: a contact also carries a couple, at most ``rolling`` r_N across the
+normal and ``spinning`` r_N along it, against the relative rotation. The two lengths are those of the
+small patch that a real contact is. See :class:`clapas.problems.rolling.RollingProblem`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.typing import Array
 
 
@@ -37,22 +50,49 @@ class Law:
         Tangential restitution tau in [-1, 1].
     cohesion : float
         Traction the contact resists (N), ≥ 0.
+    rolling : float
+        Rolling resistance (m), ≥ 0: largest couple across the normal per unit of normal force.
+    spinning : float
+        Spinning resistance (m), ≥ 0: largest couple along the normal per unit of normal force. In 2-D
+        nothing spins.
+    mu_across : float, optional
+        Coefficient of friction across ``direction``, where ``mu`` is that along it. Only in 3-D.
+    direction : 3 floats, optional
+        Direction of the grain of the surface, in the frame of the body that was added first of the two
+        (a floor comes before what lies on it). What counts is its part along the contact plane.
 
     Notes
     -----
     Restitution with elongated bodies can create energy (Moreau 2003, section 6).
+
+    Examples
+    --------
+    >>> Law(mu=0.2, mu_across=0.6, direction=(2, 0, 0)).direction
+    (1.0, 0.0, 0.0)
     """
 
     mu: float
     restitution: float = 0.0
     tangential_restitution: float = 0.0
     cohesion: float = 0.0
+    rolling: float = 0.0
+    spinning: float = 0.0
+    mu_across: float | None = None
+    direction: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         self._require("mu", 0.0, np.inf)
         self._require("restitution", 0.0, 1.0)
         self._require("tangential_restitution", -1.0, 1.0)
         self._require("cohesion", 0.0, np.inf)
+        self._require("rolling", 0.0, np.inf)
+        self._require("spinning", 0.0, np.inf)
+        if (self.mu_across is None) != (self.direction is None):
+            raise SceneError("law: mu_across and direction go together; give both, or none")
+        if self.mu_across is not None:
+            self._require("mu_across", 0.0, np.inf)
+            direction = checks.unit_vector("law", "direction", self.direction, 3)
+            object.__setattr__(self, "direction", tuple(float(x) for x in direction))
 
     def _require(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)
@@ -62,18 +102,45 @@ class Law:
 
 @dataclass(frozen=True)
 class LawTable:
-    """Laws of all pairs of materials: symmetric arrays (n_materials, n_materials)."""
+    """Laws of all pairs of materials: symmetric arrays (n_materials, n_materials).
+
+    ``mu_across`` is ``mu`` where friction is the same in all directions; ``direction``, with a third
+    axis of length 3, is zero there.
+    """
 
     mu: Array
     restitution: Array
     tangential_restitution: Array
     cohesion: Array
+    rolling: Array
+    spinning: Array
+    mu_across: Array
+    direction: Array
 
     @staticmethod
     def of(laws: list[list[Law]]) -> LawTable:
         """Table from a square list of laws."""
 
         def column(name: str) -> Array:
-            return np.array([[getattr(law, name) for law in row] for row in laws], dtype=float)
+            return np.array([[_numbers(law, name) for law in row] for row in laws], dtype=float)
 
         return LawTable(*(column(name) for name in LawTable.__dataclass_fields__))
+
+    @property
+    def has_couples(self) -> bool:
+        """Whether some contacts resist rolling or spinning."""
+        return bool(self.rolling.any() or self.spinning.any())
+
+    @property
+    def is_elliptic(self) -> bool:
+        """Whether friction depends on the direction somewhere."""
+        return bool((self.mu_across != self.mu).any())
+
+
+def _numbers(law: Law, name: str) -> float | Sequence[float]:
+    """A number of a law, or its direction."""
+    if name == "mu_across":
+        return law.mu if law.mu_across is None else law.mu_across
+    if name == "direction":
+        return (0.0, 0.0, 0.0) if law.direction is None else law.direction
+    return float(getattr(law, name))

@@ -37,6 +37,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         motions={body.number: body.motion for body in records if body.motion is not None},
         period=scene.period,
         names=tuple(body.name for body in records),
+        probes=tuple(scene.probes),
     )
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.

@@ -80,7 +80,9 @@ def law_entries(law: Law) -> dict[str, Any]:
     """The numbers of a law that differ from their defaults, and mu."""
     values = {field.name: (getattr(law, field.name), field.default) for field in fields(Law)}
     return {
-        name: value for name, (value, default) in values.items() if default is MISSING or value != default
+        name: list(value) if isinstance(value, tuple) else value
+        for name, (value, default) in values.items()
+        if default is MISSING or value != default
     }
 
 

@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from clapas.dynamics.probes import Probe
+from clapas.geometry import sizes
 from clapas.geometry.colliders import Colliders
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
@@ -44,6 +46,8 @@ class Model:
         Lengths of the periodic cell along x and y, or None.
     names : tuple of str
         Names of the bodies.
+    probes : tuple of Probe
+        Quantities to write down at every step.
     """
 
     gravity: Array
@@ -59,6 +63,7 @@ class Model:
     motions: dict[int, Motion] = field(default_factory=dict)
     period: tuple[float | None, float | None] = (None, None)
     names: tuple[str, ...] = ()
+    probes: tuple[Probe, ...] = ()
 
     @property
     def d(self) -> int:
@@ -90,6 +95,16 @@ class Model:
         """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``)."""
         scale = self.inverse_root[self.movable]
         return np.asarray(scale[:, :, None] * np.eye(scale.shape[1]))
+
+    @cached_property
+    def thickness(self) -> Array:
+        """Half the least thickness of each body (m); infinite for planes and triangles."""
+        return sizes.thickness(self.colliders, self.n_bodies)
+
+    @cached_property
+    def reach(self) -> Array:
+        """Farthest point of each body from its centre of mass (m); infinite for planes."""
+        return sizes.reach(self.colliders, self.n_bodies)
 
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
@@ -130,12 +145,20 @@ class Impulses:
         Identity of each contact, sorted.
     impulse : array (n, d)
         Impulse on body b in world coordinates (N·s).
+    couple : array (n, 3), or (n, 1) in 2-D
+        Couple on body b in world coordinates (N·m·s), where contacts resist rolling or spinning.
     """
 
     a: Indices
     b: Indices
     feature: Indices
     impulse: Array
+    couple: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        if self.couple.size == 0:
+            n, d = self.impulse.shape
+            object.__setattr__(self, "couple", np.zeros((n, 3 if d == 3 else 1)))
 
     @staticmethod
     def none(d: int) -> Impulses:
@@ -162,6 +185,9 @@ class State:
         Velocity in the world and angular velocity in the body frame (m/s, rad/s).
     impulses : Impulses
         Those of the last step.
+    dt : float
+        Length of the step, or of the last part of a divided one, that led here (s): over it the impulses
+        acted. 0 at the start.
     """
 
     time: float
@@ -170,6 +196,7 @@ class State:
     orientation: Array
     velocity: Array
     impulses: Impulses
+    dt: float = 0.0
 
     @property
     def n_bodies(self) -> int:

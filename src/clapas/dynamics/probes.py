@@ -62,6 +62,30 @@ class Probe:
         if self.other == self.body:
             raise SceneError(f"probe '{self.name}': body and other are the same body {self.body}")
 
+    @property
+    def unit(self) -> str:
+        """Its unit, or an empty word.
+
+        >>> Probe("pull", "force", 1).unit
+        'N'
+        """
+        words = QUANTITIES[self.quantity]
+        return words.rpartition("(")[2].removesuffix(")") if words.endswith(")") else ""
+
+    def components(self, d: int) -> tuple[str, ...]:
+        """Names of its components in d dimensions; one empty name for a single number.
+
+        >>> Probe("heave", "position", 1).components(2)
+        ('x', 'y')
+        """
+        if self.quantity in ("position", "velocity", "force", "contact_force"):
+            return ("x", "y", "z")[:d]
+        if self.quantity in ("angular_velocity", "torque"):
+            return ("x", "y", "z") if d == 3 else ("",)
+        if self.quantity == "orientation":
+            return ("w", "x", "y", "z") if d == 3 else ("",)
+        return ("",)
+
     def to_dict(self) -> dict[str, Any]:
         """Its fields, as scene files write them."""
         entries: dict[str, Any] = {"name": self.name, "quantity": self.quantity, "body": self.body}

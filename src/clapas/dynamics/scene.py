@@ -135,7 +135,7 @@ class Scene:
         self.materials[name] = made
         return name
 
-    def law(self, a: str | None = None, b: str | None = None, **numbers: float) -> None:
+    def law(self, a: str | None = None, b: str | None = None, **numbers: Any) -> None:
         """Give the law of contact between two materials, or for all pairs without their own.
 
         Parameters
@@ -143,7 +143,8 @@ class Scene:
         a, b : str, optional
             Names of the materials; the same twice for a material with itself. None: for all pairs.
         **numbers
-            Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion…
+            Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion, rolling,
+            spinning, mu_across with direction.
 
         Examples
         --------
@@ -155,7 +156,7 @@ class Scene:
         if a is None and b is None:
             if self._law_for_all is not None:
                 raise SceneError(f"the law for all pairs is already given: {self._law_for_all}")
-            self._law_for_all = make_law("law for all pairs", numbers)
+            self._law_for_all = self._make_law("law for all pairs", numbers)
             return
         if a is None or b is None:
             raise SceneError(f"law: got the one material '{a or b}'; name two, or none for all pairs")
@@ -164,7 +165,17 @@ class Scene:
             self._require_material(label, name)
         if pair(a, b) in self._laws:
             raise SceneError(f"{label} is already given: {self._laws[pair(a, b)]}")
-        self._laws[pair(a, b)] = make_law(label, numbers)
+        self._laws[pair(a, b)] = self._make_law(label, numbers)
+
+    def _make_law(self, label: str, numbers: Mapping[str, Any]) -> Law:
+        law = make_law(label, numbers)
+        if self.d == 2:
+            for name in ("spinning", "mu_across"):
+                if getattr(law, name):
+                    raise SceneError(
+                        f"{label}: {name} has no meaning in 2-D, got {getattr(law, name)}; leave it out"
+                    )
+        return law
 
     @property
     def laws(self) -> LawBook:

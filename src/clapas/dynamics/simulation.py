@@ -13,7 +13,9 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from clapas.dynamics.model import Model, State, initial_state
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped, step
+from clapas.dynamics.readings import Reading, read
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped
+from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import NotSolved, SettingsError
 from clapas.solvers import NSGS
@@ -44,7 +46,7 @@ class Kept:
     Parameters
     ----------
     stepped : Stepped or None
-        The step that led here; None for the start.
+        The step that led here, or the last part of a divided one; None for the start.
     state : State
         Where it led.
     energy : Energy
@@ -66,16 +68,25 @@ class Recorder(Protocol):
         """Keep a step."""
         ...
 
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read, at every step; called only if there are probes."""
+        ...
+
 
 @dataclass
 class Memory:
-    """A recorder that keeps everything in a list."""
+    """A recorder that keeps everything in lists."""
 
     steps: list[Kept] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
 
     def keep(self, kept: Kept) -> None:
         """Keep a step."""
         self.steps.append(kept)
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read."""
+        self.readings.append(reading)
 
 
 class Advance(NamedTuple):
@@ -175,25 +186,29 @@ def simulate(
     steps, unsolved, worst = round(duration / dt), 0, 0.0
     if state is None:
         state = initial_state(model)
+        _noted(recorder, model, None, state)
         if recorder:
             recorder.keep(Kept(None, state, energy(model, state), work))
     first = state.step
     with _interrupts() as interrupted:
         while state.step < steps and not interrupted.is_set():
-            done = step(model, state, dt, solver, scheme, surroundings)
+            parts = divided_step(model, state, dt, solver, scheme, surroundings)
+            done = parts[-1]
             state = done.state
-            work += done.problem.work(done.solution.r)
-            worst = max(worst, done.solution.residual)
-            failed = not done.solution.status.is_solved
-            unsolved += failed
+            work += sum(part.problem.work(part.solution.r) for part in parts)
+            worst = max(worst, *(part.solution.residual for part in parts))
+            failed = [part.solution for part in parts if not part.solution.status.is_solved]
+            unsolved += bool(failed)
             stop = _told(progress, done, steps, time.perf_counter() - start) or interrupted.is_set()
             last = stop or state.step == steps or (failed and on_unsolved == "raise")
+            _noted(recorder, model, done, state)
             if recorder and (last or state.step % every == 0):
                 recorder.keep(Kept(done, state, energy(model, state), work))
             if failed and on_unsolved == "raise":
-                raise NotSolved(done.solution)
+                raise NotSolved(failed[0])
             if stop:
                 break
+            del done  # or its problem would take memory during the next step
     status = Status.ALMOST_SOLVED if unsolved else Status.SOLVED
     if state.step < steps:
         status = Status.STOPPED
@@ -209,6 +224,11 @@ def _check(duration: float, dt: float, every: int, on_unsolved: str) -> None:
         raise SettingsError(f"every must be at least 1, got {every}")
     if on_unsolved not in ("raise", "record"):
         raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
+
+
+def _noted(recorder: Recorder | None, model: Model, done: Stepped | None, state: State) -> None:
+    if recorder and model.probes:
+        recorder.note(read(model, done, state))
 
 
 def _told(

@@ -12,6 +12,7 @@ one step. Reference: Moreau 2003, section 7.1.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -49,12 +50,19 @@ class MoreauJean:
         Share of the penetration removed at each step by moving bodies apart, in [0, 1]. The
         displacement is the smallest in the metric of the masses and leaves velocities, hence the
         kinetic energy, untouched; potential energy rises by the lift. 0, the default, is Moreau's scheme.
+    travel : float
+        Divide a step into 2, 4, 8… equal parts until no body travels further in one than this share of
+        its thickness; infinite, the default, never divides. See :mod:`clapas.dynamics.subdivision`.
+    halvings : int
+        How many times a step may be halved at most.
     """
 
     theta: float = 0.5
     activation: Literal["gap", "predicted"] = "gap"
     inertia: bool = True
     projection: float = 0.0
+    travel: float = math.inf
+    halvings: int = 8
 
     def __post_init__(self) -> None:
         if not 0 < self.theta <= 1:
@@ -63,6 +71,10 @@ class MoreauJean:
             raise SettingsError(f"activation must be 'gap' or 'predicted', got '{self.activation}'")
         if not 0 <= self.projection <= 1:
             raise SettingsError(f"projection must be in [0, 1], got {self.projection}")
+        if not self.travel > 0:
+            raise SettingsError(f"travel must be positive, got {self.travel}")
+        if not (isinstance(self.halvings, int) and 0 <= self.halvings <= 30):
+            raise SettingsError(f"halvings must be a whole number from 0 to 30, got {self.halvings!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +92,10 @@ class QuasiStatic(MoreauJean):
 
 @dataclass(frozen=True)
 class Stepped:
-    """A step done: the new state, the problem that was solved and its solution."""
+    """A step done: the new state, where contacts were found, the problem that was solved and its solution."""
 
     state: State
+    middle: State
     problem: StepProblem
     solution: Solution
 
@@ -117,8 +130,9 @@ def step(
     free = free_motion(alive, middle, dt)
     contacts = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
     problem = step_problem(alive, middle, contacts, free, dt)
-    solution = solve(problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses), check=False)
-    velocity = _velocity(alive, problem.problem, solution.r, free)
+    guess = problem.guess(state.impulses, dt / state.dt if state.dt else 1.0)
+    solution = solve(problem.problem, solver or NSGS(tol=1e-6), guess, check=False)
+    velocity = _velocity(alive, solution, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     end = State(
         time=state.time + dt,
@@ -127,10 +141,11 @@ def step(
         orientation=orientation,
         velocity=velocity,
         impulses=problem.impulses(solution.r),
+        dt=dt,
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
-    return Stepped(end, problem, solution)
+    return Stepped(end, middle, problem, solution)
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
@@ -152,11 +167,11 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     return free
 
 
-def _velocity(model: Model, problem: ContactProblem, r: Array, free: Array) -> Array:
-    """Velocities at the end of the step under the impulses r."""
-    assert problem.blocks is not None
+def _velocity(model: Model, solution: Solution, free: Array) -> Array:
+    """Velocities at the end of the step under the impulses found."""
+    assert solution.v is not None
     velocity = free.copy()
-    velocity[model.movable] = problem.blocks.motion(r)[:-1] * model.inverse_root[model.movable]
+    velocity[model.movable] = solution.v.reshape(-1, free.shape[1])
     return velocity
 
 
@@ -169,7 +184,8 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
     deep = gap < 0.0
     if blocks is None or not deep.any():
         return state
-    still = BodyBlocks(blocks.G, blocks.bodies, np.zeros_like(blocks.y_free), blocks.root)
+    rows = np.ascontiguousarray(blocks.G[:, :, : model.d])
+    still = BodyBlocks(rows, blocks.bodies, np.zeros_like(blocks.y_free), blocks.root)
     w = np.zeros((len(gap), model.d))
     w[:, 0] = share * np.minimum(gap, 0.0)
     displacement = solve(
@@ -177,6 +193,6 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
     )
     zero = np.zeros_like(state.velocity)
     position, orientation = moved(
-        state.position, state.orientation, _velocity(model, displacement.problem, displacement.r, zero), 1.0
+        state.position, state.orientation, _velocity(model, displacement, zero), 1.0
     )
     return replace(state, position=position, orientation=orientation)

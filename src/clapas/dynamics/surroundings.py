@@ -11,6 +11,10 @@ from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array
 
+TOUCHING = 16.0 * float(np.finfo(float).eps)
+"""Gap that counts as zero, relative to the largest coordinate: what rounding leaves of two bodies placed
+against each other. It is no margin: at 1 m from the origin it is 4e-15 m."""
+
 
 class Surroundings:
     """The contacts of the bodies born so far.
@@ -29,11 +33,12 @@ class Surroundings:
     ) -> Contacts:
         """The contacts a step must consider.
 
-        With "gap" those with gap ≤ 0; with "predicted" those whose gap would be ≤ 0 after
-        ``horizon`` seconds at the free velocities of the centres.
+        With "gap" those with gap ≤ 0 up to rounding (``TOUCHING``), so that a body at rest on another
+        is held from the first step; with "predicted" those whose gap would be ≤ 0 after ``horizon``
+        seconds at the free velocities of the centres.
         """
         if activation == "gap":
-            return self.detect(middle, 0.0)
+            return self.detect(middle, TOUCHING * float(np.abs(middle.position).max(initial=0.0)))
         model = self._model.first(middle.n_bodies)
         speed = float(np.abs(free[:, : model.d]).max(initial=0.0)) * np.sqrt(model.d)
         contacts = self.detect(middle, 2.0 * speed * horizon)

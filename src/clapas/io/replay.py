@@ -8,7 +8,8 @@ from pathlib import Path
 
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.scene import Scene
-from clapas.dynamics.stepping import Stepped, step
+from clapas.dynamics.stepping import Stepped
+from clapas.dynamics.subdivision import divided_step
 from clapas.errors import FormatError
 from clapas.io.files import write
 from clapas.io.recording import Recording
@@ -16,7 +17,10 @@ from clapas.io.settings import from_plain
 
 
 def step_after(recording: Recording, number: int) -> Stepped:
-    """Do again the step that follows step ``number``, from the last frame kept before it."""
+    """Do again the step that follows step ``number``, from the last frame kept before it.
+
+    Of a divided step this is the last part.
+    """
     steps = recording.column("step")
     earlier = int((steps <= number).sum()) - 1
     if number < 0 or earlier < 0 or number >= int(steps[-1]):
@@ -29,19 +33,23 @@ def step_after(recording: Recording, number: int) -> Stepped:
     solver, scheme = (from_plain(recording.settings[name]) for name in ("solver", "scheme"))
     state = recording.frame(earlier).state
     while True:
-        done = step(model, state, recording.dt, solver, scheme)
+        done = divided_step(model, state, recording.dt, solver, scheme)[-1]
         if state.step == number:
             return done
         state = done.state
 
 
 def export_problem(recording: Recording, number: int, path: str | os.PathLike[str]) -> Path:
-    """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution."""
+    """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution.
+
+    FCLib knows no couples: those of rolling and spinning resistance are loads in the file.
+    """
     done = step_after(recording, number)
+    problem, r = done.problem.sliding_part(done.solution.r)
     write(
         path,
-        done.problem.problem,
-        done.solution,
+        problem,
+        r,
         title=f"{recording.path.stem}, step {number}",
         description=f"contact problem of the step from t = {number * recording.dt:g} s",
     )

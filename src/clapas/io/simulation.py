@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model
+from clapas.dynamics.readings import Reading
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Watcher
 from clapas.dynamics.simulation import simulate as run_model
@@ -110,7 +111,10 @@ def resume(
         dt, every = old.dt, old.every
         writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
         last = old.frame(-1)
-        writer.copy((old.row(i), old.contact_rows(i)) for i in range(old.n_frames))
+        times, values = old.readings()
+        for row in range(min(last.state.step + 1, len(times))):
+            writer.note(Reading(times[row], values[row]))
+        writer.copy(old.stored())
     return _run(writer, model, Path(path), settings, dt, every, progress, last.state, last.work)
 
 

@@ -12,14 +12,18 @@ AXES = ("x", "y", "z")
 
 
 def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write ``frames.csv``, ``bodies.csv`` and ``contacts.csv`` into a folder (made if needed). SI units."""
+    """Write ``frames.csv``, ``bodies.csv`` and ``contacts.csv`` into a folder (made if needed). SI units.
+
+    ``probes.csv`` too if there are probes: one row per step, kept or not.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_frames(recording, folder), _bodies(recording, folder), _contacts(recording, folder)]
+    written = [_frames(recording, folder), _bodies(recording, folder), _contacts(recording, folder)]
+    return [*written, _probes(recording, folder)] if recording.probes else written
 
 
 def _frames(recording: Recording, folder: Path) -> Path:
-    names = "step time alive kinetic potential work residual iterations seconds".split()
+    names = "step time dt alive kinetic potential work residual iterations seconds".split()
     columns = [recording.column(name) for name in names]
     return _write(folder / "frames.csv", names, zip(*columns, strict=True))
 
@@ -53,15 +57,37 @@ def _contacts(recording: Recording, folder: Path) -> Path:
         *(f"n_{x}" for x in axes),
         "gap",
         *(f"impulse_{x}" for x in axes),
+        *(f"couple_{x}" for x in (AXES if len(axes) == 3 else ("z",))),
         "mode",
     ]
     rows = (
-        [frame.state.time, c.a[i], c.b[i], *c.point[i], *c.normal[i], c.gap[i], *impulse[i], frame.mode[i]]
+        [
+            frame.state.time,
+            c.a[i],
+            c.b[i],
+            *c.point[i],
+            *c.normal[i],
+            c.gap[i],
+            *held.impulse[i],
+            *held.couple[i],
+            frame.mode[i],
+        ]
         for frame in recording.frames()
-        for c, impulse in [(frame.contacts, frame.state.impulses.impulse)]
+        for c, held in [(frame.contacts, frame.state.impulses)]
         for i in range(len(c))
     )
     return _write(folder / "contacts.csv", header, rows)
+
+
+def _probes(recording: Recording, folder: Path) -> Path:
+    names = [
+        f"{probe.name} {component}".rstrip()
+        for probe in recording.probes.values()
+        for component in probe.components(recording.model.d)
+    ]
+    times, values = recording.readings()
+    rows = ([time, *row] for time, row in zip(times, values, strict=True))
+    return _write(folder / "probes.csv", ["time", *names], rows)
 
 
 def _write(path: Path, header: list[str], rows: object) -> Path:

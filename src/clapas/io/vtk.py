@@ -2,7 +2,7 @@
 
     DIR/bodies.pvd       centres with radius, velocity, angular velocity, orientation, mass, number
     DIR/surfaces.pvd     triangles of the boxes, polyhedra and meshes, with the body's velocity
-    DIR/contacts.pvd     contact points with normal, gap, impulse, force and mode
+    DIR/contacts.pvd     contact points with normal, gap, impulse, force, couple and mode
 
 Open the .pvd files. Show grains with the glyph filter (sphere, scaled by ``radius``), forces with
 arrows along ``force``. SI units.
@@ -62,7 +62,7 @@ def export_vtk(
     surfaces = Surfaces(recording.model)
     makers: dict[str, Callable[[Frame], PolyData]] = {
         "bodies": lambda frame: _bodies(recording.model, frame),
-        "contacts": lambda frame: _contacts(frame, recording.dt),
+        "contacts": _contacts,
     }
     if len(surfaces.triangles):
         makers["surfaces"] = surfaces.of_frame
@@ -172,8 +172,8 @@ def _bodies(model: Model, frame: Frame) -> PolyData:
     return PolyData(_three(state.position), arrays)
 
 
-def _contacts(frame: Frame, dt: float) -> PolyData:
-    impulse = _three(frame.state.impulses.impulse)
+def _contacts(frame: Frame) -> PolyData:
+    impulse, dt = _three(frame.state.impulses.impulse), frame.state.dt or 1.0  # no contact at the start
     arrays = {
         "a": frame.contacts.a,
         "b": frame.contacts.b,
@@ -181,6 +181,7 @@ def _contacts(frame: Frame, dt: float) -> PolyData:
         "gap": frame.contacts.gap,
         "impulse": impulse,
         "force": impulse / dt,
+        "couple": frame.state.impulses.couple / dt,
         "normal_force": np.sum(frame.state.impulses.impulse * frame.contacts.normal, axis=1) / dt,
         "mode": frame.mode,
     }

@@ -60,6 +60,10 @@ class BodyBlocks:
         """Velocities at the contacts, G y(r) + w."""
         return np.asarray(contact_velocities(self.G, self.bodies, self.motion(r), w))
 
+    def free_velocity(self, w: Array) -> Array:
+        """Velocities at the contacts without impulses, G y_free + w."""
+        return np.asarray(contact_velocities(self.G, self.bodies, self.y_free, w))
+
     def answer(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
         y = np.zeros_like(self.y_free)
@@ -72,7 +76,7 @@ class BodyBlocks:
 
     def local_blocks(self) -> Array:
         """Diagonal blocks of W = G Gᵀ, (n, d, d)."""
-        return np.asarray(diagonal_products(self.G))
+        return np.asarray(diagonal_products(self.G, *compile_time(self.G)))
 
     def jacobian(self) -> sparse.csr_array:
         """H, sparse."""
@@ -196,16 +200,16 @@ def _contact_velocities(
 
 
 @kernel
-def diagonal_products(G: Array) -> Array:
+def diagonal_products(G: Array, components: tuple[int, ...], size: tuple[int, ...]) -> Array:
     """Diagonal d×d blocks of G Gᵀ."""
-    n, d, size = G.shape[0], G.shape[2], G.shape[3]
-    blocks = np.zeros((n, d, d))
+    n, d = len(G), len(components)
+    blocks = np.empty((n, d, d))
     for i in range(n):
-        for k in range(d):
+        for k in range(len(components)):
             for l in range(k + 1):
                 total = 0.0
                 for side in range(2):
-                    for j in range(size):
+                    for j in range(len(size)):
                         total += G[i, side, k, j] * G[i, side, l, j]
                 blocks[i, k, l] = total
                 blocks[i, l, k] = total

@@ -185,7 +185,7 @@ class ContactProblem:
         if self.form == "reduced":
             return self._q
         if self._many_blocks:
-            return self._many_blocks.velocity(np.zeros_like(self.w), self.w)
+            return self._many_blocks.free_velocity(self.w)
         return self.w - self._at_contacts(self.mass.solve(self.f))
 
     @cached_property
@@ -205,7 +205,7 @@ class ContactProblem:
     @cached_property
     def response(self) -> Array:
         """Mean diagonal λ_i = trace(W_ii) / d of each contact, (n,): velocity per unit of impulse."""
-        mean: Array = np.trace(self.local_blocks, axis1=1, axis2=2) / self.d
+        mean: Array = np.einsum("nii->n", self.local_blocks) / self.d
         return mean
 
     # ---------------------------------------------------------------- what an impulse does

@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from clapas.errors import NotSolved, ProblemError
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
+from clapas.solvers.auto import Auto
 from clapas.solvers.loop import Solver, Watcher, iterate
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.solution import Solution
@@ -29,7 +31,7 @@ def solve(
     problem : ContactProblem
         What to solve.
     solver : Solver, optional
-        The method with its settings; ``NSGS()`` by default.
+        The method with its settings; ``Auto()`` by default, which chooses.
     guess : array (n, d) or Solution, optional
         Impulses to start from, for instance those of the last time step; zero by default.
     check : bool
@@ -41,13 +43,18 @@ def solve(
     Examples
     --------
     >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
-    >>> solution = solve(problem, NSGS(tol=1e-12))
+    >>> solution = solve(problem)
     >>> solution.status.name
     'SOLVED'
     >>> solution.r.round(5)
     array([[ 0.0981 , -0.04905,  0.     ]])
     """
-    solution = iterate(problem, solver or NSGS(), _impulses(problem, guess), progress)
+    solver = solver or (NSGS() if isinstance(problem, RollingProblem) else Auto())
+    if isinstance(problem, RollingProblem) and not isinstance(solver, NSGS):
+        raise ProblemError(
+            f"contacts that resist rolling or spinning are solved by NSGS only, got {type(solver).__name__}"
+        )
+    solution = iterate(problem, solver, _impulses(problem, guess), progress)
     if check and not solution.status.is_solved:
         raise NotSolved(solution)
     return solution

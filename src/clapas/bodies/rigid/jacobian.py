@@ -5,6 +5,9 @@ u = F (v_b + ω_b × l_b − v_a − ω_a × l_a), l = p − centre. The angular
 rows of l × F, written in the body frame. They are scaled here to units of unit mass (see
 ``clapas.problems.blocks``). Bodies that are not movable are the ground; their velocity at the contact
 goes into w.
+
+Where the contact carries a couple, further rows give the rotation of b relative to a along the frame,
+F (ω_b − ω_a): spin about the normal, then rolling about the tangents; in 2-D rolling alone.
 """
 
 from __future__ import annotations
@@ -107,3 +110,46 @@ def fill_blocks_2d(
                     row[0], row[1], row[2] = f_x * scale[0], f_y * scale[1], moment * scale[2]
                 else:
                     w[i, k] += f_x * v[0] + f_y * v[1] + moment * v[2]
+
+
+@kernel
+def fill_couples_3d(
+    bodies: Indices,
+    frame: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the rows 3 to 5 of G (n, 2, 6, 6) and w (n, 6): how b turns against a about the frame's axes."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            q, scale, v = orientation[body], inverse_root[body], velocity[body]
+            for k in range(3):
+                b_x, b_y, b_z = rotate_back(
+                    q, sign * frame[i, k, 0], sign * frame[i, k, 1], sign * frame[i, k, 2]
+                )
+                if movable[body]:
+                    row = G[i, side, 3 + k]
+                    row[3], row[4], row[5] = b_x * scale[3], b_y * scale[4], b_z * scale[5]
+                else:
+                    w[i, 3 + k] += b_x * v[3] + b_y * v[4] + b_z * v[5]
+
+
+@kernel
+def fill_couples_2d(
+    bodies: Indices, velocity: Array, inverse_root: Array, movable: Mask, G: Array, w: Array
+) -> None:
+    """Fill the row 2 of G (n, 2, 3, 3) and w (n, 3): how b turns against a."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            if movable[body]:
+                G[i, side, 2, 2] = sign * inverse_root[body, 2]
+            else:
+                w[i, 2] += sign * velocity[body, 2]

@@ -1,7 +1,7 @@
 """Scenes that come with the package: each short, documented, with a number known on paper.
 
 >>> names()[:3]
-('bouncing-ball', 'sliding-block', 'two-block-stack')
+('bouncing-ball', 'sliding-block', 'rolling-ball')
 >>> load("bouncing-ball")
 Scene(2 bodies in 3-D)
 """
@@ -9,24 +9,30 @@ Scene(2 bodies in 3-D)
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from clapas.dynamics.examples import blocks, grains, single
+from clapas.dynamics.examples import blocks, grains, piles, single
+from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
 
-_SCENES: dict[str, Callable[[], Scene]] = {
+_SCENES: dict[str, Callable[..., Scene]] = {
     "bouncing-ball": single.bouncing_ball,
     "sliding-block": single.sliding_block,
+    "rolling-ball": single.rolling_ball,
     "two-block-stack": single.two_block_stack,
     "rocking-block": single.rocking_block,
     "dominoes": blocks.dominoes,
     "stone-arch": blocks.stone_arch,
     "wall-of-boxes": blocks.wall_of_boxes,
     "wedged-bar": blocks.wedged_bar,
+    "pile-of-disks": piles.pile_of_disks,
+    "pile-of-balls": piles.pile_of_balls,
     "box-of-spheres": grains.box_of_spheres,
-    "heap": grains.heap,
+    "heap": heap,
     "hopper": grains.hopper,
     "rotating-drum": grains.rotating_drum,
     "vibrating-plate": grains.vibrating_plate,
@@ -43,10 +49,21 @@ def summary(name: str) -> str:
     return (_SCENES[name].__doc__ or "").strip().splitlines()[0]
 
 
-def load(name: str) -> Scene:
-    """A shipped scene by its name, or a scene file by its path."""
+def parameters(name: str) -> dict[str, Any]:
+    """Parameters of a shipped scene and their defaults; none for a scene file.
+
+    >>> parameters("bouncing-ball")
+    {'height': 1.0, 'restitution': 0.8}
+    """
+    if name not in _SCENES:
+        return {}
+    return {each.name: each.default for each in inspect.signature(_SCENES[name]).parameters.values()}
+
+
+def load(name: str, **values: Any) -> Scene:
+    """A shipped scene by its name, with some of its parameters, or a scene file by its path."""
     if name in _SCENES:
-        return _SCENES[name]()
+        return _SCENES[name](**values)
     if Path(name).suffix in {".toml", ".yaml", ".yml"} or Path(name).exists():
         return Scene.load(name)
     near = difflib.get_close_matches(name, _SCENES, n=1)

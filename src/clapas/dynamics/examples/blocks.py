@@ -10,7 +10,7 @@ from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon
 
 
 def dominoes(count: int = 12) -> Scene:
-    """A row of dominoes: the first is pushed, all fall."""
+    """A row of dominoes: the first is pushed, all fall, one after another."""
     scene = Scene()
     scene.law(mu=0.4)
     scene.add(Plane(), name="floor")
@@ -23,7 +23,13 @@ def dominoes(count: int = 12) -> Scene:
             velocity=(8.0 * 0.024, 0, 0) if k == 0 else None,
             name=f"domino {k}",
         )
-    scene.run = Run(duration=1.0, dt=5e-4, every=20)
+    scene.run = Run(
+        duration=1.0,
+        dt=5e-4,
+        every=20,
+        on_unsolved="record",
+        solver={"name": "nsgs", "tol": 1e-5, "max_iterations": 1000},
+    )
     return scene
 
 

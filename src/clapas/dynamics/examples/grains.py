@@ -1,16 +1,14 @@
-"""Grains: a box, a heap, a hopper, a drum, a vibrating plate."""
+"""Grains: a box, a hopper, a drum, a vibrating plate."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from clapas.dynamics.motions import Oscillation, Rotation
-from clapas.dynamics.regions import BoxRegion, DiscRegion
+from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
-from clapas.geometry.shapes import Box, Plane, Sphere, TriangleMesh
+from clapas.geometry.shapes import Box, Plane, TriangleMesh
 
 
 def box_of_spheres(count: int = 300, radius: float = 0.01) -> Scene:
@@ -29,35 +27,6 @@ def box_of_spheres(count: int = 300, radius: float = 0.01) -> Scene:
         every=20,
         on_unsolved="record",
         solver={"name": "nsgs", "tol": 1e-4, "max_iterations": 500},
-    )
-    return scene
-
-
-def heap(count: int = 300) -> Scene:
-    """Grains dropped one by one on a rough floor build a heap (Moreau's experiment, small)."""
-    scene = Scene(seed=1)
-    scene.material("grain", density=2500)
-    scene.law(mu=0.4)
-    scene.add(Plane(), name="floor")
-    pitch = 4e-3
-    for i in range(-9, 10):
-        for j in range(-9, 10):
-            if math.hypot(i, j) <= 9.5:
-                scene.add(Sphere(2e-3), position=(pitch * i, pitch * j, 0.0), fixed=True, group="pavement")
-    scene.source(
-        DiscRegion((0, 0, 0.03), 0.008),
-        rate=400,
-        radius=(1.25e-3, 2.5e-3),
-        number=count,
-        material="grain",
-        name="grain",
-    )
-    scene.run = Run(
-        duration=count / 400 + 0.25,
-        dt=5e-4,
-        every=20,
-        on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 200},
     )
     return scene
 

@@ -36,6 +36,29 @@ def sliding_block(speed: float = 2.0, mu: float = 0.4) -> Scene:
     return scene
 
 
+def rolling_ball(speed: float = 1.0, rolling: float = 0.02) -> Scene:
+    """A ball rolls along the floor and stops, by rolling resistance alone.
+
+    A couple of at most ``rolling`` times its weight slows it by a = (5/7) g rolling/R = 1.40 m/s²: it
+    stops after t = v/a = 0.71 s and a distance v²/(2a) = 0.36 m. Without the couple it would never stop.
+    """
+    radius = 0.1
+    scene = Scene()
+    scene.law(mu=0.5, rolling=rolling)
+    scene.add(Plane(), name="floor")
+    scene.add(
+        Sphere(radius),
+        position=(0, 0, radius),
+        velocity=(speed, 0, 0),
+        angular_velocity=(0, speed / radius, 0),
+        density=1000,
+        name="ball",
+    )
+    scene.probe("position", "ball", name="way")
+    scene.run = Run(duration=1.0, dt=1e-3, every=10)
+    return scene
+
+
 def two_block_stack() -> Scene:
     """Two blocks at rest, one on the other: the floor carries both, the contact between them one.
 

@@ -5,9 +5,12 @@
     /model/…          constant arrays of the model, by name
     /frames/…         one row per kept step
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
+    /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
+                      Attribute probes: their names, quantities, bodies and components, as JSON
 
 Frames have NaN for bodies not yet born. ``frames/step`` is written last: its length is the number of
-frames that are complete, whatever instant the writer was killed at.
+frames that are complete, whatever instant the writer was killed at; rows of contacts and probes up to
+its last step are then there too.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FORMAT = "clapas recording"
-VERSION = 1
+VERSION = 2
 LAST_WRITTEN = "step"
 
 
 class Column(NamedTuple):
-    """A growing dataset: shape of a row (N bodies, d, size, turn are filled in) and type."""
+    """A growing dataset: shape of a row (bodies, d, size, turn, couple, probes are filled in) and type."""
 
     shape: tuple[str | int, ...]
     dtype: str
@@ -42,6 +45,7 @@ FRAMES = {
     "iterations": Column((), "i8", "1", "iterations of the solver"),
     "status": Column((), "i1", "1", "status of the solver, in the order of clapas.Status"),
     "seconds": Column((), "f8", "s", "wall time of the solver"),
+    "dt": Column((), "f8", "s", "length of the step, or of the last part of a divided one"),
     "step": Column((), "i8", "1", "steps done"),
 }
 
@@ -55,10 +59,18 @@ CONTACTS = {
     "normal": Column(("d",), "f8", "1", "unit normal from a to b"),
     "gap": Column((), "f8", "m", "signed distance at the middle of the step"),
     "impulse": Column(("d",), "f8", "N·s", "impulse on b in the world"),
+    "couple": Column(
+        ("couple",), "f8", "N·m·s", "couple on b in the world, by rolling and spinning resistance"
+    ),
     "mode": Column((), "i1", "1", "0 open, 1 sticking, 2 sliding"),
+}
+
+PROBES = {
+    "time": Column((), "f8", "s", "time"),
+    "values": Column(("probes",), "f8", "SI", "components of all probes, one after another"),
 }
 
 MODEL = "gravity mass inertia movable position orientation velocity birth".split()
 COLLIDERS = "body kind position orientation size bound material hull".split()
 HULLS = "vertices vertex_start normals face_start face_vertices loop_start".split()
-LAWS = "mu restitution tangential_restitution cohesion".split()
+LAWS = "mu restitution tangential_restitution cohesion rolling spinning mu_across direction".split()

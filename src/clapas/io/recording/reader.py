@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
 from clapas.io.recording import layout
@@ -22,6 +23,8 @@ from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
+
+BLOCK = 128  # frames read at once by those who want all
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,25 @@ def is_recording(path: str | os.PathLike[str]) -> bool:
     if not Path(path).is_file() or not h5py.is_hdf5(path):
         return False
     try:
-        with h5py.File(path, "r", libver=("v110", "v110"), swmr=True) as file:
+        with _opened(Path(path)) as file:
             return bool(file.attrs.get("format") == layout.FORMAT)
     except OSError:
         return False
+
+
+def _opened(path: Path) -> h5py.File:
+    """Open a file that is complete, being written, or left by a killed writer.
+
+    A reader beside a writer must ask for HDF5's single-writer mode, which does not see that a file was cut
+    short and then waits for the rest for ever. So it is asked for only when the file is marked as being
+    written.
+    """
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        if "already open for write" not in str(error):
+            raise
+        return h5py.File(path, "r", libver=("v110", "v110"), swmr=True)
 
 
 class Recording:
@@ -80,7 +98,7 @@ class Recording:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
-            self._file = h5py.File(self.path, "r", libver=("v110", "v110"), swmr=True)
+            self._file = _opened(self.path)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -94,6 +112,12 @@ class Recording:
             raise FormatError(
                 f"{self.path}: version {attributes['version']} of the format, this clapas reads up to "
                 f"{layout.VERSION}: upgrade clapas"
+            )
+        if attributes["version"] < layout.VERSION:
+            self._file.close()
+            raise FormatError(
+                f"{self.path}: version {attributes['version']} of the format, this clapas reads version "
+                f"{layout.VERSION}: run the scene again"
             )
         self.dt = float(attributes["dt"])
         self.every = int(attributes["every"])
@@ -119,18 +143,14 @@ class Recording:
     @property
     def n_frames(self) -> int:
         """Complete frames, counted anew: a run may still be writing."""
-        data = self._file[f"frames/{layout.LAST_WRITTEN}"]
-        data.id.refresh()
-        return int(data.shape[0])
+        return int(self._fresh(f"frames/{layout.LAST_WRITTEN}").shape[0])
 
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
         if name not in layout.FRAMES:
             raise KeyError(f"no column '{name}' in a recording; there are {', '.join(layout.FRAMES)}")
-        data = self._file[f"frames/{name}"]
-        n = self.n_frames
-        data.id.refresh()
-        return data[:n]
+        n = self.n_frames  # first: the other columns are written before
+        return self._fresh(f"frames/{name}")[:n]
 
     @property
     def times(self) -> Array:
@@ -150,6 +170,7 @@ class Recording:
             laws=LawTable(*(group[f"laws/{name}"][:] for name in layout.LAWS)),
             names=tuple(json.loads(self._file.attrs["names"])),
             period=tuple(json.loads(self._file.attrs["period"])),
+            probes=tuple(self.probes.values()),
         )
 
     def frame(self, index: int) -> Frame:
@@ -157,42 +178,98 @@ class Recording:
         n = self.n_frames
         if not -n <= index < n:
             raise IndexError(f"frame {index} of a recording of {n}")
-        row = self.row(index % n)
-        contacts = self.contact_rows(index % n)
-        alive = int(row["alive"])
-        names = "a b collider_a collider_b feature point normal gap".split()
-        return Frame(
-            state=State(
-                time=float(row["time"]),
-                step=int(row["step"]),
-                position=row["position"][:alive],
-                orientation=row["orientation"][:alive],
-                velocity=row["velocity"][:alive],
-                impulses=Impulses(contacts["a"], contacts["b"], contacts["feature"], contacts["impulse"]),
-            ),
-            contacts=Contacts(*(contacts[name] for name in names)),
-            mode=contacts["mode"],
-            kinetic=float(row["kinetic"]),
-            potential=float(row["potential"]),
-            work=float(row["work"]),
-            residual=float(row["residual"]),
-            iterations=int(row["iterations"]),
-            status=STATUSES[int(row["status"])],
-            seconds=float(row["seconds"]),
-        )
+        return _frame(self.row(index % n), self.contact_rows(index % n))
 
     def frames(self) -> Iterator[Frame]:
         """All frames, one after another."""
-        return (self.frame(i) for i in range(self.n_frames))
+        return (_frame(row, contacts) for row, contacts in self.stored())
+
+    @cached_property
+    def probes(self) -> dict[str, Probe]:
+        """The probes of the run by name."""
+        if "probes" not in self._file:
+            return {}
+        entries = json.loads(self._file["probes"].attrs["probes"])
+        made = (Probe(**{key: e[key] for key in e if key != "components"}) for e in entries)
+        return {probe.name: probe for probe in made}
+
+    def probe(self, name: str) -> Array:
+        """What a probe read at every step, the start included: (n, k), or (n,) for a single number."""
+        if name not in self.probes:
+            raise KeyError(
+                f"no probe '{name}' in the recording; there are {', '.join(self.probes) or 'none'}"
+            )
+        widths = {probe.name: len(probe.components(self._d)) for probe in self.probes.values()}
+        start = sum(list(widths.values())[: list(widths).index(name)])
+        values = self.readings()[1][:, start : start + widths[name]]
+        return values[:, 0] if widths[name] == 1 else values
+
+    def readings(self) -> tuple[Array, Array]:
+        """Times (n,) and the values (n, k) of all probes at every step, the start included."""
+        if not self.probes:
+            return np.empty(0), np.empty((0, 0))
+        values = self._fresh("probes/values")[:]
+        return self._fresh("probes/time")[: len(values)], values
+
+    @property
+    def _d(self) -> int:
+        return int(self._file["model/gravity"].shape[0])
 
     def row(self, index: int) -> dict[str, Any]:
         """The columns of one frame as stored."""
-        return {name: self._file[f"frames/{name}"][index] for name in layout.FRAMES}
+        return {name: self._fresh(f"frames/{name}")[index] for name in layout.FRAMES}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
         """The columns of the contacts of one frame as stored."""
-        ends = self._file["frames/contact_end"]
+        ends = self._fresh("frames/contact_end")
         start, end = (int(ends[index - 1]) if index else 0), int(ends[index])
-        for name in layout.CONTACTS:
-            self._file[f"contacts/{name}"].id.refresh()
-        return {name: self._file[f"contacts/{name}"][start:end] for name in layout.CONTACTS}
+        return {name: self._fresh(f"contacts/{name}")[start:end] for name in layout.CONTACTS}
+
+    def stored(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """The columns of each frame and of its contacts as stored, frame after frame, read in blocks."""
+        n, row = self.n_frames, 0
+        for start in range(0, n, BLOCK):
+            stop = min(start + BLOCK, n)
+            frames = {name: self._fresh(f"frames/{name}")[start:stop] for name in layout.FRAMES}
+            ends = frames["contact_end"]
+            first, end = row, int(ends[-1])
+            contacts = {name: self._fresh(f"contacts/{name}")[first:end] for name in layout.CONTACTS}
+            for i in range(stop - start):
+                own = slice(row - first, int(ends[i]) - first)
+                row = int(ends[i])
+                yield (
+                    {name: column[i] for name, column in frames.items()},
+                    {name: column[own] for name, column in contacts.items()},
+                )
+
+    def _fresh(self, name: str) -> Any:
+        """A dataset as it is on disk now: a run may still be writing."""
+        data = self._file[name]
+        data.id.refresh()
+        return data
+
+
+def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
+    """A frame from its columns as stored."""
+    alive = int(row["alive"])
+    names = "a b collider_a collider_b feature point normal gap".split()
+    return Frame(
+        state=State(
+            time=float(row["time"]),
+            step=int(row["step"]),
+            position=row["position"][:alive],
+            orientation=row["orientation"][:alive],
+            velocity=row["velocity"][:alive],
+            impulses=Impulses(*(contacts[name] for name in ("a", "b", "feature", "impulse", "couple"))),
+            dt=float(row["dt"]),
+        ),
+        contacts=Contacts(*(contacts[name] for name in names)),
+        mode=contacts["mode"],
+        kinetic=float(row["kinetic"]),
+        potential=float(row["potential"]),
+        work=float(row["work"]),
+        residual=float(row["residual"]),
+        iterations=int(row["iterations"]),
+        status=STATUSES[int(row["status"])],
+        seconds=float(row["seconds"]),
+    )

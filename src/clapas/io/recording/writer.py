@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from clapas.dynamics.model import Model
+from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.io.recording import layout
 from clapas.problems.report import modes
@@ -65,15 +66,22 @@ class RecordingWriter:
             "d": model.d,
             "size": model.velocity.shape[1],
             "turn": model.orientation.shape[1],
+            "couple": model.inertia.shape[1],
+            "probes": sum(len(probe.components(model.d)) for probe in model.probes),
         }
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
         self._file = h5py.File(self._temporary, "w", libver=("v110", "v110"))
         self._describe(model, dt, every, settings or {}, scene)
         self._frames = {name: self._column("frames", name, c) for name, c in layout.FRAMES.items()}
         self._contacts = {name: self._column("contacts", name, c) for name, c in layout.CONTACTS.items()}
+        probes = layout.PROBES if model.probes else {}
+        self._probes = {name: self._column("probes", name, c) for name, c in probes.items()}
+        if model.probes:
+            self._file["probes"].attrs["probes"] = _described(model)
         self._file.swmr_mode = True
         self._placed, self._flushed = False, time.monotonic()
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._noted: list[Reading] = []
         self._rows, self._is_empty = 0, True
 
     def __enter__(self) -> RecordingWriter:
@@ -86,6 +94,10 @@ class RecordingWriter:
         """Keep a step; it is on disk after the next flush."""
         contacts = _contact_rows(kept)
         self.append(self._frame_row(kept, len(contacts["a"])), contacts)
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read; it is on disk with the next frame."""
+        self._noted.append(reading)
 
     def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         """Keep a frame given by its columns (``contact_end`` is computed)."""
@@ -139,6 +151,11 @@ class RecordingWriter:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
 
     def _write_pending(self) -> None:
+        if self._noted:
+            times, values = zip(*self._noted, strict=True)
+            self._noted = []
+            _extend(self._probes["time"], np.array(times))
+            _extend(self._probes["values"], np.stack(values))
         if self._pending:
             frames, contacts = zip(*self._pending, strict=True)
             self._pending = []
@@ -207,24 +224,32 @@ class RecordingWriter:
             "iterations": solution.iterations if solution else 0,
             "status": STATUSES.index(solution.status if solution else Status.SOLVED),
             "seconds": solution.time if solution else 0.0,
+            "dt": state.dt,
         }
 
 
 def _contact_rows(kept: Kept) -> dict[str, Any]:
     if kept.stepped is None:
         d = kept.state.position.shape[1]
+        sizes = {"d": d, "couple": 3 if d == 3 else 1}
         return {
-            name: np.empty((0, d) if column.shape else 0, dtype=column.dtype)
+            name: np.empty((0, *(sizes[str(size)] for size in column.shape)), dtype=column.dtype)
             for name, column in layout.CONTACTS.items()
         }
     problem, solution = kept.stepped.problem, kept.stepped.solution
-    _, sticking, sliding = modes(problem.problem, solution.r, solution.u)
+    _, sticking, sliding = modes(*problem.sliding_part(solution.r))
     names = "a b collider_a collider_b feature point normal gap".split()
     rows = {name: getattr(problem.contacts, name) for name in names}
     return rows | {
         "impulse": kept.state.impulses.impulse,
+        "couple": kept.state.impulses.couple,
         "mode": (sticking + 2 * sliding).astype(np.int8),
     }
+
+
+def _described(model: Model) -> str:
+    """The probes in words."""
+    return json.dumps([probe.to_dict() | {"components": probe.components(model.d)} for probe in model.probes])
 
 
 def _padded(rows: Any, n: int) -> Any:

@@ -17,7 +17,7 @@ Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no un
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,15 +68,15 @@ class Polyhedron:
         return bool((np.abs(self.E @ x - self.e) <= slack).all() and (self.G @ x <= self.g + slack).all())
 
 
-def solutions(problem: ContactProblem) -> SolutionSet:
-    """All the solutions of a reduced problem in the plane."""
+def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None = None) -> SolutionSet:
+    """All the solutions of a reduced problem in the plane, or those among some choices of modes."""
     size = float(np.linalg.norm(problem.q)) or 1.0
     unit = np.repeat(size / problem.response, 2)  # impulse of one unit
     W = problem.W.toarray() * unit / size
     data = _Data(W, problem.q / size, problem.mu)
     points: list[Array] = []
     families: list[tuple[Polyhedron, Family]] = []
-    for modes in _choices(data, ()):
+    for modes in _choices(data, ()) if choices is None else choices:
         shape = data.polyhedron(modes)
         x = _regular_solution(shape)
         if x is not None:

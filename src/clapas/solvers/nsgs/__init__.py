@@ -8,6 +8,7 @@ from typing import Literal
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
+from clapas.problems.rolling import RollingProblem
 from clapas.solvers.local import Exact, LocalSolver
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.solvers.nsgs.orders import Coloured, Given, Order, Shuffled
@@ -31,7 +32,8 @@ class NSGS(IterativeSolver):
     Sweeps go on until ``problem.residual(r)`` is at most ``tol``. One iteration is one sweep.
 
     Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
-    stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed.
+    stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed. Contacts that
+    carry couples (:class:`RollingProblem`) are visited one after another on body velocities.
 
     Parameters
     ----------
@@ -81,10 +83,15 @@ class NSGS(IterativeSolver):
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
+        from clapas.solvers.nsgs.rolling import RollingSweeps
         from clapas.solvers.nsgs.structure import body_contacts
         from clapas.solvers.nsgs.visits import Visits
 
         part = self.local.part()
+        if isinstance(problem, RollingProblem):
+            one_by_one = self.order if isinstance(self.order, Shuffled) else Given()
+            visits = Visits(problem.n_contacts, one_by_one)
+            return RollingSweeps(problem, part, self.relaxation, visits, guess)
         order = self.order or (Coloured() if problem.n_contacts >= LARGE else Given())
         contacts = body_contacts(problem) if self.form != "delassus" else None
         if contacts is None:

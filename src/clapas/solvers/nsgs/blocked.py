@@ -10,7 +10,6 @@ A 2-D contact is stored as a 3-D one whose second tangent is idle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from clapas.compiled import inlined, kernel
 from clapas.problems.blocks import compile_time
 from clapas.simd import (
     WIDTH,
+    aligned_empty,
     aligned_zeros,
     gather_rows,
     load,
@@ -27,40 +27,16 @@ from clapas.simd import (
     scatter_rows,
     store,
 )
-from clapas.solvers.local.canonical import N_COEFFICIENTS, turn_tangents
+from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.loop import Iteration
+from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.orders import Coloured
-from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.solvers.nsgs.structure import BodyContacts
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
-CONTACTS_PER_SLAB = 1024
-WINDOW = 64
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Contacts in blocks of WIDTH.
-
-    Parameters
-    ----------
-    block, lane : arrays (n,)
-        Where each contact is stored.
-    bodies : array (n_blocks, 2, WIDTH)
-        New numbers of the two bodies; each slab has its own copy of the ground, after the bodies.
-    number : array (n_bodies,)
-        New number of each body.
-    bounds : array (n_slabs + 1,)
-        First block of each slab.
-    """
-
-    block: Indices
-    lane: Indices
-    bodies: Indices
-    number: Indices
-    bounds: Indices
+arranged = Arranger()
 
 
 class BlockedSweeps(Iteration):
@@ -71,125 +47,42 @@ class BlockedSweeps(Iteration):
     ) -> None:
         self._part, self._relaxation, self._threads = part, relaxation, order.threads
         self._turn, self._d, self._size = contacts.turn, contacts.G.shape[2], contacts.G.shape[3]
-        blocks = arrange(contacts.bodies, contacts.n_bodies)
+        blocks = arranged(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
-        self._block, self._lane = blocks.block, blocks.lane
+        self._stored = blocks.contacts()
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
-        self._data = aligned_zeros((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
-        self._data[:, 6 * self._size + 3 :] = 1.0  # so that idle lanes divide by one
-        fill_data(
-            self._block,
-            self._lane,
-            contacts.G,
-            contacts.w,
-            contacts.coefficients,
-            contacts.turn,
-            *compile_time(contacts.G),
-            self._data,
-        )
+        self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
+        given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
+        n_threads = team_size(self._threads, len(self._turn), n_blocks)
+        together(n_threads, lambda member: fill_data(member, self._stored, *given, self._data))
         self._r = aligned_zeros((n_blocks, 3, WIDTH))
-        self._r[self._block, : self._d, self._lane] = turn_tangents(guess, contacts.turn)
+        write_impulses(self._stored, contacts.turn, guess, self._r)
         # Rows of whole cache lines: a body is read and written by vectors.
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
-        return turn_tangents(self._r[self._block, : self._d, self._lane], self._turn, back=True)
+        r = np.empty((len(self._turn), self._d))
+        read_impulses(self._stored, self._turn, self._r, r)
+        return r
 
     def advance(self, count: int) -> None:
         """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        y = aligned_zeros(self._y_free.shape)
+        y = aligned_empty(self._y_free.shape)
         y[:] = self._y_free
         size = (0,) * self._size
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self._r.reshape(-1)
         add_block_impulses(len(self._data), data, bodies, size, r, y)
         arguments = self._bounds, data, bodies, self._part, self._relaxation, size, r, y
-        n_threads = team_size(self._threads, len(self._block), len(self._bounds) // 2)
+        n_threads = team_size(self._threads, len(self._turn), len(self._bounds) // 2)
         together(n_threads, lambda member: sweep_blocks(member, count, *arguments))
-
-
-def arrange(bodies: Indices, n_bodies: int) -> Blocks:
-    """Put the contacts between pairs of bodies (the ground is ``n_bodies``) in slabs and blocks."""
-    n = len(bodies)
-    both = (bodies < n_bodies).all(axis=1)
-    number = cuthill_mckee(n_bodies, bodies[both, 0], bodies[both, 1])
-    renumbered = np.append(number, n_bodies)[bodies]
-    low = renumbered.min(axis=1)
-    high = np.where(renumbered < n_bodies, renumbered, -1).max(axis=1)
-    smallest = max(1, -(-CONTACTS_PER_SLAB * n_bodies // max(n, 1)))
-    slabs = cut(n_bodies, low, high, smallest)
-    slab = np.searchsorted(slabs, low, side="right") - 1
-    order = np.lexsort((high, low))
-    block, lane, bounds = fill_blocks(order, slab, renumbered, n_bodies, len(slabs) - 1)
-    stored = np.empty((bounds[-1], 2, WIDTH), dtype=np.uint32)
-    stored[:] = (n_bodies + np.repeat(np.arange(len(slabs) - 1), np.diff(bounds)))[:, None, None]
-    ground = renumbered == n_bodies
-    stored[block, :, lane] = np.where(ground, n_bodies + slab[:, None], renumbered)
-    return Blocks(block, lane, stored, number, bounds)
-
-
-@kernel
-def fill_blocks(
-    order: Indices, slab: Indices, bodies: Indices, n_bodies: int, n_slabs: int
-) -> tuple[Indices, Indices, Indices]:
-    """Put each contact in the first block of its slab that has a free lane and none of its bodies.
-
-    Contacts arrive slab by slab in cache order. Returns block and lane of each contact and the
-    first block of each slab. A window of 64 blocks is open at a time; ``taken[body]`` has a bit for
-    each open block the body is in.
-    """
-    n = len(order)
-    block, lane = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    bounds = np.zeros(n_slabs + 1, dtype=np.int64)
-    used = np.zeros(n + WINDOW + 1, dtype=np.int64)  # lanes taken in each block
-    taken = np.zeros(n_bodies + 1, dtype=np.uint64)
-    since = np.zeros(n_bodies + 1, dtype=np.int64)  # the window's start when ``taken`` was written
-    full = np.uint64(0)
-    one, every = np.uint64(1), ~np.uint64(0)
-    current, start, end = 0, 0, 0
-    for visit in range(n):
-        i = order[visit]
-        while current < slab[i]:
-            current += 1
-            bounds[current] = start = end
-            full = np.uint64(0)
-        for side in range(2):
-            body = bodies[i, side]
-            late = start - since[body]
-            taken[body] = taken[body] >> np.uint64(late) if late < WINDOW else np.uint64(0)
-            since[body] = start
-        a, b = bodies[i, 0], bodies[i, 1]
-        taken[n_bodies] = np.uint64(0)  # the ground may stand in every lane
-        closed = taken[a] | taken[b] | full
-        while closed == every:  # no open block fits: leave the oldest as it is
-            start, full, closed = start + 1, full >> one, closed >> one
-            for side in range(2):
-                taken[bodies[i, side]] >>= one
-                since[bodies[i, side]] = start
-        bit = 0
-        while (closed >> np.uint64(bit)) & one:
-            bit += 1
-        target = start + bit
-        block[i], lane[i] = target, used[target]
-        used[target] += 1
-        end = max(end, target + 1)
-        mark = one << np.uint64(bit)
-        taken[a] |= mark
-        taken[b] |= mark
-        if used[target] == WIDTH:
-            full |= mark
-        while full & one:
-            start, full = start + 1, full >> one
-    for rest in range(current + 1, n_slabs + 1):
-        bounds[rest] = end
-    return block, lane, bounds
 
 
 @kernel
 def fill_data(
-    block: Indices,
-    lane: Indices,
+    member: Member,
+    stored: Indices,
     G: Array,
     w: Array,
     coefficients: Array,
@@ -198,31 +91,68 @@ def fill_data(
     size: tuple[int, ...],
     data: Array,
 ) -> None:
-    """Rows of a block: G of body a (3·size), G of body b, w (3), coefficients (6); idle lanes stay open.
+    """One thread's part of the rows of the blocks: G of body a (3·size), of body b, w (3), coefficients (6).
 
-    The tangents are turned to canonical coordinates on the way.
+    The tangents are turned to canonical coordinates on the way. Idle lanes stay open: their rows are zero,
+    and their coefficients one, so that they divide by one.
     """
     d, m = len(components), len(size)
-    for i in range(len(G)):
-        target, l = data[block[i]], lane[i]
+    first, last = share(member, len(data))
+    for place in range(first * WIDTH, last * WIDTH):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            for k in range(6 * m + 3 + N_COEFFICIENTS):
+                data[block, k, l] = 0.0 if k < 6 * m + 3 else 1.0
+            continue
         cosine, sine = turn[i, 0], turn[i, 1]
         for side in range(2):
-            source = G[i, side]
             for j in range(m):
-                target[3 * side * m + j, l] = source[0, j]
+                data[block, 3 * side * m + j, l] = G[i, side, 0, j]
                 if d == 2:
-                    target[(3 * side + 1) * m + j, l] = source[1, j]
+                    data[block, (3 * side + 1) * m + j, l] = G[i, side, 1, j]
+                    data[block, (3 * side + 2) * m + j, l] = 0.0
                 else:
-                    target[(3 * side + 1) * m + j, l] = cosine * source[1, j] + sine * source[2, j]
-                    target[(3 * side + 2) * m + j, l] = cosine * source[2, j] - sine * source[1, j]
-        target[6 * m, l] = w[i, 0]
+                    t_1, t_2 = G[i, side, 1, j], G[i, side, 2, j]
+                    data[block, (3 * side + 1) * m + j, l] = cosine * t_1 + sine * t_2
+                    data[block, (3 * side + 2) * m + j, l] = cosine * t_2 - sine * t_1
+        data[block, 6 * m, l] = w[i, 0]
         if d == 2:
-            target[6 * m + 1, l] = w[i, 1]
+            data[block, 6 * m + 1, l], data[block, 6 * m + 2, l] = w[i, 1], 0.0
         else:
-            target[6 * m + 1, l] = cosine * w[i, 1] + sine * w[i, 2]
-            target[6 * m + 2, l] = cosine * w[i, 2] - sine * w[i, 1]
+            data[block, 6 * m + 1, l] = cosine * w[i, 1] + sine * w[i, 2]
+            data[block, 6 * m + 2, l] = cosine * w[i, 2] - sine * w[i, 1]
         for k in range(N_COEFFICIENTS):
-            target[6 * m + 3 + k, l] = coefficients[i, k]
+            data[block, 6 * m + 3 + k, l] = coefficients[i, k]
+
+
+@kernel
+def write_impulses(stored: Indices, turn: Array, given: Array, r: Array) -> None:
+    """Put the impulses (n, d) in their lanes, tangents turned to canonical coordinates."""
+    for place in range(len(stored)):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            continue
+        r[block, 0, l] = given[i, 0]
+        if given.shape[1] == 2:
+            r[block, 1, l] = given[i, 1]
+        else:
+            r[block, 1, l] = turn[i, 0] * given[i, 1] + turn[i, 1] * given[i, 2]
+            r[block, 2, l] = turn[i, 0] * given[i, 2] - turn[i, 1] * given[i, 1]
+
+
+@kernel
+def read_impulses(stored: Indices, turn: Array, r: Array, wanted: Array) -> None:
+    """Take the impulses (n, d) from their lanes, tangents turned back."""
+    for place in range(len(stored)):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            continue
+        wanted[i, 0] = r[block, 0, l]
+        if wanted.shape[1] == 2:
+            wanted[i, 1] = r[block, 1, l]
+        else:
+            wanted[i, 1] = turn[i, 0] * r[block, 1, l] - turn[i, 1] * r[block, 2, l]
+            wanted[i, 2] = turn[i, 0] * r[block, 2, l] + turn[i, 1] * r[block, 1, l]
 
 
 @kernel

@@ -9,20 +9,86 @@ One barrier per stage, against a dozen for a plain colouring of the contacts.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
+from clapas.compiled import kernel
 from clapas.typing import Indices
 
 
 def cuthill_mckee(n_nodes: int, a: Indices, b: Indices) -> Indices:
-    """New number of each node so that the edges (a_k, b_k) join close numbers."""
-    ones = np.ones(len(a), dtype=np.int8)
-    graph = sparse.csr_array(sparse.coo_array((ones, (a, b)), shape=(n_nodes, n_nodes)))
-    order = csgraph.reverse_cuthill_mckee(sparse.csr_matrix(graph + graph.T), symmetric_mode=True)
-    number = np.empty(n_nodes, dtype=np.int64)
-    number[order] = np.arange(n_nodes)
+    """New number of each node so that the edges (a_k, b_k) join close numbers.
+
+    From a node with few edges outward, layer by layer, nodes with few edges first; then in reverse. Edges
+    to node ``n_nodes`` or beyond, and from a node to itself, are left out.
+    """
+    start, neighbours = adjacency(n_nodes, a, b)
+    by_degree = sorted_by(np.diff(start), np.arange(n_nodes), int(np.diff(start).max(initial=0)) + 1)
+    return np.asarray(numbered_by_layers(start, neighbours, by_degree))
+
+
+@kernel
+def adjacency(n_nodes: int, a: Indices, b: Indices) -> tuple[Indices, Indices]:
+    """Neighbours of node i: neighbours[start[i]:start[i + 1]], one entry per edge."""
+    start = np.zeros(n_nodes + 1, dtype=np.int64)
+    for k in range(len(a)):
+        if a[k] < n_nodes and b[k] < n_nodes and a[k] != b[k]:
+            start[a[k] + 1] += 1
+            start[b[k] + 1] += 1
+    for i in range(n_nodes):
+        start[i + 1] += start[i]
+    place, neighbours = start.copy(), np.empty(start[n_nodes], dtype=np.int64)
+    for k in range(len(a)):
+        i, j = a[k], b[k]
+        if i < n_nodes and j < n_nodes and i != j:
+            neighbours[place[i]], neighbours[place[j]] = j, i
+            place[i] += 1
+            place[j] += 1
+    return start, neighbours
+
+
+@kernel
+def numbered_by_layers(start: Indices, neighbours: Indices, by_degree: Indices) -> Indices:
+    """Reverse of the order in which a walk meets the nodes; ``by_degree`` says where it may start."""
+    n_nodes = len(by_degree)
+    number, queue = np.full(n_nodes, -1, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    met = 0
+    for seed in by_degree:
+        if number[seed] >= 0:
+            continue
+        queue[met], number[seed] = seed, n_nodes - 1 - met
+        done, met = met, met + 1
+        while done < met:
+            node, first = queue[done], met
+            done += 1
+            for k in range(start[node], start[node + 1]):
+                other = neighbours[k]
+                if number[other] >= 0:
+                    continue
+                number[other] = 0  # met; its number follows when those met from this node are in order
+                degree, place = start[other + 1] - start[other], met
+                while place > first and start[queue[place - 1] + 1] - start[queue[place - 1]] > degree:
+                    queue[place] = queue[place - 1]
+                    place -= 1
+                queue[place] = other
+                met += 1
+            for place in range(first, met):
+                number[queue[place]] = n_nodes - 1 - place
     return number
+
+
+@kernel
+def sorted_by(digit: Indices, order: Indices, base: int) -> Indices:
+    """``order`` sorted by the digits (below ``base``) of its entries, equal ones in the order they came."""
+    start = np.zeros(base + 1, dtype=np.int64)
+    for k in range(len(order)):
+        start[digit[order[k]] + 1] += 1
+    for k in range(base):
+        start[k + 1] += start[k]
+    result = np.empty_like(order)
+    for k in range(len(order)):
+        d = digit[order[k]]
+        result[start[d]] = order[k]
+        start[d] += 1
+    return result
 
 
 def cut(n_nodes: int, low: Indices, high: Indices, smallest: int) -> Indices:

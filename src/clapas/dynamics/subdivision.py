@@ -1,0 +1,60 @@
+"""Shorter steps where bodies are fast: a step divided into equal parts.
+
+A body that crosses more than its own thickness in one step may pass through another unseen. With
+``scheme.travel`` = s, a step of length dt is done in 2^k equal parts, k the least number for which
+
+    (|v| + |ω| reach + |g| dt + fastest wall) dt / 2^k ≤ s · thickness
+
+for every movable body; k is at most ``scheme.halvings``. Parts are whole fractions of dt: kept frames,
+durations and births stay where they are. The rule looks at the state at the start of the step and at
+nothing else, so a resumed run divides the same steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from clapas.dynamics.model import Model, State, with_births
+from clapas.dynamics.stepping import MoreauJean, Stepped, step
+from clapas.dynamics.surroundings import Surroundings
+from clapas.solvers.loop import Solver
+
+
+def divided_step(
+    model: Model,
+    state: State,
+    dt: float,
+    solver: Solver,
+    scheme: MoreauJean,
+    surroundings: Surroundings | None = None,
+) -> list[Stepped]:
+    """One time step in as many parts as the scheme asks for; the last part ends the step."""
+    count, start = parts(model, state, dt, scheme), state.step
+    surroundings = surroundings or Surroundings(model)
+    done: list[Stepped] = []
+    for _ in range(count):
+        part = step(model, replace(state, step=start), dt / count, solver, scheme, surroundings)
+        state = part.state
+        done.append(part)
+    return done
+
+
+def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
+    """Into how many parts a step is divided: a power of two."""
+    if math.isinf(scheme.travel):
+        return 1
+    state = with_births(model, state)
+    alive = model.first(state.n_bodies)
+    speed = np.linalg.norm(state.velocity[:, : alive.d], axis=1)
+    spin = np.linalg.norm(state.velocity[:, alive.d :], axis=1)
+    for body, motion in alive.motions.items():
+        speed[body], spin[body] = (np.linalg.norm(part) for part in motion(state.time + 0.5 * dt))
+    speed += spin * np.where(np.isfinite(alive.reach), alive.reach, 0.0)
+    walls = float(speed[list(alive.motions)].max(initial=0.0))
+    gained = dt * float(np.linalg.norm(alive.gravity))
+    travelled = dt * (speed + gained + walls) / (scheme.travel * alive.thickness)
+    need = float(travelled[alive.movable].max(initial=0.0))
+    return 1 << min(scheme.halvings, math.ceil(math.log2(max(need, 1.0))))

@@ -1,0 +1,161 @@
+"""Where each contact is stored for blocked sweeps: slabs for threads, blocks of eight for vector registers.
+
+The arrangement depends on who touches whom and on nothing else. In a packing at rest that does not change
+from step to step, so the last arrangement is remembered and used again for the same contacts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clapas.compiled import kernel
+from clapas.simd import WIDTH
+from clapas.solvers.nsgs.slabs import cut, cuthill_mckee, sorted_by
+from clapas.typing import Indices
+
+CONTACTS_PER_SLAB = 1024
+WINDOW = 64
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Contacts in blocks of WIDTH.
+
+    Parameters
+    ----------
+    block, lane : arrays (n,)
+        Where each contact is stored.
+    bodies : array (n_blocks, 2, WIDTH)
+        New numbers of the two bodies; each slab has its own copy of the ground, after the bodies.
+    number : array (n_bodies,)
+        New number of each body.
+    bounds : array (n_slabs + 1,)
+        First block of each slab.
+    """
+
+    block: Indices
+    lane: Indices
+    bodies: Indices
+    number: Indices
+    bounds: Indices
+
+    def contacts(self) -> Indices:
+        """The contact in each lane of each block, −1 in idle lanes: (n_blocks · WIDTH,)."""
+        stored = np.full(len(self.bodies) * WIDTH, -1)
+        stored[self.block * WIDTH + self.lane] = np.arange(len(self.block))
+        return stored
+
+
+class Arranger:
+    """Arranges contacts, and remembers the last arrangement."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Indices, int, Blocks] | None = None
+
+    def __call__(self, bodies: Indices, n_bodies: int) -> Blocks:
+        """The arrangement of contacts between these bodies; see :func:`arrange`."""
+        last = self._last
+        if last is not None and last[1] == n_bodies and np.array_equal(last[0], bodies):
+            return last[2]
+        blocks = arrange(bodies, n_bodies)
+        self._last = bodies.copy(), n_bodies, blocks
+        return blocks
+
+
+def arrange(bodies: Indices, n_bodies: int) -> Blocks:
+    """Put the contacts between pairs of bodies (the ground is ``n_bodies``) in slabs and blocks."""
+    n = len(bodies)
+    number = cuthill_mckee(n_bodies, bodies[:, 0], bodies[:, 1])
+    renumbered = np.append(number, n_bodies)[bodies]
+    low, high = ends(renumbered, n_bodies)
+    smallest = max(1, -(-CONTACTS_PER_SLAB * n_bodies // max(n, 1)))
+    slabs = cut(n_bodies, low, high, smallest)
+    slab_of_body = np.repeat(np.arange(len(slabs) - 1), np.diff(slabs))
+    slab = np.append(slab_of_body, len(slabs) - 2)[low]
+    order = sorted_by(low, sorted_by(high, np.arange(n), n_bodies + 1), n_bodies + 1)
+    block, lane, bounds = fill_blocks(order, slab, renumbered, n_bodies, len(slabs) - 1)
+    stored = np.empty((bounds[-1], 2, WIDTH), dtype=np.uint32)
+    stored[:] = (n_bodies + np.repeat(np.arange(len(slabs) - 1), np.diff(bounds)))[:, None, None]
+    store_bodies(block, lane, slab, renumbered, n_bodies, stored)
+    return Blocks(block, lane, stored, number, bounds)
+
+
+@kernel
+def ends(bodies: Indices, n_bodies: int) -> tuple[Indices, Indices]:
+    """The lower number of the two bodies of each contact, and the higher that is not the ground."""
+    low, high = np.empty(len(bodies), dtype=np.int64), np.empty(len(bodies), dtype=np.int64)
+    for i in range(len(bodies)):
+        low[i], high[i] = min(bodies[i, 0], bodies[i, 1]), max(bodies[i, 0], bodies[i, 1])
+        if high[i] == n_bodies:
+            high[i] = low[i]
+    return low, high
+
+
+@kernel
+def store_bodies(
+    block: Indices, lane: Indices, slab: Indices, bodies: Indices, n_bodies: int, stored: Indices
+) -> None:
+    """Write the bodies of each contact in its lane, the ground as that of its slab."""
+    for i in range(len(block)):
+        for side in range(2):
+            body = bodies[i, side]
+            stored[block[i], side, lane[i]] = body if body < n_bodies else n_bodies + slab[i]
+
+
+@kernel
+def fill_blocks(
+    order: Indices, slab: Indices, bodies: Indices, n_bodies: int, n_slabs: int
+) -> tuple[Indices, Indices, Indices]:
+    """Put each contact in the first block of its slab that has a free lane and none of its bodies.
+
+    Contacts arrive slab by slab in cache order. Returns block and lane of each contact and the
+    first block of each slab. A window of 64 blocks is open at a time; ``taken[body]`` has a bit for
+    each open block the body is in.
+    """
+    n = len(order)
+    block, lane = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    bounds = np.zeros(n_slabs + 1, dtype=np.int64)
+    used = np.zeros(n + WINDOW + 1, dtype=np.int64)  # lanes taken in each block
+    taken = np.zeros(n_bodies + 1, dtype=np.uint64)
+    since = np.zeros(n_bodies + 1, dtype=np.int64)  # the window's start when ``taken`` was written
+    full = np.uint64(0)
+    one, every = np.uint64(1), ~np.uint64(0)
+    current, start, end = 0, 0, 0
+    for visit in range(n):
+        i = order[visit]
+        while current < slab[i]:
+            current += 1
+            bounds[current] = start = end
+            full = np.uint64(0)
+        for side in range(2):
+            body = bodies[i, side]
+            late = start - since[body]
+            taken[body] = taken[body] >> np.uint64(late) if late < WINDOW else np.uint64(0)
+            since[body] = start
+        a, b = bodies[i, 0], bodies[i, 1]
+        taken[n_bodies] = np.uint64(0)  # the ground may stand in every lane
+        closed = taken[a] | taken[b] | full
+        while closed == every:  # no open block fits: leave the oldest as it is
+            start, full, closed = start + 1, full >> one, closed >> one
+            for side in range(2):
+                taken[bodies[i, side]] >>= one
+                since[bodies[i, side]] = start
+        bit = 0
+        while (closed >> np.uint64(bit)) & one:
+            bit += 1
+        target = start + bit
+        block[i], lane[i] = target, used[target]
+        used[target] += 1
+        end = max(end, target + 1)
+        mark = one << np.uint64(bit)
+        taken[a] |= mark
+        taken[b] |= mark
+        if used[target] == WIDTH:
+            full |= mark
+        while full & one:
+            start, full = start + 1, full >> one
+    for rest in range(current + 1, n_slabs + 1):
+        bounds[rest] = end
+    return block, lane, bounds

@@ -1,0 +1,53 @@
+"""The studies by name: reproductions of published results, each a command."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import Any, ClassVar, Protocol
+
+from clapas.errors import SettingsError
+from clapas.studies.report import Report
+
+
+class Study(Protocol):
+    """A study: a frozen dataclass whose fields are its settings."""
+
+    title: ClassVar[str]
+    quick: ClassVar[dict[str, Any]]  # settings of a short run
+
+    def run(self, report: Report) -> None:
+        """Do the work and write what comes out."""
+        ...
+
+
+_STUDIES = {
+    "thesis-small": "clapas.studies.thesis:ThesisSmall",
+    "thesis-large": "clapas.studies.thesis:ThesisLarge",
+    "alart": "clapas.studies.alart:AlartCycles",
+    "convergence": "clapas.studies.convergence:Convergence",
+    "heap": "clapas.studies.heap:Heap",
+    "indeterminacy": "clapas.studies.indeterminacy:Indeterminacy",
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the studies."""
+    return tuple(_STUDIES)
+
+
+def find(name: str) -> type[Any]:
+    """The study of that name.
+
+    Examples
+    --------
+    >>> find("thesis-small").__name__
+    'ThesisSmall'
+    """
+    if name not in _STUDIES:
+        near = difflib.get_close_matches(name.lower(), _STUDIES, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise SettingsError(f"no study is called '{name}'{hint}: expected {' or '.join(_STUDIES)}")
+    module, _, label = _STUDIES[name].partition(":")
+    found: type[Any] = getattr(import_module(module), label)
+    return found

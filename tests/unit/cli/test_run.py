@@ -1,0 +1,312 @@
+"""The verbs of recordings: run, resume, examples, export, and info of what they wrote."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.dynamics import examples
+from clapas.dynamics.scene import Scene
+from clapas.geometry.shapes import Box, Capsule, Disk, HalfPlane, Plane, Polygon, Sphere
+from clapas.io.recording import Recording, layout
+
+from .conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(path: str | Path, name: str = "position") -> np.ndarray:
+    with Recording(path) as recording:
+        return np.asarray(recording.column(name))
+
+
+# -------------------------------------------------------------------- run
+
+
+def test_run_a_shipped_scene(run: Run, tmp_path: Path) -> None:
+    outcome = run("run", "sliding-block", "--duration", 0.05)
+    assert outcome.code == 0, outcome.err
+    assert "2 bodies in 3-D" in outcome.out
+    assert "recording: sliding-block.h5" in outcome.out
+    assert [path.name for path in tmp_path.iterdir()] == ["sliding-block.h5"]
+    with Recording("sliding-block.h5") as recording:
+        assert recording.times[-1] == pytest.approx(0.05)
+        assert recording.every == 10
+        # v = 2 − mu g t, by the first step at most without contact
+        assert recording.frame(-1).state.velocity[1, 0] == pytest.approx(2 - 0.4 * 9.81 * 0.05, abs=0.005)
+
+
+def test_run_as_json_and_quietly(run: Run) -> None:
+    options = ("--duration", 0.02, "--dt", 2e-3, "--every", 2, "--out", "one.h5")
+    outcome = run("run", "two-block-stack", *options, "--json")
+    assert outcome.code == 0, outcome.err
+    document = outcome.document
+    assert (document["recording"], document["frames"], document["steps"]) == ("one.h5", 6, 10)
+    assert (document["bodies"], document["d"], document["dt"], document["every"]) == (3, 3, 2e-3, 2)
+    assert document["worst_residual"] <= 1e-6
+    assert document["contacts"] >= 6
+    assert document["settings"]["solver"]["type"] == "NSGS"
+    assert document["picture"] is None
+    assert run("info", "one.h5", "--json").document["frames"] == 6
+    silent = run("run", "two-block-stack", *options, "--quiet")
+    assert (silent.code, silent.out, silent.err) == (0, "", "")
+
+
+def test_run_with_a_method_and_its_settings(run: Run) -> None:
+    wanted = ("--tol", 1e-9, "--set", "max_iterations=5000")
+    outcome = run("run", "sliding-block", "--duration", 0.01, *wanted, "--json")
+    solver = outcome.document["settings"]["solver"]
+    assert (solver["type"], solver["tol"], solver["max_iterations"]) == ("NSGS", 1e-9, 5000)
+    assert outcome.document["worst_residual"] <= 1e-9
+
+
+@pytest.mark.parametrize("suffix", ["toml", "yaml"])
+def test_run_a_scene_file(run: Run, suffix: str) -> None:
+    if suffix == "yaml":
+        pytest.importorskip("yaml")
+    examples.load("sliding-block").save(f"mine.{suffix}")
+    outcome = run("run", f"mine.{suffix}", "--duration", 0.02, "--quiet")
+    assert outcome.code == 0, outcome.err
+    assert run("run", "sliding-block", "--duration", 0.02, "--quiet").code == 0
+    assert written("mine.h5").tobytes() == written("sliding-block.h5").tobytes()
+
+
+def picture_of(scene: Scene, run: Run) -> np.ndarray:
+    from matplotlib.image import imread
+
+    scene.save("scene.toml")
+    outcome = run("run", "scene.toml", "--duration", 0.01, "--dt", 1e-3, "--picture", "end.png")
+    assert outcome.code == 0, outcome.err
+    assert "picture of the end: end.png" in outcome.out
+    assert Path("end.png").read_bytes().startswith(b"\x89PNG")
+    return np.asarray(imread("end.png"))
+
+
+def test_picture_of_grains_shows_them_by_speed(run: Run) -> None:
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.1)
+    for k in range(5):
+        scene.add(Sphere(0.1), (0.3 * k, 0, 0), density=1000, velocity=(0, 0, 0.1 * k))
+    image = picture_of(scene, run)
+    coloured = np.ptp(image[..., :3], axis=2) > 0.2
+    assert coloured.mean() > 0.02
+    assert len(np.unique(np.round(image[coloured], 1), axis=0)) > 5  # slow and fast look different
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_picture_of_blocks(run: Run, d: int) -> None:
+    scene = Scene(d=d)
+    scene.law(mu=0.5)
+    if d == 2:
+        scene.add(HalfPlane())
+        scene.add(Polygon.rectangle(0.4, 0.2), (0, 0.3), density=1000)
+        scene.add(Disk(0.1), (0.5, 0.3), density=1000)
+    else:
+        scene.add(Plane())
+        scene.add(Box((0.4, 0.3, 0.2)), (0, 0, 0.3), density=1000)
+        scene.add(Capsule(0.05, 0.2), (0.5, 0, 0.3), density=1000)
+    image = picture_of(scene, run)
+    assert (np.ptp(image[..., :3], axis=2) > 0.2).mean() > 0.02
+
+
+def test_picture_of_nothing_to_see(run: Run) -> None:
+    scene = Scene()
+    scene.add(Plane())
+    assert picture_of(scene, run).shape[2] in (3, 4)
+
+
+# -------------------------------------------------------------------- resume
+
+
+def test_resume_to_the_same_bits(run: Run) -> None:
+    common = ("--dt", 2e-3, "--every", 1, "--quiet")
+    assert run("run", "rocking-block", "--duration", 0.2, "--out", "whole.h5", *common).code == 0
+    assert run("run", "rocking-block", "--duration", 0.07, "--out", "parts.h5", *common).code == 0
+    outcome = run("resume", "parts.h5", "--duration", 0.2)
+    assert outcome.code == 0, outcome.err
+    assert "100 of 0.002 s, to t = 0.2 s" in outcome.out
+    for name in layout.FRAMES:
+        if name != "seconds":
+            assert written("parts.h5", name).tobytes() == written("whole.h5", name).tobytes()
+    assert run("resume", "parts.h5", "--json").document["frames"] == 101
+
+
+# -------------------------------------------------------------------- examples
+
+
+def test_examples_lists_all(run: Run) -> None:
+    outcome = run("examples")
+    assert outcome.code == 0
+    for name in examples.names():
+        assert f"\n{name} " in f"\n{outcome.out}"
+        assert examples.summary(name) in outcome.out
+    assert "clapas run NAME" in outcome.out
+
+
+# -------------------------------------------------------------------- export
+
+
+@pytest.fixture
+def stack(run: Run) -> Path:
+    """A short run of mixed shapes with every step kept."""
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    scene.add(Box((0.4, 0.4, 0.1)), (0, 0, 0.05), density=1000)
+    scene.add(Sphere(0.1), (0, 0, 0.21), density=1000, velocity=(0.1, 0, 0))
+    scene.save("stack.toml")
+    outcome = run("run", "stack.toml", "--duration", 0.06, "--dt", 2e-3, "--every", 1, "--quiet")
+    assert outcome.code == 0, outcome.err
+    return Path("stack.h5")
+
+
+def points_of(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a VTK file, read by its own rules: a length, then the numbers, in base 64."""
+    types = {"Float64": "<f8", "Int64": "<i8", "Int32": "<i4", "Int8": "<i1"}
+    arrays = {}
+    for element in ElementTree.parse(path).iter("DataArray"):
+        raw = base64.b64decode(element.text or "")
+        assert int(np.frombuffer(raw[:8], "<u8")[0]) == len(raw) - 8
+        values = np.frombuffer(raw[8:], types[element.attrib["type"]])
+        width = int(element.attrib.get("NumberOfComponents", 1))
+        arrays[element.attrib["Name"]] = values.reshape(-1, width) if width > 1 else values
+    return arrays
+
+
+def test_export_for_paraview(run: Run, stack: Path) -> None:
+    outcome = run("export", stack, "--vtk", "vtk")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.split() == ["vtk/bodies.pvd", "vtk/contacts.pvd", "vtk/surfaces.pvd"]
+    with Recording(stack) as recording:
+        last = recording.frame(-1)
+        for name in ("bodies", "contacts", "surfaces"):
+            index = ElementTree.parse(f"vtk/{name}.pvd").getroot()
+            entries = [entry.attrib for entry in index.iter("DataSet")]
+            np.testing.assert_array_equal([float(e["timestep"]) for e in entries], recording.times)
+            assert all(Path("vtk", entry["file"]).is_file() for entry in entries)
+        bodies = points_of(Path("vtk", "bodies-000030.vtp"))
+        np.testing.assert_array_equal(bodies["points"], last.state.position)
+        np.testing.assert_array_equal(bodies["velocity"], last.state.velocity[:, :3])
+        np.testing.assert_array_equal(bodies["radius"], (0, 0, 0.1))
+        assert np.isfinite(bodies["mass"][1:]).all()
+        contacts = points_of(Path("vtk", "contacts-000030.vtp"))
+        np.testing.assert_array_equal(contacts["points"], last.contacts.point)
+        np.testing.assert_allclose(contacts["force"] * 2e-3, last.state.impulses.impulse, rtol=1e-15)
+        lifted = contacts["force"][contacts["a"] == 0].sum(axis=0)[2]
+        weight = 9.81 * recording.model.mass[1:].sum()
+        assert lifted == pytest.approx(weight, rel=1e-3)
+    surfaces = points_of(Path("vtk", "surfaces-000000.vtp"))
+    low, high = surfaces["points"].min(axis=0), surfaces["points"].max(axis=0)
+    np.testing.assert_allclose((low, high), ((-0.2, -0.2, 0), (0.2, 0.2, 0.1)), atol=1e-12)
+    triangles = surfaces["points"][surfaces["connectivity"].reshape(-1, 3)]
+    sides = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]) / 2
+    assert np.linalg.norm(sides, axis=1).sum() == pytest.approx(2 * 0.16 + 4 * 0.04)
+    outward = triangles.mean(axis=1) - (0, 0, 0.05)
+    assert (np.sum(sides * outward, axis=1) > 0).all()
+
+
+def test_export_of_a_plane_scene_for_paraview(run: Run) -> None:
+    outcome = run("run", "wedged-bar", "--duration", 0.005, "--out", "bar.h5", "--quiet")
+    assert outcome.code == 0, outcome.err
+    assert run("export", "bar.h5", "--vtk", "vtk").code == 0
+    surfaces = points_of(Path("vtk", "surfaces-000001.vtp"))
+    assert surfaces["points"].shape == (4, 3)
+    np.testing.assert_array_equal(surfaces["points"][:, 2], 0.0)
+
+
+def rows_of(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_export_as_tables(run: Run, stack: Path) -> None:
+    outcome = run("export", stack, "--csv", "tables")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.split() == ["tables/frames.csv", "tables/bodies.csv", "tables/contacts.csv"]
+    with Recording(stack) as recording:
+        frames, bodies, contacts = (rows_of(path) for path in outcome.out.split())
+        np.testing.assert_array_equal([float(row["time"]) for row in frames], recording.times)
+        np.testing.assert_array_equal([float(row["kinetic"]) for row in frames], recording.column("kinetic"))
+        assert len(bodies) == recording.n_frames * 3
+        last = [[float(row[axis]) for axis in "xyz"] for row in bodies[-3:]]
+        np.testing.assert_array_equal(last, recording.frame(-1).state.position)
+        assert len(contacts) == sum(len(frame.contacts) for frame in recording.frames())
+        impulse = [float(contacts[-1][f"impulse_{axis}"]) for axis in "xyz"]
+        np.testing.assert_array_equal(impulse, recording.frame(-1).state.impulses.impulse[-1])
+
+
+@pytest.mark.parametrize("step", [0, 17, 29])
+def test_export_a_contact_problem_that_solve_reproduces(run: Run, stack: Path, step: int) -> None:
+    outcome = run("export", stack, "--fclib", step)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out == f"stack-{step}.hdf5\n"
+    with Recording(stack) as recording:
+        frame = recording.frame(step + 1)  # the step from ``step`` to the next
+    answer = run("info", f"stack-{step}.hdf5", "--json").document["solution"]
+    assert answer["residual"] == pytest.approx(frame.residual, rel=1e-6, abs=1e-14)
+    again = run("solve", f"stack-{step}.hdf5", "--guess", "solution", "--tol", 1e-6, "--json").document
+    assert (again["solved"], again["iterations"]) == (True, 0)
+    assert again["residual"] == pytest.approx(frame.residual, rel=1e-6, abs=1e-14)
+    assert again["problem"]["contacts"] == len(frame.contacts)
+    anew = run("solve", f"stack-{step}.hdf5", "--tol", 1e-8, "--json").document
+    assert anew["solved"]
+    assert anew["residual"] <= 1e-8
+
+
+# -------------------------------------------------------------------- slips
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "bouncing-bal"), "called 'bouncing-bal': did you mean 'bouncing-ball'?"),
+        (("run", "xyzzy"), "called 'xyzzy': 'clapas examples' lists the shipped scenes"),
+        (("run", "nowhere.toml"), "nowhere.toml"),
+        (("run", "bouncing-ball", "--dt", "-1"), "dt must be positive, got -1.0"),
+        (("run", "bouncing-ball", "--out", "no/run.h5"), "there is no folder"),
+        (("run", "bouncing-ball", "--solver", "magic"), "magic"),
+        (("run", "bouncing-ball", "--set", "speed=3"), "speed"),
+        (("run", "bouncing-ball", "--on-unsolved", "pray"), "'raise' or 'record', got 'pray'"),
+        (("resume", "nowhere.h5"), "nowhere.h5"),
+        (("resume", "text.h5"), "not an HDF5 file"),
+        (("export", "text.h5", "--csv", "tables"), "not an HDF5 file"),
+        (("export", "text.h5"), "nothing to export: give --vtk DIR, --csv DIR or --fclib STEP"),
+    ],
+)
+def test_slips_are_told(run: Run, arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    Path("text.h5").write_text("no recording")
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith("clapas: ")
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["text.h5"]
+
+
+def test_a_step_that_is_not_there(run: Run, stack: Path) -> None:
+    for step in (30, 1000):
+        outcome = run("export", stack, "--fclib", step)
+        assert outcome.code == 2
+        assert f"step {step} is not in the run, which has steps 0 to 29" in outcome.err
+
+
+def test_an_unsolved_step_ends_the_run_with_1_and_keeps_what_was_done(run: Run) -> None:
+    hopeless = ("--tol", 1e-300, "--set", "max_iterations=1", "--every", 1)
+    outcome = run("run", "sliding-block", "--duration", 0.05, *hopeless)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "MAX_ITERATIONS" in outcome.err
+    assert "sliding-block.h5" in outcome.err
+    assert "--on-unsolved record" in outcome.err
+    assert len(written("sliding-block.h5")) >= 2
+    going_on = run("run", "sliding-block", "--duration", 0.05, *hopeless, "--on-unsolved", "record", "--json")
+    assert going_on.code == 0
+    assert going_on.document["steps"] == 50
+    assert going_on.document["worst_residual"] > 1e-300

@@ -1,0 +1,110 @@
+"""Contacts with couples: the law, its judge and its solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.errors import ProblemError
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.rolling import RollingProblem
+from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Haslinger, solve
+from clapas.solvers.nsgs import Coloured, Shuffled
+
+
+def packing(seed: int, d: int, n_bodies: int = 12, n_contacts: int = 30) -> RollingProblem:
+    """Random contacts between bodies of unit mass, some with the ground, some lengths zero."""
+    rng = np.random.default_rng(seed)
+    size, width = (6, 6) if d == 3 else (3, 3)
+    G = np.zeros((n_contacts, 2, width, size))
+    bodies = np.empty((n_contacts, 2), dtype=np.int64)
+    for i in range(n_contacts):
+        a, b = rng.choice(n_bodies + 1, 2, replace=False)
+        bodies[i] = a, b
+        frame = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        for side, body in enumerate((a, b)):
+            sign = 1.0 if side else -1.0
+            if body == n_bodies:
+                continue
+            G[i, side, :d, :d] = sign * frame
+            G[i, side, :d, d:] = 0.5 * rng.normal(size=(d, size - d))
+            lengths = rng.choice([0.0, 0.05, 0.2], size=1 if d == 2 else 2)
+            if d == 2:
+                G[i, side, 2, 2] = sign * lengths[0]
+            else:
+                turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+                G[i, side, 3, 3:] = sign * lengths[0] * turn[0]
+                G[i, side, 4:, 3:] = sign * lengths[1] * turn[1:]
+    y = np.zeros((n_bodies + 1, size))
+    y[:-1] = rng.normal(size=(n_bodies, size))
+    blocks = BodyBlocks(G, bodies, y, np.tile(np.eye(size), (n_bodies, 1, 1)))
+    problem = RollingProblem.from_blocks(blocks, mu=rng.uniform(0.0, 1.0, n_contacts))
+    assert isinstance(problem, RollingProblem)
+    return problem
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+@pytest.mark.parametrize(
+    "settings", [{}, {"order": Shuffled(seed=1)}, {"order": Coloured()}, {"local": AlartCurnier()}]
+)
+def test_the_answer_obeys_every_part_of_the_law(d: int, seed: int, settings: dict[str, object]) -> None:
+    problem = packing(seed, d)
+    solution = solve(problem, NSGS(tol=1e-10, max_iterations=20_000, **settings))  # type: ignore[arg-type]
+    r, u, mu = solution.r, solution.u, problem.mu
+    assert problem.residual(r) <= 1e-10
+    assert (u[:, 0] > -1e-8).all()
+    assert np.abs(u[:, 0] * r[:, 0]).max() < 1e-8
+    parts = ((slice(1, d), mu), (slice(2, 3) if d == 2 else slice(4, 6), 1.0), (slice(3, 4), 1.0))
+    for part, c in parts[: 2 if d == 2 else 3]:
+        size, speed = np.linalg.norm(r[:, part], axis=1), np.linalg.norm(u[:, part], axis=1)
+        limit = c * r[:, 0]
+        assert (size <= limit + 1e-8).all()
+        # What slides or turns is resisted by all there is, straight against it.
+        power = -np.sum(r[:, part] * u[:, part], axis=1)
+        np.testing.assert_allclose(power, limit * speed, atol=1e-7)
+
+
+def test_a_part_that_is_wrong_is_seen() -> None:
+    """The judge looks at couples: one too large, missing or turned the wrong way is no answer."""
+    problem = packing(0, 3)
+    right = solve(problem, NSGS(tol=1e-10, max_iterations=20_000)).r
+    turning = np.flatnonzero(np.abs(right[:, 4:]).max(axis=1) > 1e-3)
+    assert len(turning) > 3
+    for change in (0.0, -1.0, 1.5):
+        wrong = right.copy()
+        wrong[turning[0], 4:] *= change
+        assert problem.residual(wrong) > 1e-6
+
+
+def test_projections_and_relaxation_reach_it_too() -> None:
+    problem = packing(1, 3)
+    for solver in (
+        NSGS(tol=1e-7, local=DeSaxce(projections=3), max_iterations=20_000),
+        NSGS(tol=1e-7, relaxation=0.8, max_iterations=20_000),
+    ):
+        assert solve(problem, solver).residual <= 1e-7
+
+
+def test_sliding_part_holds_couples_as_loads() -> None:
+    problem = packing(2, 3)
+    solution = solve(problem, NSGS(tol=1e-10, max_iterations=20_000))
+    plain, r = problem.sliding_part(solution.r)
+    assert r.shape == (30, 3)
+    np.testing.assert_allclose(plain.velocity(r), solution.u[:, :3], atol=1e-12)
+    assert plain.residual(r) <= 1e-9
+    assert solution.report().cone_violation < 1e-8
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_contact(d: int) -> None:
+    solution = solve(packing(0, d, n_contacts=0))
+    assert solution.r.shape == (0, 3 if d == 2 else 6)
+    assert solution.residual == 0.0
+
+
+def test_other_methods_say_so() -> None:
+    with pytest.raises(
+        ProblemError, match="resist rolling or spinning are solved by NSGS only, got Haslinger"
+    ):
+        solve(packing(0, 2), Haslinger())
