@@ -13,13 +13,16 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
+from clapas.errors import ProblemError
 from clapas.io import read_problem
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import registry, solve
@@ -33,6 +36,7 @@ FACTOR = 3.0  # times the best time that is called "near the best"
 class Run:
     """One solver on one problem."""
 
+    family: str
     problem: str
     contacts: int
     solver: str
@@ -58,36 +62,50 @@ class Run:
         return self.problem, self.solver, self.tol
 
 
-def problems(
-    folders: Sequence[Path], families: Sequence[str], least: int
-) -> Iterator[tuple[str, ContactProblem]]:
-    """Contact problems of the files of some folders and of families of the gallery, with their names."""
+@dataclass(frozen=True)
+class Case:
+    """A problem with its name and where it comes from."""
+
+    family: str
+    name: str
+    problem: ContactProblem
+
+
+def cases(folders: Sequence[Path], families: Sequence[str], least: int) -> Iterator[Case]:
+    """Contact problems of the files of some folders and of families of the gallery."""
     for folder in folders:
         for path in sorted(folder.iterdir()):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a matrix that is not quite symmetric is used as given
-                problem = read_problem(path)
-            if problem.n_contacts >= least:
-                yield path.name, problem
+                case = Case("files", path.name, read_problem(path))
+            if case.problem.n_contacts >= least:
+                yield case
     for family in families:
         for entry in gallery.all_problems(family):
-            if entry.problem.n_contacts >= least:
-                yield entry.name, entry.problem
+            if entry.problem.n_contacts >= least and entry.known.exists is not False:
+                yield Case(family, entry.name, entry.problem)
 
 
-def measure(name: str, problem: ContactProblem, solver: str, tol: float, limit: float) -> Run:
+def measure(case: Case, solver: str, tol: float, limit: float) -> Run:
     """Run one solver from zero and measure its answer."""
     method = registry.make(solver, tol=tol, time_limit=limit, max_iterations=10**9)
-    solution = solve(problem, method, check=False)
+    start = time.perf_counter()
+    try:
+        solution = solve(case.problem, method, check=False)
+    except ProblemError:  # a method that refuses the problem
+        r, status, iterations = np.zeros_like(case.problem.q), "REFUSED", 0
+    else:
+        r, status, iterations = solution.r, solution.status.name, solution.iterations
     return Run(
-        problem=name,
-        contacts=problem.n_contacts,
+        family=case.family,
+        problem=case.name,
+        contacts=case.problem.n_contacts,
         solver=solver,
         tol=tol,
-        status=solution.status.name,
-        residual=problem.residual(solution.r),
-        seconds=solution.time,
-        iterations=solution.iterations,
+        status=status,
+        residual=case.problem.residual(r),
+        seconds=time.perf_counter() - start,
+        iterations=iterations,
     )
 
 
@@ -136,6 +154,21 @@ def summary(runs: Sequence[Run]) -> str:
     )
 
 
+def by_family(runs: Sequence[Run]) -> str:
+    """A table of solvers and families: problems solved, and the median of their times."""
+    families = list(dict.fromkeys(run.family for run in runs))
+    lines = []
+    for solver in dict.fromkeys(run.solver for run in runs):
+        cells = []
+        for family in families:
+            mine = [run for run in runs if run.solver == solver and run.family == family]
+            times = [run.seconds for run in mine if run.is_solved]
+            middle = f" {1e3 * median(times):.3g} ms" if times else ""
+            cells.append(f"{len(times)}/{len(mine)}{middle}")
+        lines.append([solver, *cells])
+    return markdown_table(["solver", *families], lines)
+
+
 def best_times(runs: Iterable[Run]) -> dict[str, float]:
     """Shortest time in which any solver solved each problem."""
     best: dict[str, float] = {}
@@ -165,12 +198,12 @@ def _cell(run: Run | None) -> str:
 def report(runs: Sequence[Run], limit: float) -> str:
     """Both tables for every tolerance."""
     parts = [
-        "Seconds where the measured residual reached the tolerance, else (the residual reached). "
-        f"Cold starts, {limit:g} s each."
+        f"Cold starts, {limit:g} s each. By family: problems solved, median time. By problem: seconds where "
+        "the measured residual reached the tolerance, else (the residual reached)."
     ]
     for tol in sorted({run.tol for run in runs}, reverse=True):
         some = [run for run in runs if run.tol == tol]
-        parts += [f"## Tolerance {tol:g}", summary(some), details(some)]
+        parts += [f"## Tolerance {tol:g}", summary(some), by_family(some), details(some)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -205,18 +238,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     table = options.out / "runs.csv"
     runs = {run.key: run for run in read(table)}
-    todo = list(problems(options.files, options.gallery, options.least))
+    todo = list(cases(options.files, options.gallery, options.least))
     for solver in options.solvers:
         for name in WARM_UP:  # compile before the clock counts
-            measure(name, gallery.get(name).problem, solver, 1e-2, 2.0)
+            measure(Case("", name, gallery.get(name).problem), solver, 1e-2, 2.0)
         for tol in options.tol:
-            for name, problem in todo:
-                if (name, solver, tol) in runs:
+            for case in todo:
+                if (case.name, solver, tol) in runs:
                     continue
-                run = measure(name, problem, solver, tol, options.limit)
+                run = measure(case, solver, tol, options.limit)
                 keep(table, run)
                 runs[run.key] = run
-                print(f"{name:45s} {solver:26s} {tol:.0e}  {_cell(run)}", flush=True)
+                print(f"{case.name:45s} {solver:26s} {tol:.0e}  {_cell(run)}", flush=True)
     kept = [run for run in runs.values() if run.solver in options.solvers and run.tol in options.tol]
     (options.out / "report.md").write_text(report(kept, options.limit))
     for tol in options.tol:
@@ -230,7 +263,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="clapas bench solvers", description="Compare the solvers.")
     add = parser.add_argument
     add("--files", type=Path, nargs="*", default=[], help="folders of FCLib or Siconos files")
-    add("--gallery", nargs="*", default=["stacks", "alea"], help="families of the gallery")
+    add("--gallery", nargs="*", default=list(gallery.families()), help="families of the gallery")
     add("--solvers", nargs="*", default=list(registry.names()), help="names, as 'clapas solvers' lists them")
     add("--tol", type=float, nargs="*", default=[1e-4, 1e-8], help="tolerances")
     add("--limit", type=float, default=10.0, help="seconds allowed per run")
