@@ -11,7 +11,7 @@ from clapas.problems import ContactProblem
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.loop import Iteration
-from clapas.solvers.nsgs.blocked import arrange
+from clapas.solvers.nsgs.arrangement import arrange
 from clapas.solvers.nsgs.delassus import DelassusSweeps
 from clapas.solvers.nsgs.structure import body_contacts
 from clapas.typing import Array, Indices

@@ -13,7 +13,7 @@ from clapas.collision.narrow.cylinders import new_prism, touch_cylinders
 from clapas.collision.narrow.planes import MOST_POINTS, touch_planes
 from clapas.collision.narrow.polygons import touch_polygons
 from clapas.collision.narrow.segments import touch_segments
-from clapas.collision.narrow.solids import new_tools, touch_solids
+from clapas.collision.narrow.solids import Tools, new_tools, touch_solids
 from clapas.collision.narrow.sphere_solid import touch_sphere_solid
 from clapas.collision.narrow.spheres import touch_spheres
 from clapas.collision.placing import blank_frames, normalise, place, reach_of_bodies
@@ -22,7 +22,13 @@ from clapas.collision.rows import Numbering, Pairs, blank_table, count_by_pair, 
 from clapas.collision.shaping import shape
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
+from clapas.team import Member, team_size, together
 from clapas.typing import Array, Indices, Mask
+
+Found = tuple[Records, int]
+"""Contact points as a kernel wrote them, and how many they are."""
+
+WORK = 10  # visits of a contact by a solver that cost as much as a pair of solids
 
 
 class Detector:
@@ -30,7 +36,8 @@ class Detector:
 
     :meth:`detect` places the colliders, finds the pairs near each other (:mod:`grid`, kept in a list
     while bodies have moved little: :mod:`candidates`) and measures each pair exactly (:mod:`narrow`).
-    The result depends on the positions given and on nothing else.
+    The result depends on the positions given and on nothing else: not on the list, not on the threads that
+    share the pairs of solids when there are many.
 
     Parameters
     ----------
@@ -51,7 +58,7 @@ class Detector:
     -----
     *What touches how.* Spheres, capsules and planes by formulas; boxes, polyhedra and triangles by GJK
     when apart and separating axes when they overlap, with the corners of the common part of the faces as
-    contact points (at most eight); cylinders as prisms refined where they touch (error of the gap about
+    contact points (at most eight, and the nearest point if it is none of them); cylinders as prisms refined where they touch (error of the gap about
     10⁻⁹ of the radius). Triangles are felt from both sides, and their seams are not felt (:mod:`meshes`).
 
     *Degenerate places.* Coincident centres of spheres give the last axis as normal; a sphere centred on
@@ -93,10 +100,10 @@ class Detector:
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
         self._frames, self._placed = blank_frames(self._n_bodies), blank_frames(self._n_bodies)
         self._matrix, self._kept = np.empty((3, 3)), np.empty(MOST_POINTS, dtype=np.int64)
-        self._tools, self._prisms = new_tools(self._shapes), (new_prism(), new_prism())
+        self._tools, self._prisms = [new_tools(self._shapes)], (new_prism(), new_prism())
         self._radix = int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
         self._numbering = self._number()
-        self._rows: dict[Group, Records] = {}
+        self._rows: dict[tuple[Group, int], Records] = {}
 
     @property
     def skin(self) -> float:
@@ -130,10 +137,9 @@ class Detector:
         self._place(position, orientation)
         self._candidates.update(self._frames, max(distance, 0.0))
         pairs = self._pairs()
-        found = {
-            group: self._touch(group, which, pairs, distance)
-            for group, which in self._candidates.rows.items()
-        }
+        found: list[Found] = []
+        for group, which in self._candidates.rows.items():
+            found += self._touch(group, which, pairs, distance)
         return self._gather(found, pairs, distance)
 
     def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> None:
@@ -159,18 +165,37 @@ class Detector:
         period = self._rules.period
         return Pairs(self._candidates.pairs, self._candidates.wraps, period, bool(period.any()))
 
-    def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> tuple[Records, int]:
-        """Contacts of one group of pairs, in as much room as they need."""
-        rows = self._rows.get(group)
+    def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> list[Found]:
+        """Contacts of one group of pairs; those of solids are shared among threads."""
+        n = team_size(None, WORK * len(which), len(which)) if group is Group.SOLIDS else 1
+        while len(self._tools) < n:
+            self._tools.append(new_tools(self._shapes))
+        parts = np.array_split(which, n)
+        found: list[Found] = [(np.empty(0, dtype=ROW), 0)] * n
+
+        def touch(member: Member) -> None:
+            k = member.rank
+            found[k] = self._touch_part(group, k, parts[k], pairs, distance)
+
+        together(n, touch)
+        return found
+
+    def _touch_part(self, group: Group, part: int, which: Indices, pairs: Pairs, distance: float) -> Found:
+        """Contacts of a part of a group, in as much room as they need."""
+        key, tools = (group, part), self._tools[part]
+        rows = self._rows.get(key)
         if rows is None:
-            rows = self._rows[group] = np.empty(2 * len(which) + 16, dtype=ROW)
-        count = self._run(group, which, pairs, distance, rows)
+            rows = self._rows[key] = np.empty(len(which) // 2 + 16, dtype=ROW)
+        count = self._run(group, which, pairs, distance, tools, rows)
         if count > len(rows):
-            rows = self._rows[group] = np.empty(count + count // 4, dtype=ROW)
-            self._run(group, which, pairs, distance, rows)
+            rows = self._rows[key] = np.empty(count + count // 4, dtype=ROW)
+            self._run(group, which, pairs, distance, tools, rows)
         return rows, count
 
-    def _run(self, group: Group, which: Indices, pairs: Pairs, distance: float, rows: Records) -> int:
+    def _run(
+        self, group: Group, which: Indices, pairs: Pairs, distance: float, tools: Tools, rows: Records
+    ) -> int:
+        """Let the kernel of a group write what fits; returns how many contacts there are."""
         shapes, radix = self._shapes, self._radix
         match group:
             case Group.SPHERES:
@@ -182,22 +207,20 @@ class Detector:
             case Group.SEGMENTS:
                 return touch_segments(which, pairs, shapes, distance, rows)
             case Group.SOLIDS:
-                return touch_solids(which, pairs, shapes, distance, radix, self._tools, rows)
+                return touch_solids(which, pairs, shapes, distance, radix, tools, rows)
             case Group.CYLINDERS:
-                return touch_cylinders(
-                    which, pairs, shapes, distance, radix, self._tools, *self._prisms, rows
-                )
+                return touch_cylinders(which, pairs, shapes, distance, radix, tools, *self._prisms, rows)
             case Group.POLYGONS:
                 return touch_polygons(which, pairs, shapes, distance, radix, rows)
 
-    def _gather(self, found: dict[Group, tuple[Records, int]], pairs: Pairs, distance: float) -> Contacts:
+    def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Contacts:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
-        table = blank_table(sum(count for _, count in found.values()), self.d)
+        table = blank_table(sum(count for _, count in found), self.d)
         start = np.zeros(len(pairs.listed) + 1, dtype=np.int64)
-        for rows, count in found.values():
+        for rows, count in found:
             count_by_pair(rows, count, start)
         np.cumsum(start, out=start)
-        for rows, count in found.values():
+        for rows, count in found:
             deliver(rows, count, start, pairs, self._shapes, distance, self._numbering, table)
         settle(table)
         return Contacts(*table.whole, *table[1:])  # type: ignore[call-arg]

@@ -1,6 +1,6 @@
 """Kernels that do not count references.
 
-Numba counts who holds each array, also when an array only travels inside a tuple from one subroutine function
+Numba counts who holds each array, also when an array only travels inside a tuple from one function
 to the next, and in code with many branches it does not see that these counts cancel. In contact detection
 they took 9/10 of the time. A kernel that makes no arrays needs no counts: the caller holds all of them.
 """

@@ -44,6 +44,15 @@ class Axis(NamedTuple):
     j: int
 
 
+class Guide(NamedTuple):
+    """Only axes at an angle to (x, y, z) of at least this cosine are tried; all, if the cosine is −1."""
+
+    x: float
+    y: float
+    z: float
+    cosine: float
+
+
 class Heights(NamedTuple):
     """Room for the heights of the centre of one solid over the faces of the other, and for edges to try."""
 
@@ -59,24 +68,38 @@ def new_heights(pieces: Records) -> Heights:
 
 
 @subroutine
-def best_axis(shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, heights: Heights) -> Axis:
-    """Axis of largest separation of the solids of a and b, whose centre is at t from that of a."""
+def best_axis(
+    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, guide: Guide, heights: Heights
+) -> Axis:
+    """Axis of largest separation of the solids of a and b, whose centre is at t from that of a.
+
+    It is −∞ if the guide allows none.
+    """
     tie = TIE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     axis = Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
-    s, face = best_face(shapes, a, b, tx, ty, tz, -np.inf, heights.a)
+    s, face = best_face(shapes, a, b, tx, ty, tz, -np.inf, guide, heights.a)
     if face >= 0:
         n = shapes.faces[shapes.pieces[a].face + face]
         axis = Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
-    s, face = best_face(shapes, b, a, -tx, -ty, -tz, axis.s + tie, heights.b)
+    back = Guide(-guide.x, -guide.y, -guide.z, guide.cosine)
+    s, face = best_face(shapes, b, a, -tx, -ty, -tz, axis.s + tie, back, heights.b)
     if face >= 0:
         n = shapes.faces[shapes.pieces[b].face + face]
         axis = Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
-    return best_edges(shapes, a, b, tx, ty, tz, axis, tie, heights)
+    return best_edges(shapes, a, b, tx, ty, tz, axis, tie, guide, heights)
 
 
 @subroutine
 def best_face(
-    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, to_beat: float, heights: Array
+    shapes: Shapes,
+    a: int,
+    b: int,
+    tx: float,
+    ty: float,
+    tz: float,
+    to_beat: float,
+    guide: Guide,
+    heights: Array,
 ) -> tuple[float, int]:
     """Face of a with the largest separation above ``to_beat``, and −1 if there is none.
 
@@ -97,7 +120,7 @@ def best_face(
         if heights[k] - two.inner <= to_beat or (step >= 0 and k == start):
             continue
         n = shapes.faces[one.face + k]
-        if n.is_real == 0:
+        if n.is_real == 0 or not is_allowed(guide, n.x, n.y, n.z):
             continue
         least = np.inf
         for row in range(two.vertex, two.vertex + two.n_vertices):
@@ -110,6 +133,12 @@ def best_face(
 
 
 @subroutine
+def is_allowed(guide: Guide, x: float, y: float, z: float) -> bool:
+    """Does the guide allow this axis?"""
+    return guide.x * x + guide.y * y + guide.z * z >= guide.cosine
+
+
+@subroutine
 def may_matter(edge: Records, heights: Array, inner: float, to_beat: float) -> bool:
     """Can an axis between the two normals of an edge be better than ``to_beat``?"""
     bound = max(heights[edge.face_0], heights[edge.face_1])
@@ -118,7 +147,16 @@ def may_matter(edge: Records, heights: Array, inner: float, to_beat: float) -> b
 
 @subroutine
 def best_edges(
-    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, axis: Axis, tie: float, heights: Heights
+    shapes: Shapes,
+    a: int,
+    b: int,
+    tx: float,
+    ty: float,
+    tz: float,
+    axis: Axis,
+    tie: float,
+    guide: Guide,
+    heights: Heights,
 ) -> Axis:
     """The axis across an edge of each, if one is better than that of the faces."""
     one, two = shapes.pieces[a], shapes.pieces[b]
@@ -156,7 +194,12 @@ def best_edges(
                 scale = -scale
             x, y, z = scale * x, scale * y, scale * z
             s = x * (Q.x + tx - P.x) + y * (Q.y + ty - P.y) + z * (Q.z + tz - P.z)
-            if s > to_beat and can_push(shapes, a, x, y, z) and can_push(shapes, b, -x, -y, -z):
+            if (
+                s > to_beat
+                and is_allowed(guide, x, y, z)
+                and can_push(shapes, a, x, y, z)
+                and can_push(shapes, b, -x, -y, -z)
+            ):
                 axis = Axis(s, x, y, z, EDGES, i, heights.edges[k])
                 to_beat = s
     return axis

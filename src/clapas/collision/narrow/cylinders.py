@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.narrow.axes import Axis
+from clapas.collision.narrow.axes import Axis, Guide
 from clapas.collision.narrow.solids import Tools, axis_between, solid_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
 from clapas.collision.rows import Pairs, between
@@ -27,6 +27,7 @@ ROUNDS = 6
 FINE = 3  # rounds after which a normal that does not change ends them
 CLUSTER = 4  # corners on each side of the middle one
 CLOSER = 0.25
+NEARBY = 1.5  # spacings within which the next normal is
 STEADY = 1e-10
 SAGITTA = 0.02  # 1 − cos(π/16): how far the regular prism is inside, of the radius
 ALONG_AXIS = 1e-6  # sine of the angle between normal and axis
@@ -68,18 +69,23 @@ def touch_cylinders(
             continue
         r_a, r_b = radius_of(shapes, a), radius_of(shapes, b)
         wide = distance + SAGITTA * (r_a + r_b)
-        axis, n_points = axis_between(shapes, a, b, x, y, z, wide, tools)
+        axis, n_points = axis_between(shapes, a, b, x, y, z, wide, Guide(0.0, 0.0, 0.0, -1.0), tools)
         if axis.s > wide:
             continue
         keep(shapes, a, kept_a)
         keep(shapes, b, kept_b)
         spacing = 2.0 * np.pi / PRISM_SIDES
         for turn in range(ROUNDS):
+            # Away from the contact the refined prism is thinner, and would seem easier to leave there.
+            guide = Guide(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
             spacing *= CLOSER
             refine(shapes, a, axis.x, axis.y, axis.z, spacing, kept_a)
             refine(shapes, b, -axis.x, -axis.y, -axis.z, spacing, kept_b)
             last = axis
-            axis, n_points = axis_between(shapes, a, b, x, y, z, wide, tools)
+            axis, n_points = axis_between(shapes, a, b, x, y, z, wide, guide, tools)
+            if axis.s == -np.inf:
+                axis = last
+                break
             change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
             if axis.s > wide or (turn >= FINE and change <= STEADY * STEADY):
                 break

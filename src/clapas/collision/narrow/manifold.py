@@ -77,20 +77,28 @@ def view_along(nx: float, ny: float, nz: float) -> View:
 
 @subroutine
 def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple[int, float]:
-    """The face that looks most along n among those at the highest corner; −1 and −2 if there is none.
+    """The face that looks most along n among those that hold what is highest; −1 and −2 if there is none.
 
-    Another face may look more along n and yet be lower; it would miss the deepest point.
+    What is highest is a corner, an edge or a face. Another face may look more along n and yet be lower;
+    it would miss the deepest point.
     """
     piece = shapes.pieces[c]
-    v = shapes.vertices[furthest(shapes, piece.vertex, piece.n_vertices, nx, ny, nz)]
+    first = furthest(shapes, piece.vertex, piece.n_vertices, nx, ny, nz)
+    u, close = shapes.vertices[first], ON * piece.bound
+    top = u.x * nx + u.y * ny + u.z * nz - close
+    last = piece.vertex + piece.n_vertices - 1
+    while shapes.vertices[last].x * nx + shapes.vertices[last].y * ny + shapes.vertices[last].z * nz < top:
+        last -= 1
+    v = shapes.vertices[last]
     best, face = -2.0, -1
     for k in range(piece.n_faces):
         m = shapes.faces[piece.face + k]
-        cosine = m.x * nx + m.y * ny + m.z * nz
+        cosine, level = m.x * nx + m.y * ny + m.z * nz, m.height - close
         if (
             m.is_real == 1
             and cosine > best
-            and m.x * v.x + m.y * v.y + m.z * v.z >= m.height - ON * piece.bound
+            and m.x * u.x + m.y * u.y + m.z * u.z >= level
+            and m.x * v.x + m.y * v.y + m.z * v.z >= level
         ):
             best, face = cosine, k
     return face, best
@@ -183,14 +191,17 @@ def face_points(
     distance: float,
     radix: int,
     bench: Bench,
-) -> int:
-    """Write the contacts of the faces of a and b that look at each other along n. None if they do not."""
+) -> tuple[int, float]:
+    """Write the contacts of the faces of a and b that look at each other along n, if they do.
+
+    Returns the number of contacts so far and the least gap of the new ones.
+    """
     face_a, cos_a = most_along(shapes, a, nx, ny, nz)
     face_b, cos_b = most_along(shapes, b, -nx, -ny, -nz)
     cut_is_b = cos_a >= cos_b - 1e-9
     flatter, steeper = max(cos_a, cos_b), min(cos_a, cos_b)
     if flatter < (STEEP if is_face_axis else FLAT) or -1.5 < steeper < STEEP:
-        return count
+        return count, np.inf
     view = view_along(nx, ny, nz)
     if cut_is_b:
         n_knife = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.knife)
@@ -206,20 +217,20 @@ def face_points(
     gx = -(m.x * view.ex + m.y * view.ey + m.z * view.ez) / along
     gy = -(m.x * view.fx + m.y * view.fy + m.z * view.fz) / along
     r_a, r_b = shapes.pieces[a].rounding, shapes.pieces[b].rounding
-    o, found = bench.knife[0], 0
+    o, found, least = bench.knife[0], 0, np.inf
     for k in range(n_cut):
         c = bench.cut[k]
         height = o.z + gx * (c.x - o.x) + gy * (c.y - o.y)
         gap = (c.z - height if cut_is_b else height - c.z) - r_a - r_b
         if gap > distance:
             continue
-        new = bench.spare[found]
+        new, least = bench.spare[found], min(least, gap)
         new.x, new.y, new.gap = c.x, c.y, gap
         new.z = (height if cut_is_b else c.z) + r_a + 0.5 * gap
         new.code = code_of(bench.cut, n_cut, k, bench.knife, cut_is_b, radix)
         found += 1
     found = thinned(bench.spare, found, merge)
-    return write_points(rows, count, p, shapes, a, view, bench.spare, found)
+    return write_points(rows, count, p, shapes, a, view, bench.spare, found), least
 
 
 @subroutine
@@ -256,15 +267,16 @@ def remove(points: Records, found: int, k: int) -> int:
 def thinned(points: Records, found: int, merge: float) -> int:
     """Merge points nearer than ``merge``, then drop those that span least until eight are left.
 
-    Of points that merge the one with the larger code stays, a corner before a crossing. The deepest
-    is never dropped.
+    Of points that merge the deeper stays, under the larger code: a corner rather than a crossing. The
+    deepest of all is never dropped.
     """
     k = 0
     while k < found and found > 1:
         after = (k + 1) % found
         u, v = points[k], points[after]
         if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
-            found = remove(points, found, k if u.code < v.code else after)
+            u.code = v.code = max(u.code, v.code)
+            found = remove(points, found, k if u.gap > v.gap else after)
             k = max(k - 1, 0)
         else:
             k += 1

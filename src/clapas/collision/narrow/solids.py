@@ -14,7 +14,7 @@ import numpy as np
 
 from clapas.collision.lean import lean_kernel
 from clapas.collision.meshes import is_ghost
-from clapas.collision.narrow.axes import EDGES, FACE_A, Axis, Heights, best_axis, new_heights
+from clapas.collision.narrow.axes import EDGES, FACE_A, Axis, Guide, Heights, best_axis, new_heights
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk, new_simplex
 from clapas.collision.narrow.manifold import Bench, face_points, new_bench
 from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
@@ -49,7 +49,7 @@ def new_tools(shapes: Shapes) -> Tools:
 def touch_solids(
     which: Indices, pairs: Pairs, shapes: Shapes, distance: float, radix: int, tools: Tools, rows: Records
 ) -> int:
-    """Contacts of pairs of solids, at most eight points each."""
+    """Contacts of pairs of solids, at most nine points each: eight of the faces, and the nearest."""
     count = 0
     for k in range(len(which)):
         p = which[k]
@@ -58,7 +58,8 @@ def touch_solids(
         limit = shapes.pieces[a].bound + shapes.pieces[b].bound + distance
         if limit < 0.0 or x * x + y * y + z * z > limit * limit:
             continue
-        axis, n_points = axis_between(shapes, a, b, x, y, z, distance, tools)
+        anywhere = Guide(0.0, 0.0, 0.0, -1.0)
+        axis, n_points = axis_between(shapes, a, b, x, y, z, distance, anywhere, tools)
         if axis.s <= distance:
             merge = MERGE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
             count = solid_points(
@@ -69,11 +70,11 @@ def touch_solids(
 
 @subroutine
 def axis_between(
-    shapes: Shapes, a: int, b: int, x: float, y: float, z: float, distance: float, tools: Tools
+    shapes: Shapes, a: int, b: int, x: float, y: float, z: float, distance: float, guide: Guide, tools: Tools
 ) -> tuple[Axis, int]:
     """Normal from a to b and signed distance, roundings counted; and how many points the simplex has.
 
-    The distance is infinite when it is beyond the one asked for.
+    The distance is infinite when it is beyond the one asked for. The guide is heeded by solids that overlap.
     """
     r, v = shapes.pieces[a].rounding + shapes.pieces[b].rounding, tools.simplex.v
     status, n_points = gjk(shapes, a, b, x, y, z, distance + r, tools.simplex)
@@ -85,7 +86,7 @@ def axis_between(
         length = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         if length > NEAR * size:
             return Axis(length - r, v[0] / length, v[1] / length, v[2] / length, POINTS, -1, -1), n_points
-    axis = best_axis(shapes, a, b, x, y, z, tools.heights)
+    axis = best_axis(shapes, a, b, x, y, z, guide, tools.heights)
     if status == APART and length > max(axis.s, 0.0) + CORNERS * size:
         return Axis(length - r, v[0] / length, v[1] / length, v[2] / length, POINTS, -1, -1), n_points
     return Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j), n_points
@@ -116,12 +117,13 @@ def solid_points(
         or is_seam(shapes, b, axis, False, n_points, tools.simplex)
     ):
         return count
-    is_face, before = axis.sort < EDGES, count
-    count = face_points(
+    is_face = axis.sort < EDGES
+    count, least = face_points(
         rows, count, p, shapes, a, b, x, y, z, axis.x, axis.y, axis.z, is_face, merge, distance, radix,
         tools.bench,
     )  # fmt: skip
-    if count > before:
+    # A nearest point on the rim of both faces may be lost by rounding; then it is added.
+    if least <= axis.s + CORNERS * min(shapes.pieces[a].bound, shapes.pieces[b].bound):
         return count
     if is_face:
         if kind_a == TRIANGLE or kind_b == TRIANGLE:
@@ -130,6 +132,7 @@ def solid_points(
     if axis.sort == EDGES:
         return crossing_edges(rows, count, p, shapes, a, b, x, y, z, axis, radix)
     if kind_a == CAPSULE or kind_b == CAPSULE:
+        before = count
         count = along_an_edge(rows, count, p, shapes, a, b, x, y, z, axis, distance, radix)
         if count > before:
             return count

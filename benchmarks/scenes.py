@@ -1,0 +1,231 @@
+"""What a time step costs, phase by phase, in dense packings that come to rest in a box.
+
+    python -m benchmarks.scenes                  # 1 000 and 10 000 spheres, 2 000 boxes
+    python -m benchmarks.scenes --large          # 100 000 spheres as well
+    python -m benchmarks.scenes --spheres 3000 --steps 20
+
+Each packing is made on the spot (see ``benchmarks.packings``), run for some steps of 1 ms with
+NSGS(tol=1e-4) that are not counted, then for those that are. One step in twenty is recorded on disk.
+With --threads 1 a step is timed by its processor time, which others on the machine disturb less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import math
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from benchmarks import machine, packings
+from clapas.compiled import threads
+from clapas.dynamics import stepping
+from clapas.dynamics.model import Model, State
+from clapas.dynamics.simulation import Kept, energy
+from clapas.dynamics.surroundings import Surroundings
+from clapas.io.recording import RecordingWriter
+from clapas.solvers import NSGS
+from clapas.solvers.loop import Solver
+from clapas.studies.report import markdown_table
+
+DT, TOL, EVERY = 1e-3, 1e-4, 20
+UNTIMED = 40
+PHASES = ("detect", "assemble", "solve", "advance", "record")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Mean cost of a step. Bytes are those of arrays, at the peak of a step."""
+
+    grains: int
+    shape: str
+    contacts: float
+    sweeps: float
+    unsolved: int
+    detect: float
+    assemble: float
+    solve: float
+    advance: float
+    record: float
+    bytes_per_grain: float
+
+    @property
+    def step(self) -> float:
+        """Seconds of a whole step."""
+        return sum(getattr(self, phase) for phase in PHASES)
+
+    @property
+    def rate(self) -> float:
+        """Contacts treated per second, all phases included."""
+        return self.contacts / self.step
+
+
+class Stopwatch:
+    """Seconds spent in functions, by phase."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    def timed(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its time added to a phase."""
+
+        def run(*args: Any, **settings: Any) -> Any:
+            start = self.clock()
+            try:
+                return function(*args, **settings)
+            finally:
+                self.seconds[phase] += self.clock() - start
+
+        return run
+
+    @contextmanager
+    def watching(self, surroundings: Surroundings) -> Iterator[None]:
+        """Time the parts of :func:`clapas.dynamics.stepping.step`; what is left of it is to advance."""
+        with (
+            mock.patch.object(stepping, "step_problem", self.timed("assemble", stepping.step_problem)),
+            mock.patch.object(stepping, "solve", self.timed("solve", stepping.solve)),
+            mock.patch.object(surroundings, "active", self.timed("detect", surroundings.active)),
+        ):
+            yield
+
+
+def measure(model: Model, shape: str, steps: int, n_threads: int) -> Cost:
+    """Prepare a packing, then time its steps: one thread by its processor time, several by the clock."""
+    surroundings, solver = Surroundings(model), NSGS(tol=TOL)
+    state = packings.at_rest(model, surroundings, DT)
+    few = NSGS(tol=TOL, max_iterations=packings.SWEEPS)
+    for _ in range(UNTIMED):
+        state = stepping.step(model, state, DT, few, None, surroundings).state
+    peak = _peak_bytes(model, state, solver)
+    watch, contacts, sweeps, unsolved = (
+        Stopwatch(time.thread_time if n_threads == 1 else time.perf_counter),
+        0,
+        0,
+        0,
+    )
+    start = watch.clock()
+    with tempfile.TemporaryDirectory() as folder, watch.watching(surroundings):
+        writer = RecordingWriter(Path(folder) / "run.h5", model, dt=DT, every=EVERY)
+        keep = watch.timed(
+            "record", lambda done: writer.keep(Kept(done, done.state, energy(model, done.state), 0.0))
+        )
+        for k in range(steps):
+            done = stepping.step(model, state, DT, solver, None, surroundings)
+            state = done.state
+            done.problem.work(done.solution.r)  # as in a simulation
+            contacts += len(done.problem.contacts)
+            sweeps += done.solution.iterations
+            unsolved += not done.solution.status.is_solved
+            if k % EVERY == 0:
+                keep(done)
+        watch.timed("record", writer.close)()
+    seconds = watch.seconds
+    seconds["advance"] = watch.clock() - start - sum(seconds.values())
+    return Cost(
+        grains=int(model.movable.sum()),
+        shape=shape,
+        contacts=contacts / steps,
+        sweeps=sweeps / steps,
+        unsolved=unsolved,
+        bytes_per_grain=peak / int(model.movable.sum()),
+        **{phase: spent / steps for phase, spent in seconds.items()},
+    )
+
+
+def _peak_bytes(model: Model, state: State, solver: Solver) -> float:
+    """Most bytes in use during a step: those of a new detector, of the step, and of the state."""
+    gc.collect()
+    tracemalloc.start()
+    surroundings = Surroundings(model)
+    for _ in range(2):
+        stepping.step(model, state, DT, solver, None, surroundings)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    held = [getattr(state, name) for name in ("position", "orientation", "velocity")]
+    return peak + sum(array.nbytes for array in held)
+
+
+def table(costs: list[Cost]) -> str:
+    """The costs as Markdown."""
+    header = [
+        "grains", "contacts", "sweeps", *(f"{phase} ms" for phase in PHASES), "step ms", "detect share",
+        "Mcontact-steps/s", "kB/grain", "unsolved",
+    ]  # fmt: skip
+    lines = [
+        [
+            f"{cost.grains} {cost.shape}",
+            f"{cost.contacts:.0f}",
+            f"{cost.sweeps:.1f}",
+            *(f"{1e3 * getattr(cost, phase):.2f}" for phase in PHASES),
+            f"{1e3 * cost.step:.1f}",
+            f"{cost.detect / cost.step:.0%}",
+            f"{cost.rate / 1e6:.2f}",
+            f"{cost.bytes_per_grain / 1e3:.2f}",
+            f"{cost.unsolved}",
+        ]
+        for cost in costs
+    ]
+    return markdown_table(header, lines)
+
+
+def growth(costs: list[Cost]) -> str:
+    """How the cost of a step, and of a step and sweep, grows from the smallest to the largest packing."""
+    spheres = sorted((cost for cost in costs if cost.shape == "spheres"), key=lambda cost: cost.grains)
+    if len(spheres) < 2:
+        return ""
+    few, many = spheres[0], spheres[-1]
+    power = math.log(many.step / few.step) / math.log(many.grains / few.grains)
+    return f"from {few.grains} to {many.grains} spheres the cost of a step grows as N^{power:.2f}"
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scenes", description=__doc__.splitlines()[0])
+    parser.add_argument("--spheres", type=_sizes, default=(1_000, 10_000), help="numbers, e.g. 1000,10000")
+    parser.add_argument("--boxes", type=_sizes, default=(2_000,), help="numbers, or 0 for none")
+    parser.add_argument("--large", action="store_true", help="100 000 spheres as well (minutes)")
+    parser.add_argument("--steps", type=int, default=60, help="timed steps (default 60)")
+    parser.add_argument("--threads", type=int, default=2, help="threads (default 2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers to a file as well")
+    return parser.parse_args(argv)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(size for size in map(int, text.split(",")) if size > 0)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print the table, write the file; return the exit code."""
+    given = _arguments(argv)
+    here = machine.describe()
+    print("\n".join(here.lines()))
+    timed = "processor time of one thread" if given.threads == 1 else f"clock, up to {given.threads} threads"
+    print(f"steps of {DT} s, NSGS(tol={TOL}), mean of {given.steps} steps, {timed}\n")
+    makers = [(packings.spheres, "spheres", size) for size in given.spheres]
+    makers += [(packings.spheres, "spheres", 100_000)] if given.large else []
+    makers += [(packings.boxes, "boxes", size) for size in given.boxes]
+    costs = []
+    for make, shape, size in makers:
+        print(f"  {size} {shape}", file=sys.stderr)
+        with threads(given.threads, size):
+            costs.append(measure(make(size), shape, given.steps, given.threads))
+        print(f"  {1e3 * costs[-1].step:.1f} ms a step", file=sys.stderr)
+    print(table(costs))
+    print("\n" + growth(costs))
+    if given.json:
+        content = {"machine": asdict(here), "scenes": [asdict(cost) for cost in costs]}
+        given.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
