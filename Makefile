@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow lint format layers bench clean
+.PHONY: help demo test test-slow lint format layers docs viewer bench clean
 
 help:
 	@echo "make demo       install into $(VENV), build a small heap of grains and draw it"
@@ -12,6 +12,8 @@ help:
 	@echo "make test-slow  run the long tests too"
 	@echo "make lint       formatter, linter and type checker"
 	@echo "make layers     check that imports point down only"
+	@echo "make docs       build the documentation into docs/_build/html"
+	@echo "make viewer     build the page of the viewer (needs Node)"
 	@echo "make bench      measure the kernels against a C reference"
 	@echo "make clean      remove $(VENV) and caches"
 
@@ -26,15 +28,20 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[test]'
+	$(BIN)/python -m pip install --quiet -e '.[test,browser]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[lint]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	@touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/clapas run heap --out heap.h5 --picture heap.png
+	@echo "To look at it in the browser: $(BIN)/clapas view heap.h5"
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
@@ -54,9 +61,16 @@ format: $(VENV)/.lint
 layers: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/unit/test_layers.py
 
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@echo "The documentation is docs/_build/html/index.html"
+
+viewer:
+	cd viewer && npm ci && npm run build
+
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kernels
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build viewer/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

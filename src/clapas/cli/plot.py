@@ -1,0 +1,27 @@
+"""``clapas plot RUN``: curves of a recording over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def plot(
+    recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
+    what: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="energy, kinetic, contacts, bodies, residual, iterations or seconds; may be repeated."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME-curves.png.")] = None,
+) -> None:
+    """Draw curves of a recording over time: energy, contacts, residual, iterations."""
+    from clapas.io.recording import Recording
+    from clapas.viewer import curves
+
+    chosen = [name for given in what or curves.USUAL for name in given.split(",")]
+    with Recording(recording) as run:
+        print(curves.plot(run, out or Path(f"{recording.stem}-curves.png"), chosen))

@@ -1,0 +1,29 @@
+"""``clapas snapshot RUN``: a picture of one frame of a recording, without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+VIEW_HELP = "From where: oblique, front, right, back, left or top (3-D scenes)."
+COLOUR_HELP = "Bodies by speed, greys (Moreau's five), spin, pressure, contacts or birth."
+
+
+def snapshot(
+    recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
+    time: Annotated[float | None, typer.Option(help="Time (s); by default the end.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME.png.")] = None,
+    view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
+    colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
+    width: Annotated[int, typer.Option(min=200, max=8000, help="Pixels.")] = 960,
+    height: Annotated[int, typer.Option(min=150, max=8000, help="Pixels.")] = 640,
+) -> None:
+    """Write a picture of the frame nearest to a time."""
+    from clapas.io.recording import Recording
+    from clapas.viewer import pictures
+
+    path = out or Path(f"{recording.stem}.png")
+    with Recording(recording) as run:
+        print(pictures.snapshot(run, path, time=time, view=view, colour=colour, size=(width, height)))

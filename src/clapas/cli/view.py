@@ -1,0 +1,100 @@
+"""``clapas view RUN``: show a recording in the browser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clapas.cli import output
+
+if TYPE_CHECKING:
+    from clapas.viewer import Viewer
+
+
+def view(
+    recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
+    export: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write one HTML page that opens offline, instead.")
+    ] = None,
+    frames: Annotated[int, typer.Option(min=1, help="Frames in an exported page, at most.")] = 100,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on. Others than 127.0.0.1 open the recording to the network."),
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    since: Annotated[float, typer.Option(hidden=True, help="Ignore a file older than this.")] = 0.0,
+) -> None:
+    """Show a recording in the browser, also while it grows. Ctrl-C ends."""
+    if export is not None:
+        _export(recording, export, frames)
+        return
+    from clapas.io.recording import Recording
+    from clapas.viewer import Viewer
+
+    if not since:
+        Recording(recording).close()  # what is wrong with it is said here, not in the browser
+    with Viewer(recording, host=host, port=port, since=since) as viewer:
+        if not viewer.is_private:
+            output.note(f"everybody who can reach {host} and knows the address below can see the recording")
+        print(f"{recording} is shown at\n\n    {viewer.url}\n", flush=True)
+        if since:
+            threading.Thread(target=_end_with_parent, args=(viewer,), daemon=True).start()
+        else:
+            print("Ctrl-C ends.", flush=True)
+        if browser:
+            _open(viewer.url)
+        with suppress(KeyboardInterrupt):
+            viewer.serve()
+
+
+@contextmanager
+def alongside(recording: Path, wanted: bool) -> Iterator[None]:
+    """A block in which a run writes a recording that is shown meanwhile; its page stays until Ctrl-C.
+
+    The viewer is a process of its own: it must not slow the run, and HDF5 lets no process read a file
+    that it is writing.
+    """
+    if not wanted:
+        yield
+        return
+    command = [sys.executable, "-m", "clapas", "view", str(recording), "--since", repr(time.time())]
+    # its own session: Ctrl-C is for the run; the pipe closes with this process, however it ends
+    viewer = subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE)
+    assert viewer.stdin is not None
+    try:
+        yield
+        print("The page stays until Ctrl-C.", flush=True)
+        with suppress(KeyboardInterrupt):
+            viewer.wait()
+    finally:
+        viewer.stdin.close()
+        viewer.wait()
+
+
+def _end_with_parent(viewer: Viewer) -> None:
+    sys.stdin.buffer.read()
+    viewer.stop()
+
+
+def _export(recording: Path, page: Path, frames: int) -> None:
+    from clapas.viewer import export_page
+
+    made = export_page(recording, page, frames)
+    all_of = f"all {made.frames} frames" if made.frames == made.of else f"{made.frames} of {made.of} frames"
+    print(f"{made.path}: {all_of}, {made.bytes / 1e6:.1f} MB, opens in any browser without a network")
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    with suppress(webbrowser.Error):
+        webbrowser.open(url)

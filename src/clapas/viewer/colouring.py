@@ -1,0 +1,149 @@
+"""Colours of the bodies by what they do, for pictures; the page has the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clapas.errors import SettingsError
+from clapas.io.recording import Frame
+from clapas.typing import Array
+from clapas.viewer.frames import forces, mean_pressure
+from clapas.viewer.source import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+HEAT = ("#e2dccf", "#f2c078", "#e07a3f", "#b02a45", "#4a1158")
+DEPTH = ("#e4e6e3", "#a9cbd6", "#5b9ec0", "#2c64a3", "#1c2f6e")
+LAYERS = ("#e9c46a", "#2a6f97", "#e76f51", "#7fb069", "#6d597a", "#f4a6a0", "#468189", "#bc6c25")
+GREYS = ("#f2f2f2", "#c4c4c4", "#8e8e8e", "#585858", "#141414")
+FIXED = "#b9b4a8"
+STEPS = 0.18  # thresholds of Moreau's grey levels are its powers
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A number of each body, and how it becomes a colour.
+
+    Parameters
+    ----------
+    title : str
+        With its unit.
+    values : callable
+        Numbers (N,) of a frame.
+    stops : tuple of str
+        Colours from the lowest to the highest.
+    is_stepped : bool
+        One flat colour per stop instead of a passage between them.
+    """
+
+    title: str
+    values: Callable[[Shown, Frame], Array]
+    stops: tuple[str, ...]
+    is_stepped: bool = False
+
+
+def _speed(shown: Shown, frame: Frame) -> Array:
+    return np.asarray(np.linalg.norm(frame.state.velocity[:, : shown.recording.model.d], axis=1))
+
+
+def _spin(shown: Shown, frame: Frame) -> Array:
+    return np.asarray(np.linalg.norm(frame.state.velocity[:, shown.recording.model.d :], axis=1))
+
+
+def _pressure(shown: Shown, frame: Frame) -> Array:
+    model = shown.recording.model
+    return mean_pressure(frame.contacts, forces(frame), frame.state.position, model, shown.volume)
+
+
+def _contacts(shown: Shown, frame: Frame) -> Array:
+    carrying = frame.mode > 0
+    ends = np.concatenate((frame.contacts.a[carrying], frame.contacts.b[carrying]))
+    return np.bincount(ends, minlength=frame.state.n_bodies).astype(float)
+
+
+def _birth(shown: Shown, frame: Frame) -> Array:
+    return shown.recording.model.birth[: frame.state.n_bodies]
+
+
+COLOURINGS = {
+    "speed": Colouring("speed (m/s)", _speed, HEAT),
+    "greys": Colouring("speed (m/s)", _speed, GREYS, is_stepped=True),
+    "spin": Colouring("angular speed (rad/s)", _spin, HEAT),
+    "pressure": Colouring("mean pressure (Pa; N/m in 2-D)", _pressure, DEPTH),
+    "contacts": Colouring("contacts that carry", _contacts, DEPTH),
+    "birth": Colouring("birth time (s)", _birth, LAYERS, is_stepped=True),
+}
+
+
+def named(name: str) -> Colouring:
+    """The colouring of that name."""
+    if name not in COLOURINGS:
+        raise SettingsError(f"no colouring is called '{name}': expected one of {', '.join(COLOURINGS)}")
+    return COLOURINGS[name]
+
+
+class Palette:
+    """A colouring with the scale fixed for all frames of a run.
+
+    Parameters
+    ----------
+    shown : Shown
+        The recording.
+    name : str
+        A key of :data:`COLOURINGS`.
+    frames : list of Frame
+        Frames that set the scale: up to the largest number but for a few outliers.
+    """
+
+    def __init__(self, shown: Shown, name: str, frames: list[Frame]) -> None:
+        from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, ListedColormap, Normalize
+
+        self.shown, self.name, self.colouring = shown, name, named(name)
+        seen = [self._of_movable(frame) for frame in frames]
+        finite = np.concatenate([values[np.isfinite(values)] for values in seen]) if seen else np.empty(0)
+        low = float(finite.min()) if name == "birth" and len(finite) else 0.0
+        high = float(np.quantile(finite, 0.985)) if len(finite) else 1.0
+        high = max(high, low + self._least())
+        stops = self.colouring.stops
+        self.norm: Normalize
+        self.map: LinearSegmentedColormap | ListedColormap
+        if name == "greys":
+            self.norm = BoundaryNorm(
+                [0.0, *(high * STEPS**k for k in (4, 3, 2, 1)), high], len(stops), clip=True
+            )
+        elif self.colouring.is_stepped:
+            self.norm = BoundaryNorm(np.linspace(low, high, len(stops) + 1), len(stops), clip=True)
+        else:
+            self.norm = Normalize(low, high, clip=True)
+        self.map = (
+            ListedColormap(stops)
+            if self.colouring.is_stepped
+            else LinearSegmentedColormap.from_list(name, list(stops))
+        )
+
+    def colours(self, frame: Frame) -> Array:
+        """Colours (N, 3) of the bodies in a frame; fixed ones are grey."""
+        from matplotlib.colors import to_rgb
+
+        values = self.colouring.values(self.shown, frame)
+        plain = ~(self.shown.recording.model.movable[: len(values)] & np.isfinite(values))
+        colours = np.asarray(self.map(self.norm(np.where(plain, 0.0, values))))[:, :3]
+        colours[plain] = to_rgb(FIXED)
+        return colours
+
+    def _of_movable(self, frame: Frame) -> Array:
+        values = self.colouring.values(self.shown, frame)
+        return values[self.shown.recording.model.movable[: len(values)]]
+
+    def _least(self) -> float:
+        """Rounding is no motion: a scale goes at least to a hundredth of a fall by one's own size."""
+        model = self.shown.recording.model
+        reach = self.shown.reach[model.movable]
+        size = float(np.median(reach)) if len(reach) else 1.0
+        speed = 0.01 * float(np.sqrt(np.linalg.norm(model.gravity) * size))
+        return {"speed": speed, "greys": speed, "spin": speed / size}.get(self.name, 0.0) or 1e-12

@@ -1,0 +1,91 @@
+"""Curves of a recording over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.errors import SettingsError
+from clapas.io.recording import Recording
+from clapas.typing import Array
+
+DPI = 110
+INKS = ("#b5532c", "#2c64a3", "#5f7d3a")
+
+
+class Curve(NamedTuple):
+    """What one set of axes shows: its label and its lines by name."""
+
+    label: str
+    lines: dict[str, str]
+    is_logarithmic: bool = False
+
+
+CURVES = {
+    "energy": Curve(
+        "energy (J)", {"kinetic": "kinetic", "potential": "potential", "work": "work of the contacts"}
+    ),
+    "kinetic": Curve("kinetic energy (J)", {"kinetic": "kinetic"}, is_logarithmic=True),
+    "contacts": Curve("contacts", {"contacts": "contacts"}),
+    "bodies": Curve("bodies", {"alive": "bodies"}),
+    "residual": Curve("residual", {"residual": "residual"}, is_logarithmic=True),
+    "iterations": Curve("iterations", {"iterations": "iterations"}),
+    "seconds": Curve("time of the solver (s)", {"seconds": "solver"}),
+}
+USUAL = ("energy", "contacts", "residual", "iterations")
+
+
+def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str] = USUAL) -> Path:
+    """Draw curves over time, one under another.
+
+    Parameters
+    ----------
+    recording : Recording
+        The run.
+    path : path
+        Image to write; its ending says which format (.png, .svg, .pdf …).
+    what : sequence of str
+        Keys of :data:`CURVES`. Potential energy counts from the start.
+    """
+    from matplotlib.figure import Figure
+
+    unknown = [name for name in what if name not in CURVES]
+    if unknown or not what:
+        raise SettingsError(
+            f"no curve is called '{unknown[0] if unknown else ''}': expected some of {', '.join(CURVES)}"
+        )
+    figure = Figure(figsize=(7.5, 0.7 + 1.7 * len(what)), layout="constrained")
+    rows = figure.subplots(len(what), 1, sharex=True, squeeze=False)[:, 0]
+    times = recording.times
+    for axes, name in zip(rows, what, strict=True):
+        curve = CURVES[name]
+        for (column, label), ink in zip(curve.lines.items(), INKS, strict=False):
+            axes.plot(
+                times, _values(recording, column, curve.is_logarithmic), label=label, color=ink, linewidth=1.3
+            )
+        axes.set_ylabel(curve.label)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        if curve.is_logarithmic:
+            axes.set_yscale("log")
+        if len(curve.lines) > 1:
+            axes.legend(frameon=False, fontsize="small")
+    rows[-1].set_xlabel("time (s)")
+    rows[0].set_title(recording.path.name, fontsize=10, loc="left")
+    figure.savefig(path, dpi=DPI)
+    return Path(path)
+
+
+def _values(recording: Recording, column: str, is_logarithmic: bool) -> Array:
+    if column == "contacts":
+        values = np.diff(recording.column("contact_end"), prepend=0).astype(float)
+    else:
+        values = np.asarray(recording.column(column), dtype=float)
+    if column == "potential" and len(values):
+        values = values - values[0]
+    # a logarithm has no zero: leave a gap
+    return np.where(values > 0.0, values, np.nan) if is_logarithmic and (values > 0.0).any() else values

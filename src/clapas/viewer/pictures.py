@@ -1,0 +1,200 @@
+"""Pictures, films and curves of a recording, made without a display."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import MissingDependency, SettingsError
+from clapas.io.recording import Recording
+from clapas.viewer.colouring import Palette
+from clapas.viewer.painting import VIEWS, Painter
+from clapas.viewer.source import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Pixels = npt.NDArray[np.uint8]
+
+SIZE = (960, 640)
+DPI = 100
+SAMPLED = 12  # frames that set the scale of colours
+ALIGNED = {"front": ("x (m)", "z (m)"), "right": ("y (m)", "z (m)"), "top": ("x (m)", "y (m)")}
+PLANE = ("x (m)", "y (m)")
+
+
+def snapshot(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    *,
+    time: float | None = None,
+    view: str = "oblique",
+    colour: str = "speed",
+    size: tuple[int, int] = SIZE,
+) -> Path:
+    """Write a picture of the frame nearest to a time (by default the last).
+
+    Parameters
+    ----------
+    recording : Recording
+        The run.
+    path : path
+        Image to write; its ending says which format (.png, .jpg, .pdf …).
+    time : float, optional
+        s.
+    view : str
+        From where: oblique, front, right, back, left or top.
+    colour : str
+        Bodies by speed, greys, spin, pressure, contacts or birth.
+    size : (int, int)
+        Width and height (pixels).
+    """
+    times = recording.times
+    index = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
+    figures = _Figures(recording, view, colour, size, [index])
+    figures.of(index).savefig(path, dpi=DPI)
+    return Path(path)
+
+
+def movie(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    *,
+    rate: float = 25.0,
+    frames: int = 250,
+    view: str = "oblique",
+    colour: str = "speed",
+    size: tuple[int, int] = SIZE,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Write a film of a recording: .gif, or .mp4 with ffmpeg.
+
+    Parameters
+    ----------
+    recording : Recording
+        The run.
+    path : path
+        Film to write.
+    rate : float
+        Frames per second.
+    frames : int
+        At most so many frames, evenly over the run.
+    view, colour, size
+        As for :func:`snapshot`.
+    progress : callable, optional
+        Called with the number of frames done and of all.
+    """
+    target, total = Path(path), recording.n_frames
+    writer = {".gif": _write_gif, ".mp4": _write_mp4}.get(target.suffix.lower())
+    if writer is None:
+        raise SettingsError(f"{target.name}: a film is a .gif or an .mp4 file")
+    if frames < 1 or not rate > 0:
+        raise SettingsError(f"a film needs at least 1 frame and a positive rate, got {frames} and {rate:g}")
+    chosen = np.unique(np.linspace(0, total - 1, min(frames, total)).round().astype(int)).tolist()
+    sampled = chosen[:: max(1, len(chosen) // SAMPLED)]
+    figures = _Figures(recording, view, colour, size, sampled)
+
+    def pictures() -> Iterator[Pixels]:
+        for done, index in enumerate(chosen):
+            yield _pixels(figures.of(index))
+            if progress is not None:
+                progress(done + 1, len(chosen))
+
+    writer(target, pictures(), rate)
+    return target
+
+
+class _Figures:
+    """Figures of frames, all from the same place and with the same scale of colours."""
+
+    def __init__(
+        self, recording: Recording, view: str, colour: str, size: tuple[int, int], sampled: list[int]
+    ) -> None:
+        if view not in VIEWS:
+            raise SettingsError(f"no view is called '{view}': expected one of {', '.join(VIEWS)}")
+        self.shown = Shown(recording, "")
+        self.palette = Palette(self.shown, colour, [recording.frame(k) for k in sampled])
+        self.labels = PLANE if recording.model.d == 2 else ALIGNED.get(view)
+        self.size = size
+        # the bar and the title take their part of the picture
+        self.painter = Painter(self.shown, view, (int(0.84 * size[0]), int(0.88 * size[1])))
+
+    def of(self, index: int) -> Figure:
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.figure import Figure
+
+        frame = self.shown.recording.frame(index)
+        figure = Figure(figsize=(self.size[0] / DPI, self.size[1] / DPI), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        pixels = self.painter.paint(frame, self.palette.colours(frame))
+        axes.imshow(pixels, extent=self.painter.extent, interpolation="antialiased")
+        if self.labels is None:
+            axes.set_axis_off()
+        else:
+            axes.set(xlabel=self.labels[0], ylabel=self.labels[1])
+        scale = ScalarMappable(self.palette.norm, self.palette.map)
+        figure.colorbar(scale, ax=axes, label=self.palette.colouring.title, shrink=0.8, format="%.3g")
+        state = frame.state
+        axes.set_title(
+            f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts", fontsize=10
+        )
+        return figure
+
+
+def _pixels(figure: Any) -> Pixels:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    seen = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    return np.asarray(seen, dtype=np.uint8)[..., :3].copy()
+
+
+def _write_gif(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
+    from PIL import Image  # matplotlib needs it too
+
+    images = [Image.fromarray(pixels).quantize(128) for pixels in pictures]
+    images[0].save(path, save_all=True, append_images=images[1:], duration=round(1000 / rate), loop=0)
+
+
+def _write_mp4(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
+    program = _ffmpeg()
+    first = next(pictures)
+    height, width = (n - n % 2 for n in first.shape[:2])  # the usual coding wants even numbers
+    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{width}x{height}", "-r", f"{rate:g}", "-i", "-", "-pix_fmt", "yuv420p", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
+            for pixels in itertools.chain((first,), pictures):
+                process.stdin.write(np.ascontiguousarray(pixels[:height, :width]).tobytes())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # its own words are better than ours
+        said = process.stderr.read().decode(errors="replace").strip()
+    if process.returncode != 0:
+        raise SettingsError(f"{path}: ffmpeg could not write it: {said or process.returncode}")
+
+
+def _ffmpeg() -> str:
+    """The program: one that is installed, or the one that comes with imageio-ffmpeg."""
+    installed = shutil.which("ffmpeg")
+    if installed is not None:
+        return installed
+    try:
+        packaged = importlib.import_module("imageio_ffmpeg")
+    except ImportError:
+        raise MissingDependency(
+            "imageio-ffmpeg", "movie", "writing an .mp4 film (a .gif works without it)"
+        ) from None
+    return str(packaged.get_ffmpeg_exe())

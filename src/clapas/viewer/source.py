@@ -1,0 +1,214 @@
+"""The one file the viewer shows, wherever the run that writes it stands.
+
+The file may not be there yet, may grow, may be replaced by a new run and may vanish. Whoever asks gets
+bytes for the page, or an error that says which of these it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clapas.errors import Error, FormatError
+from clapas.io.recording import Recording
+from clapas.typing import Array, Indices
+from clapas.version import __version__
+from clapas.viewer import drawables
+from clapas.viewer.frames import pack_frame, single, spatial
+from clapas.viewer.packing import pack
+
+COLUMNS = "time kinetic potential work residual iterations".split()
+SAMPLES = 5  # frames looked at to find what is worth seeing
+MARGIN = 4.0  # of the ground around it, which fades there
+
+
+class NotThere(Error, FileNotFoundError):
+    """The recording is not there (yet, or any more)."""
+
+
+class Source:
+    """A recording on its way to the page.
+
+    Parameters
+    ----------
+    path : path
+        The recording.
+    since : float
+        Ignore a file last changed before this time (s since 1970): a run is about to replace it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], since: float = 0.0) -> None:
+        self.path = Path(path)
+        self._since = since
+        self._shown: Shown | None = None
+        self._lock = threading.Lock()
+
+    def model(self) -> bytes:
+        """What does not change: bodies, shapes, materials."""
+        with self._lock:
+            return self._current().model
+
+    def columns(self, first: int) -> dict[str, Any]:
+        """Numbers of all frames from frame ``first`` on."""
+        with self._lock:
+            return self._current().columns(first)
+
+    def frame(self, index: int) -> bytes:
+        """One frame."""
+        with self._lock:
+            return self._current().frame(index)
+
+    def shown(self) -> Shown:
+        """The open recording, for use by one thread alone."""
+        return self._current()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._forget()
+
+    def _current(self) -> Shown:
+        """The recording as it is now; opened anew when another file took its place."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            self._forget()
+            raise NotThere(f"{self.path.name} is not there") from None
+        if status.st_mtime < self._since:
+            raise NotThere(f"{self.path.name}: waiting for the first frames of the run")
+        identity = f"{status.st_dev:x}-{status.st_ino:x}"
+        if self._shown is None or self._shown.identity != identity:
+            self._forget()
+            self._shown = Shown(Recording(self.path), identity)
+        return self._shown
+
+    def _forget(self) -> None:
+        if self._shown is not None:
+            self._shown.recording.close()
+            self._shown = None
+
+
+class Shown:
+    """An open recording and what is derived from its model."""
+
+    def __init__(self, recording: Recording, identity: str) -> None:
+        self.recording, self.identity = recording, identity
+        if recording.n_frames == 0:
+            recording.close()
+            raise FormatError(f"{recording.path}: no frame is complete")
+
+    @cached_property
+    def model(self) -> bytes:
+        """Bytes of the model for the page."""
+        recording, model = self.recording, self.recording.model
+        low, high = self.bounds
+        reach = MARGIN * float(np.linalg.norm(high - low)) / 2.0
+        shapes = drawables.drawables(model, self.origin, reach)
+        arrays = {
+            "movable": model.movable.astype("u1"),
+            "mass": single(model.mass),
+            "birth": single(model.birth),
+            "material": self._materials().astype("i4"),
+            "volume": single(self.volume),
+            "reach": single(self.reach),
+        }
+        for number, shape in enumerate(shapes):
+            arrays |= {f"{number}.{name}": values for name, values in shape.packed().items()}
+        header = {
+            "run": self.identity,
+            "name": recording.path.name,
+            "clapas": __version__,
+            "d": model.d,
+            "dt": recording.dt,
+            "every": recording.every,
+            "duration": recording.settings.get("duration"),
+            "gravity": model.gravity.tolist(),
+            "origin": self.origin.tolist(),
+            "low": (low - self.origin).tolist(),
+            "high": (high - self.origin).tolist(),
+            "reach": reach,
+            "names": list(model.names),
+            "materials": self._material_names(),
+            "period": list(model.period),
+            "drawables": [shape.kind for shape in shapes],
+        }
+        return pack(header, arrays)
+
+    def columns(self, first: int) -> dict[str, Any]:
+        """Numbers of the frames from ``first`` on, as lists; NaN and infinity as None."""
+        n = self.recording.n_frames
+        told: dict[str, Any] = {"run": self.identity, "n": n, "first": first}
+        if first >= n:  # the usual answer while nothing happens
+            return told | {name: [] for name in (*COLUMNS, "contacts")}
+        for name in COLUMNS:
+            values = np.asarray(self.recording.column(name)[first:n], dtype=float)
+            told[name] = [value if np.isfinite(value) else None for value in values.tolist()]
+        ends = self.recording.column("contact_end")[:n]
+        told["contacts"] = np.diff(ends, prepend=0)[first:].tolist()
+        return told
+
+    def frame(self, index: int) -> bytes:
+        """Bytes of one frame."""
+        return pack_frame(self.recording.model, self.recording.frame(index), self.origin, self.volume)
+
+    @cached_property
+    def volume(self) -> Array:
+        """Volumes of the bodies."""
+        return drawables.volumes(self.recording.model)
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """Corners (3,) of a box around what moves or is bounded, at some times of the run (m)."""
+        model = self.recording.model
+        reach = self.reach
+        wide = np.isfinite(reach) & (reach > 0.0)
+        corners = []
+        for index in np.unique(np.linspace(0, self.recording.n_frames - 1, SAMPLES).astype(int)):
+            state = self.recording.frame(int(index)).state
+            chosen = wide[: state.n_bodies] & np.isfinite(state.position).all(axis=1)
+            where, radius = state.position[chosen], reach[: state.n_bodies][chosen, None]
+            corners += [where - radius, where + radius]
+        all_corners = spatial(np.concatenate(corners))
+        if len(all_corners) == 0:
+            return -np.ones(3), np.ones(3)
+        # bodies that flew away must not make the others small
+        low, high = np.percentile(all_corners, [0.5, 99.5], axis=0)
+        if model.d == 2:
+            low[2] = high[2] = 0.0
+        return low, high
+
+    @cached_property
+    def origin(self) -> Array:
+        """Middle of the drawing: single precision is fine near it (m)."""
+        low, high = self.bounds
+        return np.asarray((low + high) / 2.0)
+
+    @cached_property
+    def reach(self) -> Array:
+        """Radius about the centre of each body that holds all of it (m); infinite for half-spaces."""
+        model = self.recording.model
+        colliders = model.colliders
+        reach = np.zeros(model.n_bodies)
+        np.maximum.at(reach, colliders.body, np.linalg.norm(colliders.position, axis=1) + colliders.bound)
+        return reach
+
+    def _materials(self) -> Indices:
+        """Material of each body: that of its first collider."""
+        colliders = self.recording.model.colliders
+        material = np.zeros(self.recording.model.n_bodies, dtype=np.int64)
+        material[colliders.body[::-1]] = colliders.material[::-1]
+        return material
+
+    def _material_names(self) -> list[str]:
+        """Names of the materials in the order of the table of laws, as far as the scene tells."""
+        count = len(self.recording.model.laws.mu)
+        source = self.recording.scene_source
+        told = list(json.loads(source).get("materials", {})) if source else []
+        names = told if len(told) == count else ["default", *told]
+        return (names + [f"material {k}" for k in range(len(names), count)])[:count]

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import importlib
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from clapas.errors import MissingDependency, SettingsError
+from clapas.io.recording import Recording
+from clapas.viewer.colouring import COLOURINGS, Palette
+from clapas.viewer.curves import CURVES, plot
+from clapas.viewer.painting import Painter
+from clapas.viewer.pictures import movie, snapshot
+from clapas.viewer.source import Shown
+
+SMALL = (300, 200)
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"), dtype=float)
+
+
+def test_a_snapshot_has_its_size_and_shows_something(space_run: Path, tmp_path: Path) -> None:
+    with Recording(space_run) as recording:
+        path = snapshot(recording, tmp_path / "end.png", size=SMALL)
+        seen = pixels(path)
+        assert seen.shape == (200, 300, 3)
+        assert seen.std() > 10
+        start = pixels(snapshot(recording, tmp_path / "start.png", time=0.0, size=SMALL))
+        top = pixels(snapshot(recording, tmp_path / "top.png", view="top", size=SMALL))
+    assert np.abs(start - seen).max() > 20
+    assert np.abs(top - seen).max() > 50
+
+
+def test_bodies_are_painted_where_they_are(space_run: Path) -> None:
+    """From the front each round body is seen at its x and z, in its own colour."""
+    with Recording(space_run) as recording:
+        painter = Painter(Shown(recording, ""), "front", (300, 200))
+        frame, names = recording.frame(-1), recording.model.names
+        colours = np.full((len(names), 3), 0.5)
+        for name, colour in {"ball": (1, 0, 0), "gem": (0, 1, 0), "brick": (0, 0, 1)}.items():
+            colours[names.index(name)] = colour
+        painted = painter.paint(frame, colours)
+    left, right, bottom, top = painter.extent
+    for name, channel in {"ball": 0, "gem": 1, "brick": 2}.items():
+        x, _, z = frame.state.position[names.index(name)]
+        column, row = int((x - left) / (right - left) * 300), int((top - z) / (top - bottom) * 200)
+        others = [k for k in range(3) if k != channel]
+        assert painted[row, column, channel] > 0.2, name  # an edge is darker
+        assert (painted[row, column, others] < 0.05).all(), name
+
+
+def test_a_plane_scene(plane_run: Path, tmp_path: Path) -> None:
+    with Recording(plane_run) as recording:
+        painter = Painter(Shown(recording, ""), size=(300, 200))
+        names = recording.model.names
+        colours = np.full((len(names), 3), 0.5)
+        colours[names.index("coin")] = (1, 0, 0)
+        frame = recording.frame(-1)
+        painted = painter.paint(frame, colours)
+        x, y = frame.state.position[names.index("coin")]
+        snapshot(recording, tmp_path / "end.png", size=SMALL)
+    left, right, bottom, top = painter.extent
+    row, column = int((top - y) / (top - bottom) * 200), int((x - left) / (right - left) * 300)
+    assert painted[row, column] == pytest.approx([1, 0, 0])
+
+
+@pytest.mark.parametrize("name", COLOURINGS)
+def test_colourings(space_run: Path, name: str) -> None:
+    with Recording(space_run) as recording:
+        shown, frame = Shown(recording, ""), recording.frame(3)
+        palette = Palette(shown, name, [frame])
+        colours = palette.colours(frame)
+        names = recording.model.names
+    assert colours.shape == (len(names), 3)
+    assert ((colours >= 0) & (colours <= 1)).all()
+    fixed = colours[names.index("floor")]
+    assert np.array_equal(fixed, colours[names.index("stair")])
+    if name == "speed":
+        assert not np.array_equal(colours[names.index("brick")], colours[names.index("gem")])
+
+
+def test_grey_levels_are_powers_of_0_18(space_run: Path) -> None:
+    with Recording(space_run) as recording:
+        palette = Palette(Shown(recording, ""), "greys", [recording.frame(-1)])
+    top = palette.norm.vmax
+    assert top is not None
+    levels = palette.map(palette.norm(np.array([0.9, 0.1, 0.02, 0.004, 0.0]) * top))[:, 0]
+    assert (np.diff(levels) > 0.1).all()
+
+
+def test_rest_is_not_coloured_by_rounding(plane_run: Path) -> None:
+    with Recording(plane_run) as recording:
+        frame = recording.frame(0)
+        frame.state.velocity[:] = 1e-9
+        palette = Palette(Shown(recording, ""), "speed", [frame])
+    assert palette.norm.vmax is not None
+    assert palette.norm.vmax > 1e-3
+
+
+def test_words_that_are_not_known(space_run: Path, tmp_path: Path) -> None:
+    with Recording(space_run) as recording:
+        with pytest.raises(SettingsError, match="no view is called 'below': expected one of oblique"):
+            snapshot(recording, tmp_path / "a.png", view="below")
+        with pytest.raises(SettingsError, match="no colouring is called 'taste': expected one of speed"):
+            snapshot(recording, tmp_path / "a.png", colour="taste")
+        with pytest.raises(SettingsError, match=r"film\.avi: a film is a \.gif or an \.mp4"):
+            movie(recording, tmp_path / "film.avi")
+        with pytest.raises(SettingsError, match="at least 1 frame and a positive rate, got 3 and 0"):
+            movie(recording, tmp_path / "film.gif", frames=3, rate=0)
+        with pytest.raises(SettingsError, match="no curve is called 'taste': expected some of energy"):
+            plot(recording, tmp_path / "a.png", ["energy", "taste"])
+
+
+def test_a_film(space_run: Path, tmp_path: Path) -> None:
+    done: list[tuple[int, int]] = []
+    with Recording(space_run) as recording:
+        path = movie(
+            recording,
+            tmp_path / "film.gif",
+            frames=3,
+            rate=10,
+            size=SMALL,
+            progress=lambda *k: done.append(k),
+        )
+    with Image.open(path) as film:
+        assert (film.n_frames, film.size, film.info["duration"]) == (3, SMALL, 100)
+    assert done == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_an_mp4_needs_ffmpeg(space_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with Recording(space_run) as recording, pytest.raises(MissingDependency, match=r"a \.gif works without"):
+        movie(recording, tmp_path / "film.mp4", frames=1)
+
+
+def test_an_mp4(space_run: Path, tmp_path: Path) -> None:
+    if shutil.which("ffmpeg") is None:
+        pytest.importorskip("imageio_ffmpeg", reason="neither ffmpeg nor imageio-ffmpeg is installed")
+    with Recording(space_run) as recording:
+        path = movie(recording, tmp_path / "film.mp4", frames=2, size=(301, 201))
+    assert path.read_bytes()[4:8] == b"ftyp"
+
+
+def test_curves(space_run: Path, tmp_path: Path) -> None:
+    with Recording(space_run) as recording:
+        one = pixels(plot(recording, tmp_path / "one.png", ["energy"]))
+        every = pixels(plot(recording, tmp_path / "all.png", list(CURVES)))
+    assert every.shape[0] > 4 * one.shape[0]
+    assert one.std() > 5

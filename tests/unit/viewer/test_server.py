@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.errors import SettingsError
+from clapas.viewer import Viewer
+from clapas.viewer.packing import unpack
+
+
+@pytest.fixture
+def viewer(space_run: Path) -> Iterator[Viewer]:
+    with Viewer(space_run) as serving:
+        serving.start()
+        yield serving
+
+
+def ask(viewer: Viewer, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
+    """The answer to a request whose path is sent as it is, without the cleaning that clients do."""
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection.putrequest("GET", path, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer, body
+
+
+def told(body: bytes) -> str:
+    return str(json.loads(body)["error"])
+
+
+def test_it_listens_here_only_and_has_a_token(viewer: Viewer) -> None:
+    assert viewer.is_private
+    assert viewer.url == f"http://127.0.0.1:{viewer.port}/{viewer.token}/"
+    assert len(viewer.token) >= 20
+
+
+def test_tokens_differ(space_run: Path) -> None:
+    with Viewer(space_run) as one, Viewer(space_run) as other:
+        assert one.token != other.token
+
+
+def test_the_page_is_served_with_a_policy_that_forbids_the_network(viewer: Viewer) -> None:
+    answer, body = ask(viewer, f"/{viewer.token}/")
+    assert answer.status == 200
+    assert body.startswith(b"<!doctype html>")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "connect-src 'self'" in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_model_frames_and_columns(viewer: Viewer) -> None:
+    model = unpack(ask(viewer, f"/{viewer.token}/model")[1])
+    columns = json.loads(ask(viewer, f"/{viewer.token}/columns?first=9")[1])
+    header, arrays = unpack(ask(viewer, f"/{viewer.token}/frame/10")[1])
+    assert columns["n"] == 11
+    assert header["time"] == pytest.approx(columns["time"][1])
+    assert len(arrays["position"]) == len(model[0]["names"])
+    assert np.isfinite(arrays["position"]).all()
+
+
+@pytest.mark.parametrize("path", ["/", "/model", "/wrong/", "/wrong/model", "//", "/%2e%2e/"])
+def test_without_the_token_nothing_is_told(viewer: Viewer, path: str) -> None:
+    answer, body = ask(viewer, path)
+    assert answer.status == 403
+    assert "clapas view" in told(body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../../../etc/passwd",
+        "..%2f..%2fetc/passwd",
+        "frame/../../etc/passwd",
+        "frame/%2e%2e",
+        "frame/-1",
+        "frame/1e3",
+        "frame/",
+        "frame/%D9%A3",
+        "page/viewer.html",
+        "model/",
+        "columns?first=x",
+    ],
+)
+def test_no_other_path_exists(viewer: Viewer, path: str) -> None:
+    answer, body = ask(viewer, f"/{viewer.token}/{path}")
+    assert answer.status == 404
+    assert "nothing at this address" in told(body)
+
+
+def test_frames_beyond_the_end(viewer: Viewer) -> None:
+    answer, body = ask(viewer, f"/{viewer.token}/frame/11")
+    assert answer.status == 404
+    assert told(body) == "frame 11 of a recording of 11"
+
+
+@pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("[::1]:80", 200), ("evil.example", 403)])
+def test_other_names_of_this_machine_are_refused(viewer: Viewer, host: str, status: int) -> None:
+    answer, _ = ask(viewer, f"/{viewer.token}/", Host=host)
+    assert answer.status == status
+
+
+def test_nothing_can_be_written(viewer: Viewer) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection.request("POST", f"/{viewer.token}/model", body=b"x")
+    assert connection.getresponse().status == 501
+    connection.close()
+
+
+def test_a_file_that_vanishes_or_breaks_is_told(space_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    shutil.copy(space_run, path)
+    with Viewer(path) as viewer:
+        viewer.start()
+        assert ask(viewer, f"/{viewer.token}/model")[0].status == 200
+        path.unlink()
+        answer, body = ask(viewer, f"/{viewer.token}/columns")
+        assert (answer.status, told(body)) == (404, "run.h5 is not there")
+        path.write_bytes(b"not a recording")
+        answer, body = ask(viewer, f"/{viewer.token}/columns")
+        assert answer.status == 422
+        assert "not an HDF5 file" in told(body)
+
+
+def test_a_port_in_use_is_told(space_run: Path) -> None:
+    with (
+        Viewer(space_run) as viewer,
+        pytest.raises(SettingsError, match=f"port {viewer.port}.*choose another"),
+    ):
+        Viewer(space_run, port=viewer.port)
+
+
+def test_other_addresses_are_known_to_be_open(space_run: Path) -> None:
+    with Viewer(space_run, host="0.0.0.0") as viewer:
+        assert not viewer.is_private
