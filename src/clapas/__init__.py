@@ -13,6 +13,7 @@ Names are loaded when first used, so that ``import clapas`` stays quick.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -54,12 +55,16 @@ if TYPE_CHECKING:
     from clapas.solvers import NSGS as NSGS
     from clapas.solvers import AcceleratedProjection as AcceleratedProjection
     from clapas.solvers import AlartCurnier as AlartCurnier
+    from clapas.solvers import Auto as Auto
     from clapas.solvers import Coloured as Coloured
     from clapas.solvers import ConicFixedPoint as ConicFixedPoint
     from clapas.solvers import DeSaxce as DeSaxce
     from clapas.solvers import Exact as Exact
     from clapas.solvers import Given as Given
     from clapas.solvers import Haslinger as Haslinger
+    from clapas.solvers import InteriorPoint as InteriorPoint
+    from clapas.solvers import ProximalPoint as ProximalPoint
+    from clapas.solvers import SemismoothNewton as SemismoothNewton
     from clapas.solvers import Shuffled as Shuffled
     from clapas.solvers import Solution as Solution
     from clapas.solvers import solve as solve
@@ -77,8 +82,8 @@ _HOMES = {
     "clapas.io.simulation": "resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
     "clapas.solvers": (
-        "NSGS AcceleratedProjection AlartCurnier Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "
-        "Shuffled Solution solve"
+        "NSGS AcceleratedProjection AlartCurnier Auto Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "
+        "InteriorPoint ProximalPoint SemismoothNewton Shuffled Solution solve"
     ),
     "clapas.status": "Status",
 }
@@ -100,3 +105,16 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _show_in_notebooks() -> None:
+    """Let objects show themselves where a notebook is running."""
+    shell = sys.modules["IPython"].get_ipython()
+    if shell is not None:
+        from clapas.viewer.notebook import register
+
+        register(shell.display_formatter.formatters["text/html"])
+
+
+if "IPython" in sys.modules:
+    _show_in_notebooks()

@@ -26,14 +26,14 @@ class Status(Enum):
     )
     STALLED = (
         "The iterate stopped moving although the residual is above the tolerance.",
-        "Try another local solver, order or relaxation; the problem may have no solution.",
+        "Take Auto, or another method; the problem may have no solution ('clapas exists' may tell).",
     )
     NUMERICAL_ERROR = (
         "The iterates overflowed or became NaN; the best finite one was kept.",
         "The method diverges on this problem: lower the relaxation or take another method.",
     )
     NO_SOLUTION = (
-        "It is proved that no impulse satisfies Coulomb's law with these data.",
+        "It is proved that nothing satisfies the law with these data.",
         "Change the data: imposed velocities that crush a body, or a friction too large.",
     )
     STOPPED = (

@@ -63,4 +63,5 @@ def test_imports_point_down(path: Path) -> None:
 
 
 def test_the_check_sees_imports() -> None:
-    assert imported(PACKAGE / "solvers" / "loop.py") == {"errors", "linalg", "problems", "solvers", "status", "typing"}
+    below = {"errors", "linalg", "problems", "solvers", "status", "typing"}
+    assert imported(PACKAGE / "solvers" / "loop.py") == below

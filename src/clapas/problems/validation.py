@@ -157,6 +157,10 @@ def _normal_rows_answer(name: str, size: Array) -> None:
 
 def refuse_nonfinite(name: str, values: Array) -> None:
     """Refuse NaN and infinities, naming the first."""
+    # A sum is finite only if its terms are, and far cheaper than asking each; it may overflow, so then ask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     if bad.size:
         raise ProblemError(

@@ -13,6 +13,7 @@ from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
 from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
+from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
@@ -38,6 +39,7 @@ from clapas.solvers.solve import solve
 
 __all__ = [
     "ADMM",
+    "LATIN",
     "NSGS",
     "AcceleratedGradient",
     "AcceleratedProjection",

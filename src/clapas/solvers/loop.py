@@ -236,8 +236,6 @@ def _solution(
         problem=problem,
         solver=solver,
         r=record.r,
-        u=problem.velocity(record.r),
-        v=problem.motion(record.r) if problem.form == "global" else None,
         status=status,
         residual=record.best,
         iterations=done,

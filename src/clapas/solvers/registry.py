@@ -21,6 +21,7 @@ from clapas.solvers.enumeration import Enumeration
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.interior_point import InteriorPoint
+from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
 from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
@@ -147,6 +148,12 @@ _ENTRIES = (
         ProjectedJacobi,
         "Solves each contact as if the others stood still, then relaxes.",
         "A reference for parallel machines; slower than Gauss-Seidel.",
+    ),
+    Entry(
+        "latin",
+        LATIN,
+        "Goes to and fro between dynamics and Coulomb's law along a fixed direction k.",
+        "A reference of the literature; one factorisation, the direction wants tuning.",
     ),
     Entry(
         "bipotential",

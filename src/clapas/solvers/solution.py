@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +44,6 @@ class Solution:
         The method, with its settings.
     r : array (n, d)
         Impulses at the contacts (N·s): the best iterate measured.
-    u : array (n, d)
-        Velocities at the contacts (m/s).
-    v : array (m,) or None
-        Velocities of the bodies; None in the reduced form.
     status : Status
         How the solver ended.
     residual : float
@@ -64,14 +61,22 @@ class Solution:
     problem: ContactProblem
     solver: Solver
     r: Array
-    u: Array
-    v: Array | None
     status: Status
     residual: float
     iterations: int
     time: float
     history: History
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def u(self) -> Array:
+        """Velocities at the contacts (m/s), (n, d)."""
+        return self.problem.velocity(self.r)
+
+    @cached_property
+    def v(self) -> Array | None:
+        """Velocities of the bodies, (m,); None in the reduced form."""
+        return self.problem.motion(self.r) if self.problem.form == "global" else None
 
     @property
     def tol(self) -> float:

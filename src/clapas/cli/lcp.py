@@ -1,0 +1,111 @@
+"""``clapas lcp FILE``: solve a linear complementarity problem and say how good the answer is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clapas.cli import output, settings
+from clapas.cli.progress import watching
+from clapas.errors import ProblemError
+
+if TYPE_CHECKING:
+    from clapas.io.lcp import LCPFile
+    from clapas.solvers.lcp import LCPSolution
+
+LARGEST_LISTED = 20  # unknowns that are printed one by one
+FILE_HELP = "HDF5, NPZ, Matrix Market [M q], or the text of Siconos."
+
+
+def lcp(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
+    solver: Annotated[str, typer.Option(help="Method; 'list' names them.")] = "lemke",
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; may be repeated."),
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Largest residual accepted, relative to |q|.")] = None,
+    max_iterations: Annotated[int | None, typer.Option(help="Iterations allowed.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds allowed.")] = None,
+    traits: Annotated[bool, typer.Option("--traits", help="Say what class the matrix belongs to.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write problem and answer: .hdf5, .npz, .mtx or .dat.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no report.")] = False,
+) -> None:
+    """Solve a linear complementarity problem w = M z + q, 0 ≤ w ⟂ z ≥ 0.
+
+    Exit code 0: solved; 1: not solved, the best iterate is reported; 2: bad input.
+    """
+    from clapas.io.lcp import read_lcp, write_lcp
+    from clapas.solvers.lcp import registry, solve_lcp
+
+    if solver == "list":
+        output.print_table(("solver", "what it does"), [(e.name, e.summary) for e in registry.entries()])
+        return
+    given = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
+    defaults = {key: value for key, value in given.items() if value is not None}
+    method = settings.read(registry.find(solver).solver, assignments or (), owner=solver, defaults=defaults)
+    if not file.is_file():
+        raise ProblemError(f"there is no file '{file}'")
+    source = read_lcp(file)
+    with watching(method.tol, quiet) as watch:
+        solution = solve_lcp(source.problem, method, check=False, progress=watch)
+    if out is not None:
+        write_lcp(out, source.problem, solution.z)
+    if as_json:
+        output.print_json(_document(file, source, solution, traits))
+    elif not quiet:
+        _print_report(source, solution, traits)
+    raise typer.Exit(0 if solution.status.is_solved else 1)
+
+
+def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:
+    status, problem = solution.status, source.problem
+    print(problem)
+    if source.comment:
+        print(source.comment)
+    if traits:
+        output.print_rows((name, str(value)) for name, value in problem.traits().as_dict().items())
+    print(f"{solution.solver}\n")
+    print(
+        f"{status.name}: residual {solution.residual:.3e} (tol {solution.tol:.1e}), "
+        f"{solution.iterations} iterations, {solution.time:.3g} s"
+    )
+    for text in solution.notes:
+        print(f"  {text}")
+    if solution.infeasibility is not None:
+        print("  Proved: no z ≥ 0 has M z + q ≥ 0.")
+    elif not status.is_solved:
+        print(f"  {status.cause}\n  {status.advice}")
+    print(solution.report())
+    if problem.size <= LARGEST_LISTED:
+        output.print_rows([("z", _listed(solution.z)), ("w", _listed(solution.w))])
+
+
+def _listed(values: Any) -> str:
+    return "  ".join(f"{value:.6g}" for value in values)
+
+
+def _document(file: Path, source: LCPFile, solution: LCPSolution, traits: bool) -> dict[str, Any]:
+    problem, history, proof = source.problem, solution.history, solution.infeasibility
+    return {
+        "source": file,
+        "format": source.format,
+        "comment": source.comment,
+        "problem": {"name": problem.name, "unknowns": problem.size, "sparse": problem.is_sparse},
+        "traits": problem.traits().as_dict() if traits else None,
+        "solved": solution.status.is_solved,
+        **solution.as_dict(),
+        "z": solution.z,
+        "w": solution.w,
+        "infeasibility": None if proof is None else proof.y,
+        "history": {
+            "iterations": history.iterations,
+            "seconds": history.seconds,
+            "residuals": history.residuals,
+        },
+    }

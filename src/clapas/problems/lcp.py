@@ -1,0 +1,257 @@
+"""Linear complementarity problems (LCP): data, judge, diagnostics; no algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from clapas.errors import ProblemError
+from clapas.problems import matrix_classes, validation
+from clapas.typing import Array, MatrixLike
+
+ROUNDING = float(np.finfo(float).eps)
+NEGLIGIBLE = 1e-12  # a diagonal entry below this share of its row says nothing on the scale of w against z
+
+
+class LCP:
+    """Find z ≥ 0 such that w = M z + q ≥ 0 and one of z_i, w_i vanishes for each i.
+
+        w = M z + q,    0 ≤ w ⟂ z ≥ 0
+
+    Unilateral contact without friction is one (z pressures, w separations), friction in the plane too, and so
+    are the optimality conditions of quadratic programs.
+
+    Parameters
+    ----------
+    M : matrix (n × n), dense or sparse
+        Kept as it is given, full or sparse; no symmetry is asked for.
+    q : array (n,)
+        What w would be at z = 0.
+    name : str
+        What to call the problem in reports.
+
+    Examples
+    --------
+    >>> problem = LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    >>> problem
+    LCP(2 unknowns, dense)
+    >>> problem.residual([4 / 3, 7 / 3]) < 1e-15
+    True
+    >>> problem.slack([0.0, 3.0])
+    array([-2.,  0.])
+
+    References
+    ----------
+    Cottle, Pang, Stone 2009.
+    """
+
+    def __init__(self, M: MatrixLike, q: npt.ArrayLike, *, name: str = "") -> None:
+        self.size = validation.square("M", M)
+        self.name = name
+        self.M: Array | sparse.csr_array
+        if sparse.issparse(M):
+            self.M = validation.matrix("M", M)
+        else:
+            self.M = np.array(M, dtype=float)
+            validation.refuse_nonfinite("M", self.M)
+        self.q = validation.vector("q", q, self.size)
+
+    def __repr__(self) -> str:
+        unknowns = "1 unknown" if self.size == 1 else f"{self.size} unknowns"
+        name = f"'{self.name}', " if self.name else ""
+        return f"LCP({name}{unknowns}, {'sparse' if self.is_sparse else 'dense'})"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether M is stored sparse."""
+        return bool(sparse.issparse(self.M))
+
+    @cached_property
+    def dense(self) -> Array:
+        """M as a full matrix."""
+        return np.asarray(self.M.toarray() if isinstance(self.M, sparse.csr_array) else self.M)
+
+    @cached_property
+    def response(self) -> Array:
+        """Scale λ_i > 0 of w_i against z_i, (n,): the diagonal of M.
+
+        Where the diagonal is zero or negative (games, friction), the largest entry of the row stands in,
+        then that of the column, then 1.
+        """
+        diagonal, largest = np.array(self.M.diagonal()), abs(self.M)
+        row, column = (_largest(largest, axis) for axis in (1, 0))
+        other = np.where(row > 0.0, row, np.where(column > 0.0, column, 1.0))
+        return np.where(diagonal > NEGLIGIBLE * other, diagonal, other)
+
+    def unknowns(self, z: npt.ArrayLike) -> Array:
+        """Read z as an array (n,)."""
+        values = np.ascontiguousarray(z, dtype=float).ravel()
+        if values.shape != (self.size,):
+            raise ProblemError(f"z has {values.size} values, expected {self.size}, one per unknown")
+        return values
+
+    def slack(self, z: npt.ArrayLike) -> Array:
+        """The slacks w = M z + q, (n,)."""
+        return np.asarray(self.M @ self.unknowns(z) + self.q)
+
+    def natural_map(self, z: npt.ArrayLike, w: Array | None = None) -> Array:
+        """Distance from complementarity, in the unit of w: min(w_i, λ_i z_i)."""
+        z = self.unknowns(z)
+        return np.minimum(self.slack(z) if w is None else w, self.response * z)
+
+    def residual(self, z: npt.ArrayLike) -> float:
+        """How far z is from a solution: |min(w, λ z)| / |q|, zero at solutions up to rounding.
+
+        The same number in any unit of z, and in any unit of w. It is never below what rounding
+        hides in z; with q = 0 it is relative to |λ z|.
+        """
+        z = self.unknowns(z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = float(np.linalg.norm(self.response * z))
+            scale = float(np.linalg.norm(self.q)) or moved or 1.0
+            return max(float(np.linalg.norm(self.natural_map(z))), ROUNDING * moved) / scale
+
+    def energy_distance(self, z: npt.ArrayLike, reference: npt.ArrayLike) -> float:
+        """η = √[(z − z*)ᵀM(z − z*) / z*ᵀM z*] to a reference z*: how the thesis compares its methods.
+
+        Differences in the kernel of M do not count. Infinite where z* has no energy and z has some.
+        """
+        known = self.unknowns(reference)
+        gap = self.unknowns(z) - known
+        energy, whole = float(gap @ (self.M @ gap)), float(known @ (self.M @ known))
+        if whole <= 0.0:
+            return 0.0 if energy <= 0.0 else float("inf")
+        return float(np.sqrt(max(energy, 0.0) / whole))
+
+    def report(self, z: npt.ArrayLike, reference: npt.ArrayLike | None = None) -> LCPReport:
+        """One answer measured in every way; with the energy distance to a reference when it is given."""
+        z = self.unknowns(z)
+        w = self.slack(z)
+        return LCPReport(
+            residual=self.residual(z),
+            smallest_z=float(np.min(z, initial=np.inf)),
+            smallest_w=float(np.min(w, initial=np.inf)),
+            complementarity=float(z @ w),
+            active=int((self.response * z > w).sum()),
+            distance=None if reference is None else self.energy_distance(z, reference),
+        )
+
+    def traits(self) -> Traits:
+        """What is known of the matrix, hence of the solutions. Costs some factorisations of M."""
+        M = self.dense
+        semidefinite = matrix_classes.is_positive_semidefinite(M)
+        return Traits(
+            is_symmetric=matrix_classes.is_symmetric(M),
+            is_positive_semidefinite=semidefinite,
+            is_p_matrix=matrix_classes.is_p_matrix(M),
+            is_copositive_plus=matrix_classes.is_copositive_plus(M),
+            condition=float(np.linalg.cond(M)) if self.size else 1.0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LCPReport:
+    """Measures of an answer z.
+
+    Parameters
+    ----------
+    residual : float
+        |min(w, λ z)| / |q|, the judge.
+    smallest_z, smallest_w : float
+        At least 0 at a solution; infinite without unknowns.
+    complementarity : float
+        zᵀw, zero at a solution.
+    active : int
+        Number of unknowns for which w_i rather than z_i is taken as zero.
+    distance : float or None
+        Energy distance η to the reference, when there is one.
+    """
+
+    residual: float
+    smallest_z: float
+    smallest_w: float
+    complementarity: float
+    active: int
+    distance: float | None = None
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """The measures by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        rows = [
+            ("natural-map residual", self.residual),
+            ("smallest z", self.smallest_z),
+            ("smallest w", self.smallest_w),
+            ("complementarity zᵀw", self.complementarity),
+        ]
+        if self.distance is not None:
+            rows.append(("energy distance", self.distance))
+        head = f"{self.active} unknown{'s' * (self.active != 1)} with w = 0"
+        return "\n".join([head, *(f"  {name:<22}{value + 0.0: .3e}" for name, value in rows)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """Classes the matrix belongs to; None where it was not decided.
+
+    A P-matrix has exactly one solution for every q. With a positive semidefinite or copositive-plus matrix, a
+    solution exists as soon as some z ≥ 0 has M z + q ≥ 0, and Lemke's method finds it.
+
+    Parameters
+    ----------
+    is_symmetric, is_positive_semidefinite : bool
+        Decided up to rounding; the second on the symmetric part.
+    is_p_matrix, is_copositive_plus : bool or None
+        See :mod:`clapas.problems.matrix_classes`.
+    condition : float
+        Ratio of the extreme singular values.
+    """
+
+    is_symmetric: bool
+    is_positive_semidefinite: bool
+    is_p_matrix: bool | None
+    is_copositive_plus: bool | None
+    condition: float
+
+    def as_dict(self) -> dict[str, bool | float | None]:
+        """The traits by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """Proof that no z ≥ 0 has M z + q ≥ 0, hence that the LCP has no solution (Farkas).
+
+    A vector y with y ≥ 0, Mᵀy ≤ 0 and qᵀy < 0: for such z one would have 0 ≤ yᵀ(M z + q) ≤ qᵀy < 0.
+
+    Examples
+    --------
+    >>> Infeasibility(np.array([1.0])).proves(LCP([[0.0]], [-1.0]))
+    True
+    >>> Infeasibility(np.array([1.0])).proves(LCP([[1.0]], [-1.0]))
+    False
+    """
+
+    y: Array
+
+    def proves(self, problem: LCP, tol: float = 1e-9) -> bool:
+        """Check the three inequalities; ``tol`` is what rounding may spoil, relative to the terms summed."""
+        y = problem.unknowns(self.y)
+        if not np.isfinite(y).all() or y.min(initial=0.0) < 0.0:
+            return False
+        pushed, sizes = problem.M.T @ y, abs(problem.M).T @ y
+        gain = float(problem.q @ y)
+        # With a positive rest of Mᵀy this rules out all solutions but those with |M| z beyond 1000 |q|.
+        return bool((pushed <= tol * sizes).all()) and gain < -1e3 * tol * float(np.abs(problem.q) @ y)
+
+
+def _largest(entries: Array | sparse.csr_array, axis: int) -> Array:
+    if 0 in entries.shape:
+        return np.zeros(entries.shape[0])
+    largest = entries.max(axis=axis)
+    return np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel()

@@ -1,0 +1,142 @@
+"""The methods for linear complementarity by name. A new one is added by one line here."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from clapas.errors import SettingsError
+from clapas.solvers.lcp.conjugate_gradient import ConjugateProjectedGradient
+from clapas.solvers.lcp.enumeration import LCPEnumeration
+from clapas.solvers.lcp.fischer_burmeister import FischerBurmeisterNewton
+from clapas.solvers.lcp.gauss_seidel import GaussSeidel
+from clapas.solvers.lcp.interior_point import InteriorPoint
+from clapas.solvers.lcp.keller import PrincipalPivoting
+from clapas.solvers.lcp.latin import LATIN
+from clapas.solvers.lcp.lemke import Lemke
+from clapas.solvers.lcp.loop import LCPSolver
+from clapas.solvers.lcp.minimum_map import MinimumMap
+from clapas.solvers.lcp.mixed_integer import MixedInteger
+from clapas.solvers.lcp.murty import BlockPivoting
+from clapas.solvers.lcp.quadratic import QuadraticProgram
+from clapas.solvers.lcp.tableau import LemkeTableau
+from clapas.solvers.registry import Entry
+
+_ENTRIES = (
+    Entry(
+        "lemke",
+        Lemke,
+        "Lemke's pivots with lexicographic ties and fresh factorisations; returns its ray when it fails.",
+        "The first to try up to a thousand unknowns: exact, any q, semidefinite and many other matrices.",
+    ),
+    Entry(
+        "lemke-tableau",
+        LemkeTableau,
+        "Lemke's pivots on a plain tableau, in which rounding adds up.",
+        "A reference of the literature: it loses digits with every pivot and may cycle on ties.",
+    ),
+    Entry(
+        "principal-pivoting",
+        PrincipalPivoting,
+        "Repairs one negative slack after the other, keeping what is repaired (Keller).",
+        "Semidefinite and P-matrices, few positive unknowns.",
+    ),
+    Entry(
+        "block-pivoting",
+        BlockPivoting,
+        "Guesses the active set and exchanges all that is wrong; Murty's rule to fall back on.",
+        "P-matrices of any size, warm starts: some ten factorisations.",
+    ),
+    Entry(
+        "gauss-seidel",
+        GaussSeidel,
+        "Solves the conditions one after another, in sweeps, with relaxation (NLGS, PSOR).",
+        "Large sparse problems with a positive diagonal, moderate accuracy, warm starts.",
+    ),
+    Entry(
+        "conjugate-gradient",
+        ConjugateProjectedGradient,
+        "Conjugate projected gradient: one product by M per iteration.",
+        "Large problems with a symmetric semidefinite matrix.",
+    ),
+    Entry(
+        "latin",
+        LATIN,
+        "Goes to and fro between the equations and the conditions along a fixed direction.",
+        "Monotone problems, symmetric or not; the direction k wants tuning.",
+    ),
+    Entry(
+        "quadratic-program",
+        QuadraticProgram,
+        "A quadratic program for Clarabel, polished on the active set found.",
+        "Semidefinite matrices, ill-conditioned ones included.",
+    ),
+    Entry(
+        "minimum-map",
+        MinimumMap,
+        "Newton on min(z, w): each step solves the equations of an active set.",
+        "P-matrices and good guesses; may stall from afar.",
+    ),
+    Entry(
+        "fischer-burmeister",
+        FischerBurmeisterNewton,
+        "Newton on z + w − √(z² + w²), whose merit function is smooth.",
+        "Problems beyond the monotone ones, up to a thousand unknowns.",
+    ),
+    Entry(
+        "interior-point",
+        InteriorPoint,
+        "Follows the path z_i w_i = τ → 0 from inside.",
+        "Monotone problems of any size, sparse ones too: some twenty factorisations.",
+    ),
+    Entry(
+        "enumeration",
+        LCPEnumeration,
+        "Tries every active set: all solutions, or the proof that there is none.",
+        "At most 14 unknowns; the oracle of the others.",
+    ),
+    Entry(
+        "mixed-integer",
+        MixedInteger,
+        "A mixed-integer program without guessed bounds, by HiGHS.",
+        "Any matrix, some tens of unknowns: a solution, or none exists.",
+    ),
+)
+_BY_NAME = {entry.name: entry for entry in _ENTRIES}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the methods.
+
+    >>> names()[0]
+    'lemke'
+    """
+    return tuple(_BY_NAME)
+
+
+def entries() -> tuple[Entry, ...]:
+    """Every method with its name and its use."""
+    return _ENTRIES
+
+
+def find(name: str) -> Entry:
+    """The method of that name.
+
+    >>> find("latin").solver.__name__
+    'LATIN'
+    """
+    if name not in _BY_NAME:
+        near = difflib.get_close_matches(name.lower(), _BY_NAME, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise SettingsError(f"no LCP solver is called '{name}'{hint}: expected {' or '.join(_BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def make(name: str, **settings: Any) -> LCPSolver:
+    """A method from its name and settings.
+
+    >>> make("lemke", tol=1e-12).tol
+    1e-12
+    """
+    made: LCPSolver = find(name).solver(**settings)
+    return made

@@ -1,0 +1,79 @@
+"""One call for every method of linear complementarity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import NotSolved, ProblemError
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp.feasibility import prove_infeasible
+from clapas.solvers.lcp.lemke import Lemke
+from clapas.solvers.lcp.loop import LCPSolver, iterate
+from clapas.solvers.lcp.solution import LCPSolution
+from clapas.solvers.loop import Watcher
+from clapas.status import Status
+
+LARGEST_PROOF = 500  # unknowns up to which a failure is followed by a linear program
+
+
+def solve_lcp(
+    problem: LCP,
+    solver: LCPSolver | None = None,
+    guess: npt.ArrayLike | None = None,
+    check: bool = True,
+    progress: Watcher | None = None,
+) -> LCPSolution:
+    """Solve a linear complementarity problem.
+
+    When a method ends without a solution and the problem has at most 500 unknowns, a linear program
+    tells whether any z ≥ 0 has M z + q ≥ 0; if none has, the status is NO_SOLUTION and the proof is in
+    ``solution.infeasibility``.
+
+    Parameters
+    ----------
+    problem : LCP
+        What to solve.
+    solver : LCPSolver, optional
+        The method with its settings; ``Lemke()`` by default.
+    guess : array (n,), optional
+        Unknowns to start from; zero by default. Pivoting methods do not use it.
+    check : bool
+        Raise :class:`NotSolved`, which carries the solution, unless the residual reached the tolerance. With
+        False the solution is returned whatever its status.
+    progress : callable, optional
+        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+
+    Examples
+    --------
+    >>> solve_lcp(LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])).z.round(6)
+    array([1.333333, 2.333333])
+
+    Nothing makes −z − 1 nonnegative:
+
+    >>> solution = solve_lcp(LCP([[-1.0]], [-1.0]), check=False)
+    >>> solution.status.name, solution.infeasibility.proves(solution.problem)
+    ('NO_SOLUTION', True)
+    """
+    start = np.zeros(problem.size) if guess is None else problem.unknowns(guess).copy()
+    if not np.isfinite(start).all():
+        raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
+    solution = iterate(problem, solver or Lemke(), start, progress)
+    if not solution.status.is_solved:
+        solution = _with_proof(solution)
+        if check:
+            raise NotSolved(cast(Any, solution))  # it has all that the error reads
+    return solution
+
+
+def _with_proof(solution: LCPSolution) -> LCPSolution:
+    problem = solution.problem
+    proof = solution.ray.infeasibility(problem) if solution.ray else None
+    if proof is None and solution.status is not Status.STOPPED and problem.size <= LARGEST_PROOF:
+        proof = prove_infeasible(problem)
+    if proof is None:
+        return solution
+    return replace(solution, status=Status.NO_SOLUTION, infeasibility=proof)

@@ -1,0 +1,243 @@
+"""Elastic contact as complementarity: the comparisons of the thesis on tensegrity and granular solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from clapas.errors import SettingsError
+from clapas.problems.friction_lcp import velocity_lcp
+from clapas.problems.lcp import LCP
+from clapas.solvers import NSGS, solve
+from clapas.solvers import latin as contact_latin
+from clapas.solvers.lcp import (
+    LATIN,
+    ConjugateProjectedGradient,
+    GaussSeidel,
+    InteriorPoint,
+    LCPSolver,
+    Lemke,
+    LemkeTableau,
+    solve_lcp,
+)
+from clapas.status import Status
+from clapas.studies.elastic_block import ElasticBlock
+from clapas.studies.report import Report
+
+GOAL = 1e-4  # energy distance to the reference
+LONGEST = 20_000  # iterations
+PRINTED_COUNTS = {
+    "Gauss-Seidel": 182,
+    "conjugate gradient": 41,
+    "LATIN, k = 0.09": 50,
+    "LATIN, k = 0.2": 36,
+    "LATIN, k = 0.3": 59,
+    "LATIN, k = 0.5": 91,
+    "LATIN, k = 0.7": 127,
+}
+PRINTED_RECTANGLE = {201: 1.8928e-14, 301: 0.0263}  # residual of Lemke's method, by contacts
+PRINTED_PUNCH = {51: 4.5924e-14, 76: 8.0112e-04, 101: 0.0822}
+
+COUNTS = """\
+Iterations until the energy distance η to Lemke's answer is 1e-4: cold starts, methods without relaxation. The
+directions k are multiples of the diagonal of M (a direction in absolute units could not be near 0.2 for
+stiffnesses of 1e5)."""
+ROUNDING = """\
+Residual |min(w, λz)|/|q| of the answers, measured from the data. "Tableau" updates the whole tableau at each
+pivot; "refactorised" computes the basis afresh every 100 pivots. The printed residuals are |Mz + q − w|/|q|
+of the program of the time, whose pivots are not described. The plain tableau loses digits as the contacts
+grow in number, but not the many that were printed."""
+
+
+def methods() -> dict[str, LCPSolver]:
+    """The methods of the tables, without relaxation."""
+    made: dict[str, LCPSolver] = {
+        "Gauss-Seidel": GaussSeidel(),
+        "conjugate gradient": ConjugateProjectedGradient(slack=np.inf),
+    }
+    for k in (0.09, 0.2, 0.3, 0.5, 0.7):
+        made[f"LATIN, k = {k:g}"] = LATIN(k=k, relaxation=1.0)
+    return made
+
+
+def distances(problem: LCP, solver: LCPSolver, reference: np.ndarray) -> list[float]:
+    """Energy distance η to the reference after each iteration, until it is reached."""
+    method = solver.start(problem, np.zeros(problem.size))
+    found = [problem.energy_distance(method.unknowns(), reference)]
+    while found[-1] > GOAL and len(found) <= LONGEST and np.isfinite(found[-1]):
+        method.advance(1)
+        found.append(problem.energy_distance(method.unknowns(), reference))
+    return found
+
+
+def compare(report: Report, label: str, problem: LCP, printed: dict[str, int]) -> None:
+    """A table of iteration counts and a picture of the distances."""
+    reference = solve_lcp(problem, Lemke(tol=1e-10)).z
+    histories = {name: distances(problem, solver, reference) for name, solver in methods().items()}
+    rows = []
+    for name, found in histories.items():
+        count = f"{len(found) - 1}" if found[-1] <= GOAL else f"not in {len(found) - 1}"
+        rows.append([name, count, f"{printed[name]}" if name in printed else "-"])
+    report.table(["method", "iterations", "printed"], rows)
+    with report.figure(label, f"Energy distance, {label}") as figure:
+        axes = figure.subplots()
+        for name, found in histories.items():
+            axes.semilogy(found, label=name)
+        axes.set(xlabel="iterations", ylabel="energy distance η", title=label)
+        axes.legend(fontsize="small")
+
+
+def rounding(report: Report, blocks: Iterator[ElasticBlock], printed: dict[int, float]) -> None:
+    """A table of the residuals of Lemke's method, plain and refactorised, against the contacts."""
+    rows = []
+    for block in blocks:
+        problem = block.frictionless()
+        plain = solve_lcp(problem, LemkeTableau(tol=1e-12), check=False)
+        fresh = solve_lcp(problem, Lemke(tol=1e-12), check=False)
+        report.tell(f"{block.contacts} contacts: {plain}, {fresh}")
+        loss = printed.get(block.contacts)
+        rows.append(
+            [
+                f"{block.contacts}",
+                f"{np.linalg.cond(problem.dense):.1e}",
+                f"{plain.iterations}",
+                f"{plain.residual:.1e}",
+                f"{fresh.residual:.1e}",
+                "-" if loss is None else f"{loss:.1e}",
+            ]
+        )
+    report.table(["contacts", "cond(M)", "pivots", "tableau", "refactorised", "printed"], rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LCPRectangle:
+    """A clamped elastic rectangle bent onto an obstacle: iteration counts, and Lemke's rounding.
+
+    Parameters
+    ----------
+    contacts : int
+        Contact nodes of the iteration counts.
+    largest : int
+        Contact nodes of the largest problem given to Lemke's method.
+    matrix : str
+        A file with the matrix of the original rectangle, if there is one (26 contacts, "mmc" among the
+        problems that come with Siconos); its counts are then compared one by one.
+    """
+
+    contacts: int = 26
+    largest: int = 401
+    matrix: str = ""
+
+    title: ClassVar[str] = "Contact of an elastic rectangle as an LCP (Tables 2.4 and 2.5)"
+    quick: ClassVar[dict[str, int]] = {"contacts": 10, "largest": 26}
+
+    def __post_init__(self) -> None:
+        if self.matrix and not Path(self.matrix).is_file():
+            raise SettingsError(f"matrix: there is no file '{self.matrix}'")
+
+    def run(self, report: Report) -> None:
+        """Count, then refine."""
+        report.say(COUNTS)
+        if self.matrix:
+            from clapas.io.lcp import read_lcp
+
+            report.say("## The original matrix")
+            compare(report, "original", read_lcp(self.matrix).problem, PRINTED_COUNTS)
+        block = ElasticBlock(contacts=self.contacts)
+        report.say(
+            f"## Our rectangle: {block.contacts} contacts, {block.n_dof} displacements\n\nThe thesis gives "
+            "the length, the gap and the load, not the height nor the loaded part: comparable in kind only."
+        )
+        compare(report, "rectangle", block.frictionless(), PRINTED_COUNTS)
+        report.say("## Lemke's method under refinement (200 MPa)\n\n" + ROUNDING)
+        sizes = [n for n in (26, 51, 101, 201, 301, 401) if n <= self.largest]
+        rounding(report, (ElasticBlock(contacts=n, pressure=200e6) for n in sizes), PRINTED_RECTANGLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LCPPunch:
+    """A block pressed on a plane, free to move as a whole: a singular matrix.
+
+    Parameters
+    ----------
+    contacts : int
+        Contact nodes of the iteration counts.
+    largest : int
+        Contact nodes of the largest problem given to Lemke's method.
+    """
+
+    contacts: int = 51
+    largest: int = 301
+
+    title: ClassVar[str] = "A punch as an LCP with a singular matrix (Table 2.6)"
+    quick: ClassVar[dict[str, int]] = {"contacts": 10, "largest": 51}
+
+    def run(self, report: Report) -> None:
+        """Count, then refine."""
+        report.say(COUNTS)
+        report.say(f"## {self.contacts} contacts, 30 MPa")
+        compare(report, "punch", _punch(self.contacts).frictionless(), {})
+        report.say("## Lemke's method under refinement\n\n" + ROUNDING)
+        sizes = [n for n in (51, 76, 101, 201, 301) if n <= self.largest]
+        rounding(report, (_punch(n) for n in sizes), PRINTED_PUNCH)
+
+
+def _punch(contacts: int) -> ElasticBlock:
+    return ElasticBlock(
+        contacts=contacts, held="guided", gap=0.0, pressure=30e6, loaded=(0.0, 0.3), height=0.2
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LCPFriction:
+    """The rectangle with friction: the LCP in displacements against the methods made for friction.
+
+    Parameters
+    ----------
+    contacts : int
+        Contact nodes.
+    mu : float
+        Coefficient of friction.
+    limit : float
+        Seconds per method.
+    """
+
+    contacts: int = 26
+    mu: float = 0.5
+    limit: float = 20.0
+
+    title: ClassVar[str] = "Contact with friction as an LCP (section 3.1.5)"
+    quick: ClassVar[dict[str, int | float]] = {"contacts": 8, "limit": 2.0}
+
+    def run(self, report: Report) -> None:
+        """Solve the LCP by four methods and the contact problem by two, one residual for all."""
+        problem = ElasticBlock(contacts=self.contacts).with_friction(self.mu)
+        friction = velocity_lcp(problem)
+        report.say(
+            f"{self.contacts} contacts, mu = {self.mu:g}: an LCP of {friction.lcp.size} unknowns. Its "
+            "residuals are those of Coulomb's law. The thesis prints no numbers, only that more iterations "
+            "are needed than without friction, and that LATIN, its direction tuned, is ahead of Gauss-Seidel."
+        )
+        rows = []
+        through: dict[str, LCPSolver] = {
+            "Lemke": Lemke(time_limit=self.limit),
+            "interior point": InteriorPoint(time_limit=self.limit),
+            "Gauss-Seidel on the LCP": GaussSeidel(tol=1e-6, time_limit=self.limit),
+            "LATIN on the LCP": LATIN(tol=1e-6, time_limit=self.limit),
+        }
+        for name, solver in through.items():
+            found = solve_lcp(friction.lcp, solver, check=False)
+            rows.append(_row(name, found.iterations, friction.residual(found.z), found.status))
+        direct = {f"LATIN, k = {k:g}": contact_latin.LATIN(tol=1e-6, k=k) for k in (0.5, 1.0, 2.0, 5.0, 10.0)}
+        for label, method in (direct | {"Gauss-Seidel by contacts": NSGS(tol=1e-6)}).items():
+            answer = solve(problem, method, check=False)
+            rows.append(_row(label, answer.iterations, answer.residual, answer.status))
+        report.table(["method", "iterations", "residual", "status"], rows)
+
+
+def _row(name: str, iterations: int, residual: float, status: Status) -> list[str]:
+    return [name, f"{iterations}", f"{residual:.1e}", status.name.lower()]

@@ -1,0 +1,69 @@
+"""``clapas lcp``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.io.lcp import read_lcp, write_lcp
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import registry
+
+from .conftest import Run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write_lcp(tmp_path / "two.npz", LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]))
+    return tmp_path / "two.npz"
+
+
+def test_report(run: Run, file: Path) -> None:
+    outcome = run("lcp", file, "--traits")
+    assert outcome.code == 0
+    for words in ("LCP('two', 2 unknowns, dense)", "SOLVED: residual", "z   1.33333  2.33333", "is_p_matrix"):
+        assert words in outcome.out
+
+
+@pytest.mark.parametrize("solver", registry.names())
+def test_every_solver_in_json(run: Run, file: Path, solver: str) -> None:
+    document = run("lcp", file, "--solver", solver, "--json", "--tol", "1e-6").document
+    assert document["solved"]
+    np.testing.assert_allclose(document["z"], [4 / 3, 7 / 3], rtol=1e-4)
+    assert document["tol"] == 1e-6
+
+
+def test_no_solution(run: Run, tmp_path: Path) -> None:
+    write_lcp(tmp_path / "none.hdf5", LCP([[0.0]], [-1.0]))
+    outcome = run("lcp", tmp_path / "none.hdf5")
+    assert outcome.code == 1
+    assert "Proved: no z ≥ 0 has M z + q ≥ 0." in outcome.out
+    assert run("lcp", tmp_path / "none.hdf5", "--json").document["infeasibility"] == [1.0]
+
+
+def test_settings_and_output(run: Run, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answer.hdf5"
+    outcome = run("lcp", file, "--solver", "latin", "--set", "k=0.5", "--out", out, "--quiet")
+    assert (outcome.code, outcome.out) == (0, "")
+    stored = read_lcp(out)
+    assert stored.z is not None
+    assert stored.problem.residual(stored.z) < 1e-8
+
+
+def test_not_solved(run: Run, file: Path) -> None:
+    outcome = run("lcp", file, "--solver", "gauss-seidel", "--max-iterations", "1")
+    assert outcome.code == 1
+    assert "MAX_ITERATIONS" in outcome.out
+
+
+def test_slips(run: Run, file: Path) -> None:
+    assert "did you mean 'lemke'" in run("lcp", file, "--solver", "lemk").err
+    assert "there is no file" in run("lcp", "nowhere.npz").err
+    assert run("lcp", "nowhere.npz").code == 2
+
+
+def test_list(run: Run, file: Path) -> None:
+    text = run("lcp", file, "--solver", "list").out
+    assert all(name in text for name in registry.names())

@@ -1,0 +1,248 @@
+"""Cadoux's criterion: verdicts, margins and certificates, against values known on paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.problems import ContactProblem, existence, gallery, reduce
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.existence import Verdict
+from clapas.problems.existence.programs import Reach, widest_by_cones, widest_by_facets
+from clapas.problems.rolling import RollingProblem
+from clapas.solvers import NSGS, solve
+from clapas.typing import Array
+
+QUARTER = math.pi / 4
+
+
+def rod(mu: float, u0: float, g: float = -1.0, theta: float = QUARTER) -> ContactProblem:
+    return gallery.painleve_rod(theta, mu, u0, g).problem
+
+
+def margin_reached(problem: ContactProblem, v: Array) -> float:
+    """The least u_N − mu |u_T| under the certificate v, from the data."""
+    if problem.form == "global":
+        u = (problem.H @ v).reshape(-1, problem.d) + problem.w
+    else:
+        u = (problem.W @ v).reshape(-1, problem.d) + problem.q
+    return float(np.min(u[:, 0] - problem.mu * np.linalg.norm(u[:, 1:], axis=1)))
+
+
+def assert_wedge(problem: ContactProblem, r: Array) -> None:
+    """Check that r ∈ K, Hᵀ r = 0 and w·r < 0."""
+    assert (np.linalg.norm(r[:, 1:], axis=1) <= problem.mu * r[:, 0] + 1e-9).all()
+    np.testing.assert_allclose(problem.H.T @ r.ravel(), 0.0, atol=1e-8 * np.abs(r).max())
+    assert float(np.sum(problem.w * r)) < 0.0
+
+
+@pytest.mark.parametrize("g", [-1.0, 1.0])
+@pytest.mark.parametrize("mu", [0.3, 0.9, 1.5, 4.0])
+@pytest.mark.parametrize("u0", [-2.0, -0.1, 0.0, 0.1, 2.0])
+@pytest.mark.parametrize("theta", [0.4, QUARTER, 1.3])
+def test_margin_of_the_rod(theta: float, mu: float, u0: float, g: float) -> None:
+    problem = rod(mu, u0, g, theta)
+    answer = existence.check(problem)
+    slope = math.tan(theta)
+    expected = -u0 * slope if slope <= mu else math.inf
+    assert answer.margin == pytest.approx(expected, abs=1e-9)
+    assert (answer.exists is True) == (u0 <= 0 or slope > mu)
+    if answer.v is not None:
+        assert margin_reached(problem, answer.v) >= min(0.999 * expected, 0.0) - 1e-12
+    else:
+        assert answer.r is not None
+        assert_wedge(problem, answer.r)
+
+
+def test_criterion_is_necessary_with_gravity_down_but_not_up() -> None:
+    assert existence.check(rod(2.0, 1.0, g=-1.0)).verdict is Verdict.UNKNOWN
+    assert gallery.get("painleve-down-none").known.exists is False
+    assert existence.check(rod(2.0, 1.0, g=1.0)).verdict is Verdict.UNKNOWN
+    assert len(gallery.get("painleve-up-two").known.solutions) == 2
+
+
+def test_bounded_margin_of_the_rod() -> None:
+    expected = 10 * math.sin(QUARTER) - 0.5 * abs(1 + 10 * math.cos(QUARTER))
+    assert existence.bounded_margin(rod(0.5, 1.0), 10.0) == pytest.approx(expected, abs=1e-9)
+    assert expected == pytest.approx(3.03553, abs=1e-5)
+    assert existence.bounded_margin(rod(2.0, 1.0), 1e3) == pytest.approx(-1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["spurious-fixed-point", "painleve-up-held", "wedged-bar"])
+def test_nothing_imposed_is_certified_on_the_border(name: str) -> None:
+    answer = existence.check(gallery.get(name).problem)
+    assert (answer.verdict, answer.margin, answer.speed) == (Verdict.CERTIFIED, 0.0, 0.0)
+    assert "w = 0" in answer.reason
+    assert answer.opening == pytest.approx(0.0, abs=1e-9)
+
+
+def test_rigid_square_opens_whatever_the_floor_does() -> None:
+    problem = gallery.get("rigid-square").problem
+    moved = ContactProblem(M=problem.M, H=problem.H, f=problem.f, w=[[-3.0, 1.0], [-1.0, 7.0]], mu=problem.mu)
+    for each in (problem, moved):
+        answer = existence.check(each)
+        assert (answer.verdict, answer.margin) == (Verdict.CERTIFIED, math.inf)
+        assert answer.v is not None
+        assert margin_reached(each, answer.v) > 0
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_crushed_disc_is_impossible(mu: float) -> None:
+    problem = gallery.crushed_disc(mu).problem
+    answer = existence.check(problem)
+    assert answer.verdict is Verdict.IMPOSSIBLE
+    assert answer.exists is False
+    assert answer.margin == pytest.approx(-0.5, abs=1e-9)
+    assert answer.r is not None
+    assert_wedge(problem, answer.r)
+    np.testing.assert_allclose(answer.r[:, 1], 0.0)
+
+
+def in_a_press(speed: float) -> ContactProblem:
+    """A sphere between two plates that move along each other without closing (3-D)."""
+    H = np.array(
+        [[[0, 0, 1, 0, 0, 0], [1, 0, 0, 0, -1, 0], [0, 1, 0, 1, 0, 0]],
+         [[0, 0, -1, 0, 0, 0], [1, 0, 0, 0, 1, 0], [0, 1, 0, -1, 0, 0]]], dtype=float
+    )  # fmt: skip
+    w = np.array([[0.0, 0.0, 0.0], [0.0, speed, 0.0]])
+    return ContactProblem(M=np.eye(6), H=H.reshape(6, 6), f=np.zeros(6), w=w, mu=[0.5, 0.5])
+
+
+def test_one_rigid_motion_of_all_that_is_outside() -> None:
+    problem = in_a_press(0.0)
+    turned = ContactProblem(
+        M=problem.M, H=problem.H, f=problem.f, mu=problem.mu,
+        w=(problem.H @ np.array([0.3, -0.2, 0.9, 0.1, -0.5, 0.4])).reshape(2, 3),
+    )  # fmt: skip
+    answer = existence.check(turned)
+    assert answer.verdict is Verdict.CERTIFIED
+    assert "rigid" in answer.reason
+    assert answer.margin == 0.0
+    quick = existence.check(turned, quick=True)
+    assert quick.verdict is Verdict.CERTIFIED
+    assert math.isnan(quick.opening)
+
+
+def test_sphere_rolls_between_sliding_plates_but_no_more() -> None:
+    answer = existence.check(in_a_press(1.0))
+    assert answer.margin == pytest.approx(0.0, abs=1e-7)
+    assert answer.verdict is Verdict.CERTIFIED  # rolling undoes the sliding: as if nothing were imposed
+
+
+def test_fragile_where_the_border_is_reached_and_not_undone() -> None:
+    # u_N1 = v, u_N2 = w − v: with w = 0 in the normals and a sliding that no motion undoes.
+    problem = ContactProblem(
+        M=[[1.0]], H=[[1.0], [0.0], [-1.0], [0.0]], f=[0.0], w=[[0.0, 0.0], [0.6, 0.3]], mu=[0.5, 2.0]
+    )
+    answer = existence.check(problem)
+    assert answer.verdict is Verdict.FRAGILE
+    assert answer.exists is None
+    assert answer.v is not None
+    assert margin_reached(problem, answer.v) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", gallery.names("painleve") + gallery.names("small") + gallery.names("subset-sum")
+)
+def test_reduced_problems_get_the_same_answer(name: str) -> None:
+    entry = gallery.get(name)
+    given, reduced = existence.check(entry.problem), existence.check(reduce(entry.problem))
+    assert given.verdict is reduced.verdict
+    assert given.margin == pytest.approx(reduced.margin, rel=1e-5, abs=1e-6)
+    if given.exists is not None:
+        assert entry.known.exists in (None, given.exists)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_answers_do_not_depend_on_units(scale: float) -> None:
+    problem = gallery.get("painleve-down-none").problem
+    scaled = ContactProblem(M=problem.M, H=scale * problem.H, f=problem.f, w=1e3 * problem.w, mu=problem.mu)
+    one, other = existence.check(problem), existence.check(scaled)
+    assert other.verdict is one.verdict
+    assert other.relative_margin == pytest.approx(one.relative_margin)
+    assert other.margin == pytest.approx(1e3 * one.margin)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cones_and_inscribed_polyhedra_in_space(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    problem = gallery.alea(3, 3, 8, seed=seed)
+    reach = Reach(problem.H, problem.w, problem.mu * random.choice([0.0, 1.0, 1e4], 8))
+    exact = widest_by_cones(reach, 5.0, math.inf)
+    coarse, fine = (widest_by_facets(reach, 5.0, facets, math.inf) for facets in (8, 64))
+    assert exact is not None
+    assert coarse is not None
+    assert fine is not None
+    assert coarse.sigma <= fine.sigma + 1e-7
+    assert fine.sigma <= exact.sigma + 1e-6
+    # Weak duality with the bound: σ ≤ b·r + R |Gᵀr|_1 for r ∈ K with Σ r_N = 1, an equality at the optimum.
+    for found in (exact, fine):
+        assert found.r[:, 0].sum() == pytest.approx(1.0, abs=1e-6)
+        bound = float(np.sum(reach.b * found.r)) + 5.0 * float(np.abs(reach.G.T @ found.r.ravel()).sum())
+        assert bound >= found.sigma - 1e-6 * (1 + abs(bound))
+    assert float(np.sum(reach.b * exact.r)) + 5.0 * float(
+        np.abs(reach.G.T @ exact.r.ravel()).sum()
+    ) == pytest.approx(exact.sigma, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["exact", "inscribed"])
+def test_both_methods_certify_a_stack(method: existence.Method) -> None:
+    answer = existence.check(gallery.get("box-stack-10").problem, method=method)
+    assert answer.verdict is Verdict.CERTIFIED
+
+
+def test_full_row_rank_needs_no_program() -> None:
+    problem = gallery.get("alea-42-5").problem
+    answer = existence.check(problem)
+    assert answer.reason == "H has full row rank"
+    assert answer.v is not None
+    assert margin_reached(problem, answer.v) > 0
+
+
+def test_no_contact() -> None:
+    problem = ContactProblem(M=np.eye(2), H=np.zeros((0, 2)), f=np.ones(2), w=np.zeros((0, 3)), mu=[])
+    assert existence.check(problem).exists
+    assert existence.bounded_margin(problem, 1.0) == math.inf
+
+
+def test_no_time() -> None:
+    answer = existence.check(gallery.get("painleve-down-none").problem, time_limit=0.0)
+    assert answer.verdict is Verdict.UNKNOWN
+
+
+def test_bad_questions() -> None:
+    problem = rod(0.5, 1.0)
+    with pytest.raises(SettingsError, match=r"tol must be positive, got 0"):
+        existence.check(problem, tol=0)
+    with pytest.raises(SettingsError, match=r"method must be 'exact' or 'inscribed', got 'guess'"):
+        existence.check(problem, method="guess")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"bound must be positive and finite, got inf"):
+        existence.bounded_margin(problem, math.inf)
+
+
+def test_rolling_is_another_law() -> None:
+    blocks = BodyBlocks(np.ones((1, 2, 3, 3)), np.array([[0, 0]]), np.zeros((1, 3)), np.eye(3)[None])
+    problem = RollingProblem.from_blocks(blocks, mu=0.5)
+    with pytest.raises(ProblemError, match=r"about Coulomb's law, got a RollingProblem"):
+        existence.check(problem)
+    assert existence.advice(problem) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("box-stack-10", "A solution is known to exist"),
+        ("crushed-disc", "No solution exists"),
+        ("subset-sum-both", "It is not known whether a solution exists"),
+    ],
+)
+def test_failures_tell_whether_there_was_something_to_find(name: str, words: str) -> None:
+    with pytest.raises(NotSolved, match=words):
+        solve(gallery.get(name).problem, NSGS(tol=1e-300, max_iterations=0))
+
+
+def test_advice_is_cheap_or_absent() -> None:
+    assert existence.advice(gallery.get("packing-1000").problem) == ""

@@ -1,0 +1,76 @@
+"""Mixed complementarity and relays, through their LCPs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clapas.errors import ProblemError
+from clapas.problems.mixed_lcp import MixedLCP
+from clapas.problems.relay import Kind, Relay
+from clapas.solvers.lcp import Lemke, solve_lcp
+
+
+def positive(rng: np.random.Generator, n: int) -> np.ndarray:
+    A = rng.normal(size=(n, n))
+    return A @ A.T + 0.1 * np.eye(n)
+
+
+@given(st.integers(0, 200), st.integers(1, 6))
+def test_equations_are_eliminated_or_split(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    is_equation = rng.random(n) < 0.5
+    problem = MixedLCP(positive(rng, n), rng.normal(size=n), is_equation)
+    by_elimination = problem.expand(solve_lcp(problem.reduced(), Lemke(tol=1e-11)).z)
+    assert problem.residual(by_elimination) < 1e-9
+    parts = problem.split()
+    by_splitting = parts.unknowns(solve_lcp(parts.lcp, Lemke(tol=1e-11)).z)
+    np.testing.assert_allclose(by_splitting, by_elimination, atol=1e-7)
+
+
+def test_equations_that_determine_nothing() -> None:
+    problem = MixedLCP([[0.0, 1.0], [-1.0, 1.0]], [-1.0, 0.0], [True, False])
+    with pytest.raises(ProblemError, match="use split"):
+        problem.reduced()
+    parts = problem.split()
+    assert problem.residual(parts.unknowns(solve_lcp(parts.lcp).z)) < 1e-12
+
+
+def test_a_mask_of_another_size() -> None:
+    with pytest.raises(ProblemError, match="is_equation has shape"):
+        MixedLCP(np.eye(2), [0.0, 0.0], [True])
+
+
+def test_the_residual_sees_equations() -> None:
+    assert MixedLCP([[1.0]], [-1.0], [True]).residual([3.0]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("kind", ["primal", "dual"])
+@given(seed=st.integers(0, 200), n=st.integers(1, 6))
+def test_relays_are_solved_through_their_lcp(kind: Kind, seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    lower = -rng.random(n)
+    relay = Relay(positive(rng, n), 2 * rng.normal(size=n), lower, lower + rng.random(n), kind)
+    z = relay.unknowns(solve_lcp(relay.lcp(), Lemke(tol=1e-10)).z)
+    assert relay.residual(z) < 1e-7
+
+
+def test_a_relay_on_paper() -> None:
+    """Driven harder than the bound it yields; below, it holds."""
+    relay = Relay(np.eye(2), [3.0, 0.5], -1.0, 1.0, "primal")
+    np.testing.assert_allclose(relay.unknowns(solve_lcp(relay.lcp()).z), [-1.0, -0.5])
+    dual = Relay(np.eye(2), [3.0, 0.5], -1.0, 1.0, "dual")
+    np.testing.assert_allclose(dual.unknowns(solve_lcp(dual.lcp()).z), [-2.0, 0.0])
+    assert relay.residual([0.0, 0.0]) > 0.1
+    assert dual.residual([-3.0, 0.0]) > 0.1
+
+
+def test_bounds_that_do_not_fit() -> None:
+    with pytest.raises(ProblemError, match="unknown 1: lower must be at most upper"):
+        Relay(np.eye(2), [0.0, 0.0], [0.0, 2.0], 1.0)
+    with pytest.raises(ProblemError, match="'primal' or 'dual'"):
+        Relay(np.eye(1), [0.0], 0.0, 1.0, "both")  # type: ignore[arg-type]
+    with pytest.raises(ProblemError, match="upper must be finite"):
+        Relay(np.eye(1), [0.0], 0.0, np.inf)

@@ -1,0 +1,100 @@
+"""Sweeps, conjugate gradients and LATIN."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.errors import ProblemError
+from clapas.io.lcp import read_lcp
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import LATIN, ConjugateProjectedGradient, GaussSeidel, LCPSolver, Lemke, solve_lcp
+from tests.unit.solvers.lcp import families
+
+
+def gauss_seidel_by_the_book(problem: LCP, sweeps: int, omega: float) -> np.ndarray:
+    z = np.zeros(problem.size)
+    for _ in range(sweeps):
+        for i in range(problem.size):
+            w = problem.dense[i] @ z + problem.q[i]
+            z[i] = max(0.0, z[i] - omega * w / problem.dense[i, i])
+    return z
+
+
+@pytest.mark.parametrize("omega", [0.7, 1.0, 1.4])
+def test_the_compiled_sweep_is_the_one_of_the_book(omega: float) -> None:
+    for problem in (families.definite(1, 9), families.membrane(4)):
+        method = GaussSeidel(relaxation=omega).start(problem, np.zeros(problem.size))
+        method.advance(5)
+        np.testing.assert_allclose(
+            method.unknowns(), gauss_seidel_by_the_book(problem, 5, omega), rtol=1e-12, atol=1e-14
+        )
+
+
+def test_overrelaxation_pays_on_a_membrane() -> None:
+    problem = families.membrane(16)
+    plain, over = (solve_lcp(problem, GaussSeidel(tol=1e-6, relaxation=omega)) for omega in (1.0, 1.7))
+    assert over.iterations < 0.4 * plain.iterations
+
+
+def latin_by_the_book(problem: LCP, k: np.ndarray, steps: int) -> np.ndarray:
+    """The two stages as published, with hats for the local one."""
+    z_hat, w_hat = np.zeros(problem.size), np.maximum(problem.q, 0.0)
+    for _ in range(steps):
+        z = np.linalg.solve(problem.dense + np.diag(k), k * z_hat + w_hat - problem.q)
+        s = w_hat + k * z_hat - 2.0 * k * z
+        w_hat, z_hat = np.maximum(0.0, s), np.maximum(0.0, -s) / k
+    return z_hat
+
+
+def test_latin_is_the_one_of_the_book() -> None:
+    for problem in (families.p_matrix(4, 8), families.membrane(4)):
+        for direction in ("scalar", "diagonal"):
+            solver = LATIN(k=0.3, direction=direction, relaxation=1.0)  # type: ignore[arg-type]
+            k = 0.3 * problem.response
+            k = np.full(problem.size, k.mean()) if direction == "scalar" else k
+            method = solver.start(problem, np.zeros(problem.size))
+            method.advance(6)
+            np.testing.assert_allclose(
+                method.unknowns(), latin_by_the_book(problem, k, 6), rtol=1e-9, atol=1e-12
+            )
+
+
+def test_conjugate_directions_end_when_nothing_is_projected() -> None:
+    """All unknowns stay positive: as many steps as unknowns, at most."""
+    problem = families.definite(6, 15)
+    pushed = LCP(problem.dense, -problem.dense @ np.full(15, 10.0))
+    assert solve_lcp(pushed, ConjugateProjectedGradient(tol=1e-9), guess=np.full(15, 9.0)).iterations <= 16
+
+
+def test_refusals() -> None:
+    with pytest.raises(ProblemError, match="needs a symmetric M"):
+        solve_lcp(families.p_matrix(0, 3), ConjugateProjectedGradient())
+    with pytest.raises(ProblemError, match="diagonal of M, whose entry 1 is 0"):
+        solve_lcp(LCP([[1.0, 0.0], [0.0, 0.0]], [-1.0, -1.0]), GaussSeidel())
+
+
+@pytest.mark.parametrize(
+    ("solver", "printed"),
+    [
+        (GaussSeidel(), 182),
+        (ConjugateProjectedGradient(), 41),
+        (LATIN(k=0.2, relaxation=1.0), 36),
+        (LATIN(k=0.3, relaxation=1.0), 59),
+        (LATIN(k=0.5, relaxation=1.0), 91),
+        (LATIN(k=0.7, relaxation=1.0), 127),
+    ],
+    ids=lambda x: str(x)[:20],
+)
+def test_published_iteration_counts(shared_data: Path, solver: LCPSolver, printed: int) -> None:
+    """Steps to an energy distance of 1e-4 on an elastic rectangle with 26 contacts."""
+    problem = read_lcp(shared_data / "lcp" / "lcp_mmc.dat").problem
+    reference = solve_lcp(problem, Lemke(tol=1e-12)).z
+    method = solver.start(problem, np.zeros(problem.size))
+    steps = 0
+    while problem.energy_distance(method.unknowns(), reference) > 1e-4:
+        method.advance(1)
+        steps += 1
+    assert abs(steps - printed) <= 0.13 * printed

@@ -1,0 +1,124 @@
+"""Newton, interior points, quadratic and mixed-integer programs, enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clapas.errors import ProblemError
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import (
+    FischerBurmeisterNewton,
+    InteriorPoint,
+    LCPEnumeration,
+    Lemke,
+    MinimumMap,
+    MixedInteger,
+    QuadraticProgram,
+    enumerate_lcp,
+    solve_lcp,
+)
+from clapas.solvers.lcp.fischer_burmeister import _FischerBurmeister
+from clapas.solvers.lcp.polishing import polished
+from clapas.status import Status
+from tests.unit.solvers.lcp import families
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 100_000), st.integers(1, 5))
+def test_mixed_integers_agree_with_enumeration(seed: int, n: int) -> None:
+    """Any matrix at all: a solution, or none exists."""
+    rng = np.random.default_rng(seed)
+    problem = LCP(rng.integers(-3, 4, size=(n, n)).astype(float), rng.integers(-3, 4, size=n).astype(float))
+    known = enumerate_lcp(problem)
+    solution = solve_lcp(problem, MixedInteger(), check=False)
+    assert solution.status is (Status.SOLVED if known else Status.NO_SOLUTION)
+    for z in known:
+        assert problem.residual(z) < 1e-9
+
+
+def test_enumeration_lists_all() -> None:
+    """Three equations −z + 1 = w: each unknown is 0 or 1."""
+    found = enumerate_lcp(LCP(-np.eye(3), np.ones(3)))
+    assert sorted(z.tolist() for z in found) == sorted(
+        [[float(a), float(b), float(c)] for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    )
+
+
+def test_enumeration_takes_the_nearest() -> None:
+    problem = LCP(-np.eye(2), np.ones(2))
+    solution = solve_lcp(problem, LCPEnumeration(), guess=[0.9, 0.2])
+    assert solution.z.tolist() == [1.0, 0.0]
+    assert solution.notes == ("4 solutions found",)
+
+
+def test_enumeration_finds_points_of_continua() -> None:
+    found = enumerate_lcp(LCP(np.ones((2, 2)), [-1.0, -1.0]))
+    assert found
+    assert all(z.sum() == pytest.approx(1.0) for z in found)
+
+
+def test_enumeration_refuses_many_unknowns() -> None:
+    with pytest.raises(ProblemError, match="stops at 14 unknowns, got 15"):
+        enumerate_lcp(families.definite(0, 15))
+
+
+def test_quadratic_programs() -> None:
+    general = families.monotone(2, 9)
+    for problem, form in (
+        (families.semidefinite(2, 9), "symmetric"),
+        (general, "general"),
+        (general, "auto"),
+    ):
+        solution = solve_lcp(problem, QuadraticProgram(tol=1e-10, form=form))  # type: ignore[arg-type]
+        assert "Clarabel" in solution.notes[0]
+    with pytest.raises(ProblemError, match="needs a symmetric M"):
+        solve_lcp(general, QuadraticProgram(form="symmetric"))
+    with pytest.raises(ProblemError, match="positive semidefinite M"):
+        solve_lcp(LCP([[-1.0]], [-1.0]), QuadraticProgram())
+
+
+def test_interior_points_take_few_steps_whatever_the_conditioning() -> None:
+    n = 40
+    for decades in (0, 6, 12):
+        Q = np.linalg.qr(np.random.default_rng(decades).normal(size=(n, n)))[0]
+        M = (Q * 10.0 ** -np.linspace(0, decades, n)) @ Q.T
+        problem = families.with_solution(0.5 * (M + M.T), np.random.default_rng(1))
+        assert solve_lcp(problem, InteriorPoint()).iterations < 40
+
+
+def test_the_function_of_fischer_and_burmeister() -> None:
+    """Its Jacobian against differences, and no cancellation at 1e-12."""
+    problem = families.p_matrix(0, 5)
+    method = _FischerBurmeister(problem, np.zeros(5))
+    data = method.data
+    z = np.random.default_rng(2).normal(size=5)
+    A, B = method.jacobian(z, data.slack(z))
+    J = np.diag(A) + B[:, None] * data.dense
+    step = 1e-6 * np.eye(5)
+    difference = [
+        (method.values(z + e, data.slack(z + e)) - method.values(z - e, data.slack(z - e))) / 2e-6
+        for e in step
+    ]
+    np.testing.assert_allclose(J, np.transpose(difference), atol=1e-6)
+    tiny = method.values(np.array([1e-12]), np.array([1.0]))
+    assert tiny[0] == pytest.approx(1e-12, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", [MinimumMap(tol=1e-10), FischerBurmeisterNewton(tol=1e-10)])
+def test_newton_ends_in_few_steps(solver: MinimumMap) -> None:
+    problem = families.p_matrix(3, 50)
+    cold = solve_lcp(problem, solver)
+    assert cold.iterations < 30
+    assert solve_lcp(problem, solver, guess=cold.z + 1e-6).iterations <= 3
+
+
+def test_polishing_keeps_the_better() -> None:
+    problem = families.definite(4, 12)
+    z = solve_lcp(problem, Lemke()).z
+    near = polished(problem, z + 1e-6)
+    assert problem.residual(near) < 1e-13
+    far = np.full(12, 5.0)
+    assert problem.residual(polished(problem, far)) <= problem.residual(far)

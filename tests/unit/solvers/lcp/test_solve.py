@@ -1,0 +1,101 @@
+"""The driver: guesses, limits, failure, watching; and the registry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import GaussSeidel, LCPSolution, Lemke, prove_infeasible, registry, solve_lcp
+from clapas.solvers.loop import Progress
+from clapas.status import Status
+from tests.unit.solvers.lcp import families
+
+PROBLEM = families.definite(0, 20)
+
+
+def test_failure_is_loud_and_carries_the_solution() -> None:
+    with pytest.raises(NotSolved, match="MAX_ITERATIONS: residual") as caught:
+        solve_lcp(PROBLEM, GaussSeidel(max_iterations=2))
+    solution = caught.value.solution
+    assert isinstance(solution, LCPSolution)
+    assert solution.residual == PROBLEM.residual(solution.z)
+    assert len(solution.history) == 3
+
+
+def test_a_solution_is_recognised_as_a_guess() -> None:
+    known = solve_lcp(PROBLEM)
+    assert solve_lcp(PROBLEM, GaussSeidel(), guess=known.z).iterations == 0
+
+
+def test_a_guess_nearby_spares_iterations() -> None:
+    cold = solve_lcp(PROBLEM, GaussSeidel())
+    warm = solve_lcp(PROBLEM, GaussSeidel(), guess=cold.z * (1 + 1e-6))
+    assert 0 < warm.iterations < cold.iterations
+
+
+def test_guesses_must_be_finite() -> None:
+    with pytest.raises(ProblemError, match="the guess must be finite"):
+        solve_lcp(PROBLEM, guess=np.full(20, np.nan))
+
+
+def test_watching_and_stopping() -> None:
+    seen: list[Progress] = []
+
+    def watch(progress: Progress) -> bool:
+        seen.append(progress)
+        return progress.iterations >= 4
+
+    solution = solve_lcp(PROBLEM, GaussSeidel(), check=False, progress=watch)
+    assert solution.status is Status.STOPPED
+    assert [row.iterations for row in seen] == [0, 1, 2, 3, 4]
+
+
+def test_a_time_limit() -> None:
+    solution = solve_lcp(PROBLEM, GaussSeidel(tol=1e-300, time_limit=1e-9), check=False)
+    assert solution.status is Status.TIME_LIMIT
+
+
+def test_iterates_that_overflow() -> None:
+    diverging = LCP([[1.0, -9.0], [-9.0, 1.0]], [-1.0, -1.0])
+    solution = solve_lcp(diverging, GaussSeidel(), check=False)
+    assert solution.status in (Status.NUMERICAL_ERROR, Status.NO_SOLUTION)
+    assert np.isfinite(solution.z).all()
+
+
+def test_description() -> None:
+    solution = solve_lcp(LCP([[1.0]], [-1.0]), Lemke())
+    assert repr(solution).startswith("LCPSolution(SOLVED, residual")
+    assert solution.as_dict()["report"]["smallest_w"] == 0.0
+
+
+def test_feasible_problems_are_not_proved_infeasible() -> None:
+    for seed in range(10):
+        assert prove_infeasible(families.monotone(seed, 7)) is None
+
+
+def test_the_registry_guesses_names() -> None:
+    with pytest.raises(SettingsError, match="did you mean 'lemke'"):
+        registry.find("lemk")
+    assert registry.make("latin", k=0.5).k == 0.5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("lemke", {"refactorise": 0}),
+        ("principal-pivoting", {"refactorise": 0}),
+        ("block-pivoting", {"patience": -1}),
+        ("gauss-seidel", {"relaxation": 2.0}),
+        ("conjugate-gradient", {"slack": -1.0}),
+        ("latin", {"k": 0.0}),
+        ("latin", {"relaxation": 1.5}),
+        ("latin", {"direction": "normal"}),
+        ("quadratic-program", {"form": "skew"}),
+        ("lemke", {"tol": 0.0}),
+    ],
+)
+def test_settings_outside_their_range(name: str, wrong: dict[str, object]) -> None:
+    with pytest.raises(SettingsError, match=f"{next(iter(wrong))} must be"):
+        registry.make(name, **wrong)

@@ -1,0 +1,80 @@
+"""The heap: how grains are laid, and what the study refuses."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.cli import main
+from clapas.dynamics import examples
+from clapas.dynamics.examples.heap import Deposit
+from clapas.dynamics.examples.single import two_block_stack
+from clapas.errors import SceneError, SettingsError
+from clapas.io.recording import Recording
+from clapas.io.simulation import simulate
+from clapas.studies.heap import Heap, Measures
+
+DEPOSIT = Deposit(grains=400, rate=200.0, smallest=2.5e-3, largest=5e-3, spread=8e-3, seed=1)
+
+
+def test_grains_are_laid_as_printed() -> None:
+    times, radii, centres = DEPOSIT.drawn()
+    assert np.allclose(np.diff(times), 1 / 200)
+    assert radii.min() > 1.25e-3
+    assert radii.max() < 2.5e-3
+    assert radii.mean() == pytest.approx(1.875e-3, rel=0.03)
+    distance = np.hypot(centres[:, 0], centres[:, 1])
+    assert distance.max() <= 8e-3
+    assert np.median(distance) == pytest.approx(8e-3 / math.sqrt(2), rel=0.1)
+
+
+def test_no_grain_is_laid_into_one_that_falls() -> None:
+    times, radii, centres = DEPOSIT.drawn()
+    for k in range(1, len(times)):
+        now = centres[:k].copy()
+        now[:, 2] -= 9.81 / 2 * (times[k] - times[:k]) ** 2
+        recent = times[k] - times[:k] < 0.05
+        apart = np.linalg.norm(now - centres[k], axis=1) - radii[:k] - radii[k]
+        assert apart[recent].min() > -1e-12
+
+
+def test_the_printed_heap_is_as_high_as_printed() -> None:
+    printed = Deposit(grains=14_000, rate=200.0, smallest=2.5e-3, largest=5e-3, spread=8e-3, seed=1)
+    assert printed.summit(72.0) == pytest.approx(0.055, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"grains": 0}, "grains"), ({"rate": 0.0}, "rate"), ({"smallest": 1.0}, "smallest first")],
+)
+def test_impossible_heaps_are_refused(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        examples.load("heap", **wrong)
+
+
+def test_parameters_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run.h5"
+    few = ["run", "heap", "--grains", "5", "--mu=0.2", "--dt", "1e-3", "--duration", "0.01", "--quiet"]
+    assert main([*few, "--out", str(run)]) == 0
+    with Recording(run) as recording:
+        assert np.isfinite(recording.model.birth).sum() == 5
+        assert np.unique(recording.model.laws.mu[1:, 1:]).tolist() == [0.2]
+    for words, message in (
+        (["--grain", "5"], "did you mean --grains?"),
+        (["--grains"], "needs a value"),
+        (["--grains", "many"], "a whole number, got 'many'"),
+    ):
+        assert main(["run", "heap", *words]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_only_heaps_are_studied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SettingsError, match="no recording 'nowhere"):
+        Heap(recording="nowhere.h5")
+    with simulate(two_block_stack(), duration=0.01) as run, pytest.raises(SettingsError, match="not a heap"):
+        Measures(run)
+    assert main(["study", "alart", "some.h5", "--out", str(tmp_path)]) == 2
+    assert "no setting 'recording'" in capsys.readouterr().err

@@ -1,0 +1,83 @@
+"""The studies of complementarity: the elastic block they stand on, and a quick run of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.errors import SettingsError
+from clapas.io.lcp import read_lcp
+from clapas.problems import matrix_classes
+from clapas.solvers import NSGS, solve
+from clapas.solvers.lcp import Lemke, solve_lcp
+from clapas.studies import registry
+from clapas.studies.elastic_block import POISSON, YOUNG, ElasticBlock, _assemble, _triangles
+from clapas.studies.lcp_contact import PRINTED_COUNTS, LCPRectangle, compare
+from clapas.studies.report import Report
+
+
+def test_uniform_strain_makes_no_force_inside() -> None:
+    """The patch test, on a distorted mesh; and the energy of that strain."""
+    rng = np.random.default_rng(0)
+    x, y = np.meshgrid(np.linspace(0, 1, 4), np.linspace(0, 1, 4))
+    points = np.column_stack((x.ravel(), y.ravel()))
+    inside = ((points > 0) & (points < 1)).all(axis=1)
+    points[inside] += 0.1 * rng.uniform(-1, 1, (inside.sum(), 2))
+    K = _assemble(points, _triangles(3, 3))
+    u = (points @ np.array([[1e-3, 2e-4], [2e-4, -5e-4]])).ravel()
+    forces = (K @ u).reshape(-1, 2)
+    assert np.abs(forces[inside]).max() < 1e-9 * np.abs(forces).max()
+    a, b, shear = 1e-3, -5e-4, 4e-4
+    density = a * a + b * b + 2 * POISSON * a * b + 0.5 * (1 - POISSON) * shear**2
+    assert u @ (K @ u) == pytest.approx(density * YOUNG / (1 - POISSON**2))
+
+
+def test_a_clamped_block_is_definite_and_a_guided_one_floats() -> None:
+    clamped = ElasticBlock(contacts=6, rows=3).frictionless().dense
+    assert matrix_classes.smallest_eigenvalue(clamped) > 0
+    guided = ElasticBlock(contacts=6, rows=3, held="guided").frictionless().dense
+    assert np.abs(guided @ np.ones(6)).max() < 1e-9 * np.abs(guided).max()
+
+
+def test_a_guided_block_carries_its_load() -> None:
+    block = ElasticBlock(contacts=10, rows=4, held="guided", gap=0.0, loaded=(0.0, 0.3), pressure=1e6)
+    solution = solve_lcp(block.frictionless(), Lemke())
+    assert solution.w.sum() == pytest.approx(0.3 * 1e6)
+
+
+def test_without_friction_both_forms_agree() -> None:
+    block = ElasticBlock(contacts=8, rows=4)
+    forces = solve_lcp(block.frictionless(), Lemke(tol=1e-12)).w
+    problem = block.with_friction(0.0)
+    r = solve(problem, NSGS(tol=1e-10)).r
+    np.testing.assert_allclose(r[:, 0], forces, atol=1e-6 * forces.max())
+    assert forces.max() > 0
+
+
+@pytest.mark.parametrize("name", ["lcp-rectangle", "lcp-punch", "lcp-friction"])
+def test_quick_runs(tmp_path: Path, name: str) -> None:
+    kind = registry.find(name)
+    report = Report(tmp_path, kind.title)
+    kind(**kind.quick).run(report)
+    assert report.text.count("| -") >= 1
+    assert "not in" not in report.text
+
+
+def test_granular_quick_run(tmp_path: Path) -> None:
+    kind = registry.find("granular-lcp")
+    report = Report(tmp_path, kind.title)
+    kind(sizes=1, limit=0.2, tol=1e-4).run(report)
+    assert "Directions of LATIN on 39 contacts" in report.text
+
+
+def test_the_printed_counts_of_the_original_matrix(tmp_path: Path, shared_data: Path) -> None:
+    report = Report(tmp_path, "original")
+    compare(report, "original", read_lcp(shared_data / "lcp" / "lcp_mmc.dat").problem, PRINTED_COUNTS)
+    assert "|       Gauss-Seidel |        182 |     182 |" in report.text
+
+
+def test_a_matrix_that_is_not_there() -> None:
+    with pytest.raises(SettingsError, match="there is no file 'nowhere'"):
+        LCPRectangle(matrix="nowhere")

@@ -1,0 +1,74 @@
+"""What objects show of themselves in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import clapas
+from clapas.dynamics import examples
+from clapas.viewer import notebook
+from tests.recordings import record, scene_in_plane
+
+
+def picture_in(page: str) -> bytes:
+    found = re.search("base64,([^']+)'", page)
+    assert found
+    return base64.b64decode(found[1])
+
+
+def test_a_scene_shows_its_bodies_and_a_picture() -> None:
+    page = notebook.scene_html(examples.load("two-block-stack"))
+    assert "<td>3</td>" in page  # floor and two blocks
+    assert picture_in(page).startswith(b"\x89PNG")
+
+
+def test_an_empty_scene_has_no_picture() -> None:
+    assert "<img" not in notebook.scene_html(clapas.Scene())
+
+
+def test_a_recording_shows_its_last_frame(tmp_path: Path) -> None:
+    with clapas.Recording(record(scene_in_plane(), tmp_path / "run.h5")) as recording:
+        page = notebook.recording_html(recording)
+        assert "run.h5" in page
+        assert f"<td>{recording.n_frames}</td>" in page
+        assert picture_in(page).startswith(b"\x89PNG")
+
+
+def test_a_solution_shows_how_good_it_is() -> None:
+    solution = clapas.solve(clapas.gallery.get("two-blocks").problem)
+    page = notebook.solution_html(solution)
+    assert "SOLVED" in page
+    assert f"{solution.residual:.2e}" in page
+    assert picture_in(page).startswith(b"\x89PNG")
+
+
+def test_registered_by_the_import_where_a_notebook_runs() -> None:
+    script = """
+import sys, types
+told = {}
+class Formatter:
+    def for_type_by_name(self, module, name, function): told[name] = function
+shell = types.SimpleNamespace(display_formatter=types.SimpleNamespace(formatters={"text/html": Formatter()}))
+sys.modules["IPython"] = types.SimpleNamespace(get_ipython=lambda: shell)
+import clapas
+print(sorted(told))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['Recording', 'Scene', 'Solution']"
+
+
+def test_the_names_told_are_those_of_the_classes() -> None:
+    told: dict[str, Any] = {}
+
+    class Formatter:
+        def for_type_by_name(self, module: str, name: str, function: Any) -> None:
+            told[f"{module}.{name}"] = function
+
+    notebook.register(Formatter())
+    for kind in (clapas.Scene, clapas.Recording, clapas.Solution):
+        assert f"{kind.__module__}.{kind.__name__}" in told
