@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import output, settings
+from clapas.cli import output, parameters, settings
 from clapas.cli.progress import telling_of_compilation
+from clapas.cli.view import alongside
 
 if TYPE_CHECKING:
     from clapas.dynamics.simulation import Advance, Watcher
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(
+    context: typer.Context,
     scene: Annotated[
         str, typer.Argument(metavar="SCENE", help="A scene file (.toml, .yaml), or an example by name.")
     ],
@@ -35,30 +38,38 @@ def run(
         str | None, typer.Option(help="'raise' or 'record' when a contact problem is not solved.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a PNG picture of the end.")] = None,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show the run in the browser while it goes on.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no report.")] = False,
 ) -> None:
-    """Simulate a scene and record it. Ctrl-C ends the run after the current step and keeps all."""
+    """Simulate a scene and record it. Ctrl-C ends the run after the current step and keeps all.
+
+    Further options are parameters of a shipped scene: clapas run heap --grains 3000 --mu 0.3. They are
+    listed by 'clapas examples'.
+    """
     from clapas.dynamics import examples
     from clapas.io import simulation
 
-    chosen = examples.load(scene)
+    chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
     method = None
     if solver or assignments or tol is not None:
         method = settings.make(solver or "nsgs", assignments or (), {"tol": tol})
     path = out or Path(f"{Path(scene).stem}.h5")
-    with _progress(quiet) as watch:
-        recording = simulation.simulate(
-            chosen,
-            duration,
-            dt,
-            method,
-            out=path,
-            every=every,
-            on_unsolved=on_unsolved,  # type: ignore[arg-type]
-            progress=watch,
-        )
-    _finish(recording, picture, as_json, quiet)
+    with alongside(path, view):
+        with _keeping(path), _progress(quiet) as watch:
+            recording = simulation.simulate(
+                chosen,
+                duration,
+                dt,
+                method,
+                out=path,
+                every=every,
+                on_unsolved=on_unsolved,  # type: ignore[arg-type]
+                progress=watch,
+            )
+        _finish(recording, picture, as_json, quiet)
 
 
 def resume(
@@ -70,7 +81,7 @@ def resume(
     """Go on with a recording, to the same bits as if it had not been interrupted."""
     from clapas.io import simulation
 
-    with _progress(quiet) as watch:
+    with _keeping(recording), _progress(quiet) as watch:
         extended = simulation.resume(recording, duration, progress=watch)
     _finish(extended, None, as_json, quiet)
 
@@ -79,8 +90,15 @@ def examples() -> None:
     """List the scenes that come with the package."""
     from clapas.dynamics import examples as shipped
 
-    rows = [(name, shipped.summary(name)) for name in shipped.names()]
-    output.print_table(("name", "what it shows"), rows)
+    rows = [
+        (
+            name,
+            shipped.summary(name),
+            " ".join(f"--{key}" for key in shipped.parameters(name)).replace("_", "-"),
+        )
+        for name in shipped.names()
+    ]
+    output.print_table(("name", "what it shows", "parameters"), rows)
     print("\nclapas run NAME runs one.")
 
 
@@ -119,9 +137,9 @@ def export(
 def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bool) -> None:
     with recording:
         if picture is not None:
-            from clapas.io.picture import draw
+            from clapas.viewer.pictures import snapshot
 
-            draw(recording, picture)
+            snapshot(recording, picture)
         if as_json:
             output.print_json(describe(recording) | {"picture": picture})
         elif not quiet:
@@ -149,6 +167,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         "work": last.work,
         "worst_residual": float(residual.max()),
         "mean_iterations": float(iterations.mean()),
+        "probes": {name: _last(recording, name) for name in recording.probes},
         "settings": recording.settings,
         "clapas": recording.clapas_version,
     }
@@ -166,7 +185,29 @@ def print_summary(recording: Recording) -> None:
     print(
         f"  worst residual       {told['worst_residual']:.2e}, mean {told['mean_iterations']:.1f} iterations"
     )
+    for name, value in told["probes"].items():
+        numbers = value if isinstance(value, list) else [value]
+        words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit]
+        print(f"  {name:<20} {' '.join(words).rstrip()}")
     print(f"recording: {told['recording']}")
+
+
+def _last(recording: Recording, name: str) -> Any:
+    """What a probe read at the end: a number, or a list."""
+    return recording.probe(name)[-1].tolist()
+
+
+@contextmanager
+def _keeping(path: Path) -> Iterator[None]:
+    """Tell where a run is that stopped because a contact problem was not solved; exit with 1."""
+    from clapas.errors import NotSolved
+
+    try:
+        yield
+    except NotSolved as failure:
+        print(f"clapas: {failure}", file=sys.stderr)
+        print(f"  The steps done are in {path}; a run with --on-unsolved record goes on.", file=sys.stderr)
+        raise typer.Exit(1) from None
 
 
 @contextmanager
@@ -175,8 +216,6 @@ def _progress(quiet: bool) -> Iterator[Watcher | None]:
     if quiet:
         yield None
         return
-    import sys
-
     with telling_of_compilation():
         if not sys.stderr.isatty():
             yield None

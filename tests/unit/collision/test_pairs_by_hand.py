@@ -7,6 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from clapas.collision import Detector
+from clapas.dynamics import examples
+from clapas.dynamics.compilation import compile_scene
+from clapas.dynamics.model import initial_state
+from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import (
     Box,
@@ -87,6 +91,14 @@ def test_pairs_in_the_plane() -> None:
         assert len(found) == count
         np.testing.assert_allclose(found.gap, gap, atol=1e-12)
         np.testing.assert_allclose(found.normal, np.tile(normal, (count, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize("voussoirs", [7, 15, 21])
+def test_every_joint_of_an_arch_is_a_side(voussoirs: int) -> None:
+    """Stones that touch by rounding only, on either side of zero, touch by whole faces."""
+    model = compile_scene(examples.load("stone-arch", voussoirs=voussoirs))
+    found = Surroundings(model).detect(initial_state(model), 1e-6)
+    assert len(found) == 2 * (voussoirs + 1)
 
 
 def test_a_sphere_on_a_mesh_of_triangles_does_not_feel_the_seam() -> None:

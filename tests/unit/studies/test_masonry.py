@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+from clapas.dynamics.examples.masonry import buttressed_arch, dome, settling_wall
+from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
+from clapas.io.simulation import simulate
 from clapas.studies.masonry import (
     Masonry,
     arch,
@@ -54,3 +58,26 @@ def test_a_thick_lune_carries_its_weight() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(SettingsError, match="voussoirs"):
         Masonry(voussoirs=2)
+
+
+def fastest(scene: Scene, duration: float) -> float:
+    """Largest speed of the stones at the end (m/s)."""
+    with simulate(scene, duration) as run:
+        return float(np.abs(run.frame(-1).state.velocity[run.model.movable, : run.model.d]).max())
+
+
+def test_slender_piers_fall_as_limit_analysis_says() -> None:
+    assert fastest(buttressed_arch(width=0.5), 0.1) < 0.01
+    assert fastest(buttressed_arch(width=0.22), 0.1) > 0.05
+
+
+def test_a_wall_spans_a_hole_but_for_a_triangle() -> None:
+    with simulate(settling_wall(courses=4, length=6, gap=2.0, speed=0.05, mu=0.3), 0.1) as run:
+        down = -run.frame(-1).state.velocity[run.model.movable, 1]
+    assert np.sort(down)[-3:] == pytest.approx(0.05, abs=1e-3)  # they follow the ground
+    assert np.sort(down)[:-3].max() < 1e-3
+
+
+def test_a_dome_stands() -> None:
+    assert fastest(dome(rings=2, lunes=8), 0.02) < 0.01
+    assert fastest(dome(rings=4, lunes=8, mu=0.05), 0.05) > 0.05

@@ -61,7 +61,8 @@ def touch_polygons(
             continue
         if s > 0.0:
             near = nearest_corner(shapes, a, b, x, y, radix)
-            if near.length > s * (1.0 + TIE):  # two corners face each other
+            rounding = TIE * min(one.bound, two.bound)
+            if near.length > s * (1.0 + TIE) + rounding:  # two corners face each other
                 if near.length <= distance:
                     o, scale = shapes.centres[a], 1.0 / near.length
                     nx, ny = scale * near.vx, scale * near.vy

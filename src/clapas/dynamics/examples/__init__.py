@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clapas.dynamics.examples import blocks, grains, piles, single
+from clapas.dynamics.examples import blocks, grains, layers, masonry, piles, silos, single
 from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
@@ -28,12 +28,18 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "dominoes": blocks.dominoes,
     "stone-arch": blocks.stone_arch,
     "wall-of-boxes": blocks.wall_of_boxes,
+    "buttressed-arch": masonry.buttressed_arch,
+    "settling-wall": masonry.settling_wall,
+    "dome": masonry.dome,
     "wedged-bar": blocks.wedged_bar,
     "pile-of-disks": piles.pile_of_disks,
     "pile-of-balls": piles.pile_of_balls,
     "box-of-spheres": grains.box_of_spheres,
     "heap": heap,
     "hopper": grains.hopper,
+    "flat-hopper": silos.flat_hopper,
+    "silo": silos.silo,
+    "tilted-layer": layers.tilted_layer,
     "rotating-drum": grains.rotating_drum,
     "vibrating-plate": grains.vibrating_plate,
 }

@@ -24,7 +24,6 @@ from clapas.typing import Array
 GRAVITY = 9.81
 SLOPE = math.radians(26.0)  # printed: where to expect the summit, and how wide a floor to pave
 PACKING_FRACTION = 0.615  # printed
-RELAXATION = 1.0  # time left to come to rest after the last grain (s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +95,13 @@ def heap(
     density: float = 1000.0,
     spread: float = 8e-3,
     seed: int = 1,
+    relaxation: float = 1.0,
 ) -> Scene:
     """Grains laid one by one on a rough floor build a heap (Moreau's experiment; his had 14 000).
 
     Its flanks settle at about 26° for mu = 0.4, and the ground feels less pressure under the summit than
-    further out (Moreau 2003). ``clapas study heap RUN`` measures it.
+    further out (Moreau 2003). After the last grain it has ``relaxation`` seconds to come to rest.
+    ``clapas study heap RUN`` measures it.
     """
     deposit = Deposit(grains=grains, rate=rate, smallest=smallest, largest=largest, spread=spread, seed=seed)
     scene = Scene(seed=seed)
@@ -121,7 +122,7 @@ def heap(
             name=f"grain {k}",
         )
     scene.run = Run(
-        duration=end + RELAXATION,
+        duration=end + relaxation,
         dt=2e-4,
         every=500,
         on_unsolved="record",

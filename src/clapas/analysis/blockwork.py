@@ -1,0 +1,173 @@
+"""Dry masonry in the plane: blocks, the joints between them, and the forces that can hold them.
+
+A joint is where a side of one block lies on a side of another. Forces act at both of its ends: any pressure
+along the joint has the same resultant as two forces there.
+
+Reference: Heyman 1966 (no tension, no crushing); Livesley 1978 (limit analysis of blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clapas.analysis.equilibria import Equilibria
+from clapas.errors import SettingsError
+from clapas.geometry import rotations
+from clapas.geometry.colliders import Kind
+from clapas.geometry.mass import of_polygon
+from clapas.problems.gallery.rigid import contact_frames, contact_jacobian
+from clapas.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from clapas.dynamics.scene import Scene
+
+GRAVITY = 9.81
+SAME = 1e-7  # of the size of the whole: sides nearer than this lie on each other
+
+
+class Joints(NamedTuple):
+    """Contact points of joints, two per joint.
+
+    Parameters
+    ----------
+    a, b : arrays (n,)
+        Blocks, a < b; −1 for what is fixed.
+    point, normal : arrays (n, 2)
+        Where (m), and the unit normal from a to b.
+    """
+
+    a: Indices
+    b: Indices
+    point: Array
+    normal: Array
+
+
+@dataclass(frozen=True)
+class Blockwork:
+    """Blocks that lean on each other.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays (k, 2)
+        Corners of the blocks that may move, counterclockwise (m).
+    supports : sequence of arrays (k, 2)
+        Corners of what is fixed.
+    density : float
+        kg/m².
+
+    Examples
+    --------
+    A square block on the ground: its corners share its weight as they like.
+
+    >>> square = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], dtype=float)
+    >>> wall = Blockwork([square], [square - [0, 1]], density=1.0)
+    >>> [round(bound, 3) + 0.0 for bound in wall.equilibria(mu=0.5).range(0)]
+    [4.905, 4.905]
+    """
+
+    blocks: Sequence[Array]
+    supports: Sequence[Array]
+    density: float = 2000.0
+
+    @staticmethod
+    def of_scene(scene: Scene, density: float = 2000.0) -> Blockwork:
+        """The polygons of a scene in 2-D where they start; half-planes and fixed bodies are supports."""
+        from clapas.dynamics.compilation import compile_scene
+
+        model = compile_scene(scene)
+        if model.d != 2:
+            raise SettingsError("blockwork lies in the plane, this scene is in 3-D")
+        table = model.colliders
+        blocks: list[Array] = []
+        supports: list[Array] = []
+        size = 10.0 * (float(np.abs(model.position).max(initial=0.0)) + 1.0)
+        for row in range(len(table)):
+            body = table.body[row]
+            if table.kind[row] == Kind.POLYHEDRON:
+                start, end = table.hulls.vertex_start[table.hull[row] : table.hull[row] + 2]
+                local = table.hulls.vertices[start:end, :2]
+            elif table.kind[row] == Kind.PLANE:
+                local = size * np.array([(-1, 0), (-1, -1), (1, -1), (1, 0)], dtype=float)
+            else:
+                continue
+            local = table.position[row] + rotations.rotate(table.orientation[row], local)
+            corners = model.position[body] + rotations.rotate(model.orientation[body], local)
+            (blocks if model.movable[body] else supports).append(corners)
+        return Blockwork(blocks, supports, density)
+
+    @cached_property
+    def areas(self) -> Array:
+        """Areas of the blocks (m²)."""
+        return np.array([of_polygon(corners)[0] for corners in self.blocks])
+
+    @cached_property
+    def centres(self) -> Array:
+        """Centres of the blocks, (blocks, 2) (m)."""
+        return np.array([of_polygon(corners)[1] for corners in self.blocks]).reshape(-1, 2)
+
+    @cached_property
+    def joints(self) -> Joints:
+        """Where blocks touch each other and the supports."""
+        owner, start, end = self._sides()
+        along = end - start
+        length = np.linalg.norm(along, axis=1)
+        along = along / length[:, None]
+        normal = np.column_stack((along[:, 1], -along[:, 0]))
+        tiny = SAME * float(np.ptp(np.concatenate(self.blocks), axis=0).max())
+        # Sides i and j lie on each other if they run opposite ways along the same line; i < j in blocks.
+        opposite = along @ along.T < -1.0 + SAME**2
+        height = np.sum(normal[:, None] * (start[None] - start[:, None]), axis=2)
+        i, j = np.nonzero(opposite & (np.abs(height) < tiny) & (owner[:, None] < owner[None]))
+        low = np.maximum(0.0, np.sum(along[i] * (end[j] - start[i]), axis=1))
+        high = np.minimum(length[i], np.sum(along[i] * (start[j] - start[i]), axis=1))
+        keep = high - low > tiny
+        i, j, low, high = i[keep], j[keep], low[keep], high[keep]
+        ends = np.stack((start[i] + low[:, None] * along[i], start[i] + high[:, None] * along[i]), axis=1)
+        return Joints(
+            np.repeat(owner[i], 2),
+            np.repeat(owner[j], 2),
+            ends.reshape(-1, 2),
+            np.repeat(normal[i], 2, axis=0),
+        )
+
+    def equilibria(self, mu: float, live: Array | None = None) -> Equilibria:
+        """The forces that can hold the blocks under their weight, and loads ``live`` (blocks, 3) (N, N·m)."""
+        a, b, point, normal = self.joints
+        arms = point - self.centres[a], point - self.centres[b]
+        H = contact_jacobian(contact_frames(normal), (a, b), arms, len(self.blocks))
+        f = np.zeros((len(self.blocks), 3))
+        f[:, 1] = self.density * GRAVITY * self.areas
+        return Equilibria(H, (f if live is None else f - live).ravel(), np.full(len(a), mu))
+
+    def _sides(self) -> tuple[Indices, Array, Array]:
+        """Owner (−1 for supports), start and end of all sides."""
+        every = [*self.blocks, *self.supports]
+        owner = [np.full(len(corners), k if k < len(self.blocks) else -1) for k, corners in enumerate(every)]
+        start = np.concatenate(every)
+        end = np.concatenate([np.roll(corners, -1, axis=0) for corners in every])
+        return np.concatenate(owner), start, end
+
+
+def draw_blockwork(axes: Any, work: Blockwork, force: Array | None = None) -> None:
+    """Draw the blocks, and where the force of each joint passes if forces (n, 2) are given."""
+    from matplotlib.collections import PolyCollection
+
+    axes.add_collection(PolyCollection(list(work.supports), facecolors="0.6"))
+    axes.add_collection(PolyCollection(list(work.blocks), facecolors="0.95", edgecolors="k", linewidths=0.6))
+    if force is not None:
+        ends, normal = work.joints.point.reshape(-1, 2, 2), force[:, 0].reshape(-1, 2)
+        total = normal.sum(axis=1)
+        carried = total > 1e-9 * float(total.max(initial=0.0))
+        share = normal[carried] / total[carried, None]
+        thrust = np.einsum("jk,jkx->jx", share, ends[carried])
+        widths = 200 * total[carried] / float(total.max()) / max(1, len(total)) + 4
+        axes.scatter(*thrust.T, s=widths, color="tab:red", zorder=3)
+    corners = np.concatenate(work.blocks)
+    margin = 0.05 * np.ptp(corners, axis=0).max()
+    (left, low), (right, high) = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    axes.set(xlim=(left, right), ylim=(low, high), aspect="equal", xlabel="x (m)", ylabel="y (m)")

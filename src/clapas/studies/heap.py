@@ -1,0 +1,351 @@
+"""Moreau's heap: slope, density, fossil layers, reciprocal cuts and the pressure on the ground.
+
+Reference: Moreau 2003, section 9, figures 2 to 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from clapas.analysis import Instant
+from clapas.analysis.cells import fraction_below
+from clapas.analysis.distributions import friction_distribution
+from clapas.analysis.fossils import LayerProfile, draw_slice, in_slice, layer, layer_profile
+from clapas.analysis.ground import RingPressure, draw_rings, ring_pressure
+from clapas.analysis.oblique import draw_oblique
+from clapas.analysis.ribbons import (
+    ForceDensity,
+    Reciprocity,
+    Ribbon,
+    draw_densities,
+    force_density,
+    reciprocity,
+)
+from clapas.analysis.structure import coordination
+from clapas.analysis.surface import Slope, draw_surface, slope, surface_samples
+from clapas.errors import SettingsError
+from clapas.io.recording import Recording
+from clapas.io.simulation import simulate
+from clapas.studies.report import Report
+from clapas.typing import Array
+
+PRINTED_GRAINS, PRINTED_HEIGHT = 14_000, 0.055
+FOSSIL = (15.5 / 70, 18.7 / 70)  # share of the deposit during which the grains in black were laid
+TWO_LAYERS = ((0.12, 0.18), (0.5, 0.56))
+RINGS = 12
+SLOW = 0.05  # m/s: faster grains are on their way
+SKIN = 1.5  # grain diameters kept from the surface when something is measured inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heap:
+    """How forces travel in a heap laid grain by grain: Moreau's figures and numbers, ours beside his.
+
+    Parameters
+    ----------
+    recording : str
+        A recording of the scene ``heap``; by default a heap is run first.
+    grains, rate, relaxation, dt
+        Of the heap that is run.
+    """
+
+    recording: str = ""
+    grains: int = 1000
+    rate: float = 200.0
+    relaxation: float = 1.0
+    dt: float = 2e-4
+
+    title: ClassVar[str] = "The heap (Moreau 2003, section 9)"
+    quick: ClassVar[dict[str, int | float]] = {"grains": 200, "rate": 400.0, "relaxation": 0.2, "dt": 1e-3}
+
+    def __post_init__(self) -> None:
+        if self.recording and not Path(self.recording).is_file():
+            raise SettingsError(f"there is no recording '{self.recording}': 'clapas run heap' makes one")
+
+    def run(self, report: Report) -> None:
+        """Measure the heap and draw the figures."""
+        with self._opened(report) as recording:
+            measured = Measures(recording)
+            _say_what_ran(report, recording, measured)
+            _draw_construction(report, measured)
+            _draw_fossils(report, recording, measured)
+            _draw_surface(report, measured)
+            _draw_reciprocal_cuts(report, measured)
+            _draw_layers_and_forces(report, measured)
+            _draw_ground(report, measured)
+            _compare(report, measured)
+
+    def _opened(self, report: Report) -> Recording:
+        if self.recording:
+            return Recording(self.recording)
+        from clapas.dynamics.examples.heap import heap
+
+        report.tell(f"running a heap of {self.grains} grains")
+        scene = heap(grains=self.grains, rate=self.rate, relaxation=self.relaxation)
+        return simulate(scene, dt=self.dt, every=max(1, round(0.05 / self.dt)), out=report.folder / "heap.h5")
+
+
+class Measures:
+    """What is measured on a heap, each once.
+
+    Parameters
+    ----------
+    recording : Recording
+        A run of the scene ``heap``, with its relaxation.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        model = recording.model
+        times = recording.times
+        births = model.birth[np.isfinite(model.birth) & (model.birth <= times[-1])]
+        if model.d != 3 or len(births) == 0:
+            raise SettingsError(f"{recording.path}: not a heap; no grain is laid on the way in 3-D")
+        self.deposit_end = float(births[-1])
+        self.end = Instant.of_recording(recording)
+        self.laying = Instant.of_recording(
+            recording, max(0, int(np.searchsorted(times, self.deposit_end)) - 1)
+        )
+        self.grain = 2 * float(self.end.reach[self.end.movable].mean())
+        self.density = float(self.end.mass[self.end.movable].sum() / self.end.volume[self.end.movable].sum())
+
+    @cached_property
+    def samples(self) -> Array:
+        """Points of the free surface of the relaxed heap."""
+        return surface_samples(self.end, 1.5 * self.grain, slowest=SLOW)
+
+    @cached_property
+    def slope(self) -> Slope:
+        """Its slope above the tops of the pavement."""
+        return slope(self.samples, ground=self.grain / 2)
+
+    @cached_property
+    def fraction(self) -> float:
+        """Packing fraction inside."""
+        skin = min(SKIN * self.grain, 0.3 * self.slope.summit)
+        return fraction_below(self.end, self.slope.summit, self.slope.foot, skin)
+
+    @property
+    def hydrostatic(self) -> float:
+        """Pressure under a liquid as high as the heap and as dense as its grains packed (Pa)."""
+        return self.fraction * self.density * 9.81 * self.slope.top
+
+    @cached_property
+    def ground(self) -> RingPressure:
+        """Pressure on the ground."""
+        return ring_pressure(self.end, self.slope.foot / RINGS, RINGS)
+
+    @cached_property
+    def places(self) -> list[tuple[float, float]]:
+        """Middles (r, z) of cuts, well inside."""
+        return list(_places(self.slope, self._cut))
+
+    @property
+    def _cut(self) -> float:
+        return max(2.5 * self.grain, 0.15 * self.slope.summit)
+
+    @cached_property
+    def reciprocities(self) -> list[Reciprocity]:
+        """Reciprocal cuts at each place where both are possible."""
+        return [reciprocity(self.end, place, self._cut) for place in self.places if place[0] > self._cut / 2]
+
+    @cached_property
+    def cylinders(self) -> list[ForceDensity]:
+        """Force densities on cylindrical cuts."""
+        return [force_density(self.end, Ribbon.about(place, 0.0, self._cut)) for place in self.places]
+
+    def fossil(self, share: tuple[float, float]) -> LayerProfile:
+        """Section of the layer laid during a share of the deposit."""
+        chosen = layer(self.end, share[0] * self.deposit_end, share[1] * self.deposit_end)
+        return layer_profile(self.end, chosen, np.linspace(0.0, self.slope.foot, RINGS + 1))
+
+    @cached_property
+    def misalignments(self) -> Array:
+        """Angles between the forces on cylinders and the fossil layers through them (rad)."""
+        found = []
+        shares = np.linspace(0.1, 0.9, 9)
+        profiles = [self.fossil((float(share) - 0.05, float(share) + 0.05)) for share in shares]
+        for each in self.cylinders:
+            r, z = each.ribbon.middle
+            steep = [_steepness(profile, r, z, self._cut) for profile in profiles]
+            near = [angle for angle in steep if not math.isnan(angle)]
+            if near and each.contacts:
+                found.append(math.atan2(-each.density[1], each.density[0]) - float(np.mean(near)))
+        return np.array(found)
+
+
+def _steepness(profile: LayerProfile, r: float, z: float, reach: float) -> float:
+    """Slope of a layer where it passes within ``reach`` of a place, else NaN."""
+    away = np.hypot(profile.radius - r, profile.height - z)
+    if np.isnan(away).all():
+        return math.nan
+    nearest = int(np.nanargmin(away))
+    return float(profile.slope[nearest]) if away[nearest] <= reach / 2 else math.nan
+
+
+def _places(found: Slope, cut: float) -> Iterator[tuple[float, float]]:
+    """A lattice of places whose cuts, whatever their direction, lie inside the heap."""
+    columns = int(found.foot / (1.2 * cut))
+    for i in range(columns):
+        r, z = (0.6 + 1.2 * i) * cut, 0.6 * cut
+        while z + 0.6 * cut < found.summit * (1.0 - (r + 0.3 * cut) / found.foot):
+            yield r, z
+            z += 1.2 * cut
+
+
+def _say_what_ran(report: Report, recording: Recording, measured: Measures) -> None:
+    grains = int(measured.end.movable.sum())
+    residual = recording.column("residual")
+    report.say(
+        f"{grains} grains laid until t = {measured.deposit_end:.3g} s, relaxed until {measured.end.time:.3g} "
+        f"s; dt = {recording.dt:g} s (printed: {PRINTED_GRAINS} grains, 70 s, 2e-4 s). Residual of the "
+        f"contact problems: median {np.median(residual):.1e}, {residual[-1]:.1e} at the end. Deepest "
+        f"overlap at the end: {_deepest(recording) / measured.grain:.1e} of a grain."
+    )
+
+
+def _deepest(recording: Recording) -> float:
+    return -float(recording.frame(-1).contacts.gap.min(initial=0.0))
+
+
+def _draw_construction(report: Report, measured: Measures) -> None:
+    with report.figure(
+        "construction", "Figure 2: the heap while grains are laid, darker when faster"
+    ) as figure:
+        draw_oblique(figure.subplots(), measured.laying)
+
+
+def _draw_fossils(report: Report, recording: Recording, measured: Measures) -> None:
+    first, last = (share * measured.deposit_end for share in FOSSIL)
+    instants = np.linspace(last, measured.deposit_end, 4)
+    caption = f"Figure 3: slices at four instants; in black the grains laid from {first:.3g} to {last:.3g} s"
+    with report.figure("fossils", caption, size=(7, 9)) as figure:
+        for axes, time in zip(figure.subplots(4, 1, sharex=True, sharey=True), instants, strict=True):
+            frame = min(int(np.searchsorted(recording.times, time)), recording.n_frames - 1)
+            instant = Instant.of_recording(recording, frame)
+            draw_slice(axes, instant, _thickness(measured), layer(instant, first, last))
+
+
+def _thickness(measured: Measures) -> float:
+    """Two centimetres in the paper: about five grains."""
+    return 5.3 * measured.grain
+
+
+def _draw_surface(report: Report, measured: Measures) -> None:
+    with report.figure(
+        "surface", "The free surface of the relaxed heap and the cone fitted to its flanks"
+    ) as figure:
+        draw_surface(figure.subplots(), measured.samples, measured.slope)
+
+
+def _draw_reciprocal_cuts(report: Report, measured: Measures) -> None:
+    cuts = measured.reciprocities
+    with report.figure("reciprocal-cuts", "Figure 4: cuts, and the force densities through them") as figure:
+        axes = figure.subplots()
+        draw_densities(axes, [cut for both in cuts for cut in (both.first, both.second)])
+        _outline(axes, measured.slope)
+    if cuts:
+        errors = np.array([both.error for both in cuts])
+        report.say(
+            f"Reciprocity |n·T′ − n′·T| relative to the mean of |T| and |T′| over {len(cuts)} pairs of cuts: "
+            f"median {np.median(errors):.2f}, largest {errors.max():.2f}."
+        )
+
+
+def _draw_layers_and_forces(report: Report, measured: Measures) -> None:
+    caption = "Figure 5: two fossil layers and the force densities on cylindrical cuts"
+    with report.figure("layers-and-forces", caption, size=(9, 4.5)) as figure:
+        axes = figure.subplots()
+        dark = np.zeros(measured.end.n_bodies, dtype=bool)
+        for share in TWO_LAYERS:
+            dark |= layer(measured.end, share[0] * measured.deposit_end, share[1] * measured.deposit_end)
+        draw_slice(
+            axes, measured.end, _thickness(measured), dark & in_slice(measured.end, _thickness(measured))
+        )
+        draw_densities(axes, measured.cylinders)
+        axes.set(xlabel="r (m)")
+
+
+def _draw_ground(report: Report, measured: Measures) -> None:
+    caption = "Figure 6: pressure on the ground by rings; bars: standard error over six sectors"
+    with report.figure("ground", caption) as figure:
+        draw_rings(figure.subplots(), measured.ground, measured.hydrostatic)
+
+
+def _outline(axes: object, found: Slope) -> None:
+    axes.plot([0, found.foot], [found.summit, 0], "k:", lw=1)  # type: ignore[attr-defined]
+
+
+def _compare(report: Report, measured: Measures) -> None:
+    """Our numbers beside the printed ones."""
+    found, ground, end = measured.slope, measured.ground, measured.end
+    grains = int(end.movable.sum())
+    height = PRINTED_HEIGHT * (grains / PRINTED_GRAINS) ** (1 / 3)
+    inner = _central(ground)
+    highest = int(np.argmax(ground.pressure))
+    speed = float(np.linalg.norm(measured.laying.velocity, axis=1)[measured.laying.movable].max())
+    half = math.degrees(found.high - found.angle)
+    turned = np.degrees(measured.misalignments)
+    report.say("## Numbers")
+    report.table(
+        ["quantity", "here", "printed"],
+        [
+            ["slope", f"{math.degrees(found.angle):.1f}° ± {half:.1f}° (95 %)", "about 26°"],
+            [
+                "height",
+                f"{100 * found.top:.2f} cm",
+                f"5.5 cm, {100 * height:.2f} cm scaled to {grains} grains",
+            ],
+            ["packing fraction", f"{measured.fraction:.3f}", "0.615"],
+            ["largest speed while laying", f"{100 * speed:.1f} cm/s", "23.6 cm/s"],
+            ["hydrostatic pressure", f"{measured.hydrostatic:.0f} Pa", "332 Pa (at 5.5 cm)"],
+            ["pressure near the axis", f"{inner[0]:.0f} ± {inner[1]:.0f} Pa", "well below hydrostatic"],
+            [
+                "largest pressure",
+                f"{ground.pressure[highest]:.0f} ± {ground.error[highest]:.0f} Pa "
+                f"at r = {100 * ground.radius[highest]:.1f} cm",
+                "away from the axis",
+            ],
+            ["dip: largest less axial pressure", _dip(ground, inner), "a local minimum, no error given"],
+            ["load on the ground / weight", f"{_carried(measured):.3f}", ""],
+            ["force on cylinders against layers", _spread(turned), "parallel"],
+            ["contacts per grain", f"{coordination(end).mean:.2f}", ""],
+            ["friction used, on average", f"{friction_distribution(end).mean:.2f}", ""],
+        ],
+    )
+
+
+def _central(ground: RingPressure) -> tuple[float, float]:
+    """Pressure on the two inner rings together, and its standard error (Pa)."""
+    area = np.diff(ground.edges[:3] ** 2)
+    weight = area / area.sum()
+    return float(weight @ ground.pressure[:2]), float(np.linalg.norm(weight * ground.error[:2]))
+
+
+def _dip(ground: RingPressure, inner: tuple[float, float]) -> str:
+    """Difference between the largest pressure and that near the axis, in standard errors."""
+    highest = int(np.argmax(ground.pressure))
+    difference = float(ground.pressure[highest]) - inner[0]
+    return (
+        f"{difference:.0f} Pa, {difference / math.hypot(ground.error[highest], inner[1]):.1f} standard errors"
+    )
+
+
+def _carried(measured: Measures) -> float:
+    """Vertical force on the ground, over the weight of the grains."""
+    end = measured.end
+    wide = ring_pressure(end, 1e3, 1)
+    return float(wide.pressure[0] * math.pi * 1e6 / (end.mass[end.movable].sum() * 9.81))
+
+
+def _spread(angles: Array) -> str:
+    if len(angles) == 0:
+        return "no cut inside"
+    return f"{angles.mean():+.0f}° on average, ± {angles.std():.0f}° over {len(angles)} cuts"
