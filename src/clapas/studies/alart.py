@@ -79,8 +79,8 @@ class AlartCycles:
             rows.append([f"{r:g}", orders, f"{longest}"])
         report.say(
             f"A = [[2, −1], [−1, 1]], thresholds 1, f = ({f[0]:.3g}, {f[1]:.3g}), chosen as in the paper to "
-            "show a cycle of order 3. The paper finds convergence at r = 0.25, 0.75 and 1.5, a cycle of order "
-            "3 at r = 2.1, and states convergence for r < 2."
+            "show a cycle of order 3. The paper finds convergence at r = 0.25, 0.75 and 1.5, a cycle of "
+            "order 3 at r = 2.1, and states convergence for r < 2."
         )
         report.table(["r", "cycles", "iterations at most before the solution or the cycle"], rows)
         caption = "Regions, iterates and paths of the double oscillator"

@@ -28,6 +28,13 @@ _STUDIES = {
     "convergence": "clapas.studies.convergence:Convergence",
     "heap": "clapas.studies.heap:Heap",
     "indeterminacy": "clapas.studies.indeterminacy:Indeterminacy",
+    "masonry": "clapas.studies.masonry:Masonry",
+    "lcp-rectangle": "clapas.studies.lcp_contact:LCPRectangle",
+    "lcp-punch": "clapas.studies.lcp_contact:LCPPunch",
+    "lcp-friction": "clapas.studies.lcp_contact:LCPFriction",
+    "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
+    "painleve": "clapas.studies.painleve:Painleve",
+    "existence": "clapas.studies.existence:ExistenceCriterion",
 }
 
 

@@ -30,7 +30,7 @@ def test_solved_problems_exit_with_0_and_a_report(run: Run, source: str) -> None
     assert outcome.code == 0
     assert "SOLVED: residual " in outcome.out
     assert "natural-map residual" in outcome.out
-    assert "NSGS(tol=1e-08" in outcome.out
+    assert "Auto(tol=1e-08" in outcome.out
 
 
 def test_a_path_is_read(run: Run) -> None:
@@ -99,7 +99,16 @@ def test_quiet_still_tells_failure(run: Run) -> None:
 
 
 def test_settings_reach_the_solver(run: Run) -> None:
-    options = ("--set", "local=alart-curnier", "--set", "order=shuffled", "--set", "order.seed=7")
+    options = (
+        "--solver",
+        "nsgs",
+        "--set",
+        "local=alart-curnier",
+        "--set",
+        "order=shuffled",
+        "--set",
+        "order.seed=7",
+    )
     document = run("solve", "example:two-blocks", "--json", "--time-limit", 60, *options).document
     assert "time_limit=60.0" in document["solver"]
     assert "local=AlartCurnier(" in document["solver"]
@@ -125,13 +134,13 @@ def test_threads_bound_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     ("options", "message"),
     [
         (("--solver", "ngs"), "no solver is called 'ngs' (did you mean 'nsgs'?)"),
-        (("--set", "relax=1"), "nsgs has no setting 'relax' (did you mean relaxation?)"),
-        (("--set", "relaxation=3"), "relaxation must be between 0 and 2, got 3.0"),
+        (("--solver", "nsgs", "--set", "relax=1"), "nsgs has no setting 'relax' (did you mean relaxation?)"),
+        (("--solver", "nsgs", "--set", "relaxation=3"), "relaxation must be between 0 and 2, got 3.0"),
         (("--tol", "-1"), "tol must be positive, got -1.0"),
         (("--tol", "nan"), "tol must be positive, got nan"),
         (("--max-iterations", "-1"), "max_iterations must be at least 0, got -1"),
         (("--tol", "1e-3", "--set", "tol=1e-4"), "tol is set twice"),
-        (("--set", "form=bodies"), "form='bodies' needs a global problem"),
+        (("--solver", "nsgs", "--set", "form=bodies"), "form='bodies' needs a global problem"),
         (("--guess", "file"), "holds no guess"),
         (("--guess", "solution"), "holds no solution"),
         (("--kind", "global"), "expected"),
@@ -203,7 +212,7 @@ def test_out_keeps_the_words_and_guesses_of_the_file(run: Run, tmp_path: Path) -
 
 def test_an_unsolved_answer_is_written_and_continued(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "half.hdf5"
-    outcome = run("solve", HARD, "--max-iterations", 10, "--out", target)
+    outcome = run("solve", HARD, "--solver", "nsgs", "--max-iterations", 10, "--out", target)
     assert outcome.code == 1
     assert f"problem and best iterate written to {target}" in outcome.out
     assert f"clapas solve {target} --guess solution" in outcome.out
@@ -223,7 +232,10 @@ def test_the_guess_of_a_file(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "guess.hdf5"
     entry = gallery.get("one-stick")
     io.write(path, entry.problem, guesses=[entry.known.solutions[0]])
-    cold, warm = (run("solve", path, "--json", "--guess", word).document for word in ("zero", "file"))
+    cold, warm = (
+        run("solve", path, "--solver", "nsgs", "--json", "--guess", word).document
+        for word in ("zero", "file")
+    )
     assert (cold["iterations"], warm["iterations"]) == (1, 0)
 
 
@@ -271,7 +283,7 @@ def test_a_signal_stops_the_run_and_keeps_the_answer(
     signal_at(3, number, 1, monkeypatch)
     before = signal.getsignal(number)
     target = tmp_path / "stopped.hdf5"
-    outcome = run("solve", HARD, "--json", "--out", target)
+    outcome = run("solve", HARD, "--solver", "nsgs", "--json", "--out", target)
     assert outcome.code == 1
     document = outcome.document
     assert (document["status"], document["iterations"]) == ("STOPPED", 3)
@@ -283,14 +295,14 @@ def test_a_signal_stops_the_run_and_keeps_the_answer(
 
 def test_a_stopped_run_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     signal_at(2, signal.SIGINT, 1, monkeypatch)
-    assert "STOPPED: residual" in run("solve", HARD).out
+    assert "STOPPED: residual" in run("solve", HARD, "--solver", "nsgs").out
 
 
 def test_a_second_signal_gives_up_at_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     signal_at(3, signal.SIGINT, 2, monkeypatch)
     before = signal.getsignal(signal.SIGINT)
     target = tmp_path / "stopped.hdf5"
-    outcome = run("solve", HARD, "--out", target)
+    outcome = run("solve", HARD, "--solver", "nsgs", "--out", target)
     assert (outcome.code, outcome.out) == (130, "")
     assert not target.exists()
     assert signal.getsignal(signal.SIGINT) is before
