@@ -3,7 +3,7 @@
 Work is counted in products by W, which is what an iteration of the accelerated projection costs. The
 numbers are measured averages over the gallery and published files, not readings of the clock: a sweep of
 Gauss-Seidel takes between a tenth of a product (packings) and a whole one (walls), a step of the interior
-point about a hundred whatever the size, a step of Cadoux's fixed point some thousand.
+point some hundreds, a step of Cadoux's fixed point some thousands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from clapas.solvers.loop import Solver
 from clapas.solvers.nsgs import NSGS
 
 OPENING = 15.0  # work of Gauss-Seidel before others join
-STEP, FIXED_POINT = 110.0, 2000.0
+STEP, STEP_PER_CONTACT, LARGEST_STEP = 200.0, 0.1, 800.0
+FIXED_POINT = 5000.0
+FEW = 100  # contacts
 UNLIMITED = 10**9
 
 
@@ -43,8 +45,8 @@ class Contender:
         Work that those ahead of it in the list must have done before it starts.
     patience : float
         Work after which it gives up.
-    begins : "best" or "zero"
-        Where it starts: at the best impulses so far, or at none.
+    begins : "guess" or "best"
+        Where it starts: at the guess the portfolio was given, or at the best impulses so far.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Contender:
     cost: float
     joins: float
     patience: float
-    begins: Literal["best", "zero"] = "best"
+    begins: Literal["guess", "best"] = "guess"
 
 
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
@@ -69,13 +71,18 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     ]
     if problem.n_contacts <= LARGEST[problem.d]:
         field.append(Contender("enumeration", _endless(Enumeration, tol), 1.0, joins=2_000, patience=1.0))
+    step = min(STEP + STEP_PER_CONTACT * problem.n_contacts, LARGEST_STEP)
     interior, fixed_point = _endless(InteriorPoint, tol), _endless(ConicFixedPoint, tol)
     return [
         *field,
-        # From impulses that are not yet near, the interior point loses more by its start than it gains.
-        Contender("interior-point", interior, STEP, joins=500, patience=50_000, begins="zero"),
-        Contender("interior-point from the best", interior, STEP, joins=20_000, patience=50_000),
-        Contender("conic-fixed-point", fixed_point, FIXED_POINT, joins=10_000, patience=100_000),
+        # From rough impulses, as a few sweeps leave them, most methods take longer than from none.
+        Contender("interior-point", interior, step, joins=500, patience=50_000),
+        Contender(
+            "interior-point from the best", interior, step, joins=20_000, patience=50_000, begins="best"
+        ),
+        Contender(
+            "conic-fixed-point", fixed_point, FIXED_POINT, joins=10_000, patience=100_000, begins="best"
+        ),
     ]
 
 
@@ -83,6 +90,8 @@ def _sweep(problem: ContactProblem) -> float:
     """Of Gauss-Seidel: cheap by body velocities, cheapest for spheres, solved in one step each."""
     if problem.form == "reduced":
         return 1.0
+    if problem.n_contacts < FEW:
+        return 0.1
     blocks = problem.local_blocks
     diagonal = np.einsum("nii->ni", blocks)
     coupled = np.abs(blocks).sum() > (1.0 + 1e-9) * np.abs(diagonal).sum()

@@ -8,12 +8,13 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, split
-from clapas.solvers.auto.contenders import OPENING, contenders
+from clapas.solvers.auto.contenders import contenders
 from clapas.solvers.auto.race import Race
 from clapas.solvers.loop import Halt, Iteration
 from clapas.typing import Array
 
 WORTH_SPLITTING = 0.7  # share of the contacts that is left, from which the whole goes on as it is
+TOGETHER = 300.0  # work on the whole before parts are told apart, which costs as much as some of it
 
 
 class Portfolio(Iteration):
@@ -23,7 +24,7 @@ class Portfolio(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
         self._problem, self._tol = problem, tol
-        self._r = guess.copy()
+        self._guess, self._r = guess, guess.copy()
         self._whole = Race(problem, guess, tol, contenders(problem, tol))
         self._parts: list[tuple[Component, Race]] | None = None
 
@@ -47,7 +48,7 @@ class Portfolio(Iteration):
         return done
 
     def _current(self) -> Race:
-        if self._parts is None and self._whole.runners[0].work >= OPENING:
+        if self._parts is None and sum(runner.work for runner in self._whole.runners) >= TOGETHER:
             self._parts = self._unsolved_parts()
         if not self._parts:
             return self._whole
@@ -65,8 +66,8 @@ class Portfolio(Iteration):
             if np.linalg.norm(missed[component.contacts]) <= goal:
                 continue
             tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
-            field = contenders(component.problem, tol)
-            parts.append((component, Race(component.problem, r[component.contacts], tol, field)))
+            part, at = component.problem, component.contacts
+            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), best=r[at])))
         left = sum(len(component.contacts) for component, _ in parts)
         return parts if left <= WORTH_SPLITTING * n else []
 

@@ -65,9 +65,18 @@ class Runner:
 class Race:
     """A problem and those who try to solve it; the best impulses measured are kept."""
 
-    def __init__(self, problem: ContactProblem, r: Array, tol: float, field: list[Contender]) -> None:
+    def __init__(
+        self,
+        problem: ContactProblem,
+        guess: Array,
+        tol: float,
+        field: list[Contender],
+        best: Array | None = None,
+    ) -> None:
         self.problem, self.tol = problem, tol
-        self.r, self.residual = r, problem.residual(r)
+        self._guess = guess
+        self.r = guess if best is None else best
+        self.residual = problem.residual(self.r)
         self.runners = [Runner(contender) for contender in field]
         self._turn: Runner | None = None
 
@@ -95,8 +104,8 @@ class Race:
             return 0
         self._turn = runner
         if runner.iteration is None:
-            begin = self.r.copy() if runner.contender.begins == "best" else np.zeros_like(self.r)
-            runner.iteration = runner.contender.solver.start(self.problem, begin)
+            begin = self.r if runner.contender.begins == "best" else self._guess
+            runner.iteration = runner.contender.solver.start(self.problem, begin.copy())
         count = self._length(runner)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -142,6 +151,8 @@ class Race:
         """Iterations of a turn: a share of what the runner did, measured on the way if it arrives soon."""
         if runner.contender.solver.measures_each_iteration:
             return 1
+        if runner.work < OPENING:
+            return max(1, runner.iterations)  # 1, 1, 2, 4, …: easy problems are seen to be solved at once
         left = runner.work_left(self.tol)
         work = max(OPENING / SHARE, min(runner.work / SHARE, left / 2))
         return max(1, round(work / runner.contender.cost))

@@ -1,0 +1,44 @@
+"""Take the report of a study into the page of results: ``python docs/take_report.py NAME FOLDER``.
+
+The text becomes ``results/NAME.md``, without its title and with its headings one level deeper; pictures are
+compressed into ``_static/results/NAME/``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from make_gallery import compress
+
+HERE = Path(__file__).parent
+BAR = re.compile(r"(?<=\S)\|(?! )(?!$)|(?<= )\|(?=\S)|(?<=[^ ])\|(?= )")  # inside a cell: not between spaces
+
+
+def take(name: str, folder: Path) -> Path:
+    """Write the text and the pictures of a report where the page includes them."""
+    pictures = HERE / "_static" / "results" / name
+    body = (folder / "report.md").read_text(encoding="utf-8").partition("\n")[2].strip()
+    for picture in sorted(folder.glob("*.png")):
+        pictures.mkdir(parents=True, exist_ok=True)
+        compress(Path(shutil.copy(picture, pictures)))
+    target = HERE / "results" / f"{name}.md"
+    target.write_text(adapted(body, f"_static/results/{name}/"), encoding="utf-8")
+    return target
+
+
+def adapted(text: str, pictures: str) -> str:
+    """The text of a report as part of a page.
+
+    >>> adapted("## Bounds\\n\\n| r | |f| < 1 |\\n\\n![x](x.png)", "folder/")
+    '### Bounds\\n\\n| r | \\\\|f\\\\| < 1 |\\n\\n![x](folder/x.png)\\n'
+    """
+    lines = [BAR.sub(r"\\|", line) if line.startswith("| ") else line for line in text.splitlines()]
+    deeper = re.sub(r"^#", "##", "\n".join(lines), flags=re.M)
+    return re.sub(r"\]\((?=[\w-]+\.png\))", f"]({pictures}", deeper) + "\n"
+
+
+if __name__ == "__main__":
+    print(take(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,96 @@
+"""What makes the documentation: parts of pages from the package, docstrings as markup, reports as pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from clapas.dynamics import examples
+from clapas.studies import registry
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def module(name: str) -> ModuleType:
+    """A module of the folder of the documentation, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def generated() -> ModuleType:
+    return module("generated")
+
+
+def test_every_mark_of_a_page_is_made(generated: ModuleType) -> None:
+    pages = [path for path in DOCS.rglob("*.md") if not {"_build", "generated"} & set(path.parts)]
+    marks = {name for page in pages for name in generated.MARK.findall(page.read_text(encoding="utf-8"))}
+    assert marks == set(generated.MAKERS)
+
+
+def test_commands_say_what_help_says(generated: ModuleType) -> None:
+    text = generated.commands()
+    assert "## clapas run" in text
+    assert "--duration" in text
+
+
+def test_scenes_have_their_words_and_pictures(generated: ModuleType) -> None:
+    text = generated.scenes()
+    for name in examples.names():
+        assert f"## {name}\n" in text
+        assert f"_static/scenes/{name}.png" in text, f"python docs/make_gallery.py {name}"
+
+
+def test_every_study_is_on_the_page_of_results(generated: ModuleType) -> None:
+    page = generated.filled((DOCS / "results.md").read_text(encoding="utf-8"))
+    assert [name for name in registry.names() if not re.search(rf"clapas study {name}\s", page)] == []
+
+
+def test_the_schema_of_scenes_is_told(generated: ModuleType) -> None:
+    text = generated.scene_tables()
+    assert "`mu` | needed" in text
+    assert "`half-plane`" in text
+
+
+def test_bars_and_stars_of_docstrings_are_no_markup() -> None:
+    prepared = module("docstrings").prepared
+    assert prepared(["Size |q| of K*, with ``a|b``."]) == [r"Size \|q\| of K\*, with ``a|b``."]
+
+
+def test_formulas_set_apart_are_shown_as_typed() -> None:
+    prepared = module("docstrings").prepared
+    lines = ["A law:", "", "    |r_T| ≤ mu r_N", "", "and prose."]
+    assert prepared(lines) == ["A law:", "", "::", "", "    |r_T| ≤ mu r_N", "", "and prose."]
+
+
+def test_examples_and_descriptions_of_parameters_are_kept() -> None:
+    prepared = module("docstrings").prepared
+    lines = [
+        "Parameters",
+        "----------",
+        "tol : float",
+        "    Of |q|.",
+        "",
+        "Examples",
+        "--------",
+        ">>> 2 * 3",
+        "6",
+    ]
+    assert prepared(lines) == [*lines[:3], r"    Of \|q\|.", *lines[4:]]
+
+
+def test_a_report_becomes_part_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "make_gallery", module("make_gallery"))
+    adapted = module("take_report").adapted
+    text = "## Bounds\n\n| r | mu |f| < 1 |\n\n![x](x.png)"
+    expected = "### Bounds\n\n| r | mu \\|f\\| < 1 |\n\n![x](_static/x.png)\n"
+    assert adapted(text, "_static/") == expected
