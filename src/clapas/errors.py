@@ -43,13 +43,14 @@ class MissingDependency(Error, ImportError):
 class NotSolved(Error, RuntimeError):
     """A solver stopped above its tolerance; the best iterate is in :attr:`solution`.
 
-    ``solve(..., check=False)`` returns the same solution instead of raising.
+    ``solve(..., check=False)`` returns the same solution instead of raising. ``remark`` is a sentence more,
+    for instance on whether a solution is known to exist.
     """
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, remark: str = "") -> None:
         self.solution = solution
         super().__init__(
             f"{solution.status.name}: residual {solution.residual:.3e} after "
             f"{solution.iterations} iterations, tolerance {solution.tol:.1e}. "
-            f"{solution.status.cause} {solution.status.advice}"
+            f"{solution.status.cause} {solution.status.advice} {remark}".rstrip()
         )

@@ -14,7 +14,21 @@ from typing import Annotated
 
 import typer
 
-from clapas.cli import bench, gallery, info, run, solve, solvers
+from clapas.cli import (
+    bench,
+    exists,
+    gallery,
+    info,
+    lcp,
+    movie,
+    plot,
+    run,
+    snapshot,
+    solve,
+    solvers,
+    study,
+    view,
+)
 from clapas.errors import Error
 from clapas.version import __version__
 
@@ -24,14 +38,21 @@ DONE, BAD_INPUT = 0, 2
 
 # Plain help: the decorated one takes longer to load than everything else together.
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
-app.command("run")(run.run)
+app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(run.run)
 app.command("resume")(run.resume)
 app.command("examples")(run.examples)
 app.command("export")(run.export)
+app.command("view")(view.view)
+app.command("snapshot")(snapshot.snapshot)
+app.command("movie")(movie.movie)
+app.command("plot")(plot.plot)
 app.command("solve")(solve.solve)
 app.command("info")(info.info)
+app.command("exists")(exists.exists)
+app.command("lcp")(lcp.lcp)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
+app.command("study")(study.study)
 app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)
 
 

@@ -72,6 +72,8 @@ def as_text(value: Any) -> str:
     """A setting as it is written on the command line."""
     if value is None:
         return AUTO
+    if value is MISSING:
+        return "needed"
     return kebab(type(value)) if is_dataclass(value) else str(value)
 
 
@@ -117,14 +119,18 @@ def _read(
 
 def _value(owner_type: type[Any], key: str, hint: Any, text: str | None, inner: Mapping[str, str]) -> Any:
     chosen = _default(owner_type, key) if text is None else _convert(key, text, hint)
-    if not inner:
-        return chosen() if isinstance(chosen, type) else chosen
+    if not inner and not isinstance(chosen, type):
+        return chosen
     part = chosen if isinstance(chosen, type) else type(chosen)
     if part not in _parts(hint):
         words = " or ".join(kebab(each) for each in _parts(hint)) or "nothing"
         first = next(iter(inner))
         raise SettingsError(f"{key}.{first} is a setting of a part: set {key} first ({key} may be {words})")
-    return part(**_read(part, inner, owner=f"{key}={kebab(part)}"))
+    values = _read(part, inner, owner=f"{key}={kebab(part)}")
+    for name in _hints(part):
+        if _default(part, name) is MISSING and name not in values:
+            raise SettingsError(f"{key}={kebab(part)} needs {key}.{name}: set it too")
+    return part(**values)
 
 
 def _convert(key: str, text: str, hint: Any) -> Any:

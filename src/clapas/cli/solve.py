@@ -154,7 +154,7 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
     print(f"{solution.solver}\n")
     print(_summary(solution))
     if not status.is_solved:
-        print(f"  {status.cause}\n  {status.advice}")
+        print(f"  {status.cause}\n  {_advice(solution)}")
     for text in solution.notes:
         print(f"  {text}")
     print(solution.report())
@@ -164,6 +164,15 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
         print(f"problem and {'solution' if status.is_solved else 'best iterate'} written to {written}")
         if not status.is_solved:
             print(f"continue from it with: clapas solve {written} --guess solution")
+
+
+def _advice(solution: Solution) -> str:
+    """What to do, and what is known on whether a solution exists."""
+    from clapas.problems import existence
+
+    unsettled = not solution.status.is_solved and solution.status.name != "NO_SOLUTION"
+    remark = existence.advice(solution.problem) if unsettled else ""
+    return f"{solution.status.advice} {remark}".rstrip()
 
 
 def _summary(solution: Solution) -> str:
@@ -193,7 +202,7 @@ def _document(source: Source, solution: Solution, written: Path | None) -> dict[
         },
         "solved": solution.status.is_solved,
         "cause": solution.status.cause,
-        "advice": solution.status.advice,
+        "advice": _advice(solution),
         **solution.as_dict(),
         "history": {
             "iterations": history.iterations,

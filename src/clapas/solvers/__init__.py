@@ -4,6 +4,7 @@ from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
 from clapas.solvers.auto import Auto
+from clapas.solvers.branch_and_bound import BranchAndBound, all_solutions
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, Relay, SpectralGradient
@@ -50,6 +51,7 @@ __all__ = [
     "Armijo",
     "Auto",
     "Bipotential",
+    "BranchAndBound",
     "Broyden",
     "Coloured",
     "ConicFixedPoint",
@@ -87,6 +89,7 @@ __all__ = [
     "SolutionSet",
     "Solver",
     "SpectralGradient",
+    "all_solutions",
     "enumerate_solutions",
     "solve",
 ]

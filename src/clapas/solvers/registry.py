@@ -14,6 +14,7 @@ from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
 from clapas.solvers.auto import Auto
+from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
@@ -166,6 +167,12 @@ _ENTRIES = (
         FischerBurmeister,
         "The Fischer-Burmeister merit function minimised by BFGS.",
         "A reference of the literature; very slow beyond some ten contacts.",
+    ),
+    Entry(
+        "branch-and-bound",
+        BranchAndBound,
+        "Searches the modes of the contacts: a solution, or a checked proof that there is none.",
+        "Last resort: some tens of contacts in 2-D, about ten in 3-D; exponential in the worst case.",
     ),
     Entry(
         "enumeration",

@@ -12,6 +12,7 @@ from clapas.solvers.auto import Auto
 from clapas.solvers.loop import Solver, Watcher, iterate
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.solution import Solution
+from clapas.status import Status
 from clapas.typing import Array
 
 Guess = npt.ArrayLike | Solution | None
@@ -56,8 +57,17 @@ def solve(
         )
     solution = iterate(problem, solver, _impulses(problem, guess), progress)
     if check and not solution.status.is_solved:
-        raise NotSolved(solution)
+        raise NotSolved(solution, _on_existence(solution))
     return solution
+
+
+def _on_existence(solution: Solution) -> str:
+    """What is known on whether there was something to find."""
+    if solution.status in (Status.NO_SOLUTION, Status.STOPPED):
+        return ""
+    from clapas.problems import existence  # conic programming, needed for failures only
+
+    return existence.advice(solution.problem)
 
 
 def _impulses(problem: ContactProblem, guess: Guess) -> Array:

@@ -12,7 +12,7 @@ from clapas.solvers import Solution, registry, solve
 from clapas.studies.report import Report
 
 PROBLEMS = ("alea-126-47", "alea-756-100-by-36", "box-stack-10", "pyramid-8", "tower-10", "packing-1000")
-TOO_SMALL = {"enumeration"}  # methods for a handful of contacts
+TOO_SMALL = {"enumeration", "branch-and-bound"}  # methods for a handful of contacts
 SIZES = (10, 20, 40, 80, 160, 320)  # contacts
 RATIOS = {"1/3": 1.0 / 3.0, "1": 1.0}  # n d / m, contact equations per degree of freedom
 SYSTEM = 15  # degrees of freedom of a system

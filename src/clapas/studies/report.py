@@ -79,8 +79,17 @@ class Report:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its columns aligned for the eye."""
-    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    lines = [header, ["-" * width for width in widths], *rows]
+    """A Markdown table, its columns aligned for the eye.
+
+    Examples
+    --------
+    >>> print(markdown_table(["|x|", "y"], [["1", "long"]]))
+    | \\|x\\| |    y |
+    | ----- | ---- |
+    |     1 | long |
+    """
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in (header, *rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
     padded = ([cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in padded)

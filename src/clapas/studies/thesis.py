@@ -29,7 +29,7 @@ from clapas.solvers import (
 )
 from clapas.solvers.fixed_point import Newton, Picard
 from clapas.solvers.loop import Solver
-from clapas.solvers.newton import GoldsteinPrice
+from clapas.solvers.newton import AlartCurnierMap, GoldsteinPrice
 from clapas.solvers.steps import FixedStep
 from clapas.studies import printed
 from clapas.studies.race import Measure, Outcome, race, residual, thesis_measure
@@ -47,12 +47,25 @@ rows are comparable in kind, not one by one. Its rule stops a method when |f_AC(
 of {limit:g} s. A cell is *solved of drawn, median seconds of the solved*."""
 
 
+WHY = """\
+Counts differ from the printed ones for four reasons we know of. The draws are others, and one hard draw moves
+a count by one. All methods work here in scaled variables, which spares Newton's method and BFGS the bad
+scales of the raw problem (the thesis takes ρ = 1 in its units); DS is run with its raw ρ = 1 and diverges as
+printed. The one-contact problems of GS are solved exactly here, not by at most 15 Newton steps. And the
+machine is some hundred times faster, so that a limit of seconds allows far more iterations than 30 s did:
+this alone turns most failures of GS and FB into successes. H-pf, whose thresholds may cycle where contacts
+slide, is the one method that does worse here than printed; the inner solver is the same and we found no other
+explanation than the draws."""
+
+
 def thesis_methods() -> dict[str, Solver]:
     """The eight methods with the parameters of Table 5.6."""
     inner = ProjectedGradient(max_iterations=250)
     newton = GoldsteinPrice(max_trials=25)
     return {
-        "AC": SemismoothNewton(tol=NEVER, line_search=newton, max_iterations=10**6),
+        "AC": SemismoothNewton(
+            tol=NEVER, function=AlartCurnierMap(), line_search=newton, max_iterations=10**6
+        ),
         "DS": DeSaxceFixedPoint(tol=NEVER, step=FixedStep(rho=1.0, relative=False)),
         "GS": NSGS(tol=NEVER, local=AlartCurnier(), max_iterations=10**7),
         "FB": FischerBurmeister(tol=NEVER, update="bfgs", line_search=12, max_iterations=10**6),
@@ -235,6 +248,7 @@ def _counts(
         rows.append([name, f"{solved} of {len(sizes) * seeds}", f"{published} of {len(sizes)}"])
     report.say("Solved in all:")
     report.table(["method", "here", "printed"], rows)
+    report.say(WHY)
 
 
 def _draw_bars(report: Report, columns: Sequence[str], loose: Table, strict: Table) -> None:

@@ -1,0 +1,147 @@
+"""How far all contacts can be opened at once: one cone program, by linear or by conic programming.
+
+With e_N the stacked normals, the program and its dual are (Cadoux 2009, (3.36) with its signs put right)::
+
+    σ* = max { σ : G v + b − σ e_N ∈ K*, |v|_∞ ≤ R }
+       = min { b·r + R |Gᵀr|_1 : r ∈ K, Σ r_N = 1 }        (without R: Gᵀr = 0)
+
+K* = {mu |u_T| ≤ u_N} is polyhedral in the plane, where the program is linear and HiGHS answers to rounding;
+in space Clarabel does, or HiGHS for a polyhedron inscribed in the cone.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize, sparse
+
+from clapas.typing import Array
+
+
+class Widest(NamedTuple):
+    """An answer: σ, a velocity v that reaches it, and the multiplier r (n, d) that bounds it."""
+
+    sigma: float
+    v: Array
+    r: Array
+
+
+class Reach(NamedTuple):
+    """The velocities u = G v + b that motions v can give to the contacts; b and mu per contact."""
+
+    G: sparse.csr_array
+    b: Array
+    mu: Array
+
+    @property
+    def d(self) -> int:
+        """Components of a contact."""
+        return int(self.b.shape[1])
+
+    def at(self, v: Array) -> Array:
+        """Velocities (n, d) under the motion v."""
+        return np.asarray(self.G @ v).reshape(self.b.shape) + self.b
+
+    def margin(self, v: Array) -> float:
+        """The σ that v reaches, min_i u_N − mu |u_T|: positive inside K*."""
+        u = self.at(v)
+        return float(np.min(u[:, 0] - self.mu * np.linalg.norm(u[:, 1:], axis=1), initial=math.inf))
+
+    def at_rest(self) -> Reach:
+        """The same motions without imposed velocities."""
+        return self._replace(b=np.zeros_like(self.b))
+
+    def of_normals(self) -> Reach:
+        """The same motions seen without friction: only u_N ≥ 0 is asked for."""
+        return self._replace(mu=np.zeros_like(self.mu))
+
+
+def widest_by_facets(reach: Reach, bound: float, facets: int, time_limit: float) -> Widest | None:
+    """Solve the program with K* replaced by an inscribed polyhedron of so many facets; exact in the plane."""
+    if reach.d == 2:
+        directions, narrowing = np.array([[1.0], [-1.0]]), 1.0
+    else:
+        angles = 2.0 * math.pi * np.arange(facets) / facets
+        directions, narrowing = np.column_stack((np.cos(angles), np.sin(angles))), math.cos(math.pi / facets)
+    rows = _facet_rows(reach.mu / narrowing, directions)
+    m = reach.G.shape[1]
+    answer = optimize.linprog(
+        np.append(np.zeros(m), -1.0),
+        A_ub=sparse.hstack((-rows @ reach.G, _normal_part(rows, reach)[:, None]), format="csr"),
+        b_ub=rows @ reach.b.ravel(),
+        bounds=[(-bound, bound)] * m + [(None, None)],
+        method="highs",
+        options={"time_limit": min(time_limit, 1e9)},
+    )
+    if answer.status != 0:
+        return None
+    multiplier = -np.asarray(answer.ineqlin.marginals)
+    v = np.asarray(answer.x)[:m]
+    return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
+
+
+def _facet_rows(mu: Array, directions: Array) -> sparse.csr_array:
+    """Rows (1, −mu t) / max(1, mu) per contact and direction t: the polyhedron is where all are nonnegative.
+
+    Without friction one row is enough.
+    """
+    n, (k, tangents) = len(mu), directions.shape
+    d = tangents + 1
+    values = np.empty((n, k, d))
+    values[:, :, 0] = 1.0
+    values[:, :, 1:] = -mu[:, None, None] * directions
+    values /= np.maximum(1.0, mu)[:, None, None]
+    columns = np.broadcast_to((np.arange(n) * d)[:, None, None] + np.arange(d), values.shape)
+    kept = np.broadcast_to(mu[:, None] > 0, (n, k)) | (np.arange(k) == 0)
+    count = int(kept.sum())
+    entries = (values[kept].ravel(), columns[kept].ravel(), np.arange(count + 1) * d)
+    return sparse.csr_array(entries, shape=(count, n * d))
+
+
+def widest_by_cones(reach: Reach, bound: float, time_limit: float) -> Widest | None:
+    """Solve the program with the true cones, by an interior-point method; None if it fails."""
+    engine: Any = import_module("clarabel")
+    rows, cones = _cone_rows(reach, engine)
+    m = reach.G.shape[1]
+    A = sparse.hstack((-rows @ reach.G, _normal_part(rows, reach)[:, None]))
+    h = rows @ reach.b.ravel()
+    if math.isfinite(bound):
+        box = sparse.vstack((sparse.eye_array(m), -sparse.eye_array(m)))
+        A = sparse.vstack((A, sparse.hstack((box, sparse.csr_array((2 * m, 1))))))
+        h = np.concatenate((h, np.full(2 * m, bound)))
+        cones.append(engine.NonnegativeConeT(2 * m))
+    options = engine.DefaultSettings()
+    options.verbose = False
+    options.time_limit = min(time_limit, 1e9)
+    options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-11
+    objective = np.append(np.zeros(m), -1.0)
+    program = (sparse.csc_matrix((m + 1, m + 1)), objective, sparse.csc_matrix(A), h, cones)
+    answer = engine.DefaultSolver(*program, options).solve()
+    v, multiplier = np.array(answer.x)[:m], np.array(answer.z)[: rows.shape[0]]
+    if not (np.isfinite(v).all() and np.isfinite(multiplier).all()):
+        return None
+    return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
+
+
+def _normal_part(rows: sparse.csr_array, reach: Reach) -> Array:
+    """What the rows make of the stacked normals."""
+    return np.asarray(rows @ np.tile(np.eye(reach.d)[0], len(reach.mu)))
+
+
+def _cone_rows(reach: Reach, engine: Any) -> tuple[sparse.csr_array, list[Any]]:
+    """Rows S with S u in rays and Lorentz cones for u ∈ K*: (u_N, mu u_T) / max(1, mu)."""
+    n, d = reach.b.shape
+    smooth = reach.mu == 0.0
+    weights = np.repeat(reach.mu[:, None], d, axis=1)
+    weights[:, 0] = 1.0
+    weights /= np.maximum(1.0, reach.mu)[:, None]
+    column = np.arange(n * d).reshape(n, d)
+    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    entries = (weights.ravel()[picked], (np.arange(len(picked)), picked))
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), n * d)))
+    rays = int(smooth.sum())
+    cones = [engine.NonnegativeConeT(rays)] if rays else []
+    return rows, cones + [engine.SecondOrderConeT(d) for _ in range(n - rays)]

@@ -1,0 +1,281 @@
+"""Branch and bound: a solution, or the proof that there is none.
+
+Coulomb's problem is NP-hard: methods that iterate may fail although a solution exists, and never tell that
+none does. The exact answer is a search among the modes of the contacts (open, stick, slide), which gives up a
+choice as soon as the convex problem it leaves is empty and keeps the reason. Where everything was given up,
+the reasons together prove that no solution exists; a small program that knows nothing of the search
+(:mod:`~clapas.solvers.branch_and_bound.checker`) checks them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from clapas.errors import ProblemError, SettingsError
+from clapas.problems.contact import ContactProblem
+from clapas.problems.conversions import reduce
+from clapas.solvers.branch_and_bound import checker
+from clapas.solvers.branch_and_bound.checker import Proof, Verification
+from clapas.solvers.branch_and_bound.modes import BACKWARD, FORWARD, OPEN, STICK
+from clapas.solvers.branch_and_bound.search import Search, without_units
+from clapas.solvers.conic_fixed_point import ConicFixedPoint
+from clapas.solvers.enumeration import SolutionSet, plane
+from clapas.solvers.loop import Halt, Iteration, IterativeSolver, Solver, iterate
+from clapas.solvers.newton import SemismoothNewton
+from clapas.solvers.nsgs import NSGS
+from clapas.solvers.solution import Solution
+from clapas.status import Status
+from clapas.typing import Array
+
+__all__ = ["BranchAndBound", "Outcome", "Proof", "Verification", "all_solutions", "search", "verify"]
+
+AT_ONCE = 20  # nodes treated between two measurements
+REFINED_EVERY = 100  # points of relaxations between two attempts to reach a solution from there
+REFINEMENT = SemismoothNewton(max_iterations=8)
+LARGEST_LISTED = 20  # contacts for which all solutions are listed
+
+
+def _heuristics() -> tuple[Solver, ...]:
+    return (
+        NSGS(max_iterations=2000),
+        SemismoothNewton(max_iterations=60),
+        ConicFixedPoint(max_iterations=30),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchAndBound(IterativeSolver):
+    """Branch and bound on the modes of the contacts: the exact solver of last resort.
+
+    Other methods try first; their best answer orders the search. Then a tree is searched whose nodes allow
+    each contact some of its modes. A node is relaxed to a convex problem: impulses and velocities in the
+    convex hulls of what is allowed (:mod:`~clapas.solvers.branch_and_bound.relaxation`). If it is empty the
+    node is closed, by a certificate; if its point obeys the law the problem is solved; otherwise the contact
+    farthest from the law is split. Iterations are nodes.
+
+    In the plane the answer is exact, up to rounding: SOLVED, or NO_SOLUTION with a proof that was checked. In
+    space directions of sliding are cut in arcs down to ``sector``; what is left open then is neither solved
+    nor refuted, and the status is STALLED. Proofs are as good as rounding allows: they exclude all impulses
+    up to a size, told in the notes, that is at least a million times what cancels the free velocity.
+
+    Some tens of contacts in the plane, about ten in space. The time grows exponentially in the worst case.
+
+    Parameters
+    ----------
+    tol, max_iterations, time_limit
+        See :class:`IterativeSolver`.
+    sector : float
+        Narrowest arc of sliding directions (rad).
+    heuristics : tuple of solvers
+        Methods tried before the search, with their own limits.
+
+    References
+    ----------
+    Cadoux 2009, conclusion of part I (which calls for it) and 1.4.6 (the problem is NP-hard).
+
+    Examples
+    --------
+    Some of 2, 4, 6, 8 sum to 10, none to 9:
+
+    >>> from clapas.problems.gallery import subset_sum
+    >>> from clapas.solvers.solve import solve
+    >>> solution = solve(subset_sum((2, 4, 6, 8), 10).problem, BranchAndBound())
+    >>> solution.status.name
+    'SOLVED'
+    >>> solve(subset_sum((2, 4, 6, 8), 9).problem, BranchAndBound(), check=False).status.name
+    'NO_SOLUTION'
+    """
+
+    max_iterations: int = 1_000_000
+    time_limit: float = 600.0
+    sector: float = 1e-3
+    heuristics: tuple[Solver, ...] = field(default_factory=_heuristics)
+
+    measures_each_iteration: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.sector < np.pi / 2:
+            raise SettingsError(f"sector must be between 0 and π/2, got {self.sector}")
+
+    def start(self, problem: ContactProblem, guess: Array) -> TreeSearch:
+        """Prepare the search; the heuristics run in its first iteration."""
+        return TreeSearch(problem, guess, self)
+
+
+class TreeSearch(Iteration):
+    """A search under way, as an iteration: first the heuristics, then a node at a time."""
+
+    repeats_when_stuck = False
+
+    def __init__(self, problem: ContactProblem, guess: Array, settings: BranchAndBound) -> None:
+        self.problem, self.settings = problem, settings
+        self.tree: Search | None = None
+        self.proof: Proof | None = None
+        self._r = guess
+        self._residual = problem.residual(guess)
+        self._missed = math.inf  # by the best point of a relaxation
+        self._looked_at = 0
+
+    def impulses(self) -> Array:
+        """The best impulses so far."""
+        return self._r
+
+    def advance(self, count: int) -> int:
+        """Treat some nodes, fewer if one brings the solution."""
+        if self.tree is None:
+            self._try_heuristics()
+            self.tree = Search(self.problem, self._r, self.settings.sector)
+            return 1
+        if self.tree.is_over:
+            self._conclude(self.tree)
+        done = 0
+        while done < AT_ONCE and not self.tree.is_over and self._residual > self.settings.tol:
+            self._treat_node(self.tree)
+            done += 1
+        self.notes = (f"{len(self.tree.nodes)} nodes, {len(self.tree.stack)} of them open",)
+        return done
+
+    def _treat_node(self, tree: Search) -> None:
+        if not tree.step():
+            return
+        if tree.missed < self._missed:
+            self._missed = tree.missed
+            self._keep(tree.point)
+        if self._looked_at % REFINED_EVERY == 0:
+            self._improve(REFINEMENT, tree.point)
+        self._looked_at += 1
+
+    def _try_heuristics(self) -> None:
+        for method in self.settings.heuristics:
+            if self._residual > self.settings.tol:
+                self._improve(method, self._r)
+
+    def _improve(self, method: Solver, guess: Array) -> None:
+        self._keep(iterate(self.problem, method, guess).r)
+
+    def _keep(self, r: Array) -> None:
+        residual = self.problem.residual(r)
+        if residual < self._residual:
+            self._r, self._residual = r, residual
+
+    def _conclude(self, tree: Search) -> None:
+        """All nodes are treated and none gave a solution: a proof, or branches too narrow to decide."""
+        proof = tree.proof
+        verdict = checker.check(proof) if proof is not None else None
+        if proof is None or verdict is None or not verdict.accepted:
+            self.notes = (f"{len(tree.survivors)} branches could be neither solved nor closed",)
+            raise Halt(Status.STALLED)
+        self.proof = proof
+        self.notes = (
+            f"{proof.leaves} branches closed and checked: no impulses up to {verdict.radius:.1g} times those "
+            "that would cancel the free velocity obey the law",
+        )
+        raise Halt(Status.NO_SOLUTION)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What a search found.
+
+    Parameters
+    ----------
+    solution : Solution
+        The solution, or the best impulses found with the status that says why.
+    proof : Proof or None
+        With status NO_SOLUTION: what :func:`verify` checks.
+    nodes : int
+        Nodes of the tree.
+    gap : float
+        Share of the tree still open, between 0 and 1; 0 when the search came to its end.
+    """
+
+    solution: Solution
+    proof: Proof | None
+    nodes: int
+    gap: float
+
+
+def search(problem: ContactProblem, solver: BranchAndBound | None = None) -> Outcome:
+    """Solve by branch and bound and keep the proof.
+
+    Examples
+    --------
+    Painlevé's rod, pushed into its lean, with gravity down: no impulse obeys the law.
+
+    >>> from clapas.problems import gallery
+    >>> rod = gallery.get("painleve-down-none").problem
+    >>> outcome = search(rod)
+    >>> outcome.solution.status.name, outcome.proof
+    ('NO_SOLUTION', Proof(2 closed branches, 2 certificates))
+    >>> verify(rod, outcome.proof).accepted
+    True
+    """
+    solver = solver or BranchAndBound()
+    kept = _Kept(**{each.name: getattr(solver, each.name) for each in fields(solver)})
+    solution = iterate(problem, kept, np.zeros((problem.n_contacts, problem.d)))
+    method = kept.started[0] if kept.started else None
+    tree = method.tree if method else None
+    proof = method.proof if method else None
+    status = Status.NO_SOLUTION if proof else solution.status  # proved in the last second counts
+    return Outcome(
+        solution=replace(solution, solver=solver, status=status),
+        proof=proof,
+        nodes=len(tree.nodes) if tree else 0,
+        gap=tree.gap if tree and not solution.status.is_solved else 0.0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept(BranchAndBound):
+    """The same method, which keeps what it started: the proof is in there."""
+
+    started: list[TreeSearch] = field(default_factory=list)
+
+    def start(self, problem: ContactProblem, guess: Array) -> TreeSearch:
+        self.started.append(super().start(problem, guess))
+        return self.started[-1]
+
+
+def verify(problem: ContactProblem, proof: Proof) -> Verification:
+    """Check a proof of non-existence against the problem itself, whose data are taken anew."""
+    data, _ = without_units(problem)
+    return checker.check(replace(proof, W=data.W, q=data.q, mu=data.mu))
+
+
+def all_solutions(problem: ContactProblem, *, max_contacts: int = LARGEST_LISTED) -> SolutionSet:
+    """List all the solutions of a small problem in the plane: isolated ones, and families of them.
+
+    As :func:`~clapas.solvers.enumeration.enumerate_solutions`, for more contacts: the search closes most
+    choices of modes before they are complete. Where solutions abound (subset sums) so does the time.
+
+    Examples
+    --------
+    >>> from clapas.problems import gallery
+    >>> all_solutions(gallery.get("subset-sum-six").problem)
+    SolutionSet(2 isolated, 0 continua, all)
+    """
+    if problem.d != 2:
+        raise ProblemError("all solutions are listed in the plane only: in space use enumerate_solutions")
+    if problem.n_contacts > max_contacts:
+        raise ProblemError(
+            f"all solutions are listed for at most {max_contacts} contacts, got {problem.n_contacts}: "
+            "raise max_contacts and be patient"
+        )
+    if problem.n_contacts == 0:
+        return SolutionSet(isolated=(np.zeros((0, 2)),), complete=True)
+    return plane.solutions(reduce(problem), _choices_left(problem))
+
+
+def _choices_left(problem: ContactProblem) -> Iterator[tuple[str, ...]]:
+    tree = Search(problem, np.zeros((problem.n_contacts, 2)), narrowest=1.0, all_modes=True)
+    while not tree.is_over:
+        tree.step()
+    names = {OPEN: plane.OPEN, STICK: plane.STICK, FORWARD: plane.FORWARD, BACKWARD: plane.BACKWARD}
+    for domains in tree.survivors:
+        yield tuple(names.get(domain, plane.SLIPPERY) for domain in domains)

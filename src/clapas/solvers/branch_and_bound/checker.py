@@ -1,0 +1,220 @@
+"""Check a proof that a contact problem has no solution. Small, NumPy only, independent of the search.
+
+The proof is a tree. Its root allows every contact to do anything; a branch splits what one contact may do
+into parts that together leave nothing out; a leaf shows that no impulse obeys the law within its domains.
+What a contact may do is a :class:`Domain`, from which two cones follow::
+
+                            velocities U                         impulses R
+    opens                   u_N ≥ 0, u_T free                    0
+    sticks                  u = 0                                K
+    slides in an arc        u_N = 0, u_T along the arc           r_N (1, −mu t), t in the arc
+
+(the convex hull of those allowed). The certificate of a leaf is an array y (n, d) with
+
+    y ∈ U*  (y·u ≥ 0 for every u ∈ U),     W y ∈ R°  (r·W y ≤ 0 for every r ∈ R),     y·q < 0.
+
+A solution within the domains, u = W r + q, would give 0 ≤ y·u = r·W y + y·q < 0: there is none.
+
+In floating point W y is in R° only to rounding, r·W y ≤ ε Σ r_N: the argument holds for impulses with Σ r_N
+below a *radius*, |y·q| / ε. The rounding made here is counted in ε. A certificate is accepted if its radius
+is at least a million times the impulses that would cancel the free velocity; what a proof excludes is told
+with it. (Where W is positive definite a solution exists, so that no bound on r from its energy can help a
+proof.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.typing import Array
+
+CIRCLE = (0.0, 2.0 * math.pi)
+EPSILON = float(np.finfo(float).eps)
+WIDE_ENOUGH = 1e6  # radius asked of a certificate; the data are without unit, |q| = 1 and W_ii about 1
+
+Arc = tuple[float, float]
+
+
+class Domain(NamedTuple):
+    """What a contact may do: open, stick, slide in a direction of the arc (angles; in 2-D 0 is +, π is −)."""
+
+    opens: bool
+    sticks: bool
+    arc: Arc | None
+
+
+ANYTHING = Domain(True, True, CIRCLE)
+
+
+class Leaf(NamedTuple):
+    """A closed branch: number of its certificate."""
+
+    certificate: int
+
+
+class Branch(NamedTuple):
+    """A contact whose domain is split: the parts, and the numbers of the nodes that treat them."""
+
+    contact: int
+    parts: tuple[Domain, ...]
+    children: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A tree whose leaves are all closed; node 0 is the root.
+
+    ``W`` (d·n × d·n), ``q`` (n, d) and ``mu`` (n,) are the data it speaks of, without unit.
+    """
+
+    W: Array
+    q: Array
+    mu: Array
+    nodes: tuple[Leaf | Branch, ...]
+    certificates: tuple[Array, ...]
+
+    @property
+    def leaves(self) -> int:
+        """Number of closed branches."""
+        return sum(isinstance(node, Leaf) for node in self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Proof({self.leaves} closed branches, {len(self.certificates)} certificates)"
+
+
+class Verification(NamedTuple):
+    """What a check found.
+
+    ``accepted``: every branch is covered and every leaf closed. ``radius``: no solution has Σ r_N below it.
+    ``complaint``: what is wrong with a proof that is not accepted.
+    """
+
+    accepted: bool
+    radius: float
+    complaint: str = ""
+
+
+def check(proof: Proof) -> Verification:
+    """Check a proof of non-existence from its data alone."""
+    n, d = proof.q.shape
+    if proof.W.shape != (n * d, n * d) or not np.array_equal(proof.W, proof.W.T):
+        return _refused("W must be symmetric, with a row per component of q")
+    radius = math.inf
+    visited: set[int] = set()
+    todo = [(0, (ANYTHING,) * n)]
+    while todo:
+        place, domains = todo.pop()
+        if place in visited or not 0 <= place < len(proof.nodes):
+            return _refused(f"node {place} is missing or used twice")
+        visited.add(place)
+        node = proof.nodes[place]
+        if isinstance(node, Leaf):
+            if not 0 <= node.certificate < len(proof.certificates):
+                return _refused(f"leaf {place} has no certificate")
+            reach = closing_radius(proof, proof.certificates[node.certificate], domains)
+            if reach < WIDE_ENOUGH:
+                return _refused(f"the certificate of leaf {place} does not close it")
+            radius = min(radius, reach)
+        else:
+            i, parts, children = node
+            if not 0 <= i < n or len(parts) != len(children) or not covers(domains[i], parts, d):
+                return _refused(f"node {place} leaves something out at contact {i}")
+            todo += [
+                (child, (*domains[:i], part, *domains[i + 1 :]))
+                for part, child in zip(*node[1:], strict=True)
+            ]
+    return Verification(True, radius)
+
+
+def _refused(complaint: str) -> Verification:
+    return Verification(False, 0.0, complaint)
+
+
+def covers(whole: Domain, parts: tuple[Domain, ...], d: int) -> bool:
+    """Tell whether parts leave nothing out of a domain."""
+    if whole.opens and not any(part.opens for part in parts):
+        return False
+    if whole.sticks and not any(part.sticks for part in parts):
+        return False
+    if whole.arc is None:
+        return True
+    arcs = sorted(part.arc for part in parts if part.arc is not None)
+    if d == 2:
+        wanted = [angle for angle in (0.0, math.pi) if _within(angle, whole.arc)]
+        return all(any(_within(angle, arc) for arc in arcs) for angle in wanted)
+    reached, end = whole.arc
+    for low, high in arcs:
+        if low > reached:
+            return False
+        reached = max(reached, high)
+    return reached >= end
+
+
+def closing_radius(data: Proof, y: Array, domains: tuple[Domain, ...]) -> float:
+    """Largest Σ r_N for which the certificate y excludes the domains; 0 if it does not."""
+    n = len(data.q)
+    if y.shape != data.q.shape or not np.isfinite(y).all():
+        return 0.0
+    if not all(in_dual(y[i], domains[i], data.mu[i] > 0.0) for i in range(n)):
+        return 0.0
+    answer, hidden, gap = weigh(data, y)
+    worst = max((highest(answer[i], data.mu[i], domains[i]) + hidden[i] for i in range(n)), default=0.0)
+    if gap <= 0.0:
+        return 0.0
+    return float(gap / worst) if worst > 0.0 else math.inf
+
+
+def weigh(data: Proof, y: Array) -> tuple[Array, Array, float]:
+    """W y, what rounding may hide in r·W y per unit of r_N at each contact, and the least −y·q can be."""
+    few = 4.0 * y.size * EPSILON  # relative error of a sum of so many products
+    answer = (data.W @ y.ravel()).reshape(y.shape)
+    sizes = few * (np.abs(data.W) @ np.abs(y).ravel()).reshape(y.shape)
+    gap = -float(np.sum(y * data.q)) - few * float(np.sum(np.abs(y * data.q)))
+    return answer, sizes[:, 0] + data.mu * sizes[:, 1:].sum(axis=1), gap
+
+
+def in_dual(y: Array, domain: Domain, rough: bool) -> bool:
+    """Tell whether y·u ≥ 0 for every velocity the domain allows; without friction u_T is free."""
+    if domain.opens and y[0] < 0.0:
+        return False
+    if domain.opens or not rough:
+        return not y[1:].any()
+    if domain.arc is None:
+        return True
+    if len(y) == 2:
+        return all(y[1] * sign >= 0.0 for sign in signs(domain.arc))
+    low, high = domain.arc
+    if high - low >= math.pi:
+        return not y[1:].any()
+    return bool(y[1:] @ _direction(low) >= 0.0 and y[1:] @ _direction(high) >= 0.0)
+
+
+def highest(c: Array, mu: float, domain: Domain) -> float:
+    """Largest c·r among the impulses of the domain with r_N = 1; −∞ if there is none."""
+    if domain.sticks:
+        return float(c[0] + mu * np.linalg.norm(c[1:]))
+    if domain.arc is None:
+        return -math.inf
+    if len(c) == 2:
+        return float(c[0] + mu * max((-sign * c[1] for sign in signs(domain.arc)), default=-math.inf))
+    against = math.atan2(-c[2], -c[1]) % (2.0 * math.pi)
+    if _within(against, domain.arc):
+        return float(c[0] + mu * np.linalg.norm(c[1:]))
+    return float(c[0] + mu * max(-c[1:] @ _direction(angle) for angle in domain.arc))
+
+
+def signs(arc: Arc) -> list[float]:
+    """Directions of sliding in the plane that belong to an arc."""
+    return [sign for angle, sign in ((0.0, 1.0), (math.pi, -1.0)) if _within(angle, arc)]
+
+
+def _within(angle: float, arc: Arc) -> bool:
+    return arc[0] <= angle <= arc[1]
+
+
+def _direction(angle: float) -> Array:
+    return np.array([math.cos(angle), math.sin(angle)])

@@ -1,0 +1,113 @@
+"""Painlevé's rod: how many solutions, where the criterion of existence holds, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from clapas.errors import SettingsError
+from clapas.problems import ContactProblem, existence, gallery
+from clapas.solvers.branch_and_bound import all_solutions
+from clapas.studies.report import Report
+from clapas.typing import Array
+
+GRAVITY = {"down": -1.0, "up": 1.0}
+HINGE = (-1.0, 0.0, 1.0)  # its velocity u0
+MANY = 3  # stands for a continuum in the pictures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Painleve:
+    """Number of solutions of the rod over (θ, mu), for each pull of gravity and motion of the hinge.
+
+    Solutions are counted by a search that lists all of them and compared with those known on paper; the
+    margin of Cadoux's criterion is drawn over the same plane.
+
+    Parameters
+    ----------
+    steps : int
+        Values of θ and of mu.
+    """
+
+    steps: int = 24
+
+    title: ClassVar[str] = "Painlevé's rod (Cadoux 2009, lemmas 1.2 and 1.3, sections 3.4.3 and 3.4.4)"
+    quick: ClassVar[dict[str, Any]] = {"steps": 5}
+
+    def __post_init__(self) -> None:
+        if self.steps < 2:
+            raise SettingsError(f"steps must be at least 2, got {self.steps}")
+
+    def run(self, report: Report) -> None:
+        """Count, compare, draw."""
+        report.say(
+            "Solutions counted by a search through all modes. *Paper* counts the cases in which the number "
+            "is that of the lemmas (with the continuum they overlook at u0 = 0); *criterion* those in which "
+            "a solution is certified, *needed* those in which one exists."
+        )
+        rows, pictures = [], {}
+        for pull, g in GRAVITY.items():
+            for u0 in HINGE:
+                counts, margins, agree = self._survey(g, u0)
+                pictures[f"gravity {pull}, u0 = {u0:+g}"] = (counts, margins)
+                certified = int((margins >= 0.0).sum())
+                by_number = (int((counts == k).sum()) for k in range(MANY + 1))
+                numbers = (*by_number, f"{agree} of {counts.size}", certified, int((counts > 0).sum()))
+                rows.append([pull, f"{u0:+g}", *map(str, numbers)])
+                report.tell(f"gravity {pull}, u0 = {u0:+g}: {agree} of {counts.size} as on paper")
+        header = ["gravity", "u0", "none", "one", "two", "continuum", "paper", "criterion", "needed"]
+        report.table(header, rows)
+        self._draw(
+            report, "solutions", "Number of solutions (3: a continuum)", pictures, lambda pair: pair[0]
+        )
+        self._draw(
+            report, "margins", "Margin σ*, cut at ±2", pictures, lambda pair: np.clip(pair[1], -2.0, 2.0)
+        )
+
+    @property
+    def _plane(self) -> tuple[Array, Array]:
+        """Angles and frictions, none of which meet at mu = tan θ."""
+        return np.linspace(0.1, 1.4, self.steps), np.linspace(0.013, 3.0, self.steps)
+
+    def _survey(self, g: float, u0: float) -> tuple[Array, Array, int]:
+        thetas, frictions = self._plane
+        counts, margins = np.empty((2, self.steps, self.steps))
+        agree = 0
+        for i, mu in enumerate(frictions):
+            for j, theta in enumerate(thetas):
+                rod = gallery.painleve_rod(float(theta), float(mu), u0, g)
+                counts[i, j] = _count(rod.problem)
+                known = rod.known
+                agree += counts[i, j] == (MANY if known.continuum else len(known.solutions))
+                margins[i, j] = existence.check(rod.problem).margin
+        return counts, margins, agree
+
+    def _draw(
+        self,
+        report: Report,
+        name: str,
+        caption: str,
+        pictures: dict[str, tuple[Array, Array]],
+        shown: Callable[[tuple[Array, Array]], Array],
+    ) -> None:
+        thetas, frictions = self._plane
+        with report.figure(name, caption, size=(11.0, 6.5)) as figure:
+            panels = figure.subplots(len(GRAVITY), len(HINGE), sharex=True, sharey=True)
+            for axes, (title, pair) in zip(panels.ravel(), pictures.items(), strict=True):
+                image = axes.pcolormesh(thetas, frictions, shown(pair), shading="nearest")
+                axes.plot(thetas, np.tan(thetas), "w--", lw=1.0)
+                axes.set(title=title, ylim=(frictions[0], frictions[-1]))
+                figure.colorbar(image, ax=axes)
+            for axes in panels[-1]:
+                axes.set_xlabel("θ (rad); dashed: mu = tan θ")
+            for axes in panels[:, 0]:
+                axes.set_ylabel("mu")
+
+
+def _count(problem: ContactProblem) -> float:
+    found = all_solutions(problem)
+    return math.nan if not found.complete else MANY if found.continua else len(found.isolated)
