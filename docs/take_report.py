@@ -14,7 +14,6 @@ from pathlib import Path
 from make_gallery import compress
 
 HERE = Path(__file__).parent
-BAR = re.compile(r"(?<=\S)\|(?! )(?!$)|(?<= )\|(?=\S)|(?<=[^ ])\|(?= )")  # inside a cell: not between spaces
 
 
 def take(name: str, folder: Path) -> Path:
@@ -32,11 +31,10 @@ def take(name: str, folder: Path) -> Path:
 def adapted(text: str, pictures: str) -> str:
     """The text of a report as part of a page.
 
-    >>> adapted("## Bounds\\n\\n| r | |f| < 1 |\\n\\n![x](x.png)", "folder/")
-    '### Bounds\\n\\n| r | \\\\|f\\\\| < 1 |\\n\\n![x](folder/x.png)\\n'
+    >>> adapted("## Bounds\\n\\n![x](x.png)", "folder/")
+    '### Bounds\\n\\n![x](folder/x.png)\\n'
     """
-    lines = [BAR.sub(r"\\|", line) if line.startswith("| ") else line for line in text.splitlines()]
-    deeper = re.sub(r"^#", "##", "\n".join(lines), flags=re.M)
+    deeper = re.sub(r"^#", "##", text, flags=re.M)
     return re.sub(r"\]\((?=[\w-]+\.png\))", f"]({pictures}", deeper) + "\n"
 
 
