@@ -65,12 +65,13 @@ def together(*problems: ContactProblem) -> ContactProblem:
 
 
 def test_only_the_parts_that_are_left_go_on() -> None:
-    easy = [random_global(seed, n=4, bodies=4, d=3) for seed in range(8)]
-    hard = gallery.box_stack(5).problem
-    solution = solve(together(*easy, hard), Auto(tol=1e-8))
-    assert solution.residual <= 1e-8
-    assert any(note.startswith("20 contacts:") for note in solution.notes)
-    assert not any(note.startswith("52 contacts:") for note in solution.notes)
+    easy = [random_global(seed, n=4, bodies=4, d=3) for seed in range(20)]
+    hard = gallery.get("box-stack-10").problem
+    solution = solve(together(*easy, hard), Auto(tol=1e-10))
+    assert solution.residual <= 1e-10
+    parts = {note.split(" contacts:")[0] for note in solution.notes if " contacts: " in note}
+    assert "40" in parts  # the stack, alone
+    assert all(int(part) <= 40 for part in parts)
 
 
 def test_limits_are_heeded() -> None:
