@@ -41,9 +41,14 @@ def test_hands_over_where_gauss_seidel_crawls() -> None:
     assert solution.notes[0].startswith("nsgs")
 
 
-def test_a_proof_that_nothing_solves_it_is_passed_on() -> None:
-    solution = solve(gallery.get("painleve-down-none").problem, Auto(), check=False)
+@pytest.mark.parametrize("name", ["painleve-down-none", "crushed-disc", "subset-sum-six-none"])
+def test_a_proof_that_nothing_solves_it_is_passed_on(name: str) -> None:
+    solution = solve(gallery.get(name).problem, Auto(), check=False)
     assert solution.status is Status.NO_SOLUTION
+
+
+def test_hard_sums_are_found() -> None:
+    assert solve(gallery.get("subset-sum-twelve").problem, Auto()).residual <= 1e-8
 
 
 def test_the_same_bits_twice() -> None:
@@ -111,6 +116,6 @@ def test_nobody_runs_past_the_patience_of_all() -> None:
 def test_the_field_suits_the_problem() -> None:
     small = [c.name for c in contenders(gallery.get("painleve-up-two").problem, 1e-8)]
     large = [c.name for c in contenders(gallery.get("tower-10").problem, 1e-8)]
-    assert "enumeration" in small
-    assert "enumeration" not in large
+    assert "branch-and-bound" in small
+    assert "branch-and-bound" not in large
     assert small[0] == large[0] == "nsgs"

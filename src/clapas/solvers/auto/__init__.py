@@ -16,10 +16,10 @@ class Auto(IterativeSolver):
 
     Gauss-Seidel begins. If it has not arrived after some sweeps, the parts of the problem that share no body
     and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and the
-    accelerated projection, then the costly methods (interior point, proximal point, Cadoux's fixed point),
-    which start from the best impulses found so far. The turn goes to the method that has worked least, except
-    that one whose residual falls fast enough to arrive soon keeps it. Work is counted in sweeps, not in
-    seconds: the same input gives the same bits. The notes of the solution tell what was tried.
+    accelerated projection, then the costly methods: the interior point, branch and bound on small problems,
+    which may prove that there is no solution, and Cadoux's fixed point. The turn goes to the method that has
+    worked least, except that one whose residual falls fast enough to arrive soon keeps it. Work is counted in
+    products by W, not in seconds: the same input gives the same bits. The notes tell what was tried.
 
     This is the default of :func:`solve`. Take a single method when you know which: large loose packings in
     motion, for instance, are solved by Gauss-Seidel alone.

@@ -16,8 +16,8 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.accelerated_projection import AcceleratedProjection
+from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
-from clapas.solvers.enumeration import LARGEST, Enumeration
 from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.loop import Solver
 from clapas.solvers.nsgs import NSGS
@@ -25,6 +25,8 @@ from clapas.solvers.nsgs import NSGS
 OPENING = 15.0  # work of Gauss-Seidel before others join
 STEP, STEP_PER_CONTACT, LARGEST_STEP = 100.0, 0.05, 400.0  # half the truth: where it is needed it is best
 FIXED_POINT = 5000.0
+NODE = 100.0  # of branch and bound
+SEARCHED = {2: 40, 3: 6}  # contacts, by dimension, that branch and bound may master
 FEW = 100  # contacts
 UNLIMITED = 10**9
 
@@ -69,8 +71,9 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
             patience=60_000,
         ),
     ]
-    if problem.n_contacts <= LARGEST[problem.d]:
-        field.append(Contender("enumeration", _endless(Enumeration, tol), 1.0, joins=2_000, patience=1.0))
+    if problem.n_contacts <= SEARCHED[problem.d]:
+        search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=())
+        field.append(Contender("branch-and-bound", search, NODE, joins=1_000, patience=100_000))
     step = min(STEP + STEP_PER_CONTACT * problem.n_contacts, LARGEST_STEP)
     interior, fixed_point = _endless(InteriorPoint, tol), _endless(ConicFixedPoint, tol)
     return [
