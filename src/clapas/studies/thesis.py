@@ -48,14 +48,14 @@ of {limit:g} s. A cell is *solved of drawn, median seconds of the solved*."""
 
 
 WHY = """\
-Counts differ from the printed ones for four reasons we know of. The draws are others, and one hard draw moves
-a count by one. All methods work here in scaled variables, which spares Newton's method and BFGS the bad
-scales of the raw problem (the thesis takes ρ = 1 in its units); DS is run with its raw ρ = 1 and diverges as
-printed. The one-contact problems of GS are solved exactly here, not by at most 15 Newton steps. And the
-machine is some hundred times faster, so that a limit of seconds allows far more iterations than 30 s did:
-this alone turns most failures of GS and FB into successes. H-pf, whose thresholds may cycle where contacts
-slide, is the one method that does worse here than printed; the inner solver is the same and we found no other
-explanation than the draws."""
+Counts differ from the printed ones for reasons we know in part. The draws are others, and one hard draw moves
+a count by one. Our methods work in scaled variables, which spares Newton's method and BFGS the bad scales of
+the raw problem (the thesis takes ρ = 1 in its units); DS is run with its raw ρ = 1 and diverges as printed.
+The one-contact problems of GS are solved exactly, not by at most 15 Newton steps. And the machine is some
+hundred times faster, so that a limit of seconds allows far more iterations than 30 s did: this turns most
+failures of GS into successes. FB stays as impractical as printed. H-pf, whose thresholds may cycle where
+contacts slide, and NA-Newton do somewhat worse here than printed; the inner solver is the same, and we found
+no other explanation than the draws."""
 
 
 def thesis_methods() -> dict[str, Solver]:
