@@ -40,7 +40,7 @@ $(VENV)/.docs: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/clapas run heap --out heap.h5 --picture heap.png
+	$(BIN)/clapas run heap --grains 200 --relaxation 0.25 --out heap.h5 --picture heap.png
 	@echo "To look at it in the browser: $(BIN)/clapas view heap.h5"
 
 test: $(VENV)/.test

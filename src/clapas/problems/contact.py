@@ -265,7 +265,7 @@ class ContactProblem:
         return missed / scale if scale > 0 else missed
 
     def _missed(self, r: Array) -> float:
-        if self.n_contacts < MANY:
+        if self.n_contacts < MANY and not self._given_by_blocks:
             hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
             return max(float(np.linalg.norm(self.natural_map(r))), hidden)
         from clapas.problems.judge import missed, missed_by_blocks  # the same formula, compiled
