@@ -6,6 +6,8 @@ these; slips inside the package are assertions.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ class SettingsError(Error, ValueError):
 
 class FormatError(Error, ValueError):
     """A file is not what its name or its header promises."""
+
+
+def unknown_name(kind: str, name: str, known: Collection[str]) -> SettingsError:
+    """The error for a name that is none of those known, with the nearest of them."""
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    return SettingsError(f"no {kind} is called '{name}'{hint}: expected {' or '.join(known)}")
 
 
 class MissingDependency(Error, ImportError):

@@ -11,6 +11,7 @@ from clapas.convex import coulomb
 from clapas.errors import SettingsError
 from clapas.linalg.multifrontal import SingularMatrix
 from clapas.problems.contact import ContactProblem
+from clapas.problems.coulomb import shifted
 from clapas.solvers.contact_system import ContactSystem, Linearised, Solve, contact_system
 from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
@@ -99,7 +100,7 @@ class Alternation(Iteration):
         self._settings, self._problem, self._system = settings, problem, system
         self._r = coulomb.project(guess, problem.mu)
         self._u = problem.velocity(self._r)
-        self._z = coulomb.project_dual(self._shifted(self._u), problem.mu)
+        self._z = coulomb.project_dual(shifted(self._u, problem.mu), problem.mu)
         self._rho = settings.rho
         self._done, self._next_balance = 0, 10
         self._missed = self._moved = 0.0
@@ -122,7 +123,7 @@ class Alternation(Iteration):
     def _alternate(self) -> None:
         r, z, mu = self._r, self._z, self._problem.mu
         inert, alpha = self._settings.proximal, self._settings.relaxation
-        shift = self._shifted(self._u) - self._u
+        shift = shifted(self._u, mu) - self._u
         compliance = self._compliance
         free = (self._problem.q + inert * self._u) / (1.0 + inert)
         pulled = self._solve(compliance * r + z - shift - free)
@@ -134,11 +135,6 @@ class Alternation(Iteration):
         self._r = coulomb.project(-target, mu) / compliance
         self._missed = _size(reached - self._z)
         self._moved = _size(self._z - z)
-
-    def _shifted(self, u: Array) -> Array:
-        result = u.copy()
-        result[:, 0] += self._problem.mu * np.linalg.norm(u[:, 1:], axis=1)
-        return result
 
     def _balance(self) -> None:
         """Let ρ grow when z is missed by more than it moves, shrink in the other case."""

@@ -5,11 +5,10 @@ A new method is added by one line here. In Python a solver is simply called: ``N
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from clapas.errors import SettingsError
+from clapas.errors import unknown_name
 from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
@@ -209,9 +208,7 @@ def find(name: str) -> Entry:
     'NSGS'
     """
     if name not in _BY_NAME:
-        near = difflib.get_close_matches(name.lower(), _BY_NAME, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise SettingsError(f"no solver is called '{name}'{hint}: expected {' or '.join(_BY_NAME)}")
+        raise unknown_name("solver", name, _BY_NAME)
     return _BY_NAME[name]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
-from clapas.errors import SettingsError
+from clapas.errors import unknown_name
 from clapas.studies.report import Report
 
 
@@ -52,9 +51,7 @@ def find(name: str) -> type[Any]:
     'ThesisSmall'
     """
     if name not in _STUDIES:
-        near = difflib.get_close_matches(name.lower(), _STUDIES, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise SettingsError(f"no study is called '{name}'{hint}: expected {' or '.join(_STUDIES)}")
+        raise unknown_name("study", name, _STUDIES)
     module, _, label = _STUDIES[name].partition(":")
     found: type[Any] = getattr(import_module(module), label)
     return found

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clapas.errors import MissingDependency
-
 
 class Report:
     """A Markdown file and pictures beside it; what was found is kept even if the study is interrupted.
@@ -65,10 +63,8 @@ class Report:
     @contextmanager
     def figure(self, name: str, caption: str, size: tuple[float, float] = (7.0, 4.5)) -> Iterator[Any]:
         """Draw a picture: a matplotlib figure to fill, kept as ``name.png`` when the block ends."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingDependency("matplotlib", extra="plot", purpose="pictures of studies") from error
+        from matplotlib.figure import Figure
+
         drawing = Figure(figsize=size, layout="constrained")
         yield drawing
         drawing.savefig(self.folder / f"{name}.png", dpi=110)

@@ -97,3 +97,12 @@ def unit_length(directions: Array) -> Array:
     """Rows scaled to length one."""
     scaled: Array = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     return scaled
+
+
+def distinct(points: list[Array], same: float) -> list[Array]:
+    """Points of which no two are nearer than ``same``, relative to their size."""
+    kept: list[Array] = []
+    for x in points:
+        if all(np.abs(x - other).max() > same * (1.0 + np.abs(x).max()) for other in kept):
+            kept.append(x)
+    return kept

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.enumeration.families import Family, SolutionSet, unit_length
+from clapas.solvers.enumeration.families import Family, SolutionSet, distinct, unit_length
 from clapas.typing import Array
 
 OPEN, STICK, FORWARD, BACKWARD, SLIPPERY = "open", "stick", "slide+", "slide-", "slide"
@@ -89,7 +89,7 @@ def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None
         elif piece is not None:
             points.append(piece)
     kept = _largest(families, unit)
-    isolated = _distinct([x for x in points if not any(shape.contains(x, SAME) for shape, _ in kept)])
+    isolated = distinct([x for x in points if not any(shape.contains(x, SAME) for shape, _ in kept)], SAME)
     return SolutionSet(
         isolated=tuple((x * unit).reshape(-1, 2) + 0.0 for x in isolated),
         continua=tuple(family for _, family in kept),
@@ -223,13 +223,13 @@ def _describe(shape: Polyhedron, modes: tuple[str, ...], unit: Array) -> Family 
     size = 10.0 * (1.0 + float(np.abs(start).max()))
     box = shape.with_bound(size)
     corners = [box.maximum(sign * c) for c in directions for sign in (-1.0, 1.0)]
-    extremes = _distinct([corner for corner in corners if corner is not None])
+    extremes = distinct([corner for corner in corners if corner is not None], SAME)
     bounded = all(np.abs(x).max() < 0.999 * size for x in extremes)
     members = sorted([start, *(_nearest(shape, x) for x in extremes)], key=lambda x: float(directions[0] @ x))
     return Family(
         modes=modes,
         dimension=len(directions),
-        samples=tuple((x * unit).reshape(-1, 2) + 0.0 for x in _distinct(members)),
+        samples=tuple((x * unit).reshape(-1, 2) + 0.0 for x in distinct(members, SAME)),
         directions=unit_length(directions * unit).reshape(len(directions), -1, 2),
         is_bounded=bounded,
         contains=lambda r, slack: shape.contains(r.ravel() / unit, slack / float(unit.min())),
@@ -262,12 +262,4 @@ def _largest(families: list[tuple[Polyhedron, Family]], unit: Array) -> list[tup
         points = [r.ravel() / unit for r in family.samples]
         if not any(all(other.contains(x, SAME) for x in points) for other, _ in kept):
             kept.append((shape, family))
-    return kept
-
-
-def _distinct(points: list[Array]) -> list[Array]:
-    kept: list[Array] = []
-    for x in points:
-        if all(np.abs(x - other).max() > SAME * (1.0 + np.abs(x).max()) for other in kept):
-            kept.append(x)
     return kept

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.enumeration.families import Family, SolutionSet, unit_length
+from clapas.solvers.enumeration.families import Family, SolutionSet, distinct, unit_length
 from clapas.typing import Array
 
 OPEN, STICK, SLIDE, SLIPPERY = "open", "stick", "slide", "slide0"
@@ -59,7 +59,7 @@ def solutions(problem: ContactProblem, starts: int, random: np.random.Generator)
         r for r in isolated if not any(f.contains((r * unit).reshape(-1, 3), SAME * unit.min()) for f in kept)
     ]
     return SolutionSet(
-        isolated=tuple((r * unit).reshape(-1, 3) + 0.0 for r in _distinct(apart)),
+        isolated=tuple((r * unit).reshape(-1, 3) + 0.0 for r in distinct(apart, SAME)),
         continua=tuple(kept),
         complete=False,
     )
@@ -241,7 +241,7 @@ def _search(system: _System, starts: int, random: np.random.Generator) -> list[t
     for point, by_z, jacobian in zip(state.r, state.r_by_z, slope, strict=True):
         found.append((point, _null_directions(jacobian) @ by_z.T))
     # A singular system may still have one solution only: then all starts end at it.
-    apart = _distinct([point for point, _ in found])
+    apart = distinct([point for point, _ in found], SAME)
     if len(apart) == 1:
         return [(apart[0], np.zeros((0, len(system.q))))]
     return found
@@ -283,7 +283,7 @@ def _family(system: _System, points: list[Array], directions: Array, unit: Array
     return Family(
         modes=tuple(SLIDE if mode == SLIPPERY else mode for mode in system.modes),
         dimension=len(directions),
-        samples=tuple((r * unit).reshape(-1, 3) + 0.0 for r in _distinct(points)),
+        samples=tuple((r * unit).reshape(-1, 3) + 0.0 for r in distinct(points, SAME)),
         directions=unit_length(directions * unit).reshape(len(directions), -1, 3),
         is_bounded=None,
         contains=lambda r, slack: system.contains(r.ravel() / unit, slack / float(unit.min())),
@@ -296,12 +296,4 @@ def _largest(families: list[Family], unit: Array) -> list[Family]:
     for family in sorted(families, key=lambda family: -family.dimension):
         if not any(all(other.contains(r, slack) for r in family.samples) for other in kept):
             kept.append(family)
-    return kept
-
-
-def _distinct(points: list[Array]) -> list[Array]:
-    kept: list[Array] = []
-    for x in points:
-        if all(np.abs(x - other).max() > SAME * (1.0 + np.abs(x).max()) for other in kept):
-            kept.append(x)
     return kept

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
-from clapas.errors import SettingsError
+from clapas.errors import unknown_name
 from clapas.solvers.lcp.conjugate_gradient import ConjugateProjectedGradient
 from clapas.solvers.lcp.enumeration import LCPEnumeration
 from clapas.solvers.lcp.fischer_burmeister import FischerBurmeisterNewton
@@ -126,9 +125,7 @@ def find(name: str) -> Entry:
     'LATIN'
     """
     if name not in _BY_NAME:
-        near = difflib.get_close_matches(name.lower(), _BY_NAME, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise SettingsError(f"no LCP solver is called '{name}'{hint}: expected {' or '.join(_BY_NAME)}")
+        raise unknown_name("LCP solver", name, _BY_NAME)
     return _BY_NAME[name]
 
 
