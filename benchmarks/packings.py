@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.model import Impulses, Model, State, initial_state
+from clapas.dynamics.model import Model, State, initial_state
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import QuasiStatic, step
 from clapas.dynamics.surroundings import Surroundings
@@ -66,8 +66,8 @@ def _in_a_box(shapes: list[Shape], volume: float, rng: np.random.Generator) -> M
     return compile_scene(scene, check_overlaps=False)
 
 
-def at_rest(model: Model, surroundings: Surroundings, dt: float) -> State:
-    """The bodies pushed apart and loaded by their weight, with the impulses of steps of length dt (s)."""
+def at_rest(model: Model, surroundings: Surroundings) -> State:
+    """The bodies pushed apart and loaded by their weight."""
     state = initial_state(model)
     for _ in range(PUSHES):
         contacts = surroundings.detect(state, 0.0)
@@ -76,9 +76,7 @@ def at_rest(model: Model, surroundings: Surroundings, dt: float) -> State:
         state = step(
             model, state, LONG, NSGS(tol=1e-4, max_iterations=SWEEPS), QuasiStatic(), surroundings
         ).state
-    old = state.impulses
-    impulses = Impulses(old.a, old.b, old.feature, old.impulse * (dt / LONG))
-    return replace(state, time=0.0, step=0, velocity=np.zeros_like(state.velocity), impulses=impulses)
+    return replace(state, time=0.0, step=0, velocity=np.zeros_like(state.velocity))
 
 
 def _push(model: Model, contacts: Contacts) -> Array:

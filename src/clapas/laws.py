@@ -132,6 +132,11 @@ class LawTable:
         return bool(self.rolling.any() or self.spinning.any())
 
     @property
+    def has_restitution(self) -> bool:
+        """Whether some contacts give back part of a velocity."""
+        return bool(self.restitution.any() or self.tangential_restitution.any())
+
+    @property
     def is_elliptic(self) -> bool:
         """Whether friction depends on the direction somewhere."""
         return bool((self.mu_across != self.mu).any())

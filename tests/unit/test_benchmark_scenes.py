@@ -25,7 +25,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_packings_hardly_move(make: object) -> None:
     model = make(60)  # type: ignore[operator]
     surroundings = Surroundings(model)
-    state = packings.at_rest(model, surroundings, scenes.DT)
+    state = packings.at_rest(model, surroundings)
     done = step(model, state, scenes.DT, NSGS(tol=1e-6), None, surroundings)
     grains = model.movable
     assert len(done.problem.contacts) > 60

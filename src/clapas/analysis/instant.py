@@ -35,7 +35,7 @@ class Instant:
         Mass (kg), volume (m³; area in 2-D) and radius of each body: that of a sphere, else of the sphere
         about its centre that contains it; infinite for planes (m).
     movable : array (N,) of bool
-        False for walls.
+        False for walls, those that slide under a load included.
     birth : array (N,)
         Time at which each appeared (s), −inf for those there from the start.
     centre, velocity : arrays (N, d)
@@ -115,7 +115,7 @@ class Instant:
             mass=alive.mass,
             volume=body_volumes(colliders, state.n_bodies),
             reach=reach,
-            movable=alive.movable,
+            movable=~alive.is_wall,
             birth=alive.birth,
             centre=state.position,
             velocity=state.velocity[:, :d],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +14,15 @@ from clapas.bodies.rigid.jacobian import (
     fill_couples_3d,
     frames,
 )
-from clapas.compiled import kernel
+from clapas.bodies.rigid.round import arms_to, velocities_at, world_rows
+from clapas.dynamics.carrying import carry, match, to_world
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks, contact_velocities
-from clapas.problems.contact import ROUNDING, ContactProblem
+from clapas.problems.contact import MANY, ROUNDING, ContactProblem
 from clapas.problems.rolling import RollingProblem
+from clapas.problems.round_blocks import RoundBlocks
 from clapas.typing import Array, Indices
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
@@ -37,13 +40,11 @@ class StepProblem:
         The active contacts.
     frame : array (n, d, d)
         Their frames: normal, tangents.
-    before : array (n, k)
-        Velocities at the contacts at the start of the step (m/s).
-    wall : array (n, k)
-        The part of them due to bodies with imposed motion (m/s).
+    wall : array (n, k), or None
+        The part of the contact velocities due to imposed motions (m/s); None if nothing is driven.
     cohesion : array (n,)
         Traction each contact resists during the step (N·s).
-    scale : array (n, k)
+    scale : array (n, k), or (1, k) for all alike
         Impulses and couples per unit of the unknown: less than one along the short axis of elliptic
         friction, lengths (m) for couples.
     """
@@ -51,10 +52,14 @@ class StepProblem:
     problem: ContactProblem
     contacts: Contacts
     frame: Array
-    before: Array
-    wall: Array
+    wall: Array | None
     cohesion: Array
     scale: Array
+
+    @property
+    def is_round(self) -> bool:
+        """Whether the bodies of the problem spin in the world, not in their own frames."""
+        return isinstance(self.problem.blocks, RoundBlocks)
 
     def guess(self, impulses: Impulses, ratio: float = 1.0) -> Array:
         """Unknowns (n, k) of the contacts that were there at the last step, zero for new ones.
@@ -63,33 +68,27 @@ class StepProblem:
         """
         old, new = impulses, self.contacts
         place = np.full(len(new), -1, dtype=np.int64)
-        _match(old.a, old.b, old.feature, new.a, new.b, new.feature, place)
-        r = np.zeros_like(self.scale)
-        _carry(place, old.impulse, old.couple, self.frame, self.cohesion, self.scale, r)
+        match(old.a, old.b, old.feature, new.a, new.b, new.feature, place)
+        r = np.zeros((len(new), self.scale.shape[1]))
+        carry(place, ratio, old.impulse, old.couple, self.frame, self.cohesion, self.scale, r)
         return r
-
-    def work(self, r: Array) -> float:
-        """Work of the contacts on the bodies during the step (J): negative when energy is lost.
-
-        The kinetic energy changes by exactly r·(u⁻ + u⁺)/2 under the impulses r.
-        """
-        blocks = self.problem.blocks
-        assert blocks is not None
-        after = blocks.velocity(r, self.wall)
-        own = r.copy()
-        own[:, 0] -= self.cohesion
-        return float(np.sum(own * (self.before + after))) / 2.0
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
-        own = r * self.scale
+        d, own = self.frame.shape[1], r * self.scale
         own[:, 0] -= self.cohesion
-        d = self.frame.shape[1]
-        world = np.einsum("nij,ni->nj", self.frame, own[:, :d])
         couple = own[:, d:]
         if couple.shape[1] == 3:
             couple = np.einsum("nij,ni->nj", self.frame, couple)
+        world = np.empty((len(own), d))
+        to_world(self.frame, own, world)
         return Impulses(self.contacts.a, self.contacts.b, self.contacts.feature, world, couple)
+
+    def work_of_walls(self, r: Array) -> float:
+        """Work of the impulses r along imposed motions during the step (J)."""
+        if self.wall is None:
+            return 0.0
+        return float(np.sum(r * self.wall) - self.cohesion @ self.wall[:, 0])
 
     def sliding_part(self, r: Array) -> tuple[ContactProblem, Array]:
         """The problem and the unknown of the impulses alone; couples, if any, are held as loads."""
@@ -114,50 +113,110 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
     dt : float
         Time step (s).
     """
+    laws, pair = model.laws, _materials(model, contacts)
+    is_round = model.is_round and len(contacts) >= MANY
+    form = (
+        _round_form(model, middle, contacts, free) if is_round else _form(model, middle, contacts, free, pair)
+    )
+    cohesion = _of_pair(laws.cohesion, pair) * dt
+    blocks = form.blocks
+    if cohesion.any():
+        pull = np.zeros((len(contacts), blocks.d))
+        pull[:, 0] = -cohesion
+        blocks = blocks.pushed(pull)
+    kind = RollingProblem if laws.has_couples else ContactProblem
+    mu = _of_pair(np.maximum(laws.mu, laws.mu_across), pair)
+    problem = kind.from_blocks(blocks, mu=mu, w=_imposed(model, form, pair))
+    if len(contacts) and _is_rounding(problem, form.wall):
+        return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
+    return StepProblem(problem, contacts, form.frame, form.wall, cohesion, form.scale)
+
+
+class Form(NamedTuple):
+    """The part of the problem that geometry and velocities make.
+
+    ``before`` are the velocities at the contacts at the start of the step, None if no law asks for them;
+    the other fields are those of :class:`StepProblem`.
+    """
+
+    blocks: BodyBlocks
+    frame: Array
+    scale: Array
+    wall: Array | None
+    before: Array | None
+
+
+def _form(
+    model: Model, middle: State, contacts: Contacts, free: Array, pair: tuple[Indices, Indices]
+) -> Form:
+    """Any bodies and laws: blocks of H."""
     laws = model.laws
-    pair = model.colliders.material[contacts.collider_a], model.colliders.material[contacts.collider_b]
     frame = _along_grain(model, middle, contacts, pair) if laws.is_elliptic else frames(contacts.normal)
-    G, w = _blocks(model, middle, contacts, frame)
-    scale = _scale(model, pair, w.shape)
+    G, wall = _blocks(model, middle, contacts, frame)
+    scale = np.ones((1, wall.shape[1]))
     if laws.is_elliptic or laws.has_couples:
+        scale = _scale(model, pair, wall.shape)
         G *= scale[:, None, :, None]
-        w *= scale
+        wall *= scale
     bodies = np.column_stack((contacts.a, contacts.b))
     root = np.where(model.movable[:, None], np.sqrt(model.masses), 0.0)
-    before = np.asarray(contact_velocities(G, bodies, middle.velocity * root, w))
-    weight = np.zeros_like(w)
-    weight[:, 1 : model.d] = laws.tangential_restitution[pair][:, None]
-    weight[:, 0] = laws.restitution[pair]
-    cohesion = laws.cohesion[pair] * dt
-    blocks = BodyBlocks(G, model.number[bodies], _free(model, free * root), model.roots)
-    if cohesion.any():
-        pull = np.zeros_like(w)
-        pull[:, 0] = -cohesion
-        blocks = BodyBlocks(G, blocks.bodies, blocks.motion(pull), model.roots)
-    kind = RollingProblem if laws.has_couples else ContactProblem
-    mu = np.maximum(laws.mu, laws.mu_across)[pair]
-    problem = kind.from_blocks(blocks, mu=mu, w=w + weight * before)
-    if len(contacts) and _is_rounding(problem, w):
-        return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
-    return StepProblem(problem, contacts, frame, before, w, cohesion, scale)
+    before = contact_velocities(G, bodies, middle.velocity * root, wall) if laws.has_restitution else None
+    blocks = BodyBlocks(G, model.number[bodies], _with_ground((free * root)[model.movable]), model.roots)
+    return Form(blocks, frame, scale, wall if model.motions else None, before)
 
 
-def _is_rounding(problem: ContactProblem, wall: Array) -> bool:
+def _round_form(model: Model, middle: State, contacts: Contacts, free: Array) -> Form:
+    """Many contacts between bodies that turn alike about every axis: geometry is enough."""
+    frame, bodies = frames(contacts.normal), np.column_stack((contacts.a, contacts.b))
+    arms = arms_to(contacts.point, contacts.shift, bodies, middle.position)
+    turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
+    x_free = _with_ground(world_rows(turn, free, answer)[model.movable])
+    blocks = RoundBlocks(frame, arms, model.number[bodies], x_free)
+    wall = before = None
+    if model.motions:
+        driven = np.where(model.movable[:, None], 0.0, middle.velocity)
+        wall = velocities_at(frame, arms, bodies, world_rows(turn, driven, answer))
+    if model.laws.has_restitution:
+        before = velocities_at(frame, arms, bodies, world_rows(turn, middle.velocity, answer))
+    return Form(blocks, frame, np.ones((1, 3)), wall, before)
+
+
+def _materials(model: Model, contacts: Contacts) -> tuple[Indices, Indices]:
+    material = model.colliders.material
+    return material[contacts.collider_a], material[contacts.collider_b]
+
+
+def _of_pair(table: Array, pair: tuple[Indices, Indices]) -> Array:
+    """Entries of a table of laws for each contact."""
+    first = table.flat[0]
+    return np.full(len(pair[0]), first) if (table == first).all() else table[pair]
+
+
+def _imposed(model: Model, form: Form, pair: tuple[Indices, Indices]) -> Array:
+    """The velocities w: those of walls, and the share of those before that restitution gives back."""
+    w = np.zeros((form.blocks.n_contacts, form.blocks.d)) if form.wall is None else form.wall.copy()
+    if form.before is not None:
+        w[:, 0] += _of_pair(model.laws.restitution, pair) * form.before[:, 0]
+        tangential = _of_pair(model.laws.tangential_restitution, pair)[:, None]
+        w[:, 1 : model.d] += tangential * form.before[:, 1 : model.d]
+    return w
+
+
+def _is_rounding(problem: ContactProblem, wall: Array | None) -> bool:
     """Whether bodies that touch move together: their free velocities at the contacts are rounding.
 
     Then nothing happens at the contacts, and there is nothing to measure an answer against.
     """
-    blocks = problem.blocks
-    assert blocks is not None
-    longest_row = np.sqrt(problem.d * np.max(problem.response, initial=0.0))
-    fastest = np.sqrt(np.max(np.sum(blocks.y_free**2, axis=1), initial=0.0))
-    most = longest_row * fastest + np.max(np.abs(wall), initial=0.0)
+    assert problem.blocks is not None
+    most = problem.blocks.largest_term()
+    if wall is not None:
+        most += float(np.max(np.abs(wall), initial=0.0))
     return bool(np.max(np.abs(problem.q), initial=0.0) <= 16.0 * ROUNDING * most)
 
 
-def _free(model: Model, y: Array) -> Array:
-    """Free velocities of the movable bodies in units of unit mass, then the ground's zero."""
-    return np.concatenate((y[model.movable], np.zeros((1, y.shape[1]))))
+def _with_ground(rows: Array) -> Array:
+    """The rows of the movable bodies, then the ground's, zero."""
+    return np.concatenate((rows, np.zeros((1, rows.shape[1]))))
 
 
 def _blocks(model: Model, middle: State, contacts: Contacts, frame: Array) -> tuple[Array, Array]:
@@ -165,15 +224,18 @@ def _blocks(model: Model, middle: State, contacts: Contacts, frame: Array) -> tu
     rows = d + (COUPLES[d] if model.laws.has_couples else 0)
     G, w = np.zeros((n, 2, rows, model.masses.shape[1])), np.zeros((n, rows))
     bodies = np.column_stack((contacts.a, contacts.b))
-    turn, velocity, inverse, movable = middle.orientation, middle.velocity, model.inverse_root, model.movable
-    fill = fill_blocks_3d if d == 3 else fill_blocks_2d
     place = contacts.point, contacts.shift, frame, middle.position
-    fill(bodies, *place, turn, velocity, inverse, movable, G, w)
-    if rows > d:
-        if d == 3:
-            fill_couples_3d(bodies, frame, turn, velocity, inverse, movable, G, w)
-        else:
-            fill_couples_2d(bodies, velocity, inverse, movable, G, w)
+    turn, velocity, inverse, movable = middle.orientation, middle.velocity, model.inverse_root, model.movable
+    passes = [(velocity, movable)]
+    if model.blocked is not None:  # along blocked axes a guided body moves as a wall does
+        passes.append((np.where(model.blocked, velocity, 0.0), np.zeros_like(movable)))
+    for told, moving in passes:
+        fill = fill_blocks_3d if d == 3 else fill_blocks_2d
+        fill(bodies, *place, turn, told, inverse, moving, G, w)
+        if rows > d and d == 3:
+            fill_couples_3d(bodies, frame, turn, told, inverse, moving, G, w)
+        elif rows > d:
+            fill_couples_2d(bodies, told, inverse, moving, G, w)
     return G, w
 
 
@@ -204,50 +266,3 @@ def _along_grain(model: Model, middle: State, contacts: Contacts, pair: tuple[In
     frame[chosen, 1] = along[chosen] / size[chosen, None]
     frame[chosen, 2] = np.cross(frame[chosen, 0], frame[chosen, 1])
     return frame
-
-
-@kernel
-def _match(
-    a: Indices,
-    b: Indices,
-    feature: Indices,
-    new_a: Indices,
-    new_b: Indices,
-    new_feature: Indices,
-    place: Indices,
-) -> None:
-    """Merge two lists sorted by (a, b, feature): where the contacts that persist are in the old list."""
-    old, n_old = 0, len(a)
-    for i in range(len(new_a)):
-        while old < n_old and (
-            a[old] < new_a[i]
-            or (a[old] == new_a[i] and b[old] < new_b[i])
-            or (a[old] == new_a[i] and b[old] == new_b[i] and feature[old] < new_feature[i])
-        ):
-            old += 1
-        if old < n_old and a[old] == new_a[i] and b[old] == new_b[i] and feature[old] == new_feature[i]:
-            place[i] = old
-
-
-@kernel
-def _carry(
-    place: Indices, impulse: Array, couple: Array, frame: Array, cohesion: Array, scale: Array, r: Array
-) -> None:
-    """Write the impulses and couples of old contacts, at ``place``, as unknowns of the new ones."""
-    d, size = frame.shape[1], scale.shape[1]
-    for i in range(len(place)):
-        old = place[i]
-        if old < 0:
-            continue
-        for k in range(d):
-            for l in range(d):
-                r[i, k] += frame[i, k, l] * impulse[old, l]
-        for k in range(d, size):
-            if d == 2:  # about the axis out of the plane
-                r[i, k] = couple[old, 0]
-            else:
-                for l in range(3):
-                    r[i, k] += frame[i, k - d, l] * couple[old, l]
-        r[i, 0] += cohesion[i]
-        for k in range(size):
-            r[i, k] = r[i, k] / scale[i, k] if scale[i, k] > 0.0 else 0.0

@@ -3,7 +3,8 @@
 A person places the shape's own frame, and speaks of angular velocity in the world. The engine keeps the
 centre of mass, the principal axes of inertia, in which the inertia is constant and diagonal, and angular
 velocity along these. Bodies that are fixed or driven have no inertia; they keep the shape's own frame, so
-that an imposed rotation turns them about its origin.
+that an imposed rotation turns them about its origin. A guided body has its inertia along the free axes; it
+keeps its centre of mass, about which an imposed rotation turns it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from clapas.dynamics.guides import blocked_axes, free_axes, free_turns, inertia_about_axes, slides_only
+from clapas.dynamics.loads import Course, Load, as_course
 from clapas.dynamics.motions import InBodyFrame, Motion, as_motion, spin_vector
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
@@ -46,6 +49,9 @@ class Body:
     centre: Vector | None = None
     fixed: bool = False
     motion: Motion | None = None
+    free: tuple[str, ...] | None = None
+    force: Course | None = None
+    torque: Course | None = None
     group: str = ""
 
     @property
@@ -55,8 +61,20 @@ class Body:
 
     @property
     def is_movable(self) -> bool:
-        """False for walls: shapes without mass, fixed bodies, imposed motions."""
-        return not (self.fixed or self.shape.is_static or self.motion is not None)
+        """False for walls: shapes without mass, fixed bodies, imposed motions; unless guided."""
+        return self.free is not None or not (self.fixed or self.shape.is_static or self.motion is not None)
+
+    @property
+    def is_wall(self) -> bool:
+        """True for what cannot move and for guided bodies that only slide: walls do not meet one another."""
+        return not self.is_movable or slides_only(self.free, self.shape.d)
+
+    @property
+    def load(self) -> Load | None:
+        """The force and the torque on it, if any."""
+        if self.force is None and self.torque is None:
+            return None
+        return Load(self.shape.d, self.force, self.torque)
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, without those that have their default, as scene files write them."""
@@ -75,6 +93,9 @@ class Body:
             "centre": None if self.centre is None else list(self.centre),
             "fixed": self.fixed or None,
             "motion": None if self.motion is None else self.motion.to_dict(),
+            "free": None if self.free is None else " ".join(self.free),
+            "force": None if self.force is None else self.force.to_entry(),
+            "torque": None if self.torque is None else self.torque.to_entry(),
             "group": self.group or None,
         }
         return {name: value for name, value in entries.items() if value is not None}
@@ -110,6 +131,10 @@ class BodyRecord:
         False for walls: fixed, or with imposed motion.
     motion : callable or None
         Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame).
+    blocked : tuple of bool
+        Components of the velocity of a guided body that follow ``motion``, or stay zero; empty for others.
+    load : Load or None
+        Force and torque on it.
     birth : float
         Time at which it appears (s); −inf if it is there from the start.
     group : str
@@ -128,6 +153,8 @@ class BodyRecord:
     inertia: Vector
     movable: bool
     motion: InBodyFrame | None = None
+    blocked: tuple[bool, ...] = ()
+    load: Load | None = None
     birth: float = -math.inf
     group: str = ""
 
@@ -154,6 +181,9 @@ def make_body(
     centre: Any = None,
     fixed: bool = False,
     motion: Any = None,
+    free: Any = None,
+    force: Any = None,
+    torque: Any = None,
     group: str = "",
 ) -> Body:
     """A body from what a person gives, checked as far as it can be alone."""
@@ -178,9 +208,13 @@ def make_body(
         centre=None if centre is None else checks.vector(label, "centre", centre, d),
         fixed=bool(fixed),
         motion=as_motion(label, motion, d),
+        free=free_axes(label, free, d),
+        force=as_course(label, "force", force, d),
+        torque=as_course(label, "torque", torque, 3 if d == 3 else 1),
         group=group,
     )
     _refuse_contradictions(body)
+    _refuse_contradictions_of_guides(body)
     return body
 
 
@@ -198,9 +232,11 @@ def _refuse_contradictions(body: Body) -> None:
             f"{body.label}: it is fixed or driven, so it cannot start with a velocity; "
             "use motion=ConstantVelocity(…) to move it"
         )
-    if body.shape.is_static and (body.density or body.mass or body.inertia or body.centre):
+    weighed = body.density or (body.mass and body.free is None) or body.inertia or body.centre
+    if body.shape.is_static and weighed:
         raise SceneError(
-            f"{body.label}: a {body.shape.word} has no mass; leave out density, mass, inertia, centre"
+            f"{body.label}: a {body.shape.word} has no mass; leave out density, mass, inertia, centre "
+            "(a guided one needs mass)"
         )
     if body.density is not None and body.mass is not None:
         raise SceneError(
@@ -208,6 +244,32 @@ def _refuse_contradictions(body: Body) -> None:
         )
     if body.inertia is not None and body.mass is None:
         raise SceneError(f"{body.label}: inertia is given without mass; give both, or neither")
+
+
+def _refuse_contradictions_of_guides(body: Body) -> None:
+    label, d = body.label, body.shape.d
+    if body.load is not None and not body.is_movable:
+        raise SceneError(
+            f"{label}: a force or a torque on a body that cannot move; leave it out, "
+            'or free the body along some axes: free="z"'
+        )
+    if body.free is None:
+        return
+    if body.fixed:
+        raise SceneError(f"{label}: fixed and free along {' '.join(body.free)}; give one of the two")
+    if body.shape.is_static and (body.mass is None or free_turns(body.free, d)):
+        raise SceneError(
+            f"{label}: a {body.shape.word} has no mass of its own; to guide it give mass, "
+            "and free no rotation"
+        )
+    velocity = body.velocity + body.angular_velocity
+    if any(v for v, blocked in zip(velocity, blocked_axes(body.free, d), strict=True) if blocked):
+        raise SceneError(
+            f"{label}: it starts with a velocity along an axis that is not free ({' '.join(body.free)} are); "
+            "use motion=ConstantVelocity(…) to drive it"
+        )
+    if body.motion is not None and d == 3 and free_turns(body.free, d) == 1 and body.motion(0.0)[1].any():
+        raise SceneError(f"{label}: free to turn about one axis and driven about another; drive no rotation")
 
 
 def inertia_tensor(label: str, value: Any, d: int) -> tuple[Vector, ...]:
@@ -242,11 +304,17 @@ def record(body: Body, material: int, density: float | None, birth: float = -mat
     if not body.is_movable:
         return _wall(body, material)
     frame, mass, inertia = _mass_in_frame(body, body.density or density)
+    d = body.shape.d
     position, orientation, spin = body.position, body.orientation, body.angular_velocity
     if any(frame.centre):
         position = _tuple(np.add(position, rotations.rotate(orientation, frame.centre)))
-    if frame.orientation != rotations.identity(body.shape.d):
+    if frame.orientation != rotations.identity(d):
         orientation = _tuple(rotations.normalise(rotations.product(orientation, frame.orientation)))
+    if d == 3 and body.free is not None and free_turns(body.free, d) == 1:
+        # It turns about one axis of the world, which is then an axis of the body too.
+        inertia = inertia_about_axes(inertia, rotations.to_matrix(orientation))
+        frame = Frame(frame.centre, _tuple(rotations.conjugate(body.orientation)))
+        orientation = rotations.identity(3)
     if len(spin) == 3 and any(spin):
         spin = _tuple(rotations.rotate_back(orientation, spin))
     return BodyRecord(
@@ -261,9 +329,16 @@ def record(body: Body, material: int, density: float | None, birth: float = -mat
         mass=mass,
         inertia=inertia,
         movable=True,
+        motion=_in_body_frame(body, orientation),
+        blocked=() if body.free is None else blocked_axes(body.free, d),
+        load=body.load,
         birth=birth,
         group=body.group,
     )
+
+
+def _in_body_frame(body: Body, orientation: Vector) -> InBodyFrame | None:
+    return None if body.motion is None else InBodyFrame(body.motion, orientation)
 
 
 def _wall(body: Body, material: int) -> BodyRecord:
@@ -280,13 +355,16 @@ def _wall(body: Body, material: int) -> BodyRecord:
         mass=math.inf,
         inertia=(math.inf,) * (3 if d == 3 else 1),
         movable=False,
-        motion=None if body.motion is None else InBodyFrame(body.motion, body.orientation),
+        motion=_in_body_frame(body, body.orientation),
         group=body.group,
     )
 
 
 def _mass_in_frame(body: Body, density: float | None) -> tuple[Frame, float, Vector]:
     """The body's frame in the shape's own, its mass and its principal moments."""
+    if body.shape.is_static:  # guided, so that it never turns freely: any moments will do
+        assert body.mass is not None
+        return Frame.own(body.shape.d), body.mass, (body.mass,) * (3 if body.shape.d == 3 else 1)
     if body.mass is None and density is None:
         raise SceneError(
             f"{body.label}: it has no mass; give mass or density, or give its material "

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from clapas.dynamics.body import BodyRecord
 from clapas.dynamics.model import Model, initial_state
 from clapas.dynamics.overlaps import refuse_overlaps
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.table import collider_table
+from clapas.typing import Mask
 
 
 def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
@@ -35,6 +39,8 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         colliders=collider_table(scene.d, rows),
         laws=laws,
         motions={body.number: body.motion for body in records if body.motion is not None},
+        blocked=_blocked(records, size),
+        loads={body.number: body.load for body in records if body.load is not None},
         period=scene.period,
         names=tuple(body.name for body in records),
         probes=tuple(scene.probes),
@@ -44,3 +50,10 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         start = initial_state(model, time=-np.finfo(float).max)
         refuse_overlaps(records, Surroundings(model).detect(start, 0.0), scene.overlap)
     return model
+
+
+def _blocked(records: Sequence[BodyRecord], size: int) -> Mask | None:
+    """Which degrees of freedom of guided bodies are blocked; None if no body is guided."""
+    if not any(body.blocked for body in records):
+        return None
+    return np.array([body.blocked or (False,) * size for body in records])

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
 from clapas.geometry.colliders import Colliders
@@ -41,7 +42,12 @@ class Model:
     laws : LawTable
         Laws of contact by pairs of materials.
     motions : dict
-        Imposed motion of some bodies that are not movable.
+        Imposed motion of some bodies that are not movable, or guided.
+    blocked : array (N, 6), or (N, 3) in 2-D, of bool, optional
+        Degrees of freedom along which guided bodies, movable along others, follow their imposed motion; zero
+        without one. None if no body is guided.
+    loads : dict
+        Force and torque on some movable bodies.
     period : tuple
         Lengths of the periodic cell along x and y, or None.
     names : tuple of str
@@ -61,6 +67,8 @@ class Model:
     colliders: Colliders
     laws: LawTable
     motions: dict[int, Motion] = field(default_factory=dict)
+    blocked: Mask | None = None
+    loads: dict[int, Load] = field(default_factory=dict)
     period: tuple[float | None, float | None] = (None, None)
     names: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
@@ -82,8 +90,9 @@ class Model:
 
     @cached_property
     def inverse_root(self) -> Array:
-        """1/√masses, zero for bodies that are not movable."""
-        return np.where(self.movable[:, None], 1.0 / np.sqrt(self.masses), 0.0)
+        """1/√masses, zero where impulses change nothing: bodies that are not movable, blocked axes."""
+        inverse = np.where(self.movable[:, None], 1.0 / np.sqrt(self.masses), 0.0)
+        return inverse if self.blocked is None else np.where(self.blocked, 0.0, inverse)
 
     @cached_property
     def number(self) -> Indices:
@@ -92,9 +101,28 @@ class Model:
 
     @cached_property
     def roots(self) -> Array:
-        """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``)."""
-        scale = self.inverse_root[self.movable]
+        """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``).
+
+        They are whole on blocked axes too: there the columns of H are zero, so M has no say.
+        """
+        scale = 1.0 / np.sqrt(self.masses[self.movable])
         return np.asarray(scale[:, :, None] * np.eye(scale.shape[1]))
+
+    @cached_property
+    def is_round(self) -> bool:
+        """Whether movable bodies turn alike about all axes, and contacts only slide, alike in all ways."""
+        if self.d == 2 or self.blocked is not None or self.laws.has_couples or self.laws.is_elliptic:
+            return False
+        inertia = self.inertia[self.movable]
+        return bool((inertia == inertia[:, :1]).all())
+
+    @cached_property
+    def is_wall(self) -> Mask:
+        """Bodies that cannot move, and guided ones that only slide (see :mod:`clapas.dynamics.guides`)."""
+        if self.blocked is None:
+            return np.asarray(~self.movable)
+        slides = self.blocked[:, self.d :].all(axis=1) & self.blocked[:, : self.d].any(axis=1)
+        return np.asarray(~self.movable | slides)
 
     @cached_property
     def thickness(self) -> Array:
@@ -105,6 +133,13 @@ class Model:
     def reach(self) -> Array:
         """Farthest point of each body from its centre of mass (m); infinite for planes."""
         return sizes.reach(self.colliders, self.n_bodies)
+
+    def driven(self, body: int, velocity: Array, time: float) -> Array:
+        """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""
+        told = np.concatenate(self.motions[body](time))
+        if self.blocked is None or not self.movable[body]:
+            return told
+        return np.where(self.blocked[body], told, velocity)
 
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
@@ -131,6 +166,8 @@ class Model:
             birth=self.birth[:count],
             colliders=self.colliders.of_first_bodies(count),
             motions={body: motion for body, motion in self.motions.items() if body < count},
+            blocked=None if self.blocked is None else self.blocked[:count],
+            loads={body: load for body, load in self.loads.items() if body < count},
             names=self.names[:count],
         )
 

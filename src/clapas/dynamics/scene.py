@@ -199,6 +199,9 @@ class Scene:
         centre: Sequence[float] | None = None,
         fixed: bool = False,
         motion: Any = None,
+        free: str | Sequence[str] | None = None,
+        force: Any = None,
+        torque: Any = None,
         name: str | None = None,
         group: str = "",
     ) -> int:
@@ -232,10 +235,23 @@ class Scene:
             It never moves. Shapes without mass are always fixed, or driven.
         motion : Motion, function or table, optional
             It moves as told, whatever touches it; see :mod:`clapas.dynamics.motions`.
+        free : str or list of str, optional
+            For a guided body, the axes along which it is free, "z" or "x z ry": along the others it follows
+            ``motion``, or does not move; see :mod:`clapas.dynamics.guides`. By default all or none.
+        force, torque : floats, (times, values) or function of time, optional
+            Load on it, in the world, at the centre of mass (N, N·m); see :mod:`clapas.dynamics.loads`.
         name : str, optional
             A name no other body has.
         group : str
             A word shared by bodies, to find them again in measures and pictures. No effect on the motion.
+
+        Examples
+        --------
+        A lid that presses on what is below with 50 N, sliding along the vertical only:
+
+        >>> from clapas.geometry.shapes import Box
+        >>> scene = Scene()
+        >>> lid = scene.add(Box((1, 1, 0.1)), (0, 0, 2), mass=1, free="z", force=(0, 0, -50))
         """
         number = len(self.bodies)
         if name is not None and name in self._numbers:
@@ -259,10 +275,13 @@ class Scene:
             centre=centre,
             fixed=fixed,
             motion=motion,
+            free=free,
+            force=force,
+            torque=torque,
             group=group,
         )
         self._require_material(body.label, material)
-        if body.is_movable:
+        if not body.is_wall:
             self._require_room(body.label, "its size", shape.reach)
         self.bodies.append(body)
         if name is not None:
@@ -487,13 +506,13 @@ class Scene:
         return self.laws.table(list(self.materials), self._meeting())
 
     def _meeting(self) -> set[Pair]:
-        """Pairs of materials that can touch: at least one of the two bodies must be movable."""
+        """Pairs of materials that can touch: at least one of the two bodies must not be a wall."""
         moving, walls = dict.fromkeys(self.materials, 0), set()
         for body in self.bodies:
-            if body.is_movable:
-                moving[body.material] += 1
-            else:
+            if body.is_wall:
                 walls.add(body.material)
+            else:
+                moving[body.material] += 1
         for source in self.sources:
             moving[source.material] += source.number
         movable = [name for name, count in moving.items() if count]

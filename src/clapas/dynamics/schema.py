@@ -77,6 +77,15 @@ def _tensor(value: Any) -> Any:
     raise ValueError(f"expected a number, 3 moments, or 3 rows of 3 numbers, got {value!r}")
 
 
+def _course(value: Any) -> Any:
+    """Numbers, or a table of them in time as the pair (times, values)."""
+    if value is None or _is_number(value) or _are_numbers(value):
+        return value
+    if isinstance(value, dict) and set(value) == {"times", "values"}:
+        return value["times"], value["values"]
+    raise ValueError(f"expected numbers, or {{times = […], values = […]}}, got {value!r}")
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -89,6 +98,7 @@ Numbers = list[float]
 Rows = list[list[float]]
 Orientation = Annotated[Any, BeforeValidator(_orientation)]
 OneOrMore = Annotated[Any, BeforeValidator(_one_or_more)]
+Course = Annotated[Any, BeforeValidator(_course)]
 Tensor = Annotated[Any, BeforeValidator(_tensor)]
 AngularVelocity = Annotated[
     OneOrMore, Field(description="angular velocity in the world (rad/s): 3 numbers, one in 2-D")
@@ -361,6 +371,11 @@ class BodyEntry(Entry):
     centre: Numbers | None = Field(None, description="centre of mass in the shape's own frame (m)")
     fixed: bool = False
     motion: MotionEntry | None = None
+    free: str | list[str] | None = Field(
+        None, description="axes along which a guided body is free: x y z rx ry rz"
+    )
+    force: Course = Field(None, description="at the centre of mass, or {times, values} (N)")
+    torque: Course = Field(None, description="in the world, or {times, values} (N·m)")
     group: str = ""
 
 

@@ -195,7 +195,7 @@ def simulate(
             parts = divided_step(model, state, dt, solver, scheme, surroundings)
             done = parts[-1]
             state = done.state
-            work += sum(part.problem.work(part.solution.r) for part in parts)
+            work += sum(part.work for part in parts)
             worst = max(worst, *(part.solution.residual for part in parts))
             failed = [part.solution for part in parts if not part.solution.status.is_solved]
             unsolved += bool(failed)

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import moved, spin_freely
+from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.model import Model, State, with_births
 from clapas.dynamics.surroundings import Surroundings
@@ -92,12 +92,27 @@ class QuasiStatic(MoreauJean):
 
 @dataclass(frozen=True)
 class Stepped:
-    """A step done: the new state, where contacts were found, the problem that was solved and its solution."""
+    """A step done.
+
+    Parameters
+    ----------
+    state : State
+        Where it led.
+    middle : State
+        Where contacts were found, with the velocities of the start.
+    problem : StepProblem
+        The problem that was solved.
+    solution : Solution
+        Its solution.
+    work : float
+        Work of the contacts on the bodies (J): negative when energy is lost.
+    """
 
     state: State
     middle: State
     problem: StepProblem
     solution: Solution
+    work: float
 
 
 def step(
@@ -132,7 +147,7 @@ def step(
     problem = step_problem(alive, middle, contacts, free, dt)
     guess = problem.guess(state.impulses, dt / state.dt if state.dt else 1.0)
     solution = solve(problem.problem, solver or NSGS(tol=1e-6), guess, check=False)
-    velocity = _velocity(alive, solution, free)
+    velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     end = State(
         time=state.time + dt,
@@ -145,14 +160,15 @@ def step(
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
-    return Stepped(end, middle, problem, solution)
+    done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
+    return Stepped(end, middle, problem, solution, done + problem.work_of_walls(solution.r))
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
     """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
     velocity = state.velocity * model.movable[:, None] if scheme.inertia else np.zeros_like(state.velocity)
-    for body, motion in model.motions.items():
-        velocity[body] = np.concatenate(motion(state.time + 0.5 * dt))
+    for body in model.motions:
+        velocity[body] = model.driven(body, velocity[body], state.time + 0.5 * dt)
     position, orientation = moved(state.position, state.orientation, velocity, (1.0 - scheme.theta) * dt)
     return replace(state, position=position, orientation=orientation, velocity=velocity)
 
@@ -160,19 +176,27 @@ def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
     free = middle.velocity.copy()
-    free[model.movable, : model.d] += dt * model.gravity
+    free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
     if model.d == 3:
         spin_freely(free, model.inertia, dt)
+    for body, load in model.loads.items():
+        push = load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
+        free[body] += dt * push / model.masses[body]
     free[~model.movable] = middle.velocity[~model.movable]
+    if model.blocked is not None:
+        free[model.blocked] = middle.velocity[model.blocked]
     return free
 
 
-def _velocity(model: Model, solution: Solution, free: Array) -> Array:
-    """Velocities at the end of the step under the impulses found."""
-    assert solution.v is not None
+def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:
+    """Velocities of all bodies, from those ``v`` of the movable ones; ``free`` are those of the others."""
+    assert v is not None
+    moving = v.reshape(-1, free.shape[1])
+    if problem.is_round:  # its spins are in the world
+        spins_in_body_frames(at.orientation[model.movable], moving)
     velocity = free.copy()
-    velocity[model.movable] = solution.v.reshape(-1, free.shape[1])
-    return velocity
+    velocity[model.movable] = moving
+    return velocity if model.blocked is None else np.where(model.blocked, free, velocity)
 
 
 def pulled_apart(model: Model, state: State, problem: StepProblem, share: float) -> State:
@@ -192,7 +216,6 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
         ContactProblem.from_blocks(still, mu=0.0, w=w), NSGS(tol=1e-3, max_iterations=200), check=False
     )
     zero = np.zeros_like(state.velocity)
-    position, orientation = moved(
-        state.position, state.orientation, _velocity(model, displacement, zero), 1.0
-    )
+    away = _velocity(model, state, problem, displacement.v, zero)
+    position, orientation = moved(state.position, state.orientation, away, 1.0)
     return replace(state, position=position, orientation=orientation)

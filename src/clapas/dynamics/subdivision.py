@@ -50,8 +50,9 @@ def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
     alive = model.first(state.n_bodies)
     speed = np.linalg.norm(state.velocity[:, : alive.d], axis=1)
     spin = np.linalg.norm(state.velocity[:, alive.d :], axis=1)
-    for body, motion in alive.motions.items():
-        speed[body], spin[body] = (np.linalg.norm(part) for part in motion(state.time + 0.5 * dt))
+    for body in alive.motions:
+        velocity = alive.driven(body, state.velocity[body], state.time + 0.5 * dt)
+        speed[body], spin[body] = (np.linalg.norm(part) for part in np.split(velocity, [alive.d]))
     speed += spin * np.where(np.isfinite(alive.reach), alive.reach, 0.0)
     walls = float(speed[list(alive.motions)].max(initial=0.0))
     gained = dt * float(np.linalg.norm(alive.gravity))

@@ -50,6 +50,6 @@ class Surroundings:
         """All contacts with gap ≤ distance."""
         if self._detector is None or state.n_bodies != self._count:
             alive = self._model.first(state.n_bodies)
-            self._detector = Detector(alive.colliders, movable=alive.movable, period=alive.period)
+            self._detector = Detector(alive.colliders, movable=~alive.is_wall, period=alive.period)
             self._count = state.n_bodies
         return self._detector.detect(state.position, state.orientation, distance)

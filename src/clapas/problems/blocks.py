@@ -12,13 +12,14 @@ y, and an impulse adds G_aᵀ r, G_bᵀ r to them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from clapas.compiled import kernel
 from clapas.linalg.factor import BlockDiagonalFactor
+from clapas.problems.judge import missed_by_blocks
 from clapas.typing import Array, Indices
 
 RIGID_BODY = {2: 3, 3: 6}  # degrees of freedom of a rigid body by dimension
@@ -50,11 +51,40 @@ class BodyBlocks:
         """Bodies that can move."""
         return len(self.root)
 
+    @property
+    def n_contacts(self) -> int:
+        """Contacts."""
+        return len(self.bodies)
+
+    @property
+    def d(self) -> int:
+        """Components at a contact."""
+        return int(self.G.shape[2])
+
+    @property
+    def size(self) -> int:
+        """Degrees of freedom of a body."""
+        return int(self.G.shape[3])
+
+    @property
+    def given(self) -> dict[str, Array]:
+        """The numbers all the others are made of."""
+        return {"G": self.G, "y_free": self.y_free}
+
     def motion(self, r: Array) -> Array:
         """Body velocities y under the impulses r; the ground's stay zero."""
         y = self.y_free.copy()
         add_impulses(self.G, self.bodies, r, y)
         return y
+
+    def pushed(self, r: Array) -> BodyBlocks:
+        """The same bodies whose free motion has felt the impulses r."""
+        return replace(self, y_free=self.motion(r))
+
+    def largest_term(self) -> float:
+        """Size of the terms that add up to the free velocities at the contacts (m/s)."""
+        longest_row = np.sqrt(self.d * np.max(self.responses(), initial=0.0))
+        return float(longest_row * np.sqrt(np.max(np.sum(self.y_free**2, axis=1), initial=0.0)))
 
     def velocity(self, r: Array, w: Array) -> Array:
         """Velocities at the contacts, G y(r) + w."""
@@ -77,6 +107,15 @@ class BodyBlocks:
     def local_blocks(self) -> Array:
         """Diagonal blocks of W = G Gᵀ, (n, d, d)."""
         return np.asarray(diagonal_products(self.G, *compile_time(self.G)))
+
+    def responses(self) -> Array:
+        """Mean diagonals of these blocks, (n,)."""
+        return np.asarray(np.einsum("nckj,nckj->n", self.G, self.G) / self.G.shape[2])
+
+    def missed(self, r: Array, w: Array, mu: Array, response: Array) -> float:
+        """By how much the law is missed: see :func:`clapas.problems.judge.missed`."""
+        given = self.G, self.bodies, self.motion(r), w, r, mu, response
+        return float(missed_by_blocks(*given, *compile_time(self.G)))
 
     def jacobian(self) -> sparse.csr_array:
         """H, sparse."""

@@ -133,10 +133,10 @@ class ContactProblem:
         problem = cls.__new__(cls)
         problem.form, problem.name, problem.blocks = "global", name, blocks
         problem._given_by_blocks = True
-        problem.n_contacts, problem.d = len(blocks.G), blocks.G.shape[2]
-        problem.n_dof = blocks.root.shape[0] * blocks.G.shape[3]
-        validation.refuse_nonfinite("G", blocks.G)
-        validation.refuse_nonfinite("y_free", blocks.y_free)
+        problem.n_contacts, problem.d = blocks.n_contacts, blocks.d
+        problem.n_dof = blocks.n_bodies * blocks.size
+        for name, data in blocks.given.items():
+            validation.refuse_nonfinite(name, data)
         problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
         return problem
@@ -205,6 +205,8 @@ class ContactProblem:
     @cached_property
     def response(self) -> Array:
         """Mean diagonal λ_i = trace(W_ii) / d of each contact, (n,): velocity per unit of impulse."""
+        if self._many_blocks and "local_blocks" not in self.__dict__:
+            return self._many_blocks.responses()
         mean: Array = np.einsum("nii->n", self.local_blocks) / self.d
         return mean
 
@@ -268,24 +270,11 @@ class ContactProblem:
         if self.n_contacts < MANY and not self._given_by_blocks:
             hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
             return max(float(np.linalg.norm(self.natural_map(r))), hidden)
-        from clapas.problems.judge import missed, missed_by_blocks  # the same formula, compiled
+        if self._many_blocks:
+            return self._many_blocks.missed(r, self.w, self.mu, self.response)
+        from clapas.problems.judge import missed  # the same formula, compiled
 
-        blocks = self._many_blocks
-        if blocks is None:
-            return float(missed(self.velocity(r), r, self.mu, self.response))
-        return float(
-            missed_by_blocks(
-                blocks.G,
-                blocks.bodies,
-                blocks.motion(r),
-                self.w,
-                r,
-                self.mu,
-                self.response,
-                (0,) * self.d,
-                (0,) * blocks.G.shape[3],
-            )
-        )
+        return float(missed(self.velocity(r), r, self.mu, self.response))
 
     def report(self, r: npt.ArrayLike) -> Report:
         """The same answer measured by every known form of Coulomb's law."""

@@ -33,7 +33,7 @@ def test_sorting_keeps_the_order_of_equals() -> None:
 
 def test_each_contact_is_stored_once() -> None:
     assert CONTACTS is not None
-    stored = arrange(CONTACTS.bodies, CONTACTS.n_bodies).contacts()
+    stored = arrange(CONTACTS.bodies, CONTACTS.n_bodies).contacts
     assert sorted(stored[stored >= 0].tolist()) == list(range(len(CONTACTS.bodies)))
 
 

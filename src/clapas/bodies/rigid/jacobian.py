@@ -16,6 +16,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import rotate_back
 from clapas.compiled import kernel
+from clapas.team import Member, share, team_size, together
 from clapas.typing import Array, Indices, Mask
 
 
@@ -23,14 +24,15 @@ def frames(normal: Array) -> Array:
     """Orthonormal frames (n, d, d) whose first row is the normal."""
     if normal.shape[1] == 2:
         return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
-    return np.asarray(_frames(normal))
+    frame = np.empty((len(normal), 3, 3))
+    together(team_size(None, len(normal), len(normal)), lambda member: _fill_frames(member, normal, frame))
+    return frame
 
 
 @kernel
-def _frames(normal: Array) -> Array:
-    n = len(normal)
-    frame = np.empty((n, 3, 3))
-    for i in range(n):
+def _fill_frames(member: Member, normal: Array, frame: Array) -> None:
+    first, last = share(member, len(normal))
+    for i in range(first, last):
         x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
         # Duff et al. 2017: continuous but for the switch at z = 0, no root.
         sign = 1.0 if z >= 0.0 else -1.0
@@ -39,7 +41,6 @@ def _frames(normal: Array) -> Array:
         frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
         frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = 1.0 + sign * x * x * a, sign * b, -sign * x
         frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b, sign + y * y * a, -y
-    return frame
 
 
 @kernel

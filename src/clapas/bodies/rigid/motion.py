@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.typing import Array
+from clapas.typing import Array, Mask
 
 GYRO_ITERATIONS = 50
 
@@ -63,6 +63,25 @@ def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
             x, y, z = x_1, y_1, z_1
             if change <= 1e-16 * (abs(x) + abs(y) + abs(z)):
                 break
+        velocity[i, 3], velocity[i, 4], velocity[i, 5] = x, y, z
+
+
+@kernel
+def work(masses: Array, movable: Mask, before: Array, free: Array, after: Array) -> float:
+    """Work Σ M (v⁺ − v_free)·(v⁻ + v⁺)/2 of the impulses of a step on the movable bodies (J)."""
+    total = 0.0
+    for i in range(len(masses)):
+        if movable[i]:
+            for k in range(masses.shape[1]):
+                total += masses[i, k] * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
+    return 0.5 * total
+
+
+@kernel
+def spins_in_body_frames(orientation: Array, velocity: Array) -> None:
+    """Turn the spins of 3-D bodies, columns 3 to 5, from the world to their own frames, in place."""
+    for i in range(len(orientation)):
+        x, y, z = rotate_back(orientation[i], velocity[i, 3], velocity[i, 4], velocity[i, 5])
         velocity[i, 3], velocity[i, 4], velocity[i, 5] = x, y, z
 
 

@@ -2,7 +2,7 @@
 
     /                 attributes: format, version, clapas (version of the package), dt, every, settings
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
-    /model/…          constant arrays of the model, by name
+    /model/…          constant arrays of the model, by name; blocked only if there are guided bodies
     /frames/…         one row per kept step
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
     /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
@@ -23,18 +23,23 @@ LAST_WRITTEN = "step"
 
 
 class Column(NamedTuple):
-    """A growing dataset: shape of a row (bodies, d, size, turn, couple, probes are filled in) and type."""
+    """A growing dataset: shape of a row (bodies, d, size, turn, couple, probes are filled in) and type.
+
+    The digits of noisy columns are all different: compressing them takes ten times as long as writing
+    them, and gains a tenth.
+    """
 
     shape: tuple[str | int, ...]
     dtype: str
     unit: str
     meaning: str
+    noisy: bool = False
 
 
 FRAMES = {
     "time": Column((), "f8", "s", "time"),
     "alive": Column((), "i8", "1", "bodies born"),
-    "position": Column(("bodies", "d"), "f8", "m", "centres of mass"),
+    "position": Column(("bodies", "d"), "f8", "m", "centres of mass", noisy=True),
     "orientation": Column(("bodies", "turn"), "f8", "1", "quaternions w x y z, or angles (rad)"),
     "velocity": Column(("bodies", "size"), "f8", "m/s, rad/s", "velocity (world), spin (body frame)"),
     "contact_end": Column((), "i8", "1", "end of the rows of /contacts of this frame"),
@@ -55,10 +60,10 @@ CONTACTS = {
     "collider_a": Column((), "i8", "1", "collider of a"),
     "collider_b": Column((), "i8", "1", "collider of b"),
     "feature": Column((), "i8", "1", "which point of the pair"),
-    "point": Column(("d",), "f8", "m", "contact point"),
-    "normal": Column(("d",), "f8", "1", "unit normal from a to b"),
-    "gap": Column((), "f8", "m", "signed distance at the middle of the step"),
-    "impulse": Column(("d",), "f8", "N·s", "impulse on b in the world"),
+    "point": Column(("d",), "f8", "m", "contact point", noisy=True),
+    "normal": Column(("d",), "f8", "1", "unit normal from a to b", noisy=True),
+    "gap": Column((), "f8", "m", "signed distance at the middle of the step", noisy=True),
+    "impulse": Column(("d",), "f8", "N·s", "impulse on b in the world", noisy=True),
     "couple": Column(
         ("couple",), "f8", "N·m·s", "couple on b in the world, by rolling and spinning resistance"
     ),

@@ -159,7 +159,7 @@ class Recording:
 
     @cached_property
     def model(self) -> Model:
-        """The model that ran, without its imposed motions (they are in the scene)."""
+        """The model that ran, without its imposed motions and loads (they are in the scene)."""
         group = self._file["model"]
         hulls = Hulls(*(group[f"hulls/{name}"][:] for name in layout.HULLS))
         columns = {name: group[f"colliders/{name}"][:] for name in layout.COLLIDERS}
@@ -168,6 +168,7 @@ class Recording:
             **{name: group[name][:] for name in layout.MODEL},
             colliders=colliders,
             laws=LawTable(*(group[f"laws/{name}"][:] for name in layout.LAWS)),
+            blocked=group["blocked"][:] if "blocked" in group else None,
             names=tuple(json.loads(self._file.attrs["names"])),
             period=tuple(json.loads(self._file.attrs["period"])),
             probes=tuple(self.probes.values()),

@@ -29,6 +29,7 @@ from clapas.version import __version__
 FLUSH_SECONDS = 2.0
 ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, about
 STATUSES = list(Status)
+PACKED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 class RecordingWriter:
@@ -183,6 +184,8 @@ class RecordingWriter:
         group = self._file.create_group("model")
         for name in layout.MODEL:
             group[name] = getattr(model, name)
+        if model.blocked is not None:
+            group["blocked"] = model.blocked
         for name in layout.COLLIDERS:
             group[f"colliders/{name}"] = getattr(model.colliders, name)
         for name in layout.HULLS:
@@ -200,9 +203,7 @@ class RecordingWriter:
             maxshape=(None, *shape),
             chunks=(chunk, *(max(1, n) for n in shape)),
             dtype=column.dtype,
-            compression="gzip",
-            compression_opts=1,
-            shuffle=True,
+            **({} if column.noisy else PACKED),
         )
         data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
         return data

@@ -35,6 +35,30 @@ Coefficients: TypeAlias = Array | tuple[float, float, float, float, float, float
 SINGULAR = 1e-14
 
 
+@inlined
+def canonical(
+    w_nn: float, w_n1: float, w_n2: float, w_11: float, w_12: float, w_22: float
+) -> tuple[float, float, float, float, float, float, float]:
+    """1/W_NN, c_1, c_2, s_1, s_2 of a 3-D contact, and the cosine and sine that turn its tangents."""
+    trace = w_nn + w_11 + w_22
+    c_1, c_2 = w_n1 / w_nn, w_n2 / w_nn
+    s_11, s_22 = w_11 - w_nn * c_1 * c_1, w_22 - w_nn * c_2 * c_2
+    s_12 = w_12 - w_nn * c_1 * c_2
+    cosine, sine = 1.0, 0.0
+    if abs(s_12) > SINGULAR * trace:
+        angle = 0.5 * np.arctan2(2.0 * s_12, s_11 - s_22)
+        cosine, sine = np.cos(angle), np.sin(angle)
+        difference, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
+        radius = np.hypot(difference, s_12)
+        s_11, s_22 = mean + radius, mean - radius
+        c_1, c_2 = cosine * c_1 + sine * c_2, cosine * c_2 - sine * c_1
+    if abs(s_11 - s_22) <= SINGULAR * trace:  # spheres: any tangents are principal
+        s_11 = s_22 = 0.5 * (s_11 + s_22)
+    s_1 = s_11 if s_11 > SINGULAR * trace else 0.0
+    s_2 = s_22 if s_22 > SINGULAR * trace else 0.0
+    return 1.0 / w_nn, c_1, c_2, s_1, s_2, cosine, sine
+
+
 @kernel
 def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
     """Coefficients (n, 6) of each contact and the (cosine, sine) (n, 2) that turns its tangents.
@@ -46,32 +70,24 @@ def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
     turn = np.empty((n, 2))
     for i in range(n):
         block = blocks[i]
-        normal = block[0, 0]
-        trace = 0.0
-        for k in range(d):
-            trace += block[k, k]
-        c_1 = 0.5 * (block[0, 1] + block[1, 0]) / normal
-        s_11 = block[1, 1] - normal * c_1 * c_1
-        cosine, sine = 1.0, 0.0
-        c_2, s_22 = 0.0, s_11
+        w_nn, w_n1, w_11 = block[0, 0], 0.5 * (block[0, 1] + block[1, 0]), block[1, 1]
         if d == 3:
-            c_2 = 0.5 * (block[0, 2] + block[2, 0]) / normal
-            s_22 = block[2, 2] - normal * c_2 * c_2
-            s_12 = 0.5 * (block[1, 2] + block[2, 1]) - normal * c_1 * c_2
-            if abs(s_12) > SINGULAR * trace:
-                angle = 0.5 * np.arctan2(2.0 * s_12, s_11 - s_22)
-                cosine, sine = np.cos(angle), np.sin(angle)
-                difference, mean = 0.5 * (s_11 - s_22), 0.5 * (s_11 + s_22)
-                radius = np.hypot(difference, s_12)
-                s_11, s_22 = mean + radius, mean - radius
-                c_1, c_2 = cosine * c_1 + sine * c_2, cosine * c_2 - sine * c_1
-            if abs(s_11 - s_22) <= SINGULAR * trace:  # spheres: any tangents are principal
-                s_11 = s_22 = 0.5 * (s_11 + s_22)
-        coefficients[i, 0] = 1.0 / normal
+            w_n2, w_12, w_22 = (
+                0.5 * (block[0, 2] + block[2, 0]),
+                0.5 * (block[1, 2] + block[2, 1]),
+                block[2, 2],
+            )
+            inverse, c_1, c_2, s_1, s_2, cosine, sine = canonical(w_nn, w_n1, w_n2, w_11, w_12, w_22)
+        else:
+            inverse, c_1, c_2, cosine, sine = 1.0 / w_nn, w_n1 / w_nn, 0.0, 1.0, 0.0
+            s_1 = w_11 - w_nn * c_1 * c_1
+            s_1 = s_1 if s_1 > SINGULAR * (w_nn + w_11) else 0.0
+            s_2 = s_1
+        coefficients[i, 0] = inverse
         coefficients[i, 1] = c_1
         coefficients[i, 2] = c_2
-        coefficients[i, 3] = s_11 if s_11 > SINGULAR * trace else 0.0
-        coefficients[i, 4] = s_22 if s_22 > SINGULAR * trace else 0.0
+        coefficients[i, 3] = s_1
+        coefficients[i, 4] = s_2
         coefficients[i, 5] = mu[i]
         turn[i, 0] = cosine
         turn[i, 1] = sine

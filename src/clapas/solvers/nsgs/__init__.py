@@ -80,10 +80,12 @@ class NSGS(IterativeSolver):
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
         # Kernels are imported here so that naming a solver does not load the compiler.
+        from clapas.problems.round_blocks import RoundBlocks
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
         from clapas.solvers.nsgs.rolling import RollingSweeps
+        from clapas.solvers.nsgs.round import RoundSweeps
         from clapas.solvers.nsgs.structure import body_contacts
         from clapas.solvers.nsgs.visits import Visits
 
@@ -93,6 +95,9 @@ class NSGS(IterativeSolver):
             visits = Visits(problem.n_contacts, one_by_one)
             return RollingSweeps(problem, part, self.relaxation, visits, guess)
         order = self.order or (Coloured() if problem.n_contacts >= LARGE else Given())
+        blocks = problem.blocks if self.form != "delassus" else None
+        if isinstance(order, Coloured) and isinstance(blocks, RoundBlocks):
+            return RoundSweeps(problem, blocks, part, self.relaxation, order, guess)
         contacts = body_contacts(problem) if self.form != "delassus" else None
         if contacts is None:
             if self.form == "bodies":

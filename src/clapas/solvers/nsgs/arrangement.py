@@ -7,6 +7,7 @@ from step to step, so the last arrangement is remembered and used again for the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,9 +42,10 @@ class Blocks:
     number: Indices
     bounds: Indices
 
+    @cached_property
     def contacts(self) -> Indices:
         """The contact in each lane of each block, −1 in idle lanes: (n_blocks · WIDTH,)."""
-        stored = np.full(len(self.bodies) * WIDTH, -1)
+        stored = np.full(len(self.bodies) * WIDTH, -1, dtype=np.int32)
         stored[self.block * WIDTH + self.lane] = np.arange(len(self.block))
         return stored
 
@@ -62,6 +64,9 @@ class Arranger:
         blocks = arrange(bodies, n_bodies)
         self._last = bodies.copy(), n_bodies, blocks
         return blocks
+
+
+arranged = Arranger()
 
 
 def arrange(bodies: Indices, n_bodies: int) -> Blocks:

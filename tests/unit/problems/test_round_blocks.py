@@ -1,0 +1,113 @@
+"""Bodies that turn alike about every axis: the geometric form against the blocks of H."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.bodies.rigid.jacobian import frames
+from clapas.compiled import threads
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.contact import ContactProblem
+from clapas.problems.round_blocks import RoundBlocks
+from clapas.solvers import NSGS, Coloured, solve
+from clapas.status import Status
+from clapas.typing import Array
+
+N_BODIES, N_CONTACTS = 4000, 6000  # enough for threads
+
+
+def drawn(seed: int = 0, along_normals: bool = False) -> RoundBlocks:
+    """Contacts between bodies drawn at random, some with the ground."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=(N_CONTACTS, 3))
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    bodies = np.sort(rng.integers(0, N_BODIES + 1, (N_CONTACTS, 2)), axis=1)
+    bodies[bodies[:, 0] == bodies[:, 1], 0] = 0
+    arms = rng.normal(size=(N_CONTACTS, 2, 3))
+    if along_normals:
+        arms = np.stack((normal, -normal), axis=1) * rng.uniform(0.5, 1.0, (N_CONTACTS, 2, 1))
+    rows = np.zeros((N_BODIES + 1, 8))
+    rows[:-1, :6] = rng.normal(size=(N_BODIES, 6))
+    rows[:-1, 6:] = rng.uniform(0.5, 2.0, (N_BODIES, 2))
+    return RoundBlocks(frames(normal), arms, bodies, rows)
+
+
+def as_blocks(compact: RoundBlocks) -> BodyBlocks:
+    return BodyBlocks(compact.G, compact.bodies, compact.y_free, compact.root)
+
+
+@pytest.fixture(params=[False, True], ids=["any arms", "spheres"])
+def compact(request: pytest.FixtureRequest) -> RoundBlocks:
+    return drawn(3, request.param)
+
+
+def impulses(seed: int = 1) -> Array:
+    return np.random.default_rng(seed).normal(size=(N_CONTACTS, 3))
+
+
+def test_both_forms_say_the_same(compact: RoundBlocks) -> None:
+    full, r, w = as_blocks(compact), impulses(), impulses(2)
+    for name, arguments in {
+        "velocity": (r, w),
+        "free_velocity": (w,),
+        "answer": (r,),
+        "bodies_velocity": (r,),
+        "motion": (r,),
+        "responses": (),
+        "local_blocks": (),
+    }.items():
+        np.testing.assert_allclose(
+            getattr(compact, name)(*arguments), getattr(full, name)(*arguments), rtol=1e-11, atol=1e-11
+        )
+    np.testing.assert_allclose(
+        compact.pushed(r).free_velocity(w), full.pushed(r).free_velocity(w), rtol=1e-11, atol=1e-11
+    )
+
+
+def test_both_forms_have_one_judge(compact: RoundBlocks) -> None:
+    r, w = impulses(), impulses(2)
+    one, two = (ContactProblem.from_blocks(blocks, mu=0.4, w=w) for blocks in (compact, as_blocks(compact)))
+    assert one.residual(r) == pytest.approx(two.residual(r), rel=1e-12)
+    plain = ContactProblem(M=two.M, H=two.H, f=two.f, w=w, mu=0.4)
+    assert one.residual(r) == pytest.approx(plain.residual(r), rel=1e-12)
+
+
+def test_the_terms_are_no_smaller_than_their_sum(compact: RoundBlocks) -> None:
+    assert np.abs(compact.free_velocity(np.zeros((N_CONTACTS, 3)))).max() <= compact.largest_term()
+
+
+def test_sweeps_solve_the_problem(compact: RoundBlocks) -> None:
+    problem = ContactProblem.from_blocks(compact, mu=0.3)
+    solution = solve(problem, NSGS(tol=1e-8, max_iterations=3000))
+    assert solution.status is Status.SOLVED
+    independent = ContactProblem.from_blocks(as_blocks(compact), mu=0.3)
+    assert independent.residual(solution.r) <= 2e-8
+
+
+def test_the_same_sweeps_as_on_blocks(compact: RoundBlocks) -> None:
+    settings = NSGS(tol=1e-14, max_iterations=7, relaxation=0.9)
+    one, two = (
+        solve(ContactProblem.from_blocks(blocks, mu=0.3), settings, guess=impulses(5) ** 2, check=False)
+        for blocks in (compact, as_blocks(compact))
+    )
+    np.testing.assert_allclose(one.r, two.r, rtol=1e-8, atol=1e-10)
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    problem = ContactProblem.from_blocks(drawn(4), mu=0.3)
+    solver = NSGS(tol=1e-14, max_iterations=20, order=Coloured(threads=1))
+    other = NSGS(tol=1e-14, max_iterations=20, order=Coloured(threads=2))
+    one, two = (solve(problem, settings, check=False) for settings in (solver, other))
+    assert np.array_equal(one.r, two.r)
+    with threads(2, N_CONTACTS):
+        residual = problem.residual(one.r)
+    with threads(1, N_CONTACTS):
+        assert problem.residual(one.r) == residual
+
+
+def test_bad_numbers_are_refused() -> None:
+    compact = drawn(0)
+    compact.arms[3, 0, 1] = np.nan
+    with pytest.raises(ValueError, match="arms must be finite"):
+        ContactProblem.from_blocks(compact, mu=0.3)
