@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.model import Model, State, initial_state
+from clapas.dynamics.model import Model, State
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import QuasiStatic, step
 from clapas.dynamics.surroundings import Surroundings

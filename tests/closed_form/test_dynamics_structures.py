@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.examples.blocks import stone_arch
-from clapas.dynamics.model import Impulses, Model, State, initial_state
+from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Memory, simulate
 from clapas.dynamics.surroundings import Surroundings

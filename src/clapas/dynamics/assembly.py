@@ -16,6 +16,7 @@ from clapas.bodies.rigid.jacobian import (
 )
 from clapas.bodies.rigid.round import arms_to, velocities_at, world_rows
 from clapas.dynamics.carrying import carry, match, to_world
+from clapas.dynamics.guides import can_part
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
@@ -118,6 +119,8 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
     form = (
         _round_form(model, middle, contacts, free) if is_round else _form(model, middle, contacts, free, pair)
     )
+    if model.blocked is not None and not (parting := can_part(form.blocks.G)).all():
+        return step_problem(model, middle, contacts.take(np.flatnonzero(parting)), free, dt)
     cohesion = _of_pair(laws.cohesion, pair) * dt
     blocks = form.blocks
     if cohesion.any():

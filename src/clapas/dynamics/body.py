@@ -137,6 +137,8 @@ class BodyRecord:
         Force and torque on it.
     birth : float
         Time at which it appears (s); −inf if it is there from the start.
+    laid : bool
+        Whether it is lowered, when it appears, until it touches what lies below.
     group : str
         Its group.
     """
@@ -156,6 +158,7 @@ class BodyRecord:
     blocked: tuple[bool, ...] = ()
     load: Load | None = None
     birth: float = -math.inf
+    laid: bool = False
     group: str = ""
 
 

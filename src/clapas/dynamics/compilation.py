@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.body import BodyRecord
-from clapas.dynamics.model import Model, initial_state
+from clapas.dynamics.laying import refuse_other_shapes
+from clapas.dynamics.model import Model
 from clapas.dynamics.overlaps import refuse_overlaps
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.surroundings import Surroundings
@@ -40,11 +42,13 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         laws=laws,
         motions={body.number: body.motion for body in records if body.motion is not None},
         blocked=_blocked(records, size),
+        laid=np.array([body.laid for body in records]) if any(body.laid for body in records) else None,
         loads={body.number: body.load for body in records if body.load is not None},
         period=scene.period,
         names=tuple(body.name for body in records),
         probes=tuple(scene.probes),
     )
+    refuse_other_shapes(model)
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)

@@ -48,6 +48,8 @@ class Model:
         without one. None if no body is guided.
     loads : dict
         Force and torque on some movable bodies.
+    laid : array (N,) of bool, or None
+        Grains that are lowered when they appear (see :mod:`clapas.dynamics.laying`); None if there are none.
     period : tuple
         Lengths of the periodic cell along x and y, or None.
     names : tuple of str
@@ -69,6 +71,7 @@ class Model:
     motions: dict[int, Motion] = field(default_factory=dict)
     blocked: Mask | None = None
     loads: dict[int, Load] = field(default_factory=dict)
+    laid: Mask | None = None
     period: tuple[float | None, float | None] = (None, None)
     names: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
@@ -168,6 +171,7 @@ class Model:
             motions={body: motion for body, motion in self.motions.items() if body < count},
             blocked=None if self.blocked is None else self.blocked[:count],
             loads={body: load for body, load in self.loads.items() if body < count},
+            laid=None if self.laid is None else self.laid[:count],
             names=self.names[:count],
         )
 
@@ -239,30 +243,3 @@ class State:
     def n_bodies(self) -> int:
         """Bodies born so far."""
         return len(self.position)
-
-
-def initial_state(model: Model, time: float = 0.0) -> State:
-    """The state at the start: the bodies born by then, no impulse."""
-    d = model.d
-    empty = State(
-        time=time,
-        step=0,
-        position=np.empty((0, d)),
-        orientation=np.empty((0, model.orientation.shape[1])),
-        velocity=np.empty((0, model.velocity.shape[1])),
-        impulses=Impulses.none(d),
-    )
-    return with_births(model, empty)
-
-
-def with_births(model: Model, state: State) -> State:
-    """The state with the bodies born since the last step, where the model says they appear."""
-    old, new = state.n_bodies, int(np.searchsorted(model.birth, state.time, side="right"))
-    if new == old:
-        return state
-    return replace(
-        state,
-        position=np.concatenate((state.position, model.position[old:new])),
-        orientation=np.concatenate((state.orientation, model.orientation[old:new])),
-        velocity=np.concatenate((state.velocity, model.velocity[old:new])),
-    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -382,6 +383,7 @@ class Scene:
         angular_velocity: Sequence[float] | float | None = None,
         material: str = DEFAULT,
         density: float | None = None,
+        laid: bool = False,
         name: str | None = None,
         group: str = "",
     ) -> Source:
@@ -407,6 +409,9 @@ class Scene:
             At birth, in the world (m/s, rad/s).
         material, density, group
             As in :meth:`add`.
+        laid : bool
+            Lower each grain along gravity, when it appears, until it touches what lies below: it is laid
+            down, not dropped. Among spheres, disks and planes only.
         name : str, optional
             Its name; its grains are called "name 0", "name 1" and so on.
 
@@ -416,7 +421,9 @@ class Scene:
 
         >>> from clapas.dynamics.regions import DiscRegion
         >>> above = DiscRegion((0, 0, 0.08), 0.008)
-        >>> sand = Scene().source(above, rate=200, radius=(1.25e-3, 2.5e-3), until=72.0, density=2500)
+        >>> sand = Scene().source(
+        ...     above, rate=200, radius=(1.25e-3, 2.5e-3), until=72.0, density=2500, laid=True
+        ... )
         >>> sand.number
         14400
         """
@@ -438,6 +445,7 @@ class Scene:
             angular_velocity=angular_velocity,
             material=material,
             density=density,
+            laid=laid,
             group=group,
         )
         if made.density is None and self.materials[material].density is None:
@@ -498,7 +506,8 @@ class Scene:
                 density=source.density,
                 group=source.group,
             )
-            made.append(record(body, numbers[source.material], densities[source.material], birth))
+            grain_record = record(body, numbers[source.material], densities[source.material], birth)
+            made.append(replace(grain_record, laid=source.laid))
         return made
 
     def law_table(self) -> LawTable:

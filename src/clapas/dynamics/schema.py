@@ -407,6 +407,7 @@ class SourceEntry(Entry):
     angular_velocity: AngularVelocity = None
     material: str = "default"
     density: float | None = Field(None, description="kg/m³, kg/m² in 2-D")
+    laid: bool = Field(False, description="lower each grain until it touches what lies below")
     name: str | None = None
     group: str = ""
 

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from clapas.dynamics.model import Model, State, initial_state
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped
 from clapas.dynamics.subdivision import divided_step

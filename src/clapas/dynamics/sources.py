@@ -59,6 +59,8 @@ class Source:
         At birth (m/s, rad/s, in the world).
     material, density, group
         As in ``scene.add``.
+    laid : bool
+        Lower each grain along gravity, when it appears, until it touches what lies below.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Source:
     angular_velocity: Vector
     material: str
     density: float | None = None
+    laid: bool = False
     group: str = ""
 
     def drawn(self, seed: int, number: int) -> list[Grain]:
@@ -98,6 +101,7 @@ class Source:
             "angular_velocity": list(self.angular_velocity) if any(self.angular_velocity) else None,
             "material": self.material,
             "density": self.density,
+            "laid": self.laid or None,
             "group": self.group or None,
         }
         return {name: value for name, value in entries.items() if value is not None}
@@ -118,6 +122,7 @@ def make_source(
     angular_velocity: Any = None,
     material: str,
     density: Any = None,
+    laid: bool = False,
     group: str = "",
 ) -> Source:
     """A source from what a person gives, checked."""
@@ -141,6 +146,7 @@ def make_source(
         angular_velocity=spin,
         material=material,
         density=None if density is None else checks.positive(label, "density", density),
+        laid=bool(laid),
         group=group,
     )
 

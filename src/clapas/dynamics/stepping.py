@@ -20,7 +20,8 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
-from clapas.dynamics.model import Model, State, with_births
+from clapas.dynamics.births import with_births
+from clapas.dynamics.model import Model, State
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
 from clapas.problems.blocks import BodyBlocks

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.dynamics.model import Model, State, with_births
+from clapas.dynamics.births import with_births
+from clapas.dynamics.model import Model, State
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.solvers.loop import Solver

@@ -20,10 +20,10 @@ from clapas.analysis.distributions import (
 )
 from clapas.analysis.energy import draw_energy, energy_balance
 from clapas.analysis.stress import box_stress
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.examples.single import bouncing_ball, sliding_block, two_block_stack
-from clapas.dynamics.model import initial_state
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.errors import SettingsError

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.model import initial_state
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Memory

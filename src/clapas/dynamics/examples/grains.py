@@ -31,14 +31,18 @@ def box_of_spheres(count: int = 300, radius: float = 0.01) -> Scene:
     return scene
 
 
-def hopper(count: int = 250, radius: float = 0.01) -> Scene:
-    """Grains flow through the mouth of a square hopper onto the floor."""
+def hopper(count: int = 250, radius: float = 0.01, mouth: float = 2.25) -> Scene:
+    """Grains flow through the mouth of a square hopper onto the floor.
+
+    Beverloo's law in space: grains per second grow as (mouth − k d)^(5/2), k about 1.4. The side of the
+    ``mouth`` is counted in largest diameters d.
+    """
     scene = Scene()
     scene.material("grain", density=2500)
     scene.law(mu=0.4)
     scene.add(Plane(), name="floor")
-    mouth, top, low, high = 4.5 * radius, 15 * radius, 12 * radius, 25 * radius
-    scene.add(_funnel(mouth, top, low, high), name="hopper")
+    top, low, high = 15 * radius, 12 * radius, 25 * radius
+    scene.add(_funnel(2 * radius * mouth, top, low, high), name="hopper")
     inside = 0.65 * top
     scene.fill(
         BoxRegion((-inside, -inside, high), (inside, inside, high + 100 * radius)),

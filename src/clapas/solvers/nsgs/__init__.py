@@ -12,6 +12,7 @@ from clapas.problems.rolling import RollingProblem
 from clapas.solvers.local import Exact, LocalSolver
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.solvers.nsgs.orders import Coloured, Given, Order, Shuffled
+from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.typing import Array
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
@@ -46,6 +47,10 @@ class NSGS(IterativeSolver):
         on, else Given.
     relaxation : float
         Factor ω in ]0, 2[ on each change of impulse; 1 is plain Gauss-Seidel.
+    acceleration : int
+        Past sweeps from which the next ones are extrapolated (Anderson acceleration), 3 for instance: two to
+        three times fewer sweeps where weight travels far, in heaps and walls. 0, the default, is the plain
+        method.
     form : "auto", "bodies" or "delassus"
         Work on body velocities (global problems whose contacts join two bodies each; W is never
         formed) or on the blocks of W. "auto" takes bodies when it can.
@@ -68,17 +73,33 @@ class NSGS(IterativeSolver):
     local: LocalSolver = field(default_factory=Exact)
     order: Order | None = None
     relaxation: float = 1.0
+    acceleration: int = 0
     form: Literal["auto", "bodies", "delassus"] = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.relaxation < 2:
             raise SettingsError(f"relaxation must be between 0 and 2, got {self.relaxation}")
+        if not (isinstance(self.acceleration, int) and 0 <= self.acceleration <= 20):
+            raise SettingsError(
+                f"acceleration must be a whole number from 0 to 20, got {self.acceleration!r}"
+            )
         if self.form not in ("auto", "bodies", "delassus"):
             raise SettingsError(f"form must be 'auto', 'bodies' or 'delassus', got '{self.form}'")
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
+        from clapas.solvers.nsgs.accelerated import AcceleratedSweeps
+        from clapas.solvers.nsgs.blocked import BlockedSweeps
+        from clapas.solvers.nsgs.round import RoundSweeps
+
+        sweeps = self._sweeps(problem, guess)
+        if not self.acceleration or isinstance(sweeps, BlockedSweeps | RoundSweeps):  # these do it themselves
+            return sweeps
+        return AcceleratedSweeps(sweeps, self.acceleration)
+
+    def _sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
+        """The form of sweeps that suits the problem."""
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.problems.round_blocks import RoundBlocks
         from clapas.solvers.nsgs.blocked import BlockedSweeps
@@ -96,8 +117,10 @@ class NSGS(IterativeSolver):
             return RollingSweeps(problem, part, self.relaxation, visits, guess)
         order = self.order or (Coloured() if problem.n_contacts >= LARGE else Given())
         blocks = problem.blocks if self.form != "delassus" else None
+        threads = order.threads if isinstance(order, Coloured) else None
+        manner = Manner(part, self.relaxation, self.acceleration, threads)
         if isinstance(order, Coloured) and isinstance(blocks, RoundBlocks):
-            return RoundSweeps(problem, blocks, part, self.relaxation, order, guess)
+            return RoundSweeps(problem, blocks, manner, guess)
         contacts = body_contacts(problem) if self.form != "delassus" else None
         if contacts is None:
             if self.form == "bodies":
@@ -107,5 +130,5 @@ class NSGS(IterativeSolver):
                 )
             return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
         if isinstance(order, Coloured):
-            return BlockedSweeps(contacts, part, self.relaxation, order, guess)
+            return BlockedSweeps(contacts, manner, guess)
         return BodySweeps(contacts, part, self.relaxation, Visits(problem.n_contacts, order), guess)

@@ -28,23 +28,21 @@ from clapas.simd import (
     store,
 )
 from clapas.solvers.local.canonical import N_COEFFICIENTS
-from clapas.solvers.loop import Iteration
+from clapas.solvers.nsgs.accelerated import PERIOD, Memory, extrapolate, memory, remember, whole
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Lanes, relax_lanes, solve_lanes
-from clapas.solvers.nsgs.orders import Coloured
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
 from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
 
-class BlockedSweeps(Iteration):
+class BlockedSweeps(Sweeps):
     """Parallel sweeps on body velocities."""
 
-    def __init__(
-        self, contacts: BodyContacts, part: Any, relaxation: float, order: Coloured, guess: Array
-    ) -> None:
-        self._part, self._relaxation, self._threads = part, relaxation, order.threads
+    def __init__(self, contacts: BodyContacts, manner: Manner, guess: Array) -> None:
+        self._manner = manner
         self._turn, self._d, self._size = contacts.turn, contacts.G.shape[2], contacts.G.shape[3]
         blocks = arranged(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
@@ -52,29 +50,43 @@ class BlockedSweeps(Iteration):
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
-        n_threads = team_size(self._threads, len(self._turn), n_blocks)
+        n_threads = team_size(self._manner.threads, len(self._turn), n_blocks)
         together(n_threads, lambda member: fill_data(member, self._stored, *given, self._data))
-        self._r = aligned_zeros((n_blocks, 3, WIDTH))
-        write_impulses(self._stored, contacts.turn, guess, self._r)
+        self.r = aligned_zeros((n_blocks, 3, WIDTH))
+        write_impulses(self._stored, contacts.turn, guess, self.r)
         # Rows of whole cache lines: a body is read and written by vectors.
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
+        self.y = aligned_empty(self._y_free.shape)
+        self._memory = memory(self.r, self.y, manner.acceleration)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
         r = np.empty((len(self._turn), self._d))
-        read_impulses(self._stored, self._turn, self._r, r)
+        read_impulses(self._stored, self._turn, self.r, r)
         return r
 
-    def advance(self, count: int) -> None:
-        """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        y = aligned_empty(self._y_free.shape)
-        y[:] = self._y_free
+    def refresh(self) -> None:
+        """Body velocities under the current impulses."""
+        self.y[:] = self._y_free
+        data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
+        add_block_impulses(len(self._data), data, bodies, (0,) * self._size, r, self.y)
+
+    def advance(self, count: int) -> int:
+        """Do ``count`` sweeps, or one less where they are accelerated."""
+        if not self._manner.acceleration:
+            return super().advance(count)
+        if count < PERIOD:
+            self._memory.tally[:] = 0  # it would lead back to before these
+        return super().advance(whole(count))
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
+        data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
         size = (0,) * self._size
-        data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self._r.reshape(-1)
-        add_block_impulses(len(self._data), data, bodies, size, r, y)
-        arguments = self._bounds, data, bodies, self._part, self._relaxation, size, r, y
-        n_threads = team_size(self._threads, len(self._turn), len(self._bounds) // 2)
+        settings = self._manner.part, self._manner.relaxation, size, self._memory
+        arguments = self._bounds, data, bodies, *settings, r, self.y
+        n_threads = team_size(self._manner.threads, len(self._turn), len(self._bounds) // 2)
         together(n_threads, lambda member: sweep_blocks(member, count, *arguments))
 
 
@@ -150,12 +162,16 @@ def sweep_blocks(
     part: Any,
     relaxation: float,
     size: tuple[int, ...],
+    memory: Memory,
     r: Array,
     y: Array,
 ) -> None:
     """One thread's part of ``count`` sweeps: even slabs, then odd ones. ``size`` is as long as a body."""
-    n_slabs = len(bounds) - 1
-    for _ in range(count):
+    n_slabs, rows = len(bounds) - 1, y.reshape(-1)
+    accelerates = len(memory.values) > 0 and count >= PERIOD
+    for turn in range(count):
+        if accelerates and turn % PERIOD == 0:
+            extrapolate(member, memory, r, rows)
         for parity in range(2):
             first, last = share(member, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
@@ -163,6 +179,8 @@ def sweep_blocks(
                 for block in range(bounds[slab], bounds[slab + 1]):
                     visit_block(block, data, bodies, part, relaxation, size, r, y)
             wait(member)
+        if accelerates and turn % PERIOD == PERIOD - 1:
+            remember(member, memory, r, rows)
 
 
 @inlined

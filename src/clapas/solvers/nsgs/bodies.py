@@ -14,14 +14,14 @@ from clapas.compiled import kernel
 from clapas.problems.blocks import add_impulses, compile_time
 from clapas.solvers.local.canonical import coefficients_of, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
-from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.solvers.nsgs.visits import Visits
 from clapas.typing import Array, Indices
 
 
-class BodySweeps(Iteration):
+class BodySweeps(Sweeps):
     """Sweeps on body velocities, contact after contact."""
 
     def __init__(
@@ -29,19 +29,21 @@ class BodySweeps(Iteration):
     ) -> None:
         self._contacts, self._part, self._relaxation, self._visits = contacts, part, relaxation, visits
         self._G, self._w = contacts.turned()
-        self._r = turn_tangents(guess, contacts.turn)
+        self.r, self.y = turn_tangents(guess, contacts.turn), np.empty_like(contacts.y_free)
         self._dims = compile_time(contacts.G)
         self._bodies = contacts.bodies.astype(np.uint32)
 
     def impulses(self) -> Array:
         """The current impulses in the frames of the problem."""
-        return turn_tangents(self._r, self._contacts.turn, back=True)
+        return turn_tangents(self.r, self._contacts.turn, back=True)
 
-    def advance(self, count: int) -> None:
-        """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        c = self._contacts
-        y = c.y_free.copy()
-        add_impulses(self._G, c.bodies, self._r, y)
+    def refresh(self) -> None:
+        """Body velocities under the current impulses."""
+        self.y[:] = self._contacts.y_free
+        add_impulses(self._G, self._contacts.bodies, self.r, self.y)
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
         rows = self._G.reshape(len(self._G), -1)
         for _ in range(count):
             sweep_bodies(
@@ -49,12 +51,12 @@ class BodySweeps(Iteration):
                 rows,
                 self._bodies,
                 self._w,
-                c.coefficients,
+                self._contacts.coefficients,
                 self._part,
                 self._relaxation,
                 *self._dims,
-                self._r,
-                y,
+                self.r,
+                self.y,
             )
 
 

@@ -10,10 +10,10 @@ from clapas.compiled import inlined, kernel
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
-from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.orders import Coloured, Order
 from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
+from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.solvers.nsgs.visits import Visits
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
@@ -21,7 +21,7 @@ from clapas.typing import Array, Indices
 SMALLEST_SLAB = 256
 
 
-class DelassusSweeps(Iteration):
+class DelassusSweeps(Sweeps):
     """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they meet."""
 
     def __init__(
@@ -56,23 +56,27 @@ class DelassusSweeps(Iteration):
         self._indices = self._place[W.indices[taken]].astype(np.uint32)
         self._blocks = np.ascontiguousarray(blocks[taken]).reshape(len(blocks), -1)
         self._coefficients = np.ascontiguousarray(coefficients[order])
-        self._r, self._q = np.ascontiguousarray(r[order]), np.ascontiguousarray(q[order])
+        self.r, self._q = np.ascontiguousarray(r[order]), np.ascontiguousarray(q[order])
+        self.y = np.empty(0)  # each visit computes its own
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
-        return turn_tangents(self._r[self._place], self._turn, back=True)
+        return turn_tangents(self.r[self._place], self._turn, back=True)
 
-    def advance(self, count: int) -> None:
+    def refresh(self) -> None:
+        """Nothing to compute ahead."""
+
+    def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
         matrix = self._indptr, self._indices, self._blocks, self._q, self._coefficients
         settings = self._part, self._relaxation, self._dims
         if self._slabs is None:
             for _ in range(count):
-                sweep_delassus(self._visits.next(), *matrix, *settings, self._r)
+                sweep_delassus(self._visits.next(), *matrix, *settings, self.r)
             return
         assert isinstance(self._order, Coloured)
-        arguments = self._slabs, *matrix, *settings, self._r
-        size = team_size(self._order.threads, len(self._r), len(self._slabs) // 2)
+        arguments = self._slabs, *matrix, *settings, self.r
+        size = team_size(self._order.threads, len(self.r), len(self._slabs) // 2)
         together(size, lambda member: sweep_delassus_slabs(member, count, *arguments))
 
 

@@ -23,15 +23,15 @@ from clapas.problems.blocks import add_impulses
 from clapas.problems.rolling import RollingProblem
 from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
-from clapas.solvers.loop import Iteration
 from clapas.solvers.nsgs.relax import relaxed
+from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.solvers.nsgs.visits import Visits
 from clapas.typing import Array, Indices
 
 REPEATS = 6
 
 
-class RollingSweeps(Iteration):
+class RollingSweeps(Sweeps):
     """Sweeps on body velocities over impulses and couples."""
 
     def __init__(
@@ -46,17 +46,21 @@ class RollingSweeps(Iteration):
         sliding = np.ascontiguousarray(local[:, : self._d, : self._d])
         self._coefficients, self._turn = canonical_coefficients(sliding, problem.mu)
         self._G = np.ascontiguousarray(self._turned(blocks.G.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3))
-        self._w, self._r = self._turned(problem.w), self._turned(guess)
+        self._w, self.r = self._turned(problem.w), self._turned(guess)
+        self.y = np.empty_like(self._y_free)
         self._response = _responses(local, self._d)
 
     def impulses(self) -> Array:
         """The current impulses and couples in the frames of the problem."""
-        return self._turned(self._r, back=True)
+        return self._turned(self.r, back=True)
 
-    def advance(self, count: int) -> None:
-        """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        y = self._y_free.copy()
-        add_impulses(self._G, self._bodies, self._r, y)
+    def refresh(self) -> None:
+        """Body velocities under the current impulses and couples."""
+        self.y[:] = self._y_free
+        add_impulses(self._G, self._bodies, self.r, self.y)
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
         for _ in range(count):
             sweep_couples(
                 self._visits.next(),
@@ -68,8 +72,8 @@ class RollingSweeps(Iteration):
                 self._part,
                 self._relaxation,
                 (0,) * self._d,
-                self._r,
-                y,
+                self.r,
+                self.y,
             )
 
     def _turned(self, vectors: Array, back: bool = False) -> Array:

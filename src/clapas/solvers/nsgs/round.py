@@ -15,11 +15,11 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.round_blocks import ROW, RoundBlocks
 from clapas.simd import WIDTH, aligned_empty, aligned_zeros, gather_rows, load, scatter_rows, store
 from clapas.solvers.local.canonical import canonical
-from clapas.solvers.loop import Iteration
+from clapas.solvers.nsgs.accelerated import PERIOD, Memory, extrapolate, memory, remember, whole
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Triple, relax_lanes, solve_lanes
-from clapas.solvers.nsgs.orders import Coloured
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
+from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
@@ -28,40 +28,55 @@ ARM_A, ARM_B, IMPOSED, COEFFICIENTS = 9, 12, 15, 18
 LINE = (0,) * ROW
 
 
-class RoundSweeps(Iteration):
+class RoundSweeps(Sweeps):
     """Parallel sweeps on the velocities and spins of round bodies."""
 
-    def __init__(
-        self, problem: ContactProblem, blocks: RoundBlocks, part: Any, relaxation: float, order: Coloured,
-        guess: Array,
-    ) -> None:  # fmt: skip
-        self._part, self._relaxation, self._threads, self._n = part, relaxation, order.threads, len(guess)
+    def __init__(self, problem: ContactProblem, blocks: RoundBlocks, manner: Manner, guess: Array) -> None:
+        self._manner, self._n = manner, len(guess)
         arrangement = arranged(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = arrangement.contacts, arrangement.bodies.reshape(-1)
         self._bounds = arrangement.bounds
         n_blocks, n_slabs = len(arrangement.bodies), len(self._bounds) - 1
         self._data, self._turn = aligned_empty((n_blocks, ROWS, WIDTH)), np.empty((self._n, 2))
         given = blocks.frame, blocks.arms, blocks.bodies, blocks.x_free, problem.w, problem.mu
-        n_threads = team_size(self._threads, self._n, n_blocks)
+        n_threads = team_size(self._manner.threads, self._n, n_blocks)
         together(n_threads, lambda member: fill_data(member, self._stored, *given, self._turn, self._data))
-        self._r = aligned_zeros((n_blocks, 3, WIDTH))
-        write_impulses(self._stored, self._turn, guess, self._r)
+        self.r = aligned_zeros((n_blocks, 3, WIDTH))
+        write_impulses(self._stored, self._turn, guess, self.r)
         self._x_free = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
         self._x_free[arrangement.number] = blocks.x_free[:-1]
+        self.y = aligned_empty(self._x_free.shape)
+        self._memory = memory(self.r, self.y, manner.acceleration)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
         r = np.empty((self._n, 3))
-        read_impulses(self._stored, self._turn, self._r, r)
+        read_impulses(self._stored, self._turn, self.r, r)
         return r
 
-    def advance(self, count: int) -> None:
-        """Do ``count`` sweeps, from body velocities computed afresh (they drift by rounding)."""
-        x = aligned_empty(self._x_free.shape)
-        x[:] = self._x_free
-        arguments = self._bounds, self._data.reshape(-1), self._bodies, self._r.reshape(-1), x
-        n_threads = team_size(self._threads, self._n, len(self._bounds) // 2)
-        together(n_threads, lambda member: sweep(member, count, self._part, self._relaxation, *arguments))
+    def refresh(self) -> None:
+        """Velocities and spins under the current impulses."""
+        self.y[:] = self._x_free
+        self._run(0)
+
+    def advance(self, count: int) -> int:
+        """Do ``count`` sweeps, or one less where they are accelerated."""
+        if not self._manner.acceleration:
+            return super().advance(count)
+        if count < PERIOD:
+            self._memory.tally[:] = 0  # it would lead back to before these
+        return super().advance(whole(count))
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
+        self._run(count)
+
+    def _run(self, count: int) -> None:
+        blocks = self._bounds, self._data.reshape(-1), self._bodies
+        settings = count, self._manner.part, self._manner.relaxation
+        r, y, memory = self.r.reshape(-1), self.y, self._memory
+        n_threads = team_size(self._manner.threads, self._n, len(self._bounds) // 2)
+        together(n_threads, lambda member: sweep(member, *settings, *blocks, memory, r, y))
 
 
 @kernel
@@ -135,22 +150,29 @@ def sweep(
     bounds: Indices,
     data: Array,
     bodies: Indices,
+    memory: Memory,
     r: Array,
     x: Array,
 ) -> None:
-    """One thread's part of ``count`` sweeps, after the impulses of the start have moved the bodies."""
+    """One thread's part of ``count`` sweeps; none of them lets the impulses push the bodies once."""
     n_slabs = len(bounds) - 1
-    for turn in range(count + 1):
+    rows = x.reshape(-1)
+    accelerates = len(memory.values) > 0 and count >= PERIOD
+    for turn in range(max(count, 1)):
+        if accelerates and turn % PERIOD == 0:
+            extrapolate(member, memory, r, rows)
         for parity in range(2):  # even slabs, then odd ones
             first, last = share(member, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
                 slab = 2 * half + parity
                 for block in range(bounds[slab], bounds[slab + 1]):
-                    if turn == 0:
+                    if count == 0:
                         push_block(block, data, bodies, impulse_of(r, block), x)
                     else:
                         visit_block(block, data, bodies, part, relaxation, r, x)
             wait(member)
+        if accelerates and turn % PERIOD == PERIOD - 1:
+            remember(member, memory, r, rows)
 
 
 @inlined

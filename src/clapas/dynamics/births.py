@@ -1,0 +1,42 @@
+"""Bodies that appear: all at the start, grains during the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clapas.dynamics.laying import laid_position
+from clapas.dynamics.model import Impulses, Model, State
+
+
+def initial_state(model: Model, time: float = 0.0) -> State:
+    """The state at the start: the bodies born by then, no impulse."""
+    d = model.d
+    empty = State(
+        time=time,
+        step=0,
+        position=np.empty((0, d)),
+        orientation=np.empty((0, model.orientation.shape[1])),
+        velocity=np.empty((0, model.velocity.shape[1])),
+        impulses=Impulses.none(d),
+    )
+    return with_births(model, empty)
+
+
+def with_births(model: Model, state: State) -> State:
+    """The state with the bodies born since the last step, where the model says they appear."""
+    old, new = state.n_bodies, int(np.searchsorted(model.birth, state.time, side="right"))
+    if new == old:
+        return state
+    position = np.concatenate((state.position, model.position[old:new]))
+    orientation = np.concatenate((state.orientation, model.orientation[old:new]))
+    if model.laid is not None:
+        for body in (old + np.flatnonzero(model.laid[old:new])).tolist():
+            position[body] = laid_position(model, body, position[:body], orientation[:body])
+    return replace(
+        state,
+        position=position,
+        orientation=orientation,
+        velocity=np.concatenate((state.velocity, model.velocity[old:new])),
+    )

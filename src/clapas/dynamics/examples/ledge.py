@@ -1,0 +1,51 @@
+"""Grains on a ledge: what the open side lets go leaves a slope at the angle of repose."""
+
+from __future__ import annotations
+
+from clapas.dynamics.motions import Table
+from clapas.dynamics.regions import BoxRegion
+from clapas.dynamics.run import Run
+from clapas.dynamics.scene import Scene
+from clapas.geometry.shapes import Clump, Disk, HalfPlane, Polygon
+
+OPENING = 0.3  # when the gate begins to open (s)
+STEEPEST = 0.8  # height over length of the filling: the slope that stays must be lower
+
+
+def ledge(
+    mu: float = 0.5, length: int = 20, relaxation: float = 1.2, radius: float = 5e-3, seed: int = 0
+) -> Scene:
+    """Disks on a rough ledge pour over its edge when a gate opens: the slope that stays is that of repose.
+
+    It grows with friction and levels off: with a ledge of 20 largest diameters (``length``), from about 7°
+    without friction to about 21° for mu = 0.5 and 24° for mu = 1. The gate opens at 0.3 s; grains then have
+    ``relaxation`` seconds.
+    """
+    diameter = 2 * radius
+    edge, height = length * diameter, STEEPEST * length * diameter
+    scene = Scene(d=2, seed=seed)
+    scene.material("grain", density=2500)
+    scene.law(mu=mu)
+    floor = Clump([(Disk(radius), (radius * (2 * k + 1), -radius)) for k in range(length)])
+    scene.add(floor, fixed=True, material="grain", name="ledge")
+    scene.add(HalfPlane((1, 0), 0.0), name="wall")
+    gone = Table([OPENING, OPENING + 0.05], [(0.0, 0.0), (20.0, 0.0)])  # ahead of all that falls
+    scene.add(
+        Polygon(
+            [(edge, -height), (edge + diameter, -height), (edge + diameter, 3 * height), (edge, 3 * height)]
+        ),
+        motion=gone,
+        name="gate",
+    )
+    count = round(0.95 * STEEPEST * length**2)
+    scene.fill(
+        BoxRegion((0.0, 0.0), (edge, 3 * height)), count, radius=(0.7 * radius, radius), material="grain"
+    )
+    scene.run = Run(
+        duration=OPENING + relaxation,
+        dt=1e-3,
+        every=20,
+        on_unsolved="record",
+        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 100},
+    )
+    return scene

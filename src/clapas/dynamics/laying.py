@@ -1,0 +1,83 @@
+"""Grains laid down: lowered along gravity until they touch what lies below, then let go.
+
+Exact between spheres (disks in the plane) and planes, the shapes for which it is allowed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.dynamics.model import Model
+from clapas.errors import SceneError
+from clapas.geometry import rotations
+from clapas.geometry.colliders import Kind
+from clapas.typing import Array, Indices
+
+
+def refuse_other_shapes(model: Model) -> None:
+    """Refuse grains to be laid where there are shapes whose touch is not known in advance."""
+    if model.laid is None:
+        return
+    if not model.gravity.any():
+        raise SceneError("laid grains: there is no gravity to lower them along; leave out laid=True")
+    others = ~np.isin(model.colliders.kind, (Kind.SPHERE, Kind.PLANE))
+    if others.any() or len(np.unique(model.colliders.body)) < len(model.colliders):
+        word = Kind(int(model.colliders.kind[others][0])).name.lower() if others.any() else "clump"
+        raise SceneError(
+            f"laid grains: they can be lowered onto spheres, disks and planes, and there is a {word}; "
+            "leave out laid=True and let them fall"
+        )
+
+
+def laid_position(model: Model, body: int, position: Array, orientation: Array) -> Array:
+    """Where a grain comes to lie, lowered from where the model draws it; ``position`` is that of the others.
+
+    It stays where it was drawn if something is in the way there, or nothing is below.
+    """
+    start, down = model.position[body], model.gravity / np.linalg.norm(model.gravity)
+    radius = float(model.colliders.size[body, 0])
+    others = np.arange(len(position))
+    flat = model.colliders.kind[others] == Kind.PLANE
+    reaches = [
+        _to_spheres(model, start, down, radius, position, others[~flat]),
+        _to_planes(model, start, down, radius, position, orientation, others[flat]),
+    ]
+    distance = float(min(found.min(initial=np.inf) for found in reaches))
+    return np.asarray(start + max(distance, 0.0) * down if np.isfinite(distance) else start)
+
+
+def _to_spheres(
+    model: Model, start: Array, down: Array, radius: float, position: Array, others: Indices
+) -> Array:
+    """How far the grain falls before it touches each of the spheres in its way."""
+    away = position[others] - start
+    for axis, period in enumerate(model.period):
+        if period is not None:
+            away[:, axis] -= period * np.round(away[:, axis] / period)
+    ahead = away @ down
+    reach = radius + model.colliders.size[others, 0]
+    within = reach**2 - (np.sum(away**2, axis=1) - ahead**2)
+    met = (within > 0.0) & (ahead + np.sqrt(np.maximum(within, 0.0)) > 0.0)
+    return np.asarray(ahead[met] - np.sqrt(within[met]))
+
+
+def _to_planes(
+    model: Model,
+    start: Array,
+    down: Array,
+    radius: float,
+    position: Array,
+    orientation: Array,
+    others: Indices,
+) -> Array:
+    """How far the grain falls before it touches each of the planes it falls towards."""
+    colliders, found = model.colliders, []
+    up = np.eye(model.d)[-1]
+    for k in others:
+        turn = rotations.compose(orientation[k], colliders.orientation[k])
+        normal = rotations.rotate(turn, up)
+        origin = position[k] + rotations.rotate(orientation[k], colliders.position[k])
+        towards = -float(normal @ down)
+        if towards > 0.0:
+            found.append((float(normal @ (start - origin)) - radius) / towards)
+    return np.array(found)

@@ -1,0 +1,59 @@
+"""What all forms of sweeps share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+from clapas.solvers.loop import Iteration
+from clapas.typing import Array
+
+
+class Manner(NamedTuple):
+    """How parallel sweeps are done.
+
+    Parameters
+    ----------
+    part : named tuple
+        The local solver.
+    relaxation : float
+        Factor on each change of impulse.
+    acceleration : int
+        Past sweeps to extrapolate from.
+    threads : int or None
+        Threads; None for as many as the problem is worth.
+    """
+
+    part: Any
+    relaxation: float
+    acceleration: int
+    threads: int | None
+
+
+class Sweeps(Iteration):
+    """Sweeps over the contacts of one problem.
+
+    Parameters
+    ----------
+    r : array
+        The impulses as the sweeps store them.
+    y : array
+        What the impulses have made of the velocities; empty where sweeps compute it at each visit.
+    """
+
+    r: Array
+    y: Array
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Compute ``y`` from ``r`` afresh: it drifts by rounding."""
+
+    @abstractmethod
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps on ``r`` and ``y``."""
+
+    def advance(self, count: int) -> int:
+        """Do ``count`` sweeps, from velocities computed afresh."""
+        self.refresh()
+        self.sweep(count)
+        return count
