@@ -72,7 +72,7 @@ def at_rest(model: Model, surroundings: Surroundings) -> State:
     state = initial_state(model)
     for _ in range(PUSHES):
         contacts = surroundings.detect(state, 0.0)
-        state = replace(state, position=state.position + _push(model, contacts))
+        state = replace(state, position=state.position + _push(model.first(state.n_bodies), contacts))
     for _ in range(LOADED):
         state = step(
             model, state, LONG, NSGS(tol=1e-4, max_iterations=SWEEPS), QuasiStatic(), surroundings

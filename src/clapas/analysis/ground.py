@@ -6,6 +6,7 @@ Reference: Moreau 2003, section 9.3, figure 6.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,18 @@ def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) 
     np.add.at(sums, (ring[near], sector[near]), push[near])
     error = sums.std(axis=1, ddof=1) * math.sqrt(sectors) / area  # of a sum of equal sectors
     return RingPressure(edges, sums.sum(axis=1) / area, error, np.bincount(ring[near], minlength=rings))
+
+
+def average(found: Sequence[RingPressure]) -> RingPressure:
+    """Mean of the pressures of several heaps on the same rings, with the standard error of the mean."""
+    if not found or any(not np.array_equal(each.edges, found[0].edges) for each in found):
+        raise SettingsError("an average needs at least one heap, and the same rings in all of them")
+    return RingPressure(
+        found[0].edges,
+        np.mean([each.pressure for each in found], axis=0),
+        np.linalg.norm([each.error for each in found], axis=0) / len(found),
+        np.sum([each.contacts for each in found], axis=0),
+    )
 
 
 def draw_rings(axes: Any, found: RingPressure, hydrostatic: float | None = None) -> None:

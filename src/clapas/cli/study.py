@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +16,13 @@ def study(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Which one; without, a list.", show_default=False)
     ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Argument(metavar="[RUN]", help="A recording, for studies of one.", show_default=False),
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="A recording, for studies of one; more of the same scene with other seeds may follow.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the report; by default 'study-NAME'.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short run: few problems, little time.")] = False,
@@ -36,8 +41,14 @@ def study(
             print(f"{each}\n  {(inspect.getdoc(registry.find(each)) or '').splitlines()[0]}")
         return
     kind = registry.find(name)
-    given = [*(assignments or ()), *([f"recording={recording}"] if recording else [])]
+    given = [*(assignments or ()), *_named(recordings or [])]
     made = settings.read(kind, given, owner=name, defaults=kind.quick if quick else {})
     report = Report(out or Path(f"study-{name}"), kind.title, None if quiet else output.note)
     made.run(report)
     print(f"The report is {report.folder / 'report.md'}.")
+
+
+def _named(recordings: list[Path]) -> list[str]:
+    """Recordings as settings of a study."""
+    first, rest = [f"recording={path}" for path in recordings[:1]], recordings[1:]
+    return first + ([f"others={os.pathsep.join(map(str, rest))}"] if rest else [])

@@ -6,6 +6,7 @@ Reference: Moreau 2003, section 9, figures 2 to 6.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from clapas.analysis import Instant
 from clapas.analysis.cells import fraction_below
 from clapas.analysis.distributions import friction_distribution
 from clapas.analysis.fossils import LayerProfile, draw_slice, in_slice, layer, layer_profile
-from clapas.analysis.ground import RingPressure, draw_rings, ring_pressure
+from clapas.analysis.ground import RingPressure, average, draw_rings, ring_pressure
 from clapas.analysis.oblique import draw_oblique
 from clapas.analysis.ribbons import (
     ForceDensity,
@@ -52,11 +53,15 @@ class Heap:
     ----------
     recording : str
         A recording of the scene ``heap``; by default a heap is run first.
+    others : str
+        Recordings of heaps that differ by their seed, separated as the system separates paths (``:``, or
+        ``;`` on Windows): the pressure on the ground is the mean over all.
     grains, rate, relaxation, dt
         Of the heap that is run.
     """
 
     recording: str = ""
+    others: str = ""
     grains: int = 1000
     rate: float = 200.0
     relaxation: float = 1.0
@@ -66,13 +71,14 @@ class Heap:
     quick: ClassVar[dict[str, int | float]] = {"grains": 200, "rate": 400.0, "relaxation": 0.2, "dt": 1e-3}
 
     def __post_init__(self) -> None:
-        if self.recording and not Path(self.recording).is_file():
-            raise SettingsError(f"there is no recording '{self.recording}': 'clapas run heap' makes one")
+        for path in filter(None, (self.recording, *self.others.split(os.pathsep))):
+            if not Path(path).is_file():
+                raise SettingsError(f"there is no recording '{path}': 'clapas run heap' makes one")
 
     def run(self, report: Report) -> None:
         """Measure the heap and draw the figures."""
         with self._opened(report) as recording:
-            measured = Measures(recording)
+            measured = Measures(recording, tuple(filter(None, self.others.split(os.pathsep))))
             _say_what_ran(report, recording, measured)
             _draw_construction(report, measured)
             _draw_fossils(report, recording, measured)
@@ -99,10 +105,12 @@ class Measures:
     ----------
     recording : Recording
         A run of the scene ``heap``, with its relaxation.
+    others : tuple of str
+        Runs that differ by their seed.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, others: tuple[str, ...] = ()) -> None:
+        self.recording, self.others = recording, others
         model = recording.model
         times = recording.times
         births = model.birth[np.isfinite(model.birth) & (model.birth <= times[-1])]
@@ -138,9 +146,19 @@ class Measures:
         return self.fraction * self.density * 9.81 * self.slope.top
 
     @cached_property
+    def grounds(self) -> list[RingPressure]:
+        """Pressure on the ground, on the same rings in every heap."""
+        width = self.slope.foot / RINGS
+        found = [ring_pressure(self.end, width, RINGS)]
+        for path in self.others:
+            with Recording(path) as recording:
+                found.append(ring_pressure(Instant.of_recording(recording), width, RINGS))
+        return found
+
+    @property
     def ground(self) -> RingPressure:
-        """Pressure on the ground."""
-        return ring_pressure(self.end, self.slope.foot / RINGS, RINGS)
+        """Its mean over the heaps."""
+        return average(self.grounds)
 
     @cached_property
     def places(self) -> list[tuple[float, float]]:
@@ -274,9 +292,15 @@ def _draw_layers_and_forces(report: Report, measured: Measures) -> None:
 
 
 def _draw_ground(report: Report, measured: Measures) -> None:
+    heaps = len(measured.grounds)
     caption = "Figure 6: pressure on the ground by rings; bars: standard error over six sectors"
+    if heaps > 1:
+        caption += f" of {heaps} heaps, each of which is a thin line"
     with report.figure("ground", caption) as figure:
-        draw_rings(figure.subplots(), measured.ground, measured.hydrostatic)
+        axes = figure.subplots()
+        draw_rings(axes, measured.ground, measured.hydrostatic)
+        for each in measured.grounds if heaps > 1 else ():
+            axes.plot(each.radius, each.pressure, lw=0.6, color="0.6")
 
 
 def _outline(axes: object, found: Slope) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from clapas.analysis import Instant
 from clapas.analysis.fossils import draw_slice, in_slice, layer, layer_profile
-from clapas.analysis.ground import draw_rings, ring_pressure
+from clapas.analysis.ground import average, draw_rings, ring_pressure
 from clapas.analysis.ribbons import Ribbon, draw_densities, force_density, reciprocity
 from clapas.analysis.surface import draw_surface, slope, surface_samples
 from clapas.errors import SettingsError
@@ -139,6 +139,17 @@ def test_equal_sectors_leave_no_error() -> None:
     point = np.column_stack((np.cos(turn), np.sin(turn), np.zeros(6)))
     even = spheres(heap.centre, 0.5, np.column_stack((heap.a, heap.b)), heap.force, point=point, fixed=(0,))
     assert ring_pressure(even, 2.0, 1, sectors=6).error[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_pressures_of_several_heaps_are_averaged() -> None:
+    one = ring_pressure(resting(np.array([0.5, 1.5]), np.array([2.0, 6.0])), 1.0, 2)
+    two = ring_pressure(resting(np.array([0.5, 1.5]), np.array([4.0, 6.0])), 1.0, 2)
+    mean = average([one, two])
+    np.testing.assert_allclose(mean.pressure, (one.pressure + two.pressure) / 2)
+    np.testing.assert_allclose(average([one] * 4).error, one.error / 2)
+    assert mean.contacts.tolist() == (one.contacts + two.contacts).tolist()
+    with pytest.raises(SettingsError, match="the same rings"):
+        average([one, ring_pressure(resting(np.ones(1), np.ones(1)), 2.0, 2)])
 
 
 def test_layers_are_grains_by_birth() -> None:

@@ -1,0 +1,96 @@
+"""The free surface of grains in the plane: the line that the highest ones draw, and its slope."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clapas.analysis.instant import Instant
+from clapas.errors import SettingsError
+from clapas.typing import Array
+
+
+@dataclass(frozen=True)
+class Incline:
+    """A straight line y = height + x tan(angle) through points of a surface.
+
+    Parameters
+    ----------
+    angle : float
+        With the horizontal, positive where it rises along x (rad).
+    error : float
+        Standard error of the angle, from the scatter of the points (rad).
+    height : float
+        At x = 0 (m).
+    """
+
+    angle: float
+    error: float
+    height: float
+
+
+def surface_line(instant: Instant, spacing: float, low: float, high: float) -> Array:
+    """Tops of the highest grains, one per column between two abscissae, (m, 2), from left to right.
+
+    Parameters
+    ----------
+    instant : Instant
+        Grains in 2-D.
+    spacing : float
+        Width of the columns (m), about the size of a grain.
+    low, high : float
+        Where to look (m).
+    """
+    if not (spacing > 0 and low < high):
+        raise SettingsError(f"spacing must be positive and low < high, got {spacing}, {low} and {high}")
+    x = instant.centre[:, 0]
+    own = instant.movable & (x >= low) & (x <= high)
+    x, top = x[own], (instant.centre[:, 1] + instant.reach)[own]
+    order = np.argsort(-top, kind="stable")
+    _, first = np.unique(np.floor((x[order] - low) / spacing), return_index=True)
+    return np.column_stack((x, top))[order[first]]
+
+
+def incline(points: Array) -> Incline:
+    """The line that fits points of a surface best, by least squares.
+
+    >>> found = incline(np.array([(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]))
+    >>> round(math.degrees(found.angle), 9), round(found.height, 9)
+    (45.0, 1.0)
+    """
+    if len(points) < 3:
+        raise SettingsError(f"a slope needs three points of the surface at least, got {len(points)}")
+    x, y = points.T
+    gradient, height = np.polyfit(x, y, 1)
+    scatter = np.sum((y - height - gradient * x) ** 2) / (len(x) - 2)
+    error = math.sqrt(scatter / np.sum((x - x.mean()) ** 2)) / (1 + gradient**2)
+    return Incline(math.atan(gradient), error, float(height))
+
+
+def draw_profile(axes: Any, instant: Instant, points: Array, found: Incline) -> None:
+    """Draw the grains, the points of the surface and the line through them."""
+    from matplotlib.collections import EllipseCollection
+
+    own = instant.movable
+    width = 2 * instant.reach[own]
+    axes.add_collection(
+        EllipseCollection(
+            width,
+            width,
+            np.zeros_like(width),
+            units="xy",
+            offsets=instant.centre[own],
+            transOffset=axes.transData,
+            facecolors="0.85",
+            edgecolors="0.5",
+        )
+    )
+    axes.plot(*points.T, "k.", ms=4)
+    x = points[[0, -1], 0]
+    axes.plot(x, found.height + x * math.tan(found.angle), "r-", label=f"{math.degrees(found.angle):.1f}°")
+    margin = float(width.max())
+    axes.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", xlim=(x[0] - 2 * margin, x[1] + 2 * margin))
+    axes.legend()
