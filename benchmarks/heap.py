@@ -35,7 +35,7 @@ DT, RATE = 2e-4, 200.0
 PRINTED_GRAINS, PRINTED_STEPS = 14_000, 360_000
 LATER = 100.0  # s: when the first grain is laid
 UNTIMED, BATCH = 400, 25  # steps; 25 bring one grain
-SOLVER = NSGS(tol=1e-3, max_iterations=2000, acceleration=2)
+SOLVER = NSGS(tol=1e-3, max_iterations=2000)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ G = 9.81
 OF_STUDIES = {
     *("heap", "pile-of-disks", "pile-of-balls", "silo", "flat-hopper", "tilted-layer"),
     *("buttressed-arch", "settling-wall", "dome"),
+    *("ledge", "shear-cell", "biaxial", "rough-drum"),
 }
 """Scenes whose numbers are measured, not written on paper: tested with the studies that measure them."""
 

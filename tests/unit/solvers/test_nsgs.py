@@ -120,7 +120,10 @@ def test_shuffled_orders_repeat_with_their_seed() -> None:
 
 
 def test_default_order_is_parallel_for_many_contacts_only() -> None:
-    few, many = NSGS().start(WALL, np.zeros((WALL.n_contacts, 3))), NSGS().start(PACKING, np.zeros((1500, 3)))
+    few, many = (
+        NSGS(acceleration=0).start(WALL, np.zeros((WALL.n_contacts, 3))),
+        NSGS(acceleration=0).start(PACKING, np.zeros((1500, 3))),
+    )
     assert type(few).__name__ == "BodySweeps"
     assert type(many).__name__ == "BlockedSweeps"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from clapas.convex.coulomb import project_dual
 from clapas.errors import SettingsError
 from clapas.studies import registry
-from clapas.studies.existence import ExistenceCriterion
+from clapas.studies.existence import ExistenceCriterion, limit
 from clapas.studies.painleve import Painleve
 from clapas.studies.report import Report
 
@@ -27,6 +29,15 @@ def test_existence_below_one(tmp_path: Path) -> None:
     kind(**kind.quick).run(report)
     assert "| alea-42-5 |    0.36 |     yes | certified |" in report.text
     assert (tmp_path / "ratios.png").exists()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.0, 4.0])
+def test_statistical_dimension_is_the_mean_of_squared_projections(mu: float, d: int) -> None:
+    """δ(K*) = E |P(g)|², g Gaussian: the definition, against the closed form of the limit d / (d − δ)."""
+    g = np.random.default_rng(0).standard_normal((100_000, d))
+    dimension = float(np.mean(np.sum(project_dual(g, np.full(len(g), mu)) ** 2, axis=1)))
+    assert limit(np.array([mu]), d) == pytest.approx(d / (d - dimension), rel=0.02)
 
 
 def test_settings() -> None:

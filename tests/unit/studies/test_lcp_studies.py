@@ -10,11 +10,12 @@ import pytest
 from clapas.errors import SettingsError
 from clapas.io.lcp import read_lcp
 from clapas.problems import matrix_classes
+from clapas.problems.lcp import LCP
 from clapas.solvers import NSGS, solve
-from clapas.solvers.lcp import Lemke, solve_lcp
+from clapas.solvers.lcp import Lemke, LemkeTableau, solve_lcp
 from clapas.studies import registry
 from clapas.studies.elastic_block import POISSON, YOUNG, ElasticBlock, _assemble, _triangles
-from clapas.studies.lcp_contact import PRINTED_COUNTS, LCPRectangle, compare
+from clapas.studies.lcp_contact import PRINTED_COUNTS, LCPRectangle, _path, compare
 from clapas.studies.report import Report
 
 
@@ -76,6 +77,29 @@ def test_the_printed_counts_of_the_original_matrix(tmp_path: Path, shared_data: 
     report = Report(tmp_path, "original")
     compare(report, "original", read_lcp(shared_data / "lcp" / "lcp_mmc.dat").problem, PRINTED_COUNTS)
     assert "|       Gauss-Seidel |        182 |     182 |" in report.text
+
+
+def test_an_unfinished_path_is_complementary_but_not_balanced() -> None:
+    """At every pivot z, w ≥ 0 and zᵀw = 0, while each row of M z + q − w is −z₀, until it has left."""
+    problem = ElasticBlock(contacts=20, pressure=200e6).frictionless()
+    states = list(_path(problem))
+    force = np.abs(problem.q).max()
+    for w, z, artificial in states:
+        assert min(w.min(), z.min()) >= 0.0
+        assert z @ w == 0.0
+        np.testing.assert_allclose(problem.slack(z) - w, -artificial, atol=1e-9 * force)
+    left = [artificial for _, _, artificial in states]
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == 0.0
+
+
+def test_units_do_not_change_the_pivots() -> None:
+    """Newtons or meganewtons: as many pivots, and no more lost digits."""
+    problem = ElasticBlock(contacts=60, pressure=200e6).frictionless()
+    other = LCP(1e-6 * problem.dense, 1e-6 * problem.q)
+    one, two = (solve_lcp(p, LemkeTableau(ties="first")) for p in (problem, other))
+    assert one.iterations == two.iterations
+    assert two.residual < 1e-12
 
 
 def test_a_matrix_that_is_not_there() -> None:

@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from clapas.dynamics.examples import blocks, grains, layers, masonry, piles, silos, single
+from clapas.dynamics.examples.biaxial import biaxial
+from clapas.dynamics.examples.drum import rough_drum
 from clapas.dynamics.examples.heap import heap
+from clapas.dynamics.examples.ledge import ledge
+from clapas.dynamics.examples.shear import shear_cell
 from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
 
@@ -40,7 +44,11 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "flat-hopper": silos.flat_hopper,
     "silo": silos.silo,
     "tilted-layer": layers.tilted_layer,
+    "ledge": ledge,
+    "shear-cell": shear_cell,
+    "biaxial": biaxial,
     "rotating-drum": grains.rotating_drum,
+    "rough-drum": rough_drum,
     "vibrating-plate": grains.vibrating_plate,
 }
 

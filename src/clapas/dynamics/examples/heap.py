@@ -95,7 +95,7 @@ def heap(
         dt=2e-4,
         every=500,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 2000, "acceleration": 2},
+        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 2000},
     )
     return scene
 

@@ -28,6 +28,7 @@ from clapas.typing import Array, Indices
 
 PERIOD = 2  # sweeps between two extrapolations, which cost about as much as one
 DEPENDENT = 1e-12  # gaps this close to parallel are not told apart, relative to their squares
+PATIENCE = 12  # plain sweeps at first: after a good guess they are enough
 PIECE = 512
 STRIDE = 4096  # numbers added up before others, whatever the number of threads
 
@@ -77,7 +78,7 @@ class AcceleratedSweeps(Iteration):
 
     def __init__(self, sweeps: Sweeps, depth: int) -> None:
         self._sweeps, self._r, self._y = sweeps, sweeps.r.reshape(-1), sweeps.y.reshape(-1)
-        self._memory = memory(self._r, self._y, depth)
+        self._memory, self._done = memory(self._r, self._y, depth), 0
 
     def impulses(self) -> Array:
         """The current impulses."""
@@ -85,11 +86,12 @@ class AcceleratedSweeps(Iteration):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less."""
+        if self._done < PATIENCE or count < PERIOD:
+            self._memory.tally[:] = 0  # it would lead back to before these
+            self._done += count
+            return self._sweeps.advance(count)
         count = whole(count)
         self._sweeps.refresh()
-        if count < PERIOD:
-            self._sweeps.sweep(count)
-            self._memory.tally[:] = 0  # it would lead back to before these
         for _ in range(count // PERIOD):
             before(self._memory, self._r, self._y)
             self._sweeps.sweep(PERIOD)

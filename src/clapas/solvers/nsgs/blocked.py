@@ -28,7 +28,7 @@ from clapas.simd import (
     store,
 )
 from clapas.solvers.local.canonical import N_COEFFICIENTS
-from clapas.solvers.nsgs.accelerated import PERIOD, Memory, extrapolate, memory, remember, whole
+from clapas.solvers.nsgs.accelerated import PATIENCE, PERIOD, Memory, extrapolate, memory, remember, whole
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Lanes, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
@@ -58,7 +58,7 @@ class BlockedSweeps(Sweeps):
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
         self.y = aligned_empty(self._y_free.shape)
-        self._memory = memory(self.r, self.y, manner.acceleration)
+        self._memory, self._done = memory(self.r, self.y, 0), 0
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -74,10 +74,12 @@ class BlockedSweeps(Sweeps):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
-        if not self._manner.acceleration:
+        self._done += count
+        if not self._manner.acceleration or self._done - count < PATIENCE or count < PERIOD:
+            self._memory = memory(self.r, self.y, 0)
             return super().advance(count)
-        if count < PERIOD:
-            self._memory.tally[:] = 0  # it would lead back to before these
+        if not len(self._memory.values):
+            self._memory = memory(self.r, self.y, self._manner.acceleration)
         return super().advance(whole(count))
 
     def sweep(self, count: int) -> None:
@@ -168,7 +170,7 @@ def sweep_blocks(
 ) -> None:
     """One thread's part of ``count`` sweeps: even slabs, then odd ones. ``size`` is as long as a body."""
     n_slabs, rows = len(bounds) - 1, y.reshape(-1)
-    accelerates = len(memory.values) > 0 and count >= PERIOD
+    accelerates = len(memory.values) > 0
     for turn in range(count):
         if accelerates and turn % PERIOD == 0:
             extrapolate(member, memory, r, rows)

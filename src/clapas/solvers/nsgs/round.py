@@ -15,7 +15,7 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.round_blocks import ROW, RoundBlocks
 from clapas.simd import WIDTH, aligned_empty, aligned_zeros, gather_rows, load, scatter_rows, store
 from clapas.solvers.local.canonical import canonical
-from clapas.solvers.nsgs.accelerated import PERIOD, Memory, extrapolate, memory, remember, whole
+from clapas.solvers.nsgs.accelerated import PATIENCE, PERIOD, Memory, extrapolate, memory, remember, whole
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
@@ -46,7 +46,7 @@ class RoundSweeps(Sweeps):
         self._x_free = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
         self._x_free[arrangement.number] = blocks.x_free[:-1]
         self.y = aligned_empty(self._x_free.shape)
-        self._memory = memory(self.r, self.y, manner.acceleration)
+        self._memory, self._done = memory(self.r, self.y, 0), 0
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -61,10 +61,12 @@ class RoundSweeps(Sweeps):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
-        if not self._manner.acceleration:
+        self._done += count
+        if not self._manner.acceleration or self._done - count < PATIENCE or count < PERIOD:
+            self._memory = memory(self.r, self.y, 0)
             return super().advance(count)
-        if count < PERIOD:
-            self._memory.tally[:] = 0  # it would lead back to before these
+        if not len(self._memory.values):
+            self._memory = memory(self.r, self.y, self._manner.acceleration)
         return super().advance(whole(count))
 
     def sweep(self, count: int) -> None:
@@ -157,7 +159,7 @@ def sweep(
     """One thread's part of ``count`` sweeps; none of them lets the impulses push the bodies once."""
     n_slabs = len(bounds) - 1
     rows = x.reshape(-1)
-    accelerates = len(memory.values) > 0 and count >= PERIOD
+    accelerates = len(memory.values) > 0
     for turn in range(max(count, 1)):
         if accelerates and turn % PERIOD == 0:
             extrapolate(member, memory, r, rows)
