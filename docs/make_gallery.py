@@ -56,6 +56,10 @@ SHOTS = {
     "tilted-layer": Shot(0.3),
     "rotating-drum": Shot(0.6),
     "vibrating-plate": Shot(0.3),
+    "ledge": Shot(0.7),
+    "shear-cell": Shot(1.2),
+    "biaxial": Shot(0.3, colour="pressure"),
+    "rough-drum": Shot(1.5),
 }
 
 

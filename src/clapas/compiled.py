@@ -40,6 +40,13 @@ config: Any = numba_config
 # Contraction to fused multiply-add, ignored signed zeros and division by reciprocal change the last
 # bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
 FAST_MATH = {"contract", "nsz", "arcp"}
+# Functions inside kernels are never called from Python or C: no entry points, less to compile.
+INSIDE: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": FAST_MATH,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 KEPT_CACHES = 3
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^from (clapas[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -113,14 +120,13 @@ def kernel(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Mark a small function for use inside kernels; it stays a plain function outside."""
-    settings = {"error_model": "numpy", "fastmath": FAST_MATH, "forceinline": True}
-    marked: Function = numba.extending.register_jitable(**settings)(function)
+    marked: Function = numba.extending.register_jitable(**INSIDE, forceinline=True)(function)
     return marked
 
 
 def subroutine(function: Function) -> Function:
     """Mark a larger function for use inside kernels, which the compiler may call or inline as it likes."""
-    marked: Function = numba.extending.register_jitable(error_model="numpy", fastmath=FAST_MATH)(function)
+    marked: Function = numba.extending.register_jitable(**INSIDE)(function)
     return marked
 
 

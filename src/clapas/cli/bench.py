@@ -9,7 +9,7 @@ import typer
 
 def bench(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Which one: 'kernels' or 'scenes'.")] = "kernels",
+    name: Annotated[str, typer.Argument(help="Which one: kernels, scenes, collision, solvers, heap…")] = "kernels",
 ) -> None:
     """Measure speed against a reference in the same run (in a source checkout).
 

@@ -9,41 +9,19 @@ The list is sorted by pair when it is made, so that contacts come out sorted.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 
+from clapas.collision.few import motion_of_few, pairs_of_few
 from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
-from clapas.collision.placing import Frames, blank_frames, largest_motion
-from clapas.collision.records import PAIR, PLANE, Records, Shapes
+from clapas.collision.groups import Group, group_table
+from clapas.collision.narrow.solids import UNKNOWN
+from clapas.collision.placing import Frames, largest_motion
+from clapas.collision.records import FEW, PAIR, PLANE, Records, Shapes
 from clapas.compiled import kernel
-from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices
 
 SKIN = 0.2  # of the median bound
-
-
-class Group(IntEnum):
-    """Pairs that one kernel treats."""
-
-    SPHERES = 0
-    PLANES = 1
-    SPHERE_SOLID = 2
-    SEGMENTS = 3
-    SOLIDS = 4
-    CYLINDERS = 5
-    POLYGONS = 6
-
-
-def group_table(d: int) -> Indices:
-    """Group of two kinds of colliders."""
-    table = np.full((len(Kind), len(Kind)), Group.SOLIDS if d == 3 else Group.POLYGONS, dtype=np.int64)
-    table[Kind.CAPSULE, Kind.CAPSULE] = Group.SEGMENTS
-    table[Kind.CYLINDER, :] = table[:, Kind.CYLINDER] = Group.CYLINDERS
-    table[Kind.SPHERE, :] = table[:, Kind.SPHERE] = Group.SPHERE_SOLID
-    table[Kind.SPHERE, Kind.SPHERE] = Group.SPHERES
-    table[Kind.PLANE, :] = table[:, Kind.PLANE] = Group.PLANES
-    return table
+FEW_PAIRS = 2000  # sorted by NumPy
 
 
 def default_skin(pieces: Records, rules: Rules) -> float:
@@ -73,44 +51,55 @@ class Candidates:
     """
 
     def __init__(self, shapes: Shapes, rules: Rules, reach_of_bodies: Array, d: int, skin: float) -> None:
+        n = len(rules.movable)
         self._shapes, self._rules, self._d = shapes, rules, d
         self._levels = levels_of(shapes.pieces, rules.movable)
         self._reach_of_bodies = reach_of_bodies
+        self._are_few = len(shapes.pieces) <= FEW and not rules.period.any()
         self._has_planes = bool((shapes.pieces["kind"] == PLANE).any())
-        self._before = blank_frames(len(rules.movable))
-        self._groups, self._kind = group_table(d), np.ascontiguousarray(shapes.pieces["kind"])
-        self._body = np.ascontiguousarray(shapes.pieces["body"])
+        turning = n if reach_of_bodies.any() else 0
+        self._before = Frames(np.empty((n, 3)), np.empty((turning, 4)))
+        self._groups = group_table(d)
         self._reach = -1.0
-        self._room = 8 * len(shapes.pieces) + 64
+        self._room = 4 * len(shapes.pieces) + 64
         self.skin = skin
-        self.wraps = np.zeros((len(rules.movable), 2), dtype=np.int64)
+        self.wraps = np.zeros((n if rules.period.any() else 0, 2), dtype=np.int32)
         self.pairs: Records = np.empty(0, dtype=PAIR)
         self.rows: dict[Group, Indices] = {}
+        self.separated: Indices = np.empty(0, dtype=np.int64)
         self.n_made = 0
 
     def update(self, frames: Frames, distance: float) -> None:
         """Make the list again if it may miss a pair within ``distance``."""
-        if self._reach >= 0.0:
-            motion = largest_motion(
-                frames, self._before, self._d, self._reach_of_bodies, self._rules.period, self.wraps
-            )
-            if distance + 2.0 * motion <= self._reach:
-                return
+        if self._reach >= 0.0 and distance + 2.0 * self._motion(frames) <= self._reach:
+            return
         self._make(distance + self.skin)
         self._before.position[:] = frames.position
-        self._before.orientation[:] = frames.orientation
+        self._before.orientation[:] = frames.orientation[: len(self._before.orientation)]
         self.wraps[:] = 0
 
+    def _motion(self, frames: Frames) -> float:
+        """Bound on how far any point has gone since the list was made (m)."""
+        before, reach, period = self._before, self._reach_of_bodies, self._rules.period
+        if self._are_few:
+            return motion_of_few(frames, before, self._d, reach)
+        return largest_motion(frames, before, self._d, reach, period, self.wraps)
+
     def _make(self, reach: float) -> None:
-        self.pairs = sorted_pairs(self._search(reach), self._body, len(self._rules.movable))
-        group = self._groups[self._kind[self.pairs["i"]], self._kind[self.pairs["j"]]]
-        self.rows = {Group(int(g)): np.flatnonzero(group == g) for g in np.flatnonzero(np.bincount(group))}
+        pieces = self._shapes.pieces
+        self.pairs = sorted_pairs(self._search(reach), pieces["body"], len(self._rules.movable))
+        group = self._groups[pieces["kind"][self.pairs["i"]], pieces["kind"][self.pairs["j"]]]
+        there = [Group(int(g)) for g in np.flatnonzero(np.bincount(group))]
+        self.rows = {g: np.flatnonzero(group == g).astype(np.int32) for g in there}
+        self.separated = np.full(len(self.pairs) if Group.SOLIDS in there else 0, UNKNOWN, dtype=np.int64)
         self._reach = reach
         self.n_made += 1
 
     def _search(self, reach: float) -> Records:
         shapes, levels, rules = self._shapes, self._levels, self._rules
-        boxes = np.empty((len(shapes.pieces), 6))
+        if self._are_few:
+            return pairs_of_few(shapes, rules, reach)
+        boxes = np.empty((len(shapes.pieces) if len(shapes.vertices) else 0, 6))
         boxes_around(shapes, boxes)
         grid = filled_grid(shapes, levels, rules, reach)
         while True:
@@ -130,9 +119,11 @@ def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:
     collider per body, bodies need no pass of their own.
     """
     i, j = np.ascontiguousarray(pairs["i"]), np.ascontiguousarray(pairs["j"])
-    order: Indices = np.arange(len(pairs))
+    if len(pairs) <= FEW_PAIRS:
+        return pairs[np.lexsort((pairs["image_y"], pairs["image_x"], j, i, body[j], body[i]))]
+    order: Indices = np.arange(len(pairs), dtype=np.int32)
     if pairs["image_x"].any() or pairs["image_y"].any():
-        order = np.lexsort((pairs["image_y"], pairs["image_x"]))
+        order = np.lexsort((pairs["image_y"], pairs["image_x"])).astype(np.int32)
     digits = [(j, len(body)), (i, len(body))]
     if np.any(np.diff(body) == 0):
         digits += [(body[j], n_bodies), (body[i], n_bodies)]
@@ -144,7 +135,7 @@ def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:
 @kernel
 def counting_sort(digit: Indices, order: Indices, base: int) -> Indices:
     """Sort ``order`` by the digits of its entries, equal ones in the order they came."""
-    start = np.zeros(base + 1, dtype=np.int64)
+    start = np.zeros(base + 1, dtype=np.int32)
     for k in range(len(order)):
         start[digit[order[k]] + 1] += 1
     for k in range(base):

@@ -7,28 +7,27 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from clapas.collision.candidates import Candidates, Group, default_skin
+from clapas.collision.candidates import Candidates, default_skin
 from clapas.collision.grid import Rules
-from clapas.collision.narrow.cylinders import new_prism, touch_cylinders
-from clapas.collision.narrow.planes import MOST_POINTS, touch_planes
-from clapas.collision.narrow.polygons import touch_polygons
-from clapas.collision.narrow.segments import touch_segments
-from clapas.collision.narrow.solids import Tools, new_tools, touch_solids
-from clapas.collision.narrow.sphere_solid import touch_sphere_solid
-from clapas.collision.narrow.spheres import touch_spheres
-from clapas.collision.placing import blank_frames, normalise, place, reach_of_bodies
+from clapas.collision.groups import WORK, Group, Ways
+from clapas.collision.narrow.touching import touch_pairs
+from clapas.collision.placing import Frames, Places, reach_of_bodies, without_place
 from clapas.collision.records import ROW, Records
-from clapas.collision.rows import Numbering, Pairs, blank_table, count_by_pair, deliver, settle
+from clapas.collision.rows import (
+    Found,
+    Numbering,
+    Pairs,
+    add_images,
+    blank_table,
+    deliver,
+    places_by_pair,
+    settle,
+)
 from clapas.collision.shaping import shape
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.team import Member, team_size, together
 from clapas.typing import Array, Indices, Mask
-
-Found = tuple[Records, int]
-"""Contact points as a kernel wrote them, and how many they are."""
-
-WORK = 10  # visits of a contact by a solver that cost as much as a pair of solids
 
 
 class Detector:
@@ -37,7 +36,7 @@ class Detector:
     :meth:`detect` places the colliders, finds the pairs near each other (:mod:`grid`, kept in a list
     while bodies have moved little: :mod:`candidates`) and measures each pair exactly (:mod:`narrow`).
     The result depends on the positions given and on nothing else: not on the list, not on the threads that
-    share the pairs of solids when there are many.
+    share the pairs when there are many.
 
     Parameters
     ----------
@@ -58,8 +57,12 @@ class Detector:
     -----
     *What touches how.* Spheres, capsules and planes by formulas; boxes, polyhedra and triangles by GJK
     when apart and separating axes when they overlap, with the corners of the common part of the faces as
-    contact points (at most eight, and the nearest point if it is none of them); cylinders as prisms refined where they touch (error of the gap about
-    10⁻⁹ of the radius). Triangles are felt from both sides, and their seams are not felt (:mod:`meshes`).
+    contact points (at most eight, and the nearest point if it is none of them); cylinders as prisms refined
+    where they touch (error of the gap about 10⁻⁹ of the radius). Triangles are felt from both sides, and
+    their seams are not felt (:mod:`meshes`).
+
+    *What is compiled* is what the scene has: each sort of pair has its own kernel (:mod:`groups`), and the
+    grid is for more than a few colliders.
 
     *Degenerate places.* Coincident centres of spheres give the last axis as normal; a sphere centred on
     the axis of a capsule or a cylinder, a direction fixed to that body; a centre in the plane of a
@@ -89,8 +92,9 @@ class Detector:
         free = _movable(colliders, movable)
         self._n_bodies = len(free)
         self._rules = Rules(free, _excluded(exclude, len(free)), _period(period))
-        self._shapes, self._local = shape(colliders)
-        pieces, centres = self._shapes.pieces, self._local.centres
+        self._shapes, local = shape(colliders)
+        self._places = Places(self._shapes, local, self.d)
+        pieces, centres = self._shapes.pieces, local.centres
         _refuse_bodies_beyond_period(pieces, centres, self._rules)
         if skin is None:
             skin = default_skin(pieces, self._rules)
@@ -98,10 +102,8 @@ class Detector:
             raise SceneError(f"skin must be a length, zero or more, got {skin}")
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
-        self._frames, self._placed = blank_frames(self._n_bodies), blank_frames(self._n_bodies)
-        self._matrix, self._kept = np.empty((3, 3)), np.empty(MOST_POINTS, dtype=np.int64)
-        self._tools, self._prisms = [new_tools(self._shapes)], (new_prism(), new_prism())
         self._radix = int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
+        self._ways = [Ways(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
         self._rows: dict[tuple[Group, int], Records] = {}
 
@@ -134,15 +136,14 @@ class Detector:
         """
         if not np.isfinite(distance):
             raise ProblemError(f"distance must be a number, got {distance}")
-        self._place(position, orientation)
-        self._candidates.update(self._frames, max(distance, 0.0))
+        self._candidates.update(self._place(position, orientation), max(distance, 0.0))
         pairs = self._pairs()
         found: list[Found] = []
         for group, which in self._candidates.rows.items():
             found += self._touch(group, which, pairs, distance)
         return self._gather(found, pairs, distance)
 
-    def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> None:
+    def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> Frames:
         n, angles = self._n_bodies, 4 if self.d == 3 else 1
         x, q = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
         if x.shape != (n, self.d) or q.shape != (n, angles):
@@ -150,26 +151,25 @@ class Detector:
                 f"positions {x.shape} and orientations {q.shape} do not fit {n} bodies in {self.d}-D: "
                 f"expected ({n}, {self.d}) and ({n}, {angles})"
             )
-        self._frames.position[:, : self.d] = x
-        self._frames.orientation[:] = 0.0
-        self._frames.orientation[:, :angles] = q
-        bad = normalise(self._frames, self.d)
+        frames = Frames(_in_space(x, 3), _in_space(q, 4))
+        bad = without_place(frames, self.d)
         if bad >= 0:
             raise ProblemError(
                 f"body {bad}: position {x[bad].tolist()}, orientation {q[bad].tolist()} is no place; "
                 "a number is not finite, or the quaternion is zero"
             )
-        place(self._local, self._frames, self._placed, self.d, self._matrix, self._shapes)
+        self._places.put(frames)
+        return frames
 
     def _pairs(self) -> Pairs:
         period = self._rules.period
         return Pairs(self._candidates.pairs, self._candidates.wraps, period, bool(period.any()))
 
     def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> list[Found]:
-        """Contacts of one group of pairs; those of solids are shared among threads."""
-        n = team_size(None, WORK * len(which), len(which)) if group is Group.SOLIDS else 1
-        while len(self._tools) < n:
-            self._tools.append(new_tools(self._shapes))
+        """Contacts of one group of pairs, which threads share when they are many."""
+        n = team_size(None, int(WORK.get(group, 1.0) * len(which)), len(which))
+        while len(self._ways) < n:
+            self._ways.append(Ways(self._shapes, self.d, self._radix))
         parts = np.array_split(which, n)
         found: list[Found] = [(np.empty(0, dtype=ROW), 0)] * n
 
@@ -182,53 +182,34 @@ class Detector:
 
     def _touch_part(self, group: Group, part: int, which: Indices, pairs: Pairs, distance: float) -> Found:
         """Contacts of a part of a group, in as much room as they need."""
-        key, tools = (group, part), self._tools[part]
-        rows = self._rows.get(key)
-        if rows is None:
-            rows = self._rows[key] = np.empty(len(which) // 2 + 16, dtype=ROW)
-        count = self._run(group, which, pairs, distance, tools, rows)
-        if count > len(rows):
-            rows = self._rows[key] = np.empty(count + count // 4, dtype=ROW)
-            self._run(group, which, pairs, distance, tools, rows)
-        return rows, count
-
-    def _run(
-        self, group: Group, which: Indices, pairs: Pairs, distance: float, tools: Tools, rows: Records
-    ) -> int:
-        """Let the kernel of a group write what fits; returns how many contacts there are."""
-        shapes, radix = self._shapes, self._radix
-        match group:
-            case Group.SPHERES:
-                return touch_spheres(which, pairs, shapes, self.d, distance, rows)
-            case Group.PLANES:
-                return touch_planes(which, pairs, shapes, distance, self._kept, rows)
-            case Group.SPHERE_SOLID:
-                return touch_sphere_solid(which, pairs, shapes, distance, rows)
-            case Group.SEGMENTS:
-                return touch_segments(which, pairs, shapes, distance, rows)
-            case Group.SOLIDS:
-                return touch_solids(which, pairs, shapes, distance, radix, tools, rows)
-            case Group.CYLINDERS:
-                return touch_cylinders(which, pairs, shapes, distance, radix, tools, *self._prisms, rows)
-            case Group.POLYGONS:
-                return touch_polygons(which, pairs, shapes, distance, radix, rows)
+        way = self._ways[part].of(group, distance, self._candidates.separated)
+        key = group, part
+        if key not in self._rows:
+            self._rows[key] = np.empty(len(which) // 2 + 16, dtype=ROW)
+        while True:
+            # Kept from step to step: new pages cost more than what is written on them.
+            rows = self._rows[key]
+            count = touch_pairs(which, pairs, self._shapes, distance, way, rows)
+            if count <= len(rows):
+                return rows, count
+            self._rows[key] = np.empty(count + count // 8, dtype=ROW)
 
     def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Contacts:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
+        if not found:
+            return Contacts.none(self.d)
         table = blank_table(sum(count for _, count in found), self.d)
-        start = np.zeros(len(pairs.listed) + 1, dtype=np.int64)
-        for rows, count in found:
-            count_by_pair(rows, count, start)
-        np.cumsum(start, out=start)
-        for rows, count in found:
-            deliver(rows, count, start, pairs, self._shapes, distance, self._numbering, table)
-        settle(table)
+        for (rows, _), places in zip(found, places_by_pair(found), strict=True):
+            deliver(rows, places, pairs, self._shapes, self._numbering, table)
+            if pairs.is_periodic:
+                add_images(rows, places, pairs, self._shapes, distance, self._numbering, table)
+        table = settle(table)
         return Contacts(*table.whole, *table[1:])  # type: ignore[call-arg]
 
     def _number(self) -> Numbering:
         body = self._shapes.pieces["body"]
-        first = np.searchsorted(body, np.arange(self._n_bodies)).astype(np.int64)
-        count = np.bincount(body, minlength=self._n_bodies).astype(np.int64)
+        first = np.searchsorted(body, np.arange(self._n_bodies)).astype(np.int32)
+        count = np.bincount(body, minlength=self._n_bodies).astype(np.int32)
         n_codes = 5 * self._radix**2
         most = np.sort(count)[-2:].astype(object).prod() if len(count) else 0
         if most * 10 * n_codes >= 2**63:
@@ -236,6 +217,8 @@ class Detector:
                 f"two bodies of {np.sort(count)[-2:].tolist()} colliders, and hulls of up to "
                 f"{self._radix - 1} corners or edges, make too many contacts to number: use simpler hulls"
             )
+        if count.max(initial=0) <= 1:
+            first = count = np.empty(0, dtype=np.int32)
         return Numbering(first, count, n_codes)
 
 
@@ -251,6 +234,18 @@ def _movable(colliders: Colliders, movable: npt.ArrayLike | None) -> Mask:
             f"movable has shape {free.shape}; expected one entry for each of {needed} bodies or more"
         )
     return free
+
+
+def _in_space(columns: Array, width: int) -> Array:
+    """Rows of numbers, zeros added to make them as wide as in space.
+
+    Always of one layout and writeable: kernels are compiled for that alone.
+    """
+    if columns.shape[1] == width:
+        return np.require(columns, requirements=("C", "W"))
+    wide = np.zeros((len(columns), width))
+    wide[:, : columns.shape[1]] = columns
+    return wide
 
 
 def _excluded(exclude: Iterable[tuple[int, int]], n_bodies: int) -> Indices:

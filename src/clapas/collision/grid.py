@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.records import PLANE, Records, Shapes, record
+from clapas.collision.records import PLANE, Records, Shapes, record, wide
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices, Mask
 
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
 
 def levels_of(pieces: Records, movable: Mask) -> Levels:
     """Sort sizes into levels."""
-    level = np.full(len(pieces), -1, dtype=np.int64)
+    level = np.full(len(pieces), -1, dtype=np.int8)
     rows = np.flatnonzero(pieces["kind"] != PLANE)
     order = rows[np.argsort(pieces["bound"][rows], kind="stable")]
     bounds = pieces["bound"][order]
@@ -82,7 +82,7 @@ def levels_of(pieces: Records, movable: Mask) -> Levels:
 @lean_kernel
 def boxes_around(shapes: Shapes, boxes: Array) -> None:
     """Boxes (n, 6) along the axes around all colliders, relative to their centres: lows, then highs."""
-    for c in range(len(shapes.pieces)):
+    for c in range(len(boxes)):
         piece = shapes.pieces[c]
         least_x = least_y = least_z = 0.0
         most_x = most_y = most_z = 0.0
@@ -117,7 +117,7 @@ class Grid(NamedTuple):
 
 
 # A collider in the grid: which, its level, can its body move, row of cells and cell in the row; centre and bound.
-SPOT = record("piece level movable row cell", "x y z bound")
+SPOT = record("piece level movable", "x y z bound", long="row cell")
 
 
 def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> Grid:
@@ -131,7 +131,7 @@ def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> G
     while size < 2 * len(shapes.pieces):
         size *= 2
     spots = np.empty(np.count_nonzero(levels.of >= 0), dtype=SPOT)
-    grid = Grid(width, cells, np.zeros(size + 1, dtype=np.int64), spots)
+    grid = Grid(width, cells, np.zeros(size + 1, dtype=np.int32), spots)
     fill_grid(shapes, levels, rules, grid)
     return grid
 
@@ -163,10 +163,10 @@ def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid) -> None:
 @subroutine
 def address(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid, c: int) -> tuple[int, int]:
     """Row of cells of a collider, and its cell in the row."""
-    level, p = levels.of[c], shapes.centres[c]
+    level, p = wide(levels.of[c]), shapes.centres[c]
     y = cell_of(p.y, grid.width[level, 1], grid.cells[level, 1])
     z = cell_of(p.z, grid.width[level, 2], grid.cells[level, 2])
-    row = row_of(level, rules.movable[shapes.pieces[c].body], y, z)
+    row = row_of(level, wide(rules.movable[shapes.pieces[c].body]), y, z)
     return row, cell_of(p.x, grid.width[level, 0], grid.cells[level, 0])
 
 
@@ -304,12 +304,12 @@ def meet(
     pairs: Records,
 ) -> int:
     """Add the pair, once for each periodic image near enough."""
-    i, j, sign = spot.piece, other.piece, 1.0
+    i, j, sign = wide(spot.piece), wide(other.piece), 1.0
     if i > j:
         i, j, sign = j, i, -1.0
     x, y, z = sign * (other.x - spot.x), sign * (other.y - spot.y), sign * (other.z - spot.z)
     one, two = shapes.pieces[i], shapes.pieces[j]
-    if one.body == two.body or is_excluded(one.body, two.body, rules):
+    if one.body == two.body or is_excluded(wide(one.body), wide(two.body), rules):
         return count
     for k in range(first_image(x, rules.period[0], limit), last_image(x, rules.period[0], limit) + 1):
         for l in range(first_image(y, rules.period[1], limit), last_image(y, rules.period[1], limit) + 1):
@@ -378,7 +378,7 @@ def pairs_with_planes(shapes: Shapes, rules: Rules, reach: float, count: int, pa
         o, normal = shapes.centres[p], shapes.faces[plane.face]
         for c in range(n):
             piece, x = shapes.pieces[c], shapes.centres[c]
-            a, b = min(plane.body, piece.body), max(plane.body, piece.body)
+            a, b = wide(min(plane.body, piece.body)), wide(max(plane.body, piece.body))
             if piece.kind == PLANE or a == b or not (rules.movable[a] or rules.movable[b]):
                 continue
             height = normal.x * (x.x - o.x) + normal.y * (x.y - o.y) + normal.z * (x.z - o.z)

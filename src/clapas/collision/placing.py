@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.records import PLANE, Records, Shapes
+from clapas.collision.records import FEW, PLANE, Records, Shapes, numbers
 from clapas.collision.shaping import Local
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
@@ -25,82 +25,122 @@ class Frames(NamedTuple):
     position : array (n_bodies, 3)
         m.
     orientation : array (n_bodies, 4)
-        Unit quaternion; (angle, 0, 0, 0) in the plane.
+        Quaternion of any length but zero; (angle, 0, 0, 0) in the plane.
     """
 
     position: Array
     orientation: Array
 
 
-def blank_frames(n_bodies: int) -> Frames:
-    """Room for the bodies; the orientations are no numbers, different from any."""
-    return Frames(np.zeros((n_bodies, 3)), np.full((n_bodies, 4), np.nan))
+class Turn(NamedTuple):
+    """A rotation matrix, row by row."""
 
-
-@lean_kernel
-def normalise(frames: Frames, d: int) -> int:
-    """Divide quaternions by their length. Returns the first body that has no place, or −1.
-
-    That is one whose position or orientation is no number, or whose quaternion is zero.
-    """
-    for b in range(len(frames.position)):
-        x, q = frames.position[b], frames.orientation[b]
-        length = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-        if not np.isfinite(x[0] + x[1] + x[2] + length) or (d == 3 and length == 0.0):
-            return b
-        if d == 3:
-            for m in range(4):
-                q[m] /= length
-    return -1
-
-
-@lean_kernel
-def place(local: Local, frames: Frames, placed: Frames, d: int, R: Array, shapes: Shapes) -> None:
-    """Move all colliders with their bodies; turn only what has turned since it was ``placed``.
-
-    ``R`` is work space for a matrix.
-    """
-    last, turned = -1, False
-    for c in range(len(shapes.pieces)):
-        piece = shapes.pieces[c]
-        b = piece.body
-        if b != last:
-            turned = take_orientation(frames.orientation[b], placed.orientation[b], d, R)
-            last = b
-        x, own, centre = frames.position[b], local.centres[c], shapes.centres[c]
-        centre.x = x[0] + (R[0, 0] * own[0] + R[0, 1] * own[1] + R[0, 2] * own[2])
-        centre.y = x[1] + (R[1, 0] * own[0] + R[1, 1] * own[1] + R[1, 2] * own[2])
-        centre.z = x[2] + (R[2, 0] * own[0] + R[2, 1] * own[1] + R[2, 2] * own[2])
-        if turned:
-            turn_rows(R, local.vertices, piece.vertex, piece.n_vertices, shapes.vertices)
-            turn_rows(R, local.normals, piece.face, piece.n_faces, shapes.faces)
+    xx: float
+    xy: float
+    xz: float
+    yx: float
+    yy: float
+    yz: float
+    zx: float
+    zy: float
+    zz: float
 
 
 @subroutine
-def take_orientation(q: Array, placed: Array, d: int, R: Array) -> bool:
-    """Fill the matrix of an orientation, note it as placed; tell if it is another than before."""
-    turned = False
-    for m in range(4):
-        turned |= q[m] != placed[m]
-        placed[m] = q[m]
+def turn_of(q: Array, d: int) -> Turn:
+    """The matrix of an orientation: of a quaternion divided by its length, or of an angle about z."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     if d == 2:
         w, x, y, z = np.cos(0.5 * q[0]), 0.0, 0.0, np.sin(0.5 * q[0])
-    R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
-    R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
-    R[2, 0], R[2, 1], R[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
-    return turned
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    return Turn(
+        1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
+        s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x),
+        s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y),
+    )  # fmt: skip
+
+
+class Places:
+    """Puts colliders where their bodies are.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        The colliders, to be placed.
+    local : Local
+        Their centres, corners and normals in the frames of the bodies.
+    d : 2 or 3
+        Dimension.
+    """
+
+    def __init__(self, shapes: Shapes, local: Local, d: int) -> None:
+        self._shapes, self._local, self._d = shapes, local, d
+        pieces = shapes.pieces
+        self._centres = numbers(shapes.centres, "x", "y", "z")
+        self._off_centre = np.flatnonzero(local.centres.any(axis=1)).astype(np.int32)
+        self._solids = np.flatnonzero(pieces["n_faces"]).astype(np.int32)
+        self._body = np.ascontiguousarray(pieces["body"])
+        self._is_body = np.array_equal(self._body, np.arange(len(self._body)))
+        self._placed = np.tile([1.0 if d == 3 else 0.0, 0.0, 0.0, 0.0], (len(self._solids), 1))
+        numbers(shapes.vertices, "x", "y", "z")[:] = local.vertices
+        numbers(shapes.faces, "x", "y", "z")[:] = local.normals
+
+    def put(self, frames: Frames) -> None:
+        """Move all colliders with their bodies, turn those that have turned."""
+        n = len(self._body)
+        self._centres[:] = frames.position[:n] if self._is_body else frames.position[self._body]
+        if len(self._off_centre):
+            shift_centres(self._off_centre, frames, self._d, self._local.centres, self._shapes)
+        if len(self._solids) > FEW or self._have_turned(frames):
+            turn_solids(self._solids, frames, self._placed, self._d, self._local, self._shapes)
+
+    def _have_turned(self, frames: Frames) -> bool:
+        """Has any solid turned? Walls at rest have not, and then no kernel is needed."""
+        return not np.array_equal(frames.orientation[self._body[self._solids]], self._placed)
+
+
+def without_place(frames: Frames, d: int) -> int:
+    """First body whose position or orientation is no number, or whose quaternion is zero; −1 if none is."""
+    size = np.einsum("ij,ij->i", frames.orientation, frames.orientation)
+    if np.isfinite(frames.position.sum() + size.sum()) and (d == 2 or size.all()):
+        return -1
+    bad = ~np.isfinite(frames.position.sum(axis=1) + size) | ((d == 3) & (size == 0.0))
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+@lean_kernel
+def shift_centres(which: Indices, frames: Frames, d: int, own: Array, shapes: Shapes) -> None:
+    """Add to the centres of some colliders what they are away from those of their bodies."""
+    for k in range(len(which)):
+        c = which[k]
+        u, centre, R = own[c], shapes.centres[c], turn_of(frames.orientation[shapes.pieces[c].body], d)
+        centre.x += R.xx * u[0] + R.xy * u[1] + R.xz * u[2]
+        centre.y += R.yx * u[0] + R.yy * u[1] + R.yz * u[2]
+        centre.z += R.zx * u[0] + R.zy * u[1] + R.zz * u[2]
+
+
+@lean_kernel
+def turn_solids(which: Indices, frames: Frames, placed: Array, d: int, local: Local, shapes: Shapes) -> None:
+    """Turn the corners and normals of those solids whose bodies have turned since they were ``placed``."""
+    for k in range(len(which)):
+        piece, p = shapes.pieces[which[k]], placed[k]
+        q = frames.orientation[piece.body]
+        if q[0] == p[0] and q[1] == p[1] and q[2] == p[2] and q[3] == p[3]:
+            continue
+        p[0], p[1], p[2], p[3] = q[0], q[1], q[2], q[3]
+        R = turn_of(q, d)
+        turn_rows(R, local.vertices, piece.vertex, piece.n_vertices, shapes.vertices)
+        turn_rows(R, local.normals, piece.face, piece.n_faces, shapes.faces)
 
 
 @subroutine
-def turn_rows(R: Array, local: Array, first: int, count: int, world: Records) -> None:
+def turn_rows(R: Turn, local: Array, first: int, count: int, world: Records) -> None:
     """Turn vectors."""
     for k in range(first, first + count):
-        x, y, z = local[k, 0], local[k, 1], local[k, 2]
-        row = world[k]
-        row.x = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
-        row.y = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
-        row.z = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
+        x, y, z, row = local[k, 0], local[k, 1], local[k, 2], world[k]
+        row.x = R.xx * x + R.xy * y + R.xz * z
+        row.y = R.yx * x + R.yy * y + R.yz * z
+        row.z = R.zx * x + R.zy * y + R.zz * z
 
 
 @lean_kernel
@@ -119,13 +159,15 @@ def largest_motion(
         for m in range(3):
             step = frames.position[b, m] - before.position[b, m]
             if m < 2 and period[m] > 0.0:
-                wraps[b, m] = np.int64(np.rint(step / period[m]))
-                step -= wraps[b, m] * period[m]
+                jump = np.rint(step / period[m])
+                wraps[b, m] = jump
+                step -= jump * period[m]
             square += step * step
         motion = np.sqrt(square)
-        turn = turn_between(frames.orientation[b], before.orientation[b], d)
-        if turn > 0.0 and reach[b] > 0.0:
-            motion += turn * reach[b]
+        if reach[b] > 0.0:
+            turn = turn_between(frames.orientation[b], before.orientation[b], d)
+            if turn > 0.0:
+                motion += turn * reach[b]
         largest = max(largest, motion)
     return largest
 
@@ -135,10 +177,16 @@ def turn_between(q: Array, p: Array, d: int) -> float:
     """Bound on 2 sin(angle/2) for the rotation between two orientations."""
     if d == 2:
         return abs(q[0] - p[0])
-    minus = plus = 0.0  # q and −q are the same rotation
+    qq = pp = 0.0
     for m in range(4):
-        minus += (q[m] - p[m]) ** 2
-        plus += (q[m] + p[m]) ** 2
+        qq += q[m] * q[m]
+        pp += p[m] * p[m]
+    minus = plus = 0.0  # q and −q are the same rotation
+    q_scale, p_scale = 1.0 / np.sqrt(qq), 1.0 / np.sqrt(pp)
+    for m in range(4):
+        u, v = q_scale * q[m], p_scale * p[m]
+        minus += (u - v) ** 2
+        plus += (u + v) ** 2
     return 2.0 * np.sqrt(min(minus, plus))
 
 

@@ -16,17 +16,27 @@ from clapas.typing import Array
 Records: TypeAlias = Any
 """Array of records of one of the types below."""
 
+wide: Any = np.int64
+"""Makes a whole number of a record one of 64 bits, so that what it is given to is compiled once."""
+
 SPHERE, PLANE, CAPSULE, BOX = int(Kind.SPHERE), int(Kind.PLANE), int(Kind.CAPSULE), int(Kind.BOX)
 CYLINDER, POLYHEDRON, TRIANGLE = int(Kind.CYLINDER), int(Kind.POLYHEDRON), int(Kind.TRIANGLE)
 
 
-def record(whole: str, real: str) -> np.dtype[Any]:
-    """Type of records with these whole numbers, then these real numbers."""
-    fields = [(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in real.split()]
-    return np.dtype(fields, align=True)
+FEW = 64
+"""So many colliders are dealt with in NumPy where that saves compiling a kernel."""
+
+
+def record(whole: str, real: str, long: str = "") -> np.dtype[Any]:
+    """Type of records with these whole numbers (of 32 bits, long ones of 64), then these real numbers."""
+    columns = ((long, np.int64), (whole, np.int32), (real, np.float64))
+    return np.dtype([(name, sort) for names, sort in columns for name in names.split()], align=True)
 
 
 POINT = record("", "x y z")
+
+# Centre of a collider, and the radius of a ball around all of it: all that most pairs are looked at for.
+CENTRE = record("", "x y z bound")
 
 # A collider. vertex, n_vertices: its rows among the corners (none for a sphere or a plane); face, n_faces among
 # the faces; edge, n_edges among the edges. rounding: radius of the ball swept over the solid (sphere, capsule).
@@ -55,7 +65,7 @@ NEIGHBOUR = record("vertex piece", "")
 PAIR = record("i j image_x image_y", "")
 
 # A contact point: number of its pair, which point of the pair it is, place (m), normal from i to j, gap (m).
-ROW = record("pair code", "x y z nx ny nz gap")
+ROW = record("pair", "x y z nx ny nz gap", long="code")
 
 
 class Shapes(NamedTuple):

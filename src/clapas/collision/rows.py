@@ -1,15 +1,18 @@
-"""Contact points as the kernels write them, and their way into the table of contacts."""
+"""Pairs as the kernels meet them, contact points as they write them, and the way into the table of contacts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.records import Records, Shapes
+from clapas.collision.records import Records, Shapes, wide
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
+
+Found: TypeAlias = tuple[Records, int]
+"""Contact points as a kernel wrote them, and how many they are."""
 
 
 class Pairs(NamedTuple):
@@ -20,7 +23,7 @@ class Pairs(NamedTuple):
     listed : array (n_pairs,) of PAIR
         Two colliders each, and the periods between them when the list was made.
     wraps : array (n_bodies, 2)
-        Whole periods each body has jumped since.
+        Whole periods each body has jumped since; unused unless periodic.
     period : array (2,)
         m.
     is_periodic : bool
@@ -33,39 +36,57 @@ class Pairs(NamedTuple):
     is_periodic: bool
 
 
+class Meeting(NamedTuple):
+    """Two colliders that are looked at.
+
+    Parameters
+    ----------
+    p : int
+        Number of the pair.
+    i, j : int
+        The colliders, in the order of the table.
+    x, y, z : float
+        From the centre of i to that of the image of j (m).
+    distance : float
+        Largest gap of a contact (m).
+    """
+
+    p: int
+    i: int
+    j: int
+    x: float
+    y: float
+    z: float
+    distance: float
+
+
 @subroutine
-def periods_x(pairs: Pairs, shapes: Shapes, p: int) -> int:
-    """Periods to add to the second collider along x to come to the image of pair p."""
+def periods(pairs: Pairs, shapes: Shapes, p: int) -> tuple[int, int]:
+    """Periods to add to the second collider along x and y to come to the image of pair p."""
     pair = pairs.listed[p]
     a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
-    return pair.image_x - pairs.wraps[b, 0] + pairs.wraps[a, 0]
+    along_x = wide(pair.image_x) - pairs.wraps[b, 0] + pairs.wraps[a, 0]
+    along_y = wide(pair.image_y) - pairs.wraps[b, 1] + pairs.wraps[a, 1]
+    return along_x, along_y
 
 
 @subroutine
-def periods_y(pairs: Pairs, shapes: Shapes, p: int) -> int:
-    """The same along y."""
-    pair = pairs.listed[p]
-    a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
-    return pair.image_y - pairs.wraps[b, 1] + pairs.wraps[a, 1]
-
-
-@subroutine
-def between(pairs: Pairs, shapes: Shapes, p: int) -> tuple[float, float, float]:
-    """Vector from the centre of the first collider of pair p to the image of that of the second."""
+def meeting_of(pairs: Pairs, shapes: Shapes, p: int, distance: float) -> Meeting:
+    """What a kernel needs to know of pair p."""
     pair = pairs.listed[p]
     c, o = shapes.centres[pair.j], shapes.centres[pair.i]
     x, y, z = c.x - o.x, c.y - o.y, c.z - o.z
     if pairs.is_periodic:
-        x += periods_x(pairs, shapes, p) * pairs.period[0]
-        y += periods_y(pairs, shapes, p) * pairs.period[1]
-    return x, y, z
+        along_x, along_y = periods(pairs, shapes, p)
+        x, y = x + along_x * pairs.period[0], y + along_y * pairs.period[1]
+    return Meeting(p, wide(pair.i), wide(pair.j), x, y, z, distance)
 
 
 @subroutine
 def write(
     rows: Records,
     count: int,
-    pair: int,
+    meeting: Meeting,
     code: int,
     x: float,
     y: float,
@@ -75,10 +96,10 @@ def write(
     nz: float,
     gap: float,
 ) -> int:
-    """Write a contact point if there is room, count it in any case."""
+    """Write a contact point of a meeting if there is room, count it in any case."""
     if count < len(rows):
         row = rows[count]
-        row.pair, row.code, row.gap = pair, code, gap
+        row.pair, row.code, row.gap = meeting.p, code, gap
         row.x, row.y, row.z = x, y, z
         row.nx, row.ny, row.nz = nx, ny, nz
     return count + 1
@@ -109,7 +130,7 @@ class Numbering(NamedTuple):
     Parameters
     ----------
     first, count : arrays (n_bodies,)
-        First collider of each body, and how many it has.
+        First collider of each body, and how many it has. Empty if none has several: all places are 0.
     n_codes : int
         Codes of the points of one pair are below this.
     """
@@ -119,46 +140,57 @@ class Numbering(NamedTuple):
     n_codes: int
 
 
-@lean_kernel
-def count_by_pair(rows: Records, n: int, start: Indices) -> None:
-    """Add the contacts of each pair p to start[p + 1]."""
-    for k in range(n):
-        start[rows[k].pair + 1] += 1
+def places_by_pair(found: list[Found]) -> list[Indices]:
+    """Row in the table of each contact found, so that contacts come by growing pair, as found in each."""
+    n = sum(count for _, count in found)
+    places: Indices = np.arange(n, dtype=np.int32)
+    if len(found) > 1:
+        pair = np.concatenate([rows["pair"][:count] for rows, count in found])
+        places[np.argsort(pair, kind="stable")] = np.arange(n, dtype=np.int32)
+    return np.split(places, np.cumsum([count for _, count in found])[:-1])
 
 
 @lean_kernel
 def deliver(
+    rows: Records, places: Indices, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table
+) -> None:
+    """Put contacts in their places in the table."""
+    d = table.point.shape[1]
+    for k in range(len(places)):
+        row, at = rows[k], places[k]
+        pair = pairs.listed[row.pair]
+        a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
+        place = 0
+        if len(numbering.first) > 0:
+            place = wide(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
+        table.whole[0, at], table.whole[1, at], table.whole[2, at], table.whole[3, at] = a, b, pair.i, pair.j
+        table.whole[4, at] = place * 10 * numbering.n_codes + row.code
+        table.gap[at] = row.gap
+        table.point[at, 0], table.point[at, 1] = row.x, row.y
+        table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
+        if d == 3:
+            table.point[at, 2], table.normal[at, 2] = row.z, row.nz
+
+
+@lean_kernel
+def add_images(
     rows: Records,
-    n: int,
-    start: Indices,
+    places: Indices,
     pairs: Pairs,
     shapes: Shapes,
     distance: float,
     numbering: Numbering,
     table: Table,
 ) -> None:
-    """Put the contacts of one group in their places; ``start`` moves on as they are filled."""
-    d = table.point.shape[1]
-    for k in range(n):
-        row = rows[k]
-        pair = pairs.listed[row.pair]
-        at = start[row.pair]
-        start[row.pair] += 1
-        a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
+    """Say of contacts in the table which periodic image of the second collider they are with."""
+    for k in range(len(places)):
+        p, at = wide(rows[k].pair), places[k]
+        pair = pairs.listed[p]
         limit = shapes.pieces[pair.i].bound + shapes.pieces[pair.j].bound + distance
-        place = (pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
-        image = 0
-        if pairs.is_periodic and limit < np.inf:  # a half-space is its own image
-            kx, ky = periods_x(pairs, shapes, row.pair), periods_y(pairs, shapes, row.pair)
-            image = image_code(kx, ky, pairs.period, limit)
-            table.shift[at, 0], table.shift[at, 1] = kx * pairs.period[0], ky * pairs.period[1]
-        table.whole[0, at], table.whole[1, at], table.whole[2, at], table.whole[3, at] = a, b, pair.i, pair.j
-        table.whole[4, at] = (place * 10 + image) * numbering.n_codes + row.code
-        table.gap[at] = row.gap
-        table.point[at, 0], table.point[at, 1] = row.x, row.y
-        table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
-        if d == 3:
-            table.point[at, 2], table.normal[at, 2] = row.z, row.nz
+        if limit < np.inf:  # a half-space is its own image
+            along_x, along_y = periods(pairs, shapes, p)
+            table.whole[4, at] += image_code(along_x, along_y, pairs.period, limit) * numbering.n_codes
+            table.shift[at, 0], table.shift[at, 1] = along_x * pairs.period[0], along_y * pairs.period[1]
 
 
 @subroutine
@@ -173,29 +205,11 @@ def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
     return code
 
 
-@lean_kernel
-def settle(table: Table) -> None:
+def settle(table: Table) -> Table:
     """Put contacts of the same two bodies in the order of their features; nearly all are already."""
-    whole = table.whole
-    for k in range(1, len(table.gap)):
-        row = k
-        while (
-            row > 0
-            and whole[0, row] == whole[0, row - 1]
-            and whole[1, row] == whole[1, row - 1]
-            and whole[4, row] < whole[4, row - 1]
-        ):
-            swap(table, row)
-            row -= 1
-
-
-@subroutine
-def swap(table: Table, row: int) -> None:
-    """Exchange a row with the one before."""
-    for m in range(2, 5):
-        table.whole[m, row], table.whole[m, row - 1] = table.whole[m, row - 1], table.whole[m, row]
-    table.gap[row], table.gap[row - 1] = table.gap[row - 1], table.gap[row]
-    for m in range(table.point.shape[1]):
-        table.point[row, m], table.point[row - 1, m] = table.point[row - 1, m], table.point[row, m]
-        table.normal[row, m], table.normal[row - 1, m] = table.normal[row - 1, m], table.normal[row, m]
-        table.shift[row, m], table.shift[row - 1, m] = table.shift[row - 1, m], table.shift[row, m]
+    a, b, _, _, feature = table.whole
+    falls = np.flatnonzero(feature[1:] < feature[:-1])
+    if not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):
+        return table
+    order = np.lexsort((feature, b, a))
+    return Table(np.ascontiguousarray(table.whole[:, order]), *(column[order] for column in table[1:]))

@@ -16,6 +16,7 @@ from clapas.collision.meshes import seams_of
 from clapas.collision.records import (
     BOX,
     CAPSULE,
+    CENTRE,
     CYLINDER,
     EDGE,
     FACE,
@@ -28,7 +29,6 @@ from clapas.collision.records import (
     TRIANGLE,
     Records,
     Shapes,
-    numbers,
 )
 from clapas.collision.topology import PRISM_SIDES, Topology, next_side, ranges, starts, topology
 from clapas.errors import SceneError
@@ -80,7 +80,8 @@ def shape(table: Colliders) -> tuple[Shapes, Local]:
     sides["corner"], sides["edge"] = parts.loop, parts.loop_edge
     for column, name in enumerate(EDGE.names or ()):
         edges[name] = parts.edge[:, column]
-    centres, vertices = np.zeros(len(table), dtype=POINT), np.zeros(len(local.vertices), dtype=POINT)
+    centres, vertices = np.zeros(len(table), dtype=CENTRE), np.zeros(len(local.vertices), dtype=POINT)
+    centres["bound"] = pieces["bound"]
     return Shapes(pieces, centres, vertices, faces, sides, edges, seams, neighbours), local
 
 
@@ -127,6 +128,7 @@ def _lay_out(
     counts, first = pieces["n_vertices"][rows], pieces["vertex"][rows]
     V = np.einsum("rij,rj->ri", turn[np.repeat(rows, counts)], _own_corners(table, pieces))
     mean = np.add.reduceat(V, first) / counts[:, None]
+    mean[~np.isin(pieces["kind"][rows], (POLYHEDRON, TRIANGLE))] = 0.0  # by symmetry, and without rounding
     local.centres[rows] += mean
     local.vertices[:] = V - np.repeat(mean, counts, axis=0)
     far = np.maximum.reduceat(np.linalg.norm(local.vertices, axis=1), first)
@@ -244,8 +246,3 @@ def _refuse_bulges(table: Colliders, pieces: Records, parts: Topology, local: Lo
             f"collider {bad[0]} (body {table.body[bad[0]]}): hull {table.hull[bad[0]]} is not convex, or a "
             "face is given clockwise; split it into convex pieces, or take the convex hull of its corners"
         )
-
-
-def normals_of(faces: Records) -> Array:
-    """View of the normals of the faces, (n, 3)."""
-    return numbers(faces, "x", "y", "z")

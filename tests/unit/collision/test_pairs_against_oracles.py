@@ -20,6 +20,7 @@ from clapas.geometry.shapes import (
     TriangleMesh,
 )
 from tests.unit.collision.oracles import (
+    best_separation,
     deepest,
     placed,
     points_and_radius,
@@ -100,13 +101,23 @@ def test_cylinders_leave_along_the_best_direction(other: str) -> None:
         found = touched(a, b, place)
         check_deepest(found, a, b, place, 1e-7)
         gap = found.gap.min()
-        if gap < -0.15:
-            continue
         n = found.normal[deepest(found)]
         nearby = n + rng.normal(size=(2000, 3)) * 10.0 ** rng.uniform(-5, 0, size=(2000, 1))
         tries = np.concatenate((anywhere, nearby))
         tries /= np.linalg.norm(tries, axis=1)[:, None]
         assert separations(a, b, place, tries).max() <= gap + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("other", "seed", "which"),
+    [("cylinder", 5, 0), ("cylinder", 11, 6), ("rock", 5, 25), ("rock", 11, 5), ("box", 5, 8)],
+)
+def test_the_best_direction_out_of_a_deep_overlap(other: str, seed: int, which: int) -> None:
+    """Several directions are the best nearby; the regular prism of a cylinder prefers a wrong one."""
+    a, b, place = ROUND["cylinder"], ROUND[other], random_places(seed, 60)[which]
+    best = best_separation(lambda n: separations(a, b, place, n), np.random.default_rng(0))
+    assert best < 0.0
+    assert touched(a, b, place).gap.min() == pytest.approx(best, abs=1e-5)
 
 
 @pytest.mark.parametrize("other", SOLIDS)

@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from clapas.collision import Detector
 from clapas.dynamics import examples
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.model import initial_state
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import (
@@ -153,15 +153,20 @@ def test_periodic_images_touch() -> None:
     np.testing.assert_allclose(found.shift[0], (-4, 0, 0), atol=1e-12)
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("distance", [0.0, 0.01])
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, distance: float) -> None:
     rng = np.random.default_rng(2)
     boxes: list[Shape] = [Box(tuple(edge)) for edge in rng.uniform(0.2, 0.4, (60, 3)).tolist()]
-    table = collider_table(3, [(k, box, 0) for k, box in enumerate(boxes)])
-    positions, turns = rng.uniform(0.0, 1.0, (60, 3)), rng.normal(size=(60, 4))
+    round_ones: list[Shape] = [Sphere(0.1), Capsule(0.1, 0.2), Cylinder(0.1, 0.3)] * 8
+    shapes = [*boxes, *round_ones]
+    table = collider_table(3, [(k, shape, 0) for k, shape in enumerate(shapes)])
+    positions, turns = rng.uniform(0.0, 1.0, (len(shapes), 3)), rng.normal(size=(len(shapes), 4))
     found = []
     for size in (1, 2, 3):
-        monkeypatch.setattr("clapas.collision.detector.team_size", lambda wanted, work, pieces, n=size: n)
-        found.append(Detector(table).detect(positions, turns, 0.01))
+        monkeypatch.setattr(
+            "clapas.collision.detector.team_size", lambda wanted, work, pieces, n=size: n if work else 1
+        )
+        found.append(Detector(table).detect(positions, turns, distance))
     assert len(found[0]) > 100
     for other in found[1:]:
         for name in ("a", "b", "feature", "point", "normal", "gap"):

@@ -6,7 +6,9 @@ right angles to an edge of each (the faces of the difference B − A are of thes
 except those that a bound excludes:
 
 * a face: B contains a ball of radius ``inner`` about its centre, so s ≤ height of the centre − inner;
-* an edge: along an axis between its two normals, s is at most the larger of these heights, if negative;
+* an edge of A: along an axis between its two normals no point of B is higher than over the higher of the two
+  faces, if it is below both; that serves for the ball, and for the corner of B that is deepest under one
+  of them, which in ordinary contacts is well below the other;
 * two edges make a face of the difference only if their arcs on the sphere of normals cross.
 
 What is left in ordinary contacts is a face or two and some pairs of edges.
@@ -18,12 +20,13 @@ Gottschalk, Lin, Manocha 1996 (separating axes); Gregorius 2013 (arcs on the sph
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.collision.meshes import can_push
-from clapas.collision.records import TRIANGLE, Records, Shapes
+from clapas.collision.narrow.choices import is_allowed, may_be_allowed
+from clapas.collision.records import TRIANGLE, Records, Shapes, wide
+from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
@@ -44,137 +47,163 @@ class Axis(NamedTuple):
     j: int
 
 
-class Guide(NamedTuple):
-    """Only axes at an angle to (x, y, z) of at least this cosine are tried; all, if the cosine is −1."""
-
-    x: float
-    y: float
-    z: float
-    cosine: float
-
-
 class Heights(NamedTuple):
-    """Room for the heights of the centre of one solid over the faces of the other, and for edges to try."""
+    """What is known of one solid over the faces of the other.
 
-    a: Array
-    b: Array
+    Parameters
+    ----------
+    centre : array
+        Height of its centre over each face (m).
+    deepest : array
+        Row of its deepest corner under each face that was tried; −1 for the others.
+    """
+
+    centre: Array
+    deepest: Indices
+
+
+class Trials(NamedTuple):
+    """Work space: the second solid over the faces of the first, the first over those of the second, edges."""
+
+    a: Heights
+    b: Heights
     edges: Indices
 
 
-def new_heights(pieces: Records) -> Heights:
+def new_trials(pieces: Records) -> Trials:
     """Room for the solids of a scene."""
     faces, edges = pieces["n_faces"].max(initial=1), pieces["n_edges"].max(initial=1)
-    return Heights(np.empty(faces), np.empty(faces), np.empty(edges, dtype=np.int64))
+    one, two = (Heights(np.empty(faces), np.empty(faces, dtype=np.int64)) for _ in range(2))
+    return Trials(one, two, np.empty(edges, dtype=np.int64))
 
 
 @subroutine
-def best_axis(
-    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, guide: Guide, heights: Heights
-) -> Axis:
-    """Axis of largest separation of the solids of a and b, whose centre is at t from that of a.
+def best_axis(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials, enough: float) -> Axis:
+    """Axis of largest separation of two solids; any, as soon as its separation is more than enough.
 
-    It is −∞ if the guide allows none.
+    It is −∞ if the choice allows none.
     """
-    tie = TIE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     axis = Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
-    s, face = best_face(shapes, a, b, tx, ty, tz, -np.inf, guide, heights.a)
+    s, face = best_face(shapes, meeting, True, -np.inf, choice, trials.a, enough)
     if face >= 0:
-        n = shapes.faces[shapes.pieces[a].face + face]
+        n = shapes.faces[shapes.pieces[meeting.i].face + face]
         axis = Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
-    back = Guide(-guide.x, -guide.y, -guide.z, guide.cosine)
-    s, face = best_face(shapes, b, a, -tx, -ty, -tz, axis.s + tie, back, heights.b)
+        if s > enough:
+            return axis
+    tie = TIE * min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
+    s, face = best_face(shapes, meeting, False, axis.s + tie, choice, trials.b, enough)
     if face >= 0:
-        n = shapes.faces[shapes.pieces[b].face + face]
+        n = shapes.faces[shapes.pieces[meeting.j].face + face]
         axis = Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
-    return best_edges(shapes, a, b, tx, ty, tz, axis, tie, guide, heights)
+        if s > enough:
+            return axis
+    return best_edges(shapes, meeting, axis, tie, choice, trials, enough)
 
 
 @subroutine
 def best_face(
     shapes: Shapes,
-    a: int,
-    b: int,
-    tx: float,
-    ty: float,
-    tz: float,
+    meeting: Meeting,
+    of_first: bool,
     to_beat: float,
-    guide: Guide,
-    heights: Array,
+    choice: Any,
+    heights: Heights,
+    enough: float,
 ) -> tuple[float, int]:
-    """Face of a with the largest separation above ``to_beat``, and −1 if there is none.
+    """Face of one solid with the largest separation above ``to_beat``, and −1 if there is none.
 
     Of a triangle only the face on the side of the other's centre counts: a surface pushes back to where
     the body came from.
     """
+    a, b, sign = (meeting.i, meeting.j, 1.0) if of_first else (meeting.j, meeting.i, -1.0)
+    tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
     one, two = shapes.pieces[a], shapes.pieces[b]
     top, start, best = -np.inf, -1, -1
     for k in range(one.n_faces):
         n = shapes.faces[one.face + k]
-        heights[k] = n.x * tx + n.y * ty + n.z * tz - n.height
-        if n.is_real == 1 and heights[k] > top:
-            top, start = heights[k], k
+        height = n.x * tx + n.y * ty + n.z * tz - n.height
+        heights.centre[k], heights.deepest[k] = height, -1
+        if n.is_real == 1 and height > top:
+            top, start = height, k
     if start < 0:
         return to_beat, best
     for step in range(-1, -1 if one.kind == TRIANGLE else one.n_faces):
         k = start if step < 0 else step  # the most promising first: it excludes most of the others
-        if heights[k] - two.inner <= to_beat or (step >= 0 and k == start):
+        if heights.centre[k] - two.inner <= to_beat or (step >= 0 and k == start):
             continue
         n = shapes.faces[one.face + k]
-        if n.is_real == 0 or not is_allowed(guide, n.x, n.y, n.z):
+        if n.is_real == 0 or not may_be_allowed(choice, sign, n, n):
             continue
-        least = np.inf
+        least, deepest = np.inf, -1
         for row in range(two.vertex, two.vertex + two.n_vertices):
             v = shapes.vertices[row]
-            least = min(least, n.x * v.x + n.y * v.y + n.z * v.z)
-        s = heights[k] + least
-        if s > to_beat and can_push(shapes, b, -n.x, -n.y, -n.z):
+            h = n.x * v.x + n.y * v.y + n.z * v.z
+            if h < least:
+                least, deepest = h, row
+        s = heights.centre[k] + least
+        if s <= to_beat:
+            heights.deepest[k] = deepest
+        elif is_allowed(choice, shapes, meeting, sign * n.x, sign * n.y, sign * n.z):
             to_beat, best = s, k
+            heights.deepest[k] = deepest
+            if s > enough:
+                return s, k
     return to_beat, best
 
 
 @subroutine
-def is_allowed(guide: Guide, x: float, y: float, z: float) -> bool:
-    """Does the guide allow this axis?"""
-    return guide.x * x + guide.y * y + guide.z * z >= guide.cosine
-
-
-@subroutine
-def may_matter(edge: Records, heights: Array, inner: float, to_beat: float) -> bool:
-    """Can an axis between the two normals of an edge be better than ``to_beat``?"""
-    bound = max(heights[edge.face_0], heights[edge.face_1])
-    return bound > 0.0 or bound - inner > to_beat
+def may_matter(
+    shapes: Shapes,
+    meeting: Meeting,
+    of_first: bool,
+    edge: Records,
+    choice: Any,
+    heights: Heights,
+    to_beat: float,
+) -> bool:
+    """Can an axis between the two normals of an edge of one solid be better than ``to_beat``?"""
+    a, b, sign = (meeting.i, meeting.j, 1.0) if of_first else (meeting.j, meeting.i, -1.0)
+    first = shapes.pieces[a].face
+    if not may_be_allowed(choice, sign, shapes.faces[first + edge.face_0], shapes.faces[first + edge.face_1]):
+        return False
+    bound = max(heights.centre[edge.face_0], heights.centre[edge.face_1])
+    if bound <= 0.0 and bound - shapes.pieces[b].inner <= to_beat:
+        return False
+    if to_beat > 0.0:
+        return True
+    for turn in range(2):
+        under, other = (edge.face_0, edge.face_1) if turn == 0 else (edge.face_1, edge.face_0)
+        if heights.deepest[under] >= 0:  # its height over that face is at most to_beat
+            n, v = shapes.faces[first + other], shapes.vertices[heights.deepest[under]]
+            if heights.centre[other] + n.x * v.x + n.y * v.y + n.z * v.z <= to_beat:
+                return False
+    return True
 
 
 @subroutine
 def best_edges(
-    shapes: Shapes,
-    a: int,
-    b: int,
-    tx: float,
-    ty: float,
-    tz: float,
-    axis: Axis,
-    tie: float,
-    guide: Guide,
-    heights: Heights,
+    shapes: Shapes, meeting: Meeting, axis: Axis, tie: float, choice: Any, trials: Trials, enough: float
 ) -> Axis:
     """The axis across an edge of each, if one is better than that of the faces."""
-    one, two = shapes.pieces[a], shapes.pieces[b]
+    one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
+    tx, ty, tz = meeting.x, meeting.y, meeting.z
     n_edges = 0
     for j in range(two.n_edges):
-        if may_matter(shapes.edges[two.edge + j], heights.b, one.inner, axis.s):
-            heights.edges[n_edges] = j
+        if may_matter(shapes, meeting, False, shapes.edges[two.edge + j], choice, trials.b, axis.s):
+            trials.edges[n_edges] = j
             n_edges += 1
+    if n_edges == 0:
+        return axis
     to_beat = axis.s + tie
     for i in range(one.n_edges):
         e = shapes.edges[one.edge + i]
-        if not may_matter(e, heights.a, two.inner, axis.s):
+        if not may_matter(shapes, meeting, True, e, choice, trials.a, axis.s):
             continue
         P, end = shapes.vertices[one.vertex + e.corner_0], shapes.vertices[one.vertex + e.corner_1]
         n1, n2 = shapes.faces[one.face + e.face_0], shapes.faces[one.face + e.face_1]
         ax, ay, az = end.x - P.x, end.y - P.y, end.z - P.z
         for k in range(n_edges):
-            f = shapes.edges[two.edge + heights.edges[k]]
+            f = shapes.edges[two.edge + trials.edges[k]]
             m1, m2 = shapes.faces[two.face + f.face_0], shapes.faces[two.face + f.face_1]
             # The arcs n1 n2 and −m1 −m2 cross: the ends of each are on both sides of the other's plane.
             c = m1.x * ax + m1.y * ay + m1.z * az
@@ -194,12 +223,9 @@ def best_edges(
                 scale = -scale
             x, y, z = scale * x, scale * y, scale * z
             s = x * (Q.x + tx - P.x) + y * (Q.y + ty - P.y) + z * (Q.z + tz - P.z)
-            if (
-                s > to_beat
-                and is_allowed(guide, x, y, z)
-                and can_push(shapes, a, x, y, z)
-                and can_push(shapes, b, -x, -y, -z)
-            ):
-                axis = Axis(s, x, y, z, EDGES, i, heights.edges[k])
+            if s > to_beat and is_allowed(choice, shapes, meeting, x, y, z):
+                axis = Axis(s, x, y, z, EDGES, wide(i), trials.edges[k])
                 to_beat = s
+                if s > enough:
+                    return axis
     return axis

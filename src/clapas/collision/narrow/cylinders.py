@@ -6,6 +6,11 @@ corners are moved there, four times closer together at each round, and the norma
 stands exactly where the last normal says, so after six rounds the distance is that of the cylinder to
 some 10⁻⁹ of its radius. When the normal is along the axis the contact is on the cap and the regular prism
 stays: contact points on the rim are then fixed to the body.
+
+Overlapping solids can be separated along several directions that are each the best nearby, and the regular
+prism, thinner than its cylinder, may prefer one that is not the best of all. It is never worse than the
+cylinder along any direction: so the next best one of the regular prism is refined too, as long as it
+promises more than what was found.
 """
 
 from __future__ import annotations
@@ -14,24 +19,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
-from clapas.collision.narrow.axes import Axis, Guide
-from clapas.collision.narrow.solids import Tools, axis_between, solid_points
+from clapas.collision.narrow.axes import Axis, Trials, best_axis
+from clapas.collision.narrow.choices import Elsewhere, Guide, Seams
+from clapas.collision.narrow.gjk import Simplex
+from clapas.collision.narrow.manifold import Bench
+from clapas.collision.narrow.solids import POINTS, axis_between
+from clapas.collision.narrow.thin import thin_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
-from clapas.collision.rows import Pairs, between
+from clapas.collision.rows import Meeting
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
-from clapas.typing import Indices
+from clapas.typing import Array
 
 ROUNDS = 6
 FINE = 3  # rounds after which a normal that does not change ends them
 CLUSTER = 4  # corners on each side of the middle one
 CLOSER = 0.25
-NEARBY = 1.5  # spacings within which the next normal is
+NEARBY = 0.8  # spacings within which the next normal is
 STEADY = 1e-10
 SAGITTA = 0.02  # 1 − cos(π/16): how far the regular prism is inside, of the radius
 ALONG_AXIS = 1e-6  # sine of the angle between normal and axis
 MERGE = 0.01  # of the radius: generators nearer than this are one
+STARTS = 12  # directions refined at most
+APARTNESS = 0.98  # cosine (11°, half a side of the prism) of two directions that lead to the same
 
 
 class Prism(NamedTuple):
@@ -46,61 +56,107 @@ def new_prism() -> Prism:
     return Prism(np.empty(2 * PRISM_SIDES, dtype=POINT), np.empty(PRISM_SIDES + 2, dtype=FACE))
 
 
-@lean_kernel
-def touch_cylinders(
-    which: Indices,
-    pairs: Pairs,
-    shapes: Shapes,
-    distance: float,
-    radix: int,
-    tools: Tools,
-    kept_a: Prism,
-    kept_b: Prism,
-    rows: Records,
-) -> int:
-    """Contacts of cylinders with solids."""
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        a, b = pairs.listed[p].i, pairs.listed[p].j
-        x, y, z = between(pairs, shapes, p)
-        limit = shapes.pieces[a].bound + shapes.pieces[b].bound + distance
-        if limit < 0.0 or x * x + y * y + z * z > limit * limit:
-            continue
-        r_a, r_b = radius_of(shapes, a), radius_of(shapes, b)
-        wide = distance + SAGITTA * (r_a + r_b)
-        axis, n_points = axis_between(shapes, a, b, x, y, z, wide, Guide(0.0, 0.0, 0.0, -1.0), tools)
-        if axis.s > wide:
-            continue
-        keep(shapes, a, kept_a)
-        keep(shapes, b, kept_b)
-        spacing = 2.0 * np.pi / PRISM_SIDES
-        for turn in range(ROUNDS):
-            # Away from the contact the refined prism is thinner, and would seem easier to leave there.
-            guide = Guide(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
-            spacing *= CLOSER
-            refine(shapes, a, axis.x, axis.y, axis.z, spacing, kept_a)
-            refine(shapes, b, -axis.x, -axis.y, -axis.z, spacing, kept_b)
-            last = axis
-            axis, n_points = axis_between(shapes, a, b, x, y, z, wide, guide, tools)
-            if axis.s == -np.inf:
-                axis = last
-                break
-            change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
-            if axis.s > wide or (turn >= FINE and change <= STEADY * STEADY):
-                break
-        if axis.s <= distance:
-            if is_on_cap(shapes, a, axis):
-                give_back(shapes, a, kept_a)
-            if is_on_cap(shapes, b, axis):
-                give_back(shapes, b, kept_b)
-            merge = MERGE * (min(r_a, r_b) if min(r_a, r_b) > 0.0 else max(r_a, r_b))
-            count = solid_points(
-                rows, count, p, shapes, a, b, x, y, z, axis, n_points, merge, distance, radix, tools
-            )
-        give_back(shapes, a, kept_a)
-        give_back(shapes, b, kept_b)
+class Cylinders(NamedTuple):
+    """How pairs with a cylinder are met: work space, directions tried, and the radix of the codes."""
+
+    simplex: Simplex
+    trials: Trials
+    bench: Bench
+    kept_a: Prism
+    kept_b: Prism
+    tried: Array
+    radix: int
+
+
+def new_tried() -> Array:
+    """Room for the directions tried."""
+    return np.empty((2 * STARTS, 3))
+
+
+@subroutine
+def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of a cylinder with a solid."""
+    r_a, r_b = radius_of(shapes, meeting.i), radius_of(shapes, meeting.j)
+    wide = meeting.distance + SAGITTA * (r_a + r_b)
+    start, _ = axis_between(shapes, meeting, wide, Seams(), way.simplex, way.trials)
+    if start.s > wide:
+        return count
+    keep(shapes, meeting.i, way.kept_a)
+    keep(shapes, meeting.j, way.kept_b)
+    promised = -np.inf
+    if start.sort != POINTS:  # apart, the nearest points are unique
+        note(way.tried, 0, start)
+        promised = axis_elsewhere_than(way, meeting, shapes, 1).s
+    axis, n_points = refined(way, meeting, shapes, start, wide)
+    if promised > axis.s:
+        start = best_start(way, meeting, shapes, start, axis, wide)
+        axis, n_points = refined(way, meeting, shapes, start, wide)
+    if axis.s <= meeting.distance:
+        if is_on_cap(shapes, meeting.i, axis):
+            give_back(shapes, meeting.i, way.kept_a)
+        if is_on_cap(shapes, meeting.j, axis):
+            give_back(shapes, meeting.j, way.kept_b)
+        merge = MERGE * (min(r_a, r_b) if min(r_a, r_b) > 0.0 else max(r_a, r_b))
+        count = thin_points(
+            rows, count, meeting, shapes, axis, n_points, merge, way.radix, way.simplex, way.bench
+        )
+    give_back(shapes, meeting.i, way.kept_a)
+    give_back(shapes, meeting.j, way.kept_b)
     return count
+
+
+@subroutine
+def best_start(
+    way: Cylinders, meeting: Meeting, shapes: Shapes, start: Axis, axis: Axis, wide: float
+) -> Axis:
+    """The axis of the regular prisms that leads to the best of the cylinders; one leads to ``axis``."""
+    best, best_s = start, axis.s
+    for k in range(1, STARTS):
+        give_back(shapes, meeting.i, way.kept_a)
+        give_back(shapes, meeting.j, way.kept_b)
+        note(way.tried, 2 * k - 2, start)
+        note(way.tried, 2 * k - 1, axis)
+        start = axis_elsewhere_than(way, meeting, shapes, 2 * k)
+        if start.s <= best_s:
+            break
+        axis, _ = refined(way, meeting, shapes, start, wide)
+        if axis.s > best_s:
+            best, best_s = start, axis.s
+    give_back(shapes, meeting.i, way.kept_a)
+    give_back(shapes, meeting.j, way.kept_b)
+    return best
+
+
+@subroutine
+def note(tried: Array, k: int, axis: Axis) -> None:
+    """Keep a direction."""
+    tried[k, 0], tried[k, 1], tried[k, 2] = axis.x, axis.y, axis.z
+
+
+@subroutine
+def axis_elsewhere_than(way: Cylinders, meeting: Meeting, shapes: Shapes, count: int) -> Axis:
+    """The best axis of two regular prisms that is not near the first ``count`` directions tried."""
+    return best_axis(shapes, meeting, Elsewhere(way.tried, count, APARTNESS), way.trials, np.inf)
+
+
+@subroutine
+def refined(way: Cylinders, meeting: Meeting, shapes: Shapes, axis: Axis, wide: float) -> tuple[Axis, int]:
+    """The axis of the cylinders near one of their regular prisms, and the points of its simplex."""
+    spacing, n_points = 2.0 * np.pi / PRISM_SIDES, 0
+    for turn in range(ROUNDS):
+        # Away from the contact the refined prism is thinner, and would seem easier to leave there.
+        guide = Guide(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
+        spacing *= CLOSER
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, spacing, way.kept_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, spacing, way.kept_b)
+        last = axis
+        axis, n_points = axis_between(shapes, meeting, wide, guide, way.simplex, way.trials)
+        if axis.s == -np.inf:
+            return last, n_points
+        change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
+        if axis.s > wide or (turn >= FINE and change <= STEADY * STEADY):
+            break
+    return axis, n_points
 
 
 @subroutine

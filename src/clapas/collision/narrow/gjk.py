@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.records import Records, Shapes, record
+from clapas.collision.records import Records, Shapes, record, wide
+from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 from clapas.typing import Array
 
@@ -43,10 +44,11 @@ def new_simplex() -> Simplex:
 
 
 @subroutine
-def furthest(shapes: Shapes, first: int, count: int, x: float, y: float, z: float) -> int:
-    """Row of the corner furthest in a direction; the first of equals."""
+def furthest(shapes: Shapes, c: int, x: float, y: float, z: float) -> int:
+    """Row of the corner of a solid furthest in a direction; the first of equals."""
+    first = wide(shapes.pieces[c].vertex)
     best, row = -np.inf, first
-    for k in range(first, first + count):
+    for k in range(first, first + shapes.pieces[c].n_vertices):
         v = shapes.vertices[k]
         h = v.x * x + v.y * y + v.z * z
         if h > best:
@@ -55,25 +57,22 @@ def furthest(shapes: Shapes, first: int, count: int, x: float, y: float, z: floa
 
 
 @subroutine
-def gjk(
-    shapes: Shapes, a: int, b: int, tx: float, ty: float, tz: float, limit: float, simplex: Simplex
-) -> tuple[int, int]:
-    """Distance of the solids of colliders a and b, whose centre is at t from that of a.
+def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tuple[int, int]:
+    """Distance of the solids of two colliders.
 
     Returns BEYOND (further than the limit), APART or OVERLAPPING, and the number of points in the
-    simplex, whose v goes from a to b.
+    simplex, whose v goes from the first to the second.
     """
     S, v = simplex.points, simplex.v
-    first_a, n_a = shapes.pieces[a].vertex, shapes.pieces[a].n_vertices
-    first_b, n_b = shapes.pieces[b].vertex, shapes.pieces[b].n_vertices
+    tx, ty, tz = meeting.x, meeting.y, meeting.z
     v[0], v[1], v[2] = tx, ty, tz
     square = tx * tx + ty * ty + tz * tz
     if square == 0.0:
         v[2] = square = 1.0
     count, limit = 0, max(limit, 0.0)
     for iteration in range(ITERATIONS):
-        row_a = furthest(shapes, first_a, n_a, v[0], v[1], v[2])
-        row_b = furthest(shapes, first_b, n_b, -v[0], -v[1], -v[2])
+        row_a = furthest(shapes, meeting.i, v[0], v[1], v[2])
+        row_b = furthest(shapes, meeting.j, -v[0], -v[1], -v[2])
         p, q = shapes.vertices[row_a], shapes.vertices[row_b]
         wx, wy, wz = q.x + tx - p.x, q.y + ty - p.y, q.z + tz - p.z
         height = v[0] * wx + v[1] * wy + v[2] * wz

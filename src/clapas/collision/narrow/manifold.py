@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.narrow.axes import EDGES, Axis
 from clapas.collision.narrow.gjk import furthest
 from clapas.collision.records import Records, Shapes, record
-from clapas.collision.rows import write
+from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8
@@ -26,7 +27,7 @@ FLAT = 0.985  # cosine of the angle (10°) under which a face is taken to lie ac
 STEEP = 1e-3  # cosine under which a face is seen from its side
 ON = 1e-9  # of the bound: a corner this far from a face is on it
 
-CORNER = record("corner edge code", "x y z gap")
+CORNER = record("corner edge", "x y z gap", long="code")
 """A corner of a polygon seen along n.
 
 x, y, z: coordinates across n and along it (m). corner: its number in the solid, −1 for a crossing. edge: the
@@ -83,7 +84,7 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
     it would miss the deepest point.
     """
     piece = shapes.pieces[c]
-    first = furthest(shapes, piece.vertex, piece.n_vertices, nx, ny, nz)
+    first = furthest(shapes, c, nx, ny, nz)
     u, close = shapes.vertices[first], ON * piece.bound
     top = u.x * nx + u.y * ny + u.z * nz - close
     last = piece.vertex + piece.n_vertices - 1
@@ -176,31 +177,25 @@ def code_of(cut: Records, count: int, k: int, knife: Records, cut_is_b: bool, ra
 def face_points(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     shapes: Shapes,
-    a: int,
-    b: int,
-    tx: float,
-    ty: float,
-    tz: float,
-    nx: float,
-    ny: float,
-    nz: float,
-    is_face_axis: bool,
+    axis: Axis,
     merge: float,
-    distance: float,
     radix: int,
     bench: Bench,
 ) -> tuple[int, float]:
-    """Write the contacts of the faces of a and b that look at each other along n, if they do.
+    """Write the contacts of the faces that look at each other along the axis, if they do.
 
-    Returns the number of contacts so far and the least gap of the new ones.
+    Points nearer than ``merge`` (m) are one. Returns the number of contacts so far and the least gap of
+    the new ones.
     """
+    a, b, nx, ny, nz = meeting.i, meeting.j, axis.x, axis.y, axis.z
+    tx, ty, tz = meeting.x, meeting.y, meeting.z
     face_a, cos_a = most_along(shapes, a, nx, ny, nz)
     face_b, cos_b = most_along(shapes, b, -nx, -ny, -nz)
     cut_is_b = cos_a >= cos_b - 1e-9
     flatter, steeper = max(cos_a, cos_b), min(cos_a, cos_b)
-    if flatter < (STEEP if is_face_axis else FLAT) or -1.5 < steeper < STEEP:
+    if flatter < (STEEP if axis.sort < EDGES else FLAT) or -1.5 < steeper < STEEP:
         return count, np.inf
     view = view_along(nx, ny, nz)
     if cut_is_b:
@@ -222,7 +217,7 @@ def face_points(
         c = bench.cut[k]
         height = o.z + gx * (c.x - o.x) + gy * (c.y - o.y)
         gap = (c.z - height if cut_is_b else height - c.z) - r_a - r_b
-        if gap > distance:
+        if gap > meeting.distance:
             continue
         new, least = bench.spare[found], min(least, gap)
         new.x, new.y, new.gap = c.x, c.y, gap
@@ -230,15 +225,15 @@ def face_points(
         new.code = code_of(bench.cut, n_cut, k, bench.knife, cut_is_b, radix)
         found += 1
     found = thinned(bench.spare, found, merge)
-    return write_points(rows, count, p, shapes, a, view, bench.spare, found), least
+    return write_points(rows, count, meeting, shapes, view, bench.spare, found), least
 
 
 @subroutine
 def write_points(
-    rows: Records, count: int, p: int, shapes: Shapes, a: int, view: View, points: Records, found: int
+    rows: Records, count: int, meeting: Meeting, shapes: Shapes, view: View, points: Records, found: int
 ) -> int:
     """Write contact points by growing code."""
-    o, last = shapes.centres[a], -1
+    o, last = shapes.centres[meeting.i], -1
     for _ in range(found):
         k = -1
         for m in range(found):
@@ -251,7 +246,7 @@ def write_points(
         x = o.x + c.x * view.ex + c.y * view.fx + c.z * view.nx
         y = o.y + c.x * view.ey + c.y * view.fy + c.z * view.ny
         z = o.z + c.x * view.ez + c.y * view.fz + c.z * view.nz
-        count = write(rows, count, p, last, x, y, z, view.nx, view.ny, view.nz, c.gap)
+        count = write(rows, count, meeting, last, x, y, z, view.nx, view.ny, view.nz, c.gap)
     return count
 
 

@@ -1,85 +1,140 @@
-"""A half-space and anything: the points of the body nearest to the plane.
+"""A half-space and anything but a cylinder: the points of the body nearest to the plane.
 
 A body with corners touches at all corners within the distance. When these are more than eight, the extreme
-ones in eight directions of the plane are kept, and the deepest. A cylinder touches at up to five points:
-the lowest point of each rim and, on the lower cap, the point opposite and the two points between. A
-cylinder that stands upright has no lowest point; then the points are fixed to the body.
+ones in eight directions of the plane are kept, and the deepest.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
-from clapas.collision.records import CYLINDER, PLANE, Records, Shapes
-from clapas.collision.rows import Pairs, write
-from clapas.collision.topology import PRISM_SIDES
+from clapas.collision.records import PLANE, Records, Shapes, wide
+from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 MOST_POINTS = 8
-UPRIGHT = 1e-7  # sine of the tilt below which a cylinder has no lowest point
 
 
-@lean_kernel
-def touch_planes(
-    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, kept: Indices, rows: Records
-) -> int:
-    """Contacts of pairs with a plane: code 0 for a sphere, the number of the corner for a solid.
+class SphereOnPlane(NamedTuple):
+    """How a sphere and a plane are met."""
 
-    ``kept`` is work space for MOST_POINTS numbers.
+
+class CornersOnPlane(NamedTuple):
+    """How a solid with at most eight corners and a plane are met."""
+
+
+class HullOnPlane(NamedTuple):
+    """How a polyhedron and a plane are met, with room for the numbers of MOST_POINTS corners."""
+
+    kept: Indices
+
+
+def new_kept() -> Indices:
+    """Room for the numbers of the corners that touch."""
+    return np.empty(MOST_POINTS, dtype=np.int64)
+
+
+class Over(NamedTuple):
+    """A body over a plane.
+
+    Parameters
+    ----------
+    c : int
+        The body's collider.
+    face : int
+        Row of the normal of the plane, from the plane to the body.
+    sign : float
+        1 if the plane is the first of the two, else −1.
+    height : float
+        Of the centre of the body (m).
     """
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        plane, c = pairs.listed[p].i, pairs.listed[p].j
-        sign = 1.0
-        if shapes.pieces[c].kind == PLANE:
-            plane, c, sign = c, plane, -1.0
-        face = shapes.pieces[plane].face
-        n, x, o = shapes.faces[face], shapes.centres[c], shapes.centres[plane]
-        height = n.x * (x.x - o.x) + n.y * (x.y - o.y) + n.z * (x.z - o.z)
-        piece = shapes.pieces[c]
-        if height - piece.bound > distance:
-            continue
-        if piece.n_vertices == 0:
-            gap = height - piece.rounding
-            count = below(rows, count, p, 0, shapes, c, 0.0, 0.0, 0.0, n, sign, piece.rounding, gap, distance)
-        elif piece.kind == CYLINDER:
-            count = cylinder_points(rows, count, p, shapes, c, n, sign, height, distance)
-        else:
-            r = piece.rounding
-            found = low_corners(shapes, c, face, distance + r - height, kept)
-            for m in range(found):
-                v = shapes.vertices[piece.vertex + kept[m]]
-                gap = height + n.x * v.x + n.y * v.y + n.z * v.z - r
-                count = below(rows, count, p, kept[m], shapes, c, v.x, v.y, v.z, n, sign, r, gap, distance)
+
+    c: int
+    face: int
+    sign: float
+    height: float
+
+
+@subroutine
+def over_plane(meeting: Meeting, shapes: Shapes) -> Over:
+    """Which of the two is the plane, and how high above it the other is. A plane is its own image."""
+    plane, c, sign = meeting.i, meeting.j, 1.0
+    if shapes.pieces[c].kind == PLANE:
+        plane, c, sign = c, plane, -1.0
+    face = wide(shapes.pieces[plane].face)
+    n, x, o = shapes.faces[face], shapes.centres[c], shapes.centres[plane]
+    return Over(c, face, sign, n.x * (x.x - o.x) + n.y * (x.y - o.y) + n.z * (x.z - o.z))
+
+
+@subroutine
+def touch_sphere_plane(
+    way: SphereOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """The contact of a sphere: code 0."""
+    over = over_plane(meeting, shapes)
+    r = shapes.pieces[over.c].rounding
+    return below(rows, count, meeting, 0, shapes, over, 0.0, 0.0, 0.0, r, over.height - r)
+
+
+@subroutine
+def touch_corners_plane(
+    way: CornersOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """Contacts of a solid of few corners: the code is the number of the corner."""
+    over = over_plane(meeting, shapes)
+    piece = shapes.pieces[over.c]
+    if over.height - piece.bound > meeting.distance:
+        return count
+    for corner in range(piece.n_vertices):
+        count = touch_corner(rows, count, meeting, shapes, over, corner)
     return count
+
+
+@subroutine
+def touch_hull_plane(way: HullOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of a polyhedron: the code is the number of the corner."""
+    over = over_plane(meeting, shapes)
+    piece = shapes.pieces[over.c]
+    if over.height - piece.bound > meeting.distance:
+        return count
+    limit = meeting.distance + piece.rounding - over.height
+    for k in range(low_corners(shapes, over.c, over.face, limit, way.kept)):
+        count = touch_corner(rows, count, meeting, shapes, over, way.kept[k])
+    return count
+
+
+@subroutine
+def touch_corner(rows: Records, count: int, meeting: Meeting, shapes: Shapes, over: Over, corner: int) -> int:
+    """The contact of a corner of a body, if it is low enough."""
+    piece = shapes.pieces[over.c]
+    v = shapes.vertices[piece.vertex + corner]
+    gap = over.height + height_of(shapes, piece.vertex + corner, over.face) - piece.rounding
+    return below(rows, count, meeting, corner, shapes, over, v.x, v.y, v.z, piece.rounding, gap)
 
 
 @subroutine
 def below(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     code: int,
     shapes: Shapes,
-    c: int,
+    over: Over,
     vx: float,
     vy: float,
     vz: float,
-    n: Records,
-    sign: float,
     r: float,
     gap: float,
-    distance: float,
 ) -> int:
-    """Write the contact of a ball of radius r, at v from the centre of c, with the plane below it."""
-    if gap > distance:
+    """Write the contact of a ball of radius r, at v from the centre of a body, with the plane below it."""
+    if gap > meeting.distance:
         return count
-    down, o = r + 0.5 * gap, shapes.centres[c]
+    n, o, sign, down = shapes.faces[over.face], shapes.centres[over.c], over.sign, r + 0.5 * gap
     x, y, z = o.x + vx - down * n.x, o.y + vy - down * n.y, o.z + vz - down * n.z
-    return write(rows, count, p, code, x, y, z, sign * n.x, sign * n.y, sign * n.z, gap)
+    return write(rows, count, meeting, code, x, y, z, sign * n.x, sign * n.y, sign * n.z, gap)
 
 
 @subroutine
@@ -153,44 +208,3 @@ def with_deepest(
     for k in range(highest, found - 1):
         kept[k] = kept[k + 1]
     return insert(kept, found - 1, deepest)
-
-
-@subroutine
-def cylinder_points(
-    rows: Records,
-    count: int,
-    p: int,
-    shapes: Shapes,
-    c: int,
-    n: Records,
-    sign: float,
-    height: float,
-    distance: float,
-) -> int:
-    """Contacts of a cylinder: code 4·cap + quarter turns from the lowest point."""
-    piece = shapes.pieces[c]
-    r, half, a = piece.radius, piece.half, shapes.faces[piece.face + 1]
-    rise = n.x * a.x + n.y * a.y + n.z * a.z
-    # u is the steepest way down in the caps, w across it.
-    ux, uy, uz = rise * a.x - n.x, rise * a.y - n.y, rise * a.z - n.z
-    sine = np.sqrt(ux * ux + uy * uy + uz * uz)
-    if sine > UPRIGHT:
-        ux, uy, uz = ux / sine, uy / sine, uz / sine
-    else:
-        v = shapes.vertices[piece.vertex + PRISM_SIDES]
-        ux, uy, uz = (v.x - half * a.x) / r, (v.y - half * a.y) / r, (v.z - half * a.z) / r
-        sine = -(n.x * ux + n.y * uy + n.z * uz)
-    wx, wy, wz = a.y * uz - a.z * uy, a.z * ux - a.x * uz, a.x * uy - a.y * ux
-    lower = 0 if rise > 0.0 else 1
-    for cap in range(2):
-        along = half if cap == 1 else -half
-        for quarter in range(4 if cap == lower else 1):
-            down = (r, 0.0, -r, 0.0)[quarter]
-            across = (0.0, r, 0.0, -r)[quarter]
-            vx = along * a.x + down * ux + across * wx
-            vy = along * a.y + down * uy + across * wy
-            vz = along * a.z + down * uz + across * wz
-            gap = height + along * rise - down * sine
-            code = 4 * cap + quarter
-            count = below(rows, count, p, code, shapes, c, vx, vy, vz, n, sign, 0.0, gap, distance)
-    return count

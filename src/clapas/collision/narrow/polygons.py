@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
 from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Pairs, between, write
+from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
-from clapas.typing import Indices
 
 TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this
 MERGE = 1e-6  # of the size: corners nearer than this count as one
@@ -36,42 +34,36 @@ class Near(NamedTuple):
     code: int
 
 
-@lean_kernel
-def touch_polygons(
-    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, radix: int, rows: Records
-) -> int:
-    """Contacts of pairs of polygons: one point or two."""
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        a, b = pairs.listed[p].i, pairs.listed[p].j
-        one, two = shapes.pieces[a], shapes.pieces[b]
-        x, y, _ = between(pairs, shapes, p)
-        limit = one.bound + two.bound + distance
-        if limit < 0.0 or x * x + y * y > limit * limit:
-            continue
-        s, side = best_side(shapes, a, b, x, y, -np.inf)
-        n = shapes.faces[one.face + side]
-        nx, ny = n.x, n.y
-        s_b, side = best_side(shapes, b, a, -x, -y, s + TIE * min(one.bound, two.bound))
-        if side >= 0:
-            s, n = s_b, shapes.faces[two.face + side]
-            nx, ny = -n.x, -n.y
-        if s > distance:
-            continue
-        if s > 0.0:
-            near = nearest_corner(shapes, a, b, x, y, radix)
-            rounding = TIE * min(one.bound, two.bound)
-            if near.length > s * (1.0 + TIE) + rounding:  # two corners face each other
-                if near.length <= distance:
-                    o, scale = shapes.centres[a], 1.0 / near.length
-                    nx, ny = scale * near.vx, scale * near.vy
-                    count = write(
-                        rows, count, p, near.code, o.x + near.x, o.y + near.y, 0.0, nx, ny, 0.0, near.length
-                    )
-                continue
-        count = side_points(rows, count, p, shapes, a, b, x, y, nx, ny, distance, radix)
-    return count
+class Polygons(NamedTuple):
+    """How two polygons are met: codes of the second begin at the radix."""
+
+    radix: int
+
+
+@subroutine
+def touch_polygons(way: Polygons, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of two polygons: one point or two."""
+    a, b, x, y, distance = meeting.i, meeting.j, meeting.x, meeting.y, meeting.distance
+    one, two = shapes.pieces[a], shapes.pieces[b]
+    s, side = best_side(shapes, a, b, x, y, -np.inf)
+    n = shapes.faces[one.face + side]
+    nx, ny = n.x, n.y
+    s_b, side = best_side(shapes, b, a, -x, -y, s + TIE * min(one.bound, two.bound))
+    if side >= 0:
+        s, n = s_b, shapes.faces[two.face + side]
+        nx, ny = -n.x, -n.y
+    if s > distance:
+        return count
+    if s > 0.0:
+        near = nearest_corner(shapes, a, b, x, y, way.radix)
+        rounding = TIE * min(one.bound, two.bound)
+        if near.length > s * (1.0 + TIE) + rounding:  # two corners face each other
+            if near.length > distance:
+                return count
+            o, nx, ny = shapes.centres[a], near.vx / near.length, near.vy / near.length
+            x, y = o.x + near.x, o.y + near.y
+            return write(rows, count, meeting, near.code, x, y, 0.0, nx, ny, 0.0, near.length)
+    return side_points(rows, count, meeting, shapes, nx, ny, way.radix)
 
 
 @subroutine
@@ -138,20 +130,10 @@ def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
 
 @subroutine
 def side_points(
-    rows: Records,
-    count: int,
-    p: int,
-    shapes: Shapes,
-    a: int,
-    b: int,
-    x: float,
-    y: float,
-    nx: float,
-    ny: float,
-    distance: float,
-    radix: int,
+    rows: Records, count: int, meeting: Meeting, shapes: Shapes, nx: float, ny: float, radix: int
 ) -> int:
     """Write the ends of the overlap of the two sides that look at each other along n."""
+    a, b, x, y = meeting.i, meeting.j, meeting.x, meeting.y
     first_a, first_b, o = shapes.pieces[a].vertex, shapes.pieces[b].vertex, shapes.centres[a]
     # Places across n grow along (ny, −nx): the outward side of a runs against it, that of b along it.
     a_high, a_low = facing_side(shapes, a, nx, ny)
@@ -170,7 +152,7 @@ def side_points(
         u, code = (low, low_code) if (end == 0) == (low_code < high_code) else (high, high_code)
         h_a, h_b = height_at(u, A, B, nx, ny), height_at(u - shift, C, D, nx, ny) + lift
         gap, middle = h_b - h_a, 0.5 * (h_a + h_b)
-        if gap <= distance:
+        if gap <= meeting.distance:
             px, py = o.x + u * ny + middle * nx, o.y - u * nx + middle * ny
-            count = write(rows, count, p, code, px, py, 0.0, nx, ny, 0.0, gap)
+            count = write(rows, count, meeting, code, px, py, 0.0, nx, ny, 0.0, gap)
     return count

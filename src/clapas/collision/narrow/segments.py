@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
-from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Pairs, between, write
+from clapas.collision.records import Records, Shapes, wide
+from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
-from clapas.typing import Indices
 
 CLEARLY = 1e-6  # of the radii: how much deeper than the ends the nearest point must be
 PARALLEL = 1e-12  # square of the sine
@@ -43,85 +41,46 @@ class Segments(NamedTuple):
     r_b: float
 
 
+class Capsules(NamedTuple):
+    """How two capsules are met."""
+
+
 @subroutine
-def segments_between(
-    shapes: Shapes,
-    p: int,
-    p_end: int,
-    q: int,
-    q_end: int,
-    x: float,
-    y: float,
-    z: float,
-    r_a: float,
-    r_b: float,
-) -> Segments:
-    """The segments between two corners each; those of the second moved by (x, y, z)."""
+def segments_between(shapes: Shapes, meeting: Meeting, p: int, p_end: int, q: int, q_end: int) -> Segments:
+    """The segments between two corners of each, in rows; those of the second as it is placed."""
     P, A, Q, B = shapes.vertices[p], shapes.vertices[p_end], shapes.vertices[q], shapes.vertices[q_end]
+    r_a, r_b = shapes.pieces[meeting.i].rounding, shapes.pieces[meeting.j].rounding
     return Segments(
-        P.x,
-        P.y,
-        P.z,
-        A.x - P.x,
-        A.y - P.y,
-        A.z - P.z,
-        Q.x + x,
-        Q.y + y,
-        Q.z + z,
-        B.x - Q.x,
-        B.y - Q.y,
-        B.z - Q.z,
-        r_a,
-        r_b,
-    )
+        P.x, P.y, P.z, A.x - P.x, A.y - P.y, A.z - P.z,
+        Q.x + meeting.x, Q.y + meeting.y, Q.z + meeting.z, B.x - Q.x, B.y - Q.y, B.z - Q.z,
+        r_a, r_b,
+    )  # fmt: skip
 
 
-@lean_kernel
-def touch_segments(which: Indices, pairs: Pairs, shapes: Shapes, distance: float, rows: Records) -> int:
-    """Contacts of pairs of capsules."""
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        i, j = pairs.listed[p].i, pairs.listed[p].j
-        one, two = shapes.pieces[i], shapes.pieces[j]
-        x, y, z = between(pairs, shapes, p)
-        limit = one.bound + two.bound + distance
-        if limit < 0.0 or x * x + y * y + z * z > limit * limit:
-            continue
-        both = segments_between(
-            shapes,
-            one.vertex,
-            one.vertex + 1,
-            two.vertex,
-            two.vertex + 1,
-            x,
-            y,
-            z,
-            one.rounding,
-            two.rounding,
-        )
-        count = segment_points(rows, count, p, 0, both, shapes, i, one.face, distance)
-    return count
+@subroutine
+def touch_capsules(way: Capsules, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of two capsules."""
+    i, j = wide(shapes.pieces[meeting.i].vertex), wide(shapes.pieces[meeting.j].vertex)
+    both = segments_between(shapes, meeting, i, i + 1, j, j + 1)
+    return segment_points(rows, count, meeting, 0, both, shapes, shapes.pieces[meeting.i].face)
 
 
 @subroutine
 def segment_points(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     code: int,
     both: Segments,
     shapes: Shapes,
-    origin: int,
     face: int,
-    distance: float,
 ) -> int:
-    """Contacts of two segments with their radii, relative to the centre of collider ``origin``.
+    """Contacts of two segments with their radii, relative to the centre of the first collider.
 
     The normal of ``face`` serves when the segments meet and are parallel.
     """
     s, t = nearest(both)
-    least = gap_at(both, s, t)
+    least, distance = gap_at(both, s, t), meeting.distance
     if least > distance:
         return count
     s_low, t_low, s_high, t_high = overlap_ends(both)
@@ -129,11 +88,11 @@ def segment_points(
     if s_low < s_high:
         low, high = gap_at(both, s_low, t_low), gap_at(both, s_high, t_high)
     if min(low, high) > distance or least < min(low, high) - CLEARLY * (both.r_a + both.r_b):
-        count = ball_contact(rows, count, p, code, both, s, t, shapes, origin, face)
+        count = ball_contact(rows, count, meeting, code, both, s, t, shapes, face)
     if low <= distance:
-        count = ball_contact(rows, count, p, code + 1, both, s_low, t_low, shapes, origin, face)
+        count = ball_contact(rows, count, meeting, code + 1, both, s_low, t_low, shapes, face)
     if high <= distance:
-        count = ball_contact(rows, count, p, code + 2, both, s_high, t_high, shapes, origin, face)
+        count = ball_contact(rows, count, meeting, code + 2, both, s_high, t_high, shapes, face)
     return count
 
 
@@ -205,13 +164,12 @@ def gap_at(both: Segments, s: float, t: float) -> float:
 def ball_contact(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     code: int,
     both: Segments,
     s: float,
     t: float,
     shapes: Shapes,
-    origin: int,
     face: int,
 ) -> int:
     """Write the contact of the balls at P + s A and Q + t B."""
@@ -228,6 +186,6 @@ def ball_contact(
             n = shapes.faces[face]
             nx, ny, nz, length = n.x, n.y, n.z, 1.0
     nx, ny, nz = nx / length, ny / length, nz / length
-    along, o = both.r_a + 0.5 * gap, shapes.centres[origin]
+    along, o = both.r_a + 0.5 * gap, shapes.centres[meeting.i]
     x, y, z = o.x + x + along * nx, o.y + y + along * ny, o.z + z + along * nz
-    return write(rows, count, p, code, x, y, z, nx, ny, nz, gap)
+    return write(rows, count, meeting, code, x, y, z, nx, ny, nz, gap)

@@ -1,292 +1,241 @@
-"""Two solids (box, polyhedron, triangle, capsule with one of these): distance or depth, then the points.
+"""Two closed solids (boxes, polyhedra): distance or depth, then the points.
 
-Apart, the normal is that between the nearest points (:mod:`gjk`); overlapping, or so near that this vector has
-lost its digits, it is the axis of least penetration (:mod:`axes`). If a face of one of them lies across the
-normal, the contact points are those of the faces (:mod:`manifold`); else the nearest points alone, or, for a
-capsule along an edge, those of two segments (:mod:`segments`).
+Overlapping, the normal is the axis of least penetration (:mod:`axes`), and the contact points are those of the
+faces that look at each other (:mod:`manifold`), or of two edges. Most pairs that do not touch are told
+by the axis that separated them a step before: it is kept with the pair, and two rows of dot products show that
+it still does.
+
+Apart and within a distance that is more than rounding, the normal is that between the nearest points
+(:mod:`gjk`); so near that this vector has lost its digits, it is the axis.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
-from clapas.collision.meshes import is_ghost
-from clapas.collision.narrow.axes import EDGES, FACE_A, Axis, Guide, Heights, best_axis, new_heights
-from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk, new_simplex
-from clapas.collision.narrow.manifold import Bench, face_points, new_bench
-from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
-from clapas.collision.records import CAPSULE, TRIANGLE, Records, Shapes
-from clapas.collision.rows import Pairs, between, write
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, Axis, Trials, best_axis
+from clapas.collision.narrow.choices import Anywhere
+from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk
+from clapas.collision.narrow.manifold import Bench, face_points
+from clapas.collision.narrow.segments import nearest, segments_between
+from clapas.collision.records import Records, Shapes
+from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 NEAR = 1e-6  # of the size: nearer, the vector between nearest points is not trusted
 CORNERS = 1e-8  # of the size: further apart than along any axis by this, only corners face each other
 MERGE = 1e-5  # of the size: points nearer than this are one
-ALONG = 0.1  # sine under which a capsule lies along an edge
+CERTAIN = 1e-9  # of the size: separated by this along the axis kept, separated
 
 POINTS = 3
 """Sort of an axis between nearest points, after those of faces and edges."""
+UNKNOWN = -1
 
 
-class Tools(NamedTuple):
-    """Work space of the kernels."""
+class Overlapping(NamedTuple):
+    """How closed solids are met that overlap, or touch by rounding.
+
+    Parameters
+    ----------
+    trials, bench : Trials, Bench
+        Work space.
+    separated : array (n_pairs,)
+        Axis that separated each pair when it was last looked at, coded; or UNKNOWN.
+    radix : int
+        Above all numbers of corners and edges.
+    """
+
+    trials: Trials
+    bench: Bench
+    separated: Indices
+    radix: int
+
+
+class Apart(NamedTuple):
+    """How closed solids are met that may be some distance apart: work space, and the radix."""
 
     simplex: Simplex
-    heights: Heights
+    trials: Trials
     bench: Bench
+    radix: int
 
 
-def new_tools(shapes: Shapes) -> Tools:
-    """Work space for the solids of a scene."""
-    return Tools(new_simplex(), new_heights(shapes.pieces), new_bench(shapes.faces))
+@subroutine
+def touch_overlapping(way: Overlapping, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of two closed solids that overlap, at most eight."""
+    known = way.separated[meeting.p]
+    if known != UNKNOWN and is_separated(shapes, meeting, known, way.radix):
+        return count
+    axis = best_axis(shapes, meeting, Anywhere(), way.trials, meeting.distance)
+    if axis.s > meeting.distance:
+        way.separated[meeting.p] = code_of_axis(axis, way.radix)
+        return count
+    way.separated[meeting.p] = UNKNOWN
+    return overlap_points(rows, count, meeting, shapes, axis, way.bench, way.radix)
 
 
-@lean_kernel
-def touch_solids(
-    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, radix: int, tools: Tools, rows: Records
+@subroutine
+def size_of(shapes: Shapes, meeting: Meeting) -> float:
+    """Bound of the smaller of the two (m)."""
+    return min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
+
+
+@subroutine
+def code_of_axis(axis: Axis, radix: int) -> int:
+    """What an axis belongs to, in one number."""
+    return (axis.sort * radix + max(axis.i, 0)) * radix + max(axis.j, 0)
+
+
+@subroutine
+def is_separated(shapes: Shapes, meeting: Meeting, code: int, radix: int) -> bool:
+    """Does an axis, given by what it belongs to, separate two solids by more than the distance?"""
+    sort, i, j = code // (radix * radix), code // radix % radix, code % radix
+    one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
+    if sort == FACE_A:
+        n = shapes.faces[one.face + i]
+        x, y, z = n.x, n.y, n.z
+    elif sort == FACE_B:
+        n = shapes.faces[two.face + j]
+        x, y, z = -n.x, -n.y, -n.z
+    else:
+        e, f = shapes.edges[one.edge + i], shapes.edges[two.edge + j]
+        P, A = shapes.vertices[one.vertex + e.corner_0], shapes.vertices[one.vertex + e.corner_1]
+        Q, B = shapes.vertices[two.vertex + f.corner_0], shapes.vertices[two.vertex + f.corner_1]
+        ax, ay, az, bx, by, bz = A.x - P.x, A.y - P.y, A.z - P.z, B.x - Q.x, B.y - Q.y, B.z - Q.z
+        x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        if x * meeting.x + y * meeting.y + z * meeting.z < 0.0:
+            x, y, z = -x, -y, -z
+    highest = lowest = 0.0  # the centres are inside
+    for row in range(one.vertex, one.vertex + one.n_vertices):
+        v = shapes.vertices[row]
+        highest = max(highest, x * v.x + y * v.y + z * v.z)
+    for row in range(two.vertex, two.vertex + two.n_vertices):
+        v = shapes.vertices[row]
+        lowest = min(lowest, x * v.x + y * v.y + z * v.z)
+    s = x * meeting.x + y * meeting.y + z * meeting.z + lowest - highest
+    limit = meeting.distance + CERTAIN * (one.bound + two.bound)
+    return s > 0.0 and s * s > limit * limit * (x * x + y * y + z * z)
+
+
+@subroutine
+def overlap_points(
+    rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, bench: Bench, radix: int
 ) -> int:
-    """Contacts of pairs of solids, at most nine points each: eight of the faces, and the nearest."""
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        a, b = pairs.listed[p].i, pairs.listed[p].j
-        x, y, z = between(pairs, shapes, p)
-        limit = shapes.pieces[a].bound + shapes.pieces[b].bound + distance
-        if limit < 0.0 or x * x + y * y + z * z > limit * limit:
-            continue
-        anywhere = Guide(0.0, 0.0, 0.0, -1.0)
-        axis, n_points = axis_between(shapes, a, b, x, y, z, distance, anywhere, tools)
-        if axis.s <= distance:
-            merge = MERGE * min(shapes.pieces[a].bound, shapes.pieces[b].bound)
-            count = solid_points(
-                rows, count, p, shapes, a, b, x, y, z, axis, n_points, merge, distance, radix, tools
-            )
-    return count
+    """Write the contact points of two solids along an axis of separation."""
+    size = size_of(shapes, meeting)
+    count, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, bench)
+    # A nearest point on the rim of both faces may be lost by rounding; then it is added.
+    if least <= axis.s + CORNERS * size:
+        return count
+    if axis.sort == EDGES:
+        return crossing_edges(rows, count, meeting, shapes, axis, radix)
+    return lowest_corner(rows, count, meeting, shapes, axis, radix)
+
+
+@subroutine
+def touch_apart(way: Apart, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of two closed solids within a distance: at most eight of the faces, and the nearest."""
+    axis, n_points = axis_between(shapes, meeting, meeting.distance, Anywhere(), way.simplex, way.trials)
+    if axis.s > meeting.distance:
+        return count
+    size = size_of(shapes, meeting)
+    count, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, way.radix, way.bench)
+    if least <= axis.s + CORNERS * size:
+        return count
+    return single_point(rows, count, meeting, shapes, axis, n_points, way.radix, way.simplex)
 
 
 @subroutine
 def axis_between(
-    shapes: Shapes, a: int, b: int, x: float, y: float, z: float, distance: float, guide: Guide, tools: Tools
+    shapes: Shapes, meeting: Meeting, distance: float, choice: Any, simplex: Simplex, trials: Trials
 ) -> tuple[Axis, int]:
-    """Normal from a to b and signed distance, roundings counted; and how many points the simplex has.
+    """Normal from the first to the second and signed distance, roundings counted; points of the simplex.
 
-    The distance is infinite when it is beyond the one asked for. The guide is heeded by solids that overlap.
+    The distance is infinite when it is beyond the one asked for. The choice is heeded by solids that overlap.
     """
-    r, v = shapes.pieces[a].rounding + shapes.pieces[b].rounding, tools.simplex.v
-    status, n_points = gjk(shapes, a, b, x, y, z, distance + r, tools.simplex)
+    v = simplex.v
+    r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
+    status, n_points = gjk(shapes, meeting, distance + r, simplex)
     if status == BEYOND:
         return Axis(np.inf, 0.0, 0.0, 1.0, POINTS, -1, -1), n_points
-    size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
-    length = 0.0
+    size, length = size_of(shapes, meeting), 0.0
     if status == APART:
         length = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        if length > NEAR * size:
-            return Axis(length - r, v[0] / length, v[1] / length, v[2] / length, POINTS, -1, -1), n_points
-    axis = best_axis(shapes, a, b, x, y, z, guide, tools.heights)
+    axis = Axis(-np.inf, 0.0, 0.0, 1.0, POINTS, -1, -1)
+    if length <= NEAR * size:
+        axis = best_axis(shapes, meeting, choice, trials, np.inf)
     if status == APART and length > max(axis.s, 0.0) + CORNERS * size:
         return Axis(length - r, v[0] / length, v[1] / length, v[2] / length, POINTS, -1, -1), n_points
     return Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j), n_points
 
 
 @subroutine
-def solid_points(
+def single_point(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     shapes: Shapes,
-    a: int,
-    b: int,
-    x: float,
-    y: float,
-    z: float,
     axis: Axis,
     n_points: int,
-    merge: float,
-    distance: float,
     radix: int,
-    tools: Tools,
+    simplex: Simplex,
 ) -> int:
-    """Write the contact points of a pair whose normal is known."""
-    kind_a, kind_b = shapes.pieces[a].kind, shapes.pieces[b].kind
-    if axis.sort == POINTS and (
-        is_seam(shapes, a, axis, True, n_points, tools.simplex)
-        or is_seam(shapes, b, axis, False, n_points, tools.simplex)
-    ):
-        return count
-    is_face = axis.sort < EDGES
-    count, least = face_points(
-        rows, count, p, shapes, a, b, x, y, z, axis.x, axis.y, axis.z, is_face, merge, distance, radix,
-        tools.bench,
-    )  # fmt: skip
-    # A nearest point on the rim of both faces may be lost by rounding; then it is added.
-    if least <= axis.s + CORNERS * min(shapes.pieces[a].bound, shapes.pieces[b].bound):
-        return count
-    if is_face:
-        if kind_a == TRIANGLE or kind_b == TRIANGLE:
-            return count  # over a neighbour in the mesh, which has the contact
-        return lowest_corner(rows, count, p, shapes, a, b, x, y, z, axis, radix)
+    """Write the one contact of a pair whose faces do not look at each other, by the sort of its axis."""
+    if axis.sort == POINTS:
+        return nearest_points(rows, count, meeting, shapes, axis, n_points, radix, simplex)
     if axis.sort == EDGES:
-        return crossing_edges(rows, count, p, shapes, a, b, x, y, z, axis, radix)
-    if kind_a == CAPSULE or kind_b == CAPSULE:
-        before = count
-        count = along_an_edge(rows, count, p, shapes, a, b, x, y, z, axis, distance, radix)
-        if count > before:
-            return count
-    return nearest_points(rows, count, p, shapes, a, b, axis, n_points, radix, tools.simplex)
+        return crossing_edges(rows, count, meeting, shapes, axis, radix)
+    return lowest_corner(rows, count, meeting, shapes, axis, radix)
 
 
 @subroutine
-def is_seam(shapes: Shapes, c: int, axis: Axis, is_first: bool, n_points: int, simplex: Simplex) -> bool:
-    """Is the nearest point of c on an inner edge or corner of a mesh, so that a neighbour has it too?"""
-    if shapes.pieces[c].kind != TRIANGLE:
-        return False
-    used, first = 0, shapes.pieces[c].vertex
-    for k in range(n_points):
-        used |= 1 << ((simplex.points[k].a if is_first else simplex.points[k].b) - first)
-    feature = (0, 1, 2, 4, 3, 6, 5, 0)[used]  # corners 1 to 3, sides 4 to 6
-    sign = 1.0 if is_first else -1.0
-    return is_ghost(shapes, c, feature, sign * axis.x, sign * axis.y, sign * axis.z)
-
-
-@subroutine
-def lowest_corner(
-    rows: Records,
-    count: int,
-    p: int,
-    shapes: Shapes,
-    a: int,
-    b: int,
-    x: float,
-    y: float,
-    z: float,
-    axis: Axis,
-    radix: int,
-) -> int:
+def lowest_corner(rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int) -> int:
     """The deepest corner under a face: what is left when rounding lets the faces miss each other."""
-    c, kind, sign = b, 3, -1.0
+    c, kind, sign, x, y, z = meeting.j, 3, -1.0, meeting.x, meeting.y, meeting.z
     if axis.sort != FACE_A:
-        c, kind, sign = a, 2, 1.0
-        x = y = z = 0.0
-    piece, o = shapes.pieces[c], shapes.centres[a]
-    row = furthest(shapes, piece.vertex, piece.n_vertices, sign * axis.x, sign * axis.y, sign * axis.z)
-    half, v = sign * (piece.rounding + 0.5 * axis.s), shapes.vertices[row]
+        c, kind, sign, x, y, z = meeting.i, 2, 1.0, 0.0, 0.0, 0.0
+    row = furthest(shapes, c, sign * axis.x, sign * axis.y, sign * axis.z)
+    o, v, half = shapes.centres[meeting.i], shapes.vertices[row], 0.5 * axis.s
+    half = sign * (shapes.pieces[c].rounding + half)
     x, y, z = o.x + x + v.x + half * axis.x, o.y + y + v.y + half * axis.y, o.z + z + v.z + half * axis.z
-    code = kind * radix * radix + row - piece.vertex
-    return write(rows, count, p, code, x, y, z, axis.x, axis.y, axis.z, axis.s)
+    code = kind * radix * radix + row - shapes.pieces[c].vertex
+    return write(rows, count, meeting, code, x, y, z, axis.x, axis.y, axis.z, axis.s)
 
 
 @subroutine
 def crossing_edges(
-    rows: Records,
-    count: int,
-    p: int,
-    shapes: Shapes,
-    a: int,
-    b: int,
-    x: float,
-    y: float,
-    z: float,
-    axis: Axis,
-    radix: int,
+    rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
 ) -> int:
     """Contact of two edges, half-way where they pass each other."""
-    one, two = shapes.pieces[a], shapes.pieces[b]
+    one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
     e, f = shapes.edges[one.edge + axis.i], shapes.edges[two.edge + axis.j]
-    both = segments_between(
-        shapes,
-        one.vertex + e.corner_0,
-        one.vertex + e.corner_1,
-        two.vertex + f.corner_0,
-        two.vertex + f.corner_1,
-        x,
-        y,
-        z,
-        one.rounding,
-        two.rounding,
-    )
+    p, q = one.vertex, two.vertex
+    both = segments_between(shapes, meeting, p + e.corner_0, p + e.corner_1, q + f.corner_0, q + f.corner_1)
     s, t = nearest(both)
-    half, o = 0.5 * (both.r_a - both.r_b), shapes.centres[a]
+    half, o = 0.5 * (both.r_a - both.r_b), shapes.centres[meeting.i]
     x = o.x + 0.5 * (both.px + s * both.ax + both.qx + t * both.bx) + half * axis.x
     y = o.y + 0.5 * (both.py + s * both.ay + both.qy + t * both.by) + half * axis.y
     z = o.z + 0.5 * (both.pz + s * both.az + both.qz + t * both.bz) + half * axis.z
-    return write(rows, count, p, axis.i * radix + axis.j, x, y, z, axis.x, axis.y, axis.z, axis.s)
-
-
-@subroutine
-def along_an_edge(
-    rows: Records,
-    count: int,
-    p: int,
-    shapes: Shapes,
-    a: int,
-    b: int,
-    x: float,
-    y: float,
-    z: float,
-    axis: Axis,
-    distance: float,
-    radix: int,
-) -> int:
-    """Contacts of a capsule that lies along the edge of the other which n touches. None if it does not."""
-    capsule_first = shapes.pieces[a].kind == CAPSULE
-    one, two = shapes.pieces[a], shapes.pieces[b]
-    c, sign = (two, -1.0) if capsule_first else (one, 1.0)
-    top = furthest(shapes, c.vertex, c.n_vertices, sign * axis.x, sign * axis.y, sign * axis.z) - c.vertex
-    for k in range(c.n_edges):
-        e = shapes.edges[c.edge + k]
-        if e.corner_0 != top and e.corner_1 != top:
-            continue
-        if capsule_first:
-            i, i_end, j, j_end = one.vertex, one.vertex + 1, two.vertex + e.corner_0, two.vertex + e.corner_1
-        else:
-            i, i_end, j, j_end = one.vertex + e.corner_0, one.vertex + e.corner_1, two.vertex, two.vertex + 1
-        both = segments_between(shapes, i, i_end, j, j_end, x, y, z, one.rounding, two.rounding)
-        if are_along(both, axis):
-            s, t = nearest(both)
-            if gap_at(both, s, t) <= axis.s + NEAR * min(one.bound, two.bound):
-                face = one.face if capsule_first else two.face
-                return segment_points(
-                    rows, count, p, 4 * radix * radix + 3 * k, both, shapes, a, face, distance
-                )
-    return count
-
-
-@subroutine
-def are_along(both: Segments, axis: Axis) -> bool:
-    """Are two segments nearly parallel, and nearly at right angles to the axis?"""
-    ax, ay, az, bx, by, bz = both.ax, both.ay, both.az, both.bx, both.by, both.bz
-    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
-    rise_a = axis.x * ax + axis.y * ay + axis.z * az
-    rise_b = axis.x * bx + axis.y * by + axis.z * bz
-    least = ALONG * ALONG
-    return (
-        aa * bb > 0.0
-        and x * x + y * y + z * z <= least * aa * bb
-        and rise_a * rise_a <= least * aa
-        and rise_b * rise_b <= least * bb
-    )
+    code = axis.i * radix + axis.j
+    return write(rows, count, meeting, code, x, y, z, axis.x, axis.y, axis.z, axis.s)
 
 
 @subroutine
 def nearest_points(
     rows: Records,
     count: int,
-    p: int,
+    meeting: Meeting,
     shapes: Shapes,
-    a: int,
-    b: int,
     axis: Axis,
     n_points: int,
     radix: int,
     simplex: Simplex,
 ) -> int:
     """The contact half-way between the nearest points of the simplex."""
-    o, first = shapes.centres[a], simplex.points[0]
+    o, first = shapes.centres[meeting.i], simplex.points[0]
     x, y, z = o.x, o.y, o.z
     one_a = one_b = True
     for k in range(n_points):
@@ -297,9 +246,9 @@ def nearest_points(
         one_b &= s.b == first.b
     code = radix * radix
     if one_a:
-        code = 2 * radix * radix + first.a - shapes.pieces[a].vertex
+        code = 2 * radix * radix + first.a - shapes.pieces[meeting.i].vertex
     elif one_b:
-        code = 3 * radix * radix + first.b - shapes.pieces[b].vertex
-    along = shapes.pieces[a].rounding + 0.5 * axis.s
+        code = 3 * radix * radix + first.b - shapes.pieces[meeting.j].vertex
+    along = shapes.pieces[meeting.i].rounding + 0.5 * axis.s
     x, y, z = x + along * axis.x, y + along * axis.y, z + along * axis.z
-    return write(rows, count, p, code, x, y, z, axis.x, axis.y, axis.z, axis.s)
+    return write(rows, count, meeting, code, x, y, z, axis.x, axis.y, axis.z, axis.s)

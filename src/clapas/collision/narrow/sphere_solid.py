@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
 from clapas.collision.meshes import is_ghost
-from clapas.collision.records import CAPSULE, CYLINDER, SPHERE, TRIANGLE, Records, Shapes
-from clapas.collision.rows import Pairs, between, write
+from clapas.collision.records import SPHERE, Records, Shapes
+from clapas.collision.rows import Meeting, write
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
-from clapas.typing import Indices
 
 NEAR = 1e-9  # of the bound: nearer to the surface, the normal is that of the face
 
@@ -36,41 +34,97 @@ class Foot(NamedTuple):
     feature: int
 
 
-@lean_kernel
-def touch_sphere_solid(which: Indices, pairs: Pairs, shapes: Shapes, distance: float, rows: Records) -> int:
-    """Contacts of spheres with solids: one point each, code 0."""
-    count = 0
-    for k in range(len(which)):
-        p = which[k]
-        i = pairs.listed[p].i
-        ball, c = i, pairs.listed[p].j
-        x, y, z = between(pairs, shapes, p)
-        sign = -1.0  # the normal is from i to j, the foot's from the solid to the ball
-        if shapes.pieces[ball].kind == SPHERE:
-            x, y, z = -x, -y, -z
-        else:
-            ball, c, sign = c, ball, 1.0
-        r, kind = shapes.pieces[ball].rounding, shapes.pieces[c].kind
-        limit = shapes.pieces[c].bound + r + distance
-        if limit < 0.0 or x * x + y * y + z * z > limit * limit:
-            continue
-        if kind == CAPSULE:
-            foot = foot_on_segment(shapes, c, x, y, z)
-        elif kind == CYLINDER:
-            foot = foot_on_cylinder(shapes, c, x, y, z)
-        else:
-            foot = foot_on_faces(shapes, c, x, y, z, r + distance)
-        gap = foot.distance - r
-        if gap > distance:
-            continue
-        if kind == TRIANGLE and is_ghost(shapes, c, foot.feature, foot.x, foot.y, foot.z):
-            continue
-        down, o = r + 0.5 * gap, shapes.centres[i]
-        px, py, pz = o.x - down * foot.x, o.y - down * foot.y, o.z - down * foot.z
-        if i == c:  # the point is near the first body: from the solid to the image of the ball
-            px, py, pz = px + x, py + y, pz + z
-        count = write(rows, count, p, 0, px, py, pz, sign * foot.x, sign * foot.y, sign * foot.z, gap)
-    return count
+class SphereOnCapsule(NamedTuple):
+    """How a sphere and a capsule are met."""
+
+
+class SphereOnCylinder(NamedTuple):
+    """How a sphere and a cylinder are met."""
+
+
+class SphereOnFaces(NamedTuple):
+    """How a sphere and a closed solid with flat faces, or a polygon, are met."""
+
+
+class SphereOnTriangle(NamedTuple):
+    """How a sphere and a triangle of a mesh are met."""
+
+
+class Ball(NamedTuple):
+    """A ball seen from a solid: the solid's collider, the ball's place relative to it and radius (m)."""
+
+    c: int
+    x: float
+    y: float
+    z: float
+    r: float
+
+
+@subroutine
+def ball_of(meeting: Meeting, shapes: Shapes) -> Ball:
+    """Which of the two is the sphere, and where it is seen from the other."""
+    if shapes.pieces[meeting.i].kind == SPHERE:
+        r = shapes.pieces[meeting.i].rounding
+        return Ball(meeting.j, -meeting.x, -meeting.y, -meeting.z, r)
+    return Ball(meeting.i, meeting.x, meeting.y, meeting.z, shapes.pieces[meeting.j].rounding)
+
+
+@subroutine
+def write_foot(rows: Records, count: int, meeting: Meeting, shapes: Shapes, ball: Ball, foot: Foot) -> int:
+    """Write the contact of a ball at its foot, if it is near enough: code 0."""
+    gap = foot.distance - ball.r
+    if gap > meeting.distance:
+        return count
+    down, o = ball.r + 0.5 * gap, shapes.centres[meeting.i]
+    x, y, z = o.x - down * foot.x, o.y - down * foot.y, o.z - down * foot.z
+    sign = -1.0  # the normal is from i to j, the foot's from the solid to the ball
+    if meeting.i == ball.c:  # the point is near the first body: from the solid to the image of the ball
+        x, y, z, sign = x + ball.x, y + ball.y, z + ball.z, 1.0
+    return write(rows, count, meeting, 0, x, y, z, sign * foot.x, sign * foot.y, sign * foot.z, gap)
+
+
+@subroutine
+def touch_sphere_capsule(
+    way: SphereOnCapsule, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """The contact of a sphere with a capsule."""
+    ball = ball_of(meeting, shapes)
+    foot = foot_on_segment(shapes, ball.c, ball.x, ball.y, ball.z)
+    return write_foot(rows, count, meeting, shapes, ball, foot)
+
+
+@subroutine
+def touch_sphere_cylinder(
+    way: SphereOnCylinder, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """The contact of a sphere with a cylinder."""
+    ball = ball_of(meeting, shapes)
+    foot = foot_on_cylinder(shapes, ball.c, ball.x, ball.y, ball.z)
+    return write_foot(rows, count, meeting, shapes, ball, foot)
+
+
+@subroutine
+def touch_sphere_faces(
+    way: SphereOnFaces, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """The contact of a sphere with a solid that has flat faces."""
+    ball = ball_of(meeting, shapes)
+    foot = foot_on_faces(shapes, ball.c, ball.x, ball.y, ball.z, ball.r + meeting.distance)
+    return write_foot(rows, count, meeting, shapes, ball, foot)
+
+
+@subroutine
+def touch_sphere_triangle(
+    way: SphereOnTriangle, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> int:
+    """The contact of a sphere with a triangle, unless a neighbour in the mesh has it."""
+    ball = ball_of(meeting, shapes)
+    foot = foot_on_faces(shapes, ball.c, ball.x, ball.y, ball.z, ball.r + meeting.distance)
+    if foot.distance - ball.r > meeting.distance:
+        return count
+    if is_ghost(shapes, ball.c, foot.feature, foot.x, foot.y, foot.z):
+        return count
+    return write_foot(rows, count, meeting, shapes, ball, foot)
 
 
 @subroutine

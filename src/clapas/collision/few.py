@@ -1,0 +1,66 @@
+"""The list of pairs of a small scene, in NumPy: it waits for no compiler.
+
+The pairs are those of :mod:`grid` and some that its boxes leave out. No direction may be periodic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.collision.grid import Rules
+from clapas.collision.placing import Frames
+from clapas.collision.records import PAIR, PLANE, Records, Shapes, numbers
+from clapas.typing import Array, Indices, Mask
+
+
+def pairs_of_few(shapes: Shapes, rules: Rules, reach: float) -> Records:
+    """Pairs of colliders within ``reach`` by their bounding spheres."""
+    i, j = np.triu_indices(len(shapes.pieces), 1)
+    body, kind = shapes.pieces["body"], shapes.pieces["kind"]
+    a, b = body[i].astype(np.int64), body[j].astype(np.int64)
+    wanted = (a != b) & (rules.movable[a] | rules.movable[b])
+    wanted &= ~np.isin(a * len(rules.movable) + b, rules.excluded)
+    wanted &= (kind[i] != PLANE) | (kind[j] != PLANE)
+    i, j = i[wanted], j[wanted]
+    near = _near_planes(shapes, i, j, reach) & _near_planes(shapes, j, i, reach)
+    near &= _near_spheres(shapes, i, j, reach)
+    pairs = np.zeros(np.count_nonzero(near), dtype=PAIR)
+    pairs["i"], pairs["j"] = i[near], j[near]
+    return pairs
+
+
+def _near_spheres(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
+    centres, bound = numbers(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
+    away = np.linalg.norm(centres[j] - centres[i], axis=1)
+    return np.asarray(away <= bound[i] + bound[j] + reach)
+
+
+def _near_planes(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
+    """Where i is a plane: is j near it?"""
+    centres, bound = numbers(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
+    near = np.ones(len(i), dtype=bool)
+    rows = np.flatnonzero(shapes.pieces["kind"][i] == PLANE)
+    normals = numbers(shapes.faces, "x", "y", "z")[shapes.pieces["face"][i[rows]]]
+    height = np.sum(normals * (centres[j[rows]] - centres[i[rows]]), axis=1)
+    near[rows] = height - bound[j[rows]] <= reach
+    return near
+
+
+def motion_of_few(frames: Frames, before: Frames, d: int, reach: Array) -> float:
+    """Bound on how far any point of a body has gone: see :func:`clapas.collision.placing.largest_motion`."""
+    way = np.linalg.norm(frames.position - before.position, axis=1)
+    rows = np.flatnonzero(reach)
+    if len(rows):
+        turn = _turns(frames.orientation[rows], before.orientation[rows], d)
+        moving = turn > 0.0
+        way[rows[moving]] += turn[moving] * reach[rows[moving]]
+    return float(way.max(initial=0.0))
+
+
+def _turns(q: Array, p: Array, d: int) -> Array:
+    """Bounds on 2 sin(angle/2) for the rotations between orientations."""
+    if d == 2:
+        return np.abs(q[:, 0] - p[:, 0])
+    u, v = q / np.linalg.norm(q, axis=1)[:, None], p / np.linalg.norm(p, axis=1)[:, None]
+    square = np.minimum(np.sum((u - v) ** 2, axis=1), np.sum((u + v) ** 2, axis=1))
+    return np.asarray(2.0 * np.sqrt(square))

@@ -1,0 +1,87 @@
+"""One loop over pairs for all shapes: how a pair is met is chosen at compile time, by the type of its way.
+
+A *way* is a named tuple: its type says what the two colliders are, its fields are the work space that takes. So
+each sort of pair gets its own machine code, compiled when a scene first has such a pair, and the loop is
+written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from clapas.collision.lean import lean_kernel
+from clapas.collision.narrow.cylinder_plane import CylinderOnPlane, touch_cylinder_plane
+from clapas.collision.narrow.cylinders import Cylinders, touch_cylinders
+from clapas.collision.narrow.planes import (
+    CornersOnPlane,
+    HullOnPlane,
+    SphereOnPlane,
+    touch_corners_plane,
+    touch_hull_plane,
+    touch_sphere_plane,
+)
+from clapas.collision.narrow.polygons import Polygons, touch_polygons
+from clapas.collision.narrow.segments import Capsules, touch_capsules
+from clapas.collision.narrow.solids import Apart, Overlapping, touch_apart, touch_overlapping
+from clapas.collision.narrow.sphere_solid import (
+    SphereOnCapsule,
+    SphereOnCylinder,
+    SphereOnFaces,
+    SphereOnTriangle,
+    touch_sphere_capsule,
+    touch_sphere_cylinder,
+    touch_sphere_faces,
+    touch_sphere_triangle,
+)
+from clapas.collision.narrow.spheres import Spheres, touch_spheres
+from clapas.collision.narrow.thin import Thin, touch_thin
+from clapas.collision.records import Records, Shapes, wide
+from clapas.collision.rows import Meeting, Pairs, meeting_of
+from clapas.compiled import FAST_MATH
+from clapas.typing import Indices
+
+WAYS: dict[type, Callable[..., int]] = {
+    Spheres: touch_spheres,
+    SphereOnPlane: touch_sphere_plane,
+    CornersOnPlane: touch_corners_plane,
+    HullOnPlane: touch_hull_plane,
+    CylinderOnPlane: touch_cylinder_plane,
+    SphereOnCapsule: touch_sphere_capsule,
+    SphereOnCylinder: touch_sphere_cylinder,
+    SphereOnFaces: touch_sphere_faces,
+    SphereOnTriangle: touch_sphere_triangle,
+    Capsules: touch_capsules,
+    Overlapping: touch_overlapping,
+    Apart: touch_apart,
+    Thin: touch_thin,
+    Cylinders: touch_cylinders,
+    Polygons: touch_polygons,
+}
+
+
+def touch(way: Any, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Write the contacts of a pair; returns how many there are so far (twin of the compiled choice)."""
+    return WAYS[type(way)](way, rows, count, meeting, shapes)
+
+
+@overload(touch, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+def _select(way: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Callable[..., int]:
+    return WAYS[way.instance_class]
+
+
+@lean_kernel
+def touch_pairs(
+    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, way: Any, rows: Records
+) -> int:
+    """Contacts of some of the pairs, those whose bounds are near: writes as many as fit, counts all."""
+    count = 0
+    for k in range(len(which)):
+        meeting = meeting_of(pairs, shapes, wide(which[k]), distance)
+        x, y, z = meeting.x, meeting.y, meeting.z
+        limit = shapes.centres[meeting.i].bound + shapes.centres[meeting.j].bound + distance
+        if limit >= 0.0 and x * x + y * y + z * z <= limit * limit:
+            count = touch(way, rows, count, meeting, shapes)
+    return count
