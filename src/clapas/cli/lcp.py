@@ -38,6 +38,9 @@ def lcp(
 ) -> None:
     """Solve a linear complementarity problem w = M z + q, 0 ≤ w ⟂ z ≥ 0.
 
+    Files with the array is_equation (mixed problems), or lower and upper (relays), are solved as the LCP that
+    stands for them, and answered in their own unknowns; --out writes that LCP.
+
     Exit code 0: solved; 1: not solved, the best iterate is reported; 2: bad input.
     """
     from clapas.io.lcp import read_lcp, write_lcp
@@ -80,9 +83,14 @@ def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:
     if solution.infeasibility is not None:
         print("  Proved: no z ≥ 0 has M z + q ≥ 0.")
     elif not status.is_solved:
-        print(f"  {status.cause}\n  {status.advice}")
+        print(f"  {status.cause}")  # the notes name a method that solves such problems
     print(solution.report())
-    if problem.size <= LARGEST_LISTED:
+    if source.whole is not None and source.back is not None:
+        z = source.back(solution.z)
+        print(f"{source.whole!r}: residual {source.whole.residual(z):.3e}")
+        if len(z) <= LARGEST_LISTED:
+            output.print_rows([("z", _listed(z))])
+    elif problem.size <= LARGEST_LISTED:
         output.print_rows([("z", _listed(solution.z)), ("w", _listed(solution.w))])
 
 
@@ -100,7 +108,8 @@ def _document(file: Path, source: LCPFile, solution: LCPSolution, traits: bool) 
         "traits": problem.traits().as_dict() if traits else None,
         "solved": solution.status.is_solved,
         **solution.as_dict(),
-        "z": solution.z,
+        "z": solution.z if source.back is None else source.back(solution.z),
+        "whole": None if source.whole is None else repr(source.whole),
         "w": solution.w,
         "infeasibility": None if proof is None else proof.y,
         "history": {

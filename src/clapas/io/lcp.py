@@ -9,6 +9,10 @@ text           as the Siconos platform prints it: n, the matrix (see :mod:`clapa
                follows is a comment
 =============  =============================================================================================
 
+HDF5 and NPZ may hold a mixed problem, with the array ``is_equation``, or a relay, with the arrays ``lower``
+and ``upper`` and the word ``kind`` ("primal" unless given): they are read as the LCP that stands for them,
+with the way back.
+
 A format is recognised by the content when reading and by the ending (``.hdf5``, ``.h5``, ``.npz``, ``.mtx``,
 ``.dat``) when writing. Numbers are written with all their digits; the text is always written with M full.
 """
@@ -20,7 +24,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import h5py
 import numpy as np
@@ -32,9 +36,12 @@ from clapas.errors import FormatError
 from clapas.io.siconos import read_matrix
 from clapas.io.tokens import Tokens
 from clapas.problems.lcp import LCP
+from clapas.problems.mixed_lcp import MixedLCP
+from clapas.problems.relay import Kind, Relay
 from clapas.typing import Array
 
 DENSE_STORAGE = "0"
+EXTRAS = ("z", "is_equation", "lower", "upper", "kind")  # beside M and q
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +58,18 @@ class LCPFile:
         A solution stored in the file; measure it with ``problem.residual(z)``.
     comment : str
         Words behind the data of a text.
+    whole : MixedLCP or Relay, optional
+        What the file holds, where it is not an LCP; ``problem`` then stands for it.
+    back : callable, optional
+        The unknowns of the whole from those of the LCP.
     """
 
     problem: LCP
     format: str
     z: Array | None = None
     comment: str = ""
+    whole: MixedLCP | Relay | None = None
+    back: Callable[[Array], Array] | None = None
 
 
 def read_lcp(path: str | os.PathLike[str]) -> LCPFile:
@@ -108,9 +121,25 @@ def _read_hdf5(path: Path) -> LCPFile:
         else:
             M = np.asarray(stored)
         q = np.asarray(_require(path, file, "q"))
-        z = np.asarray(file["z"]) if "z" in file else None
+        extras = {key: file[key][()] for key in EXTRAS if key in file}
         name = str(file.attrs.get("name", "")) or path.stem
-    return LCPFile(LCP(M, q, name=name), "hdf5", z)
+    return _file(M, q, extras, name, "hdf5")
+
+
+def _file(M: Any, q: Any, extras: dict[str, Any], name: str, form: str) -> LCPFile:
+    """The LCP of the arrays, or the one that stands for a mixed problem or a relay."""
+    z = extras.get("z")
+    whole: MixedLCP | Relay
+    if "is_equation" in extras:
+        whole = MixedLCP(M, q, extras["is_equation"])
+    elif "lower" in extras and "upper" in extras:
+        kind = np.asarray(extras.get("kind", "primal")).item()
+        word = kind.decode() if isinstance(kind, bytes) else str(kind)
+        whole = Relay(M, q, extras["lower"], extras["upper"], cast(Kind, word))
+    else:
+        return LCPFile(LCP(M, q, name=name), form, None if z is None else np.asarray(z))
+    lcp, back = whole.as_lcp()
+    return LCPFile(LCP(lcp.M, lcp.q, name=name), form, whole=whole, back=back)
 
 
 def _require(path: Path, group: Any, name: str) -> Any:
@@ -149,8 +178,8 @@ def _read_npz(path: Path) -> LCPFile:
                 _require(path, file, f"M_{part}") for part in ("data", "indices", "indptr", "shape")
             )
             M = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
-        z = file.get("z")
-    return LCPFile(LCP(M, q, name=path.stem), "npz", z)
+        extras = {key: file[key] for key in EXTRAS if key in file}
+    return _file(M, q, extras, path.stem, "npz")
 
 
 def _npz(problem: LCP, z: Array | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,6 +54,10 @@ class MixedLCP:
         if self.is_equation.shape != (self.size,):
             raise ProblemError(f"is_equation has shape {self.is_equation.shape}, expected ({self.size},)")
 
+    def __repr__(self) -> str:
+        equations = int(self.is_equation.sum())
+        return f"MixedLCP({self.size} unknowns, {equations} of them with equations)"
+
     def residual(self, z: npt.ArrayLike) -> float:
         """|w_i| over equations and |min(w_i, λ_i z_i)| elsewhere, relative to |q|."""
         values = np.asarray(z, dtype=float)
@@ -91,6 +96,14 @@ class MixedLCP:
         sign = np.concatenate((np.ones(self.size), -np.ones(len(equations))))
         M = sign[:, None] * self.M[np.ix_(rows, rows)] * sign
         return Split(LCP(M, sign * self.q[rows]), equations)
+
+    def as_lcp(self) -> tuple[LCP, Callable[[Array], Array]]:
+        """An LCP and the way back from its unknowns: :meth:`reduced`, or :meth:`split` where it must be."""
+        try:
+            return self.reduced(), self.expand
+        except ProblemError:
+            parts = self.split()
+            return parts.lcp, parts.unknowns
 
     @cached_property
     def _coupling(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -75,6 +76,9 @@ class Relay:
                 f"unknown {worst}: lower must be at most upper, got {self.lower[worst]} > {self.upper[worst]}"
             )
 
+    def __repr__(self) -> str:
+        return f"Relay({self.size} unknowns, {self.kind})"
+
     def residual(self, z: npt.ArrayLike) -> float:
         """Distance from the law in the unit of w, λ (z − P(z − w/λ)) or w − P(w − λ z), relative to |q|."""
         values = np.asarray(z, dtype=float)
@@ -98,6 +102,10 @@ class Relay:
             return LCP(M, np.concatenate((self.M @ self.lower + self.q, self.upper - self.lower)))
         M = sparse.block_array([[self.M, -self.M], [-self.M, self.M]])
         return LCP(M, np.concatenate((self.q - self.lower, self.upper - self.q)))
+
+    def as_lcp(self) -> tuple[LCP, Callable[[Array], Array]]:
+        """The LCP and the way back from its unknowns."""
+        return self.lcp(), self.unknowns
 
     def unknowns(self, z: npt.ArrayLike) -> Array:
         """The unknowns of the relay, from those of its LCP."""

@@ -1,7 +1,9 @@
-"""The loop every iterative method shares: advance, measure, decide.
+"""The loop every method shares: advance, measure, decide.
 
 A method says only how to advance; the loop measures ``problem.residual`` from the data, keeps the
-best iterate, writes the history and decides when to stop. No method can call itself converged.
+best iterate, writes the history and decides when to stop. No method can call itself converged. The same
+loop runs the methods for contact (:func:`iterate`) and those for linear complementarity
+(:mod:`clapas.solvers.lcp.loop`).
 
 Measuring costs about as much as some sweeps, so it is done at growing intervals. The intervals
 follow from the residuals seen, never from the clock: the same input gives the same bits.
@@ -14,7 +16,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -58,24 +60,39 @@ class IterativeSolver:
             raise SettingsError(f"time_limit must be positive, got {self.time_limit}")
 
 
-class Iteration(ABC):
-    """A method under way on one problem.
+class Method(ABC):
+    """A method under way on one problem, of contact or of another kind.
 
     ``notes`` are remarks for people on what happened: a cycle seen, a parameter reduced.
     """
 
     notes: tuple[str, ...] = ()
 
-    # Impulses that repeat mean that nothing more will come; not so where several methods take turns.
+    # Unknowns that repeat mean that nothing more will come; not so where several methods take turns.
     repeats_when_stuck: ClassVar[bool] = True
+
+    @abstractmethod
+    def unknowns(self) -> Array:
+        """The current iterate."""
+
+    @abstractmethod
+    def advance(self, count: int) -> int | None:
+        """Do ``count`` iterations, or say how many were done instead.
+
+        May raise :class:`Halt`, or LinAlgError where a matrix to be factorised is singular.
+        """
+
+
+class Iteration(Method):
+    """A method for contact under way on one problem; its unknowns are the impulses."""
 
     @abstractmethod
     def impulses(self) -> Array:
         """The current iterate r, (n, d)."""
 
-    @abstractmethod
-    def advance(self, count: int) -> int | None:
-        """Do ``count`` iterations, or say how many were done instead. May raise :class:`Halt`."""
+    def unknowns(self) -> Array:
+        """The impulses."""
+        return self.impulses()
 
 
 class Halt(Exception):
@@ -86,8 +103,8 @@ class Halt(Exception):
         super().__init__(status.cause)
 
 
-class Solver(Protocol):
-    """What ``solve`` needs of a method: its limits and how to start it on a problem."""
+class Limits(Protocol):
+    """When to stop, and how often to measure: what the loop needs of a solver's settings."""
 
     @property
     def tol(self) -> float:
@@ -109,6 +126,10 @@ class Solver(Protocol):
         """Whether to measure after every iteration rather than at growing intervals."""
         ...
 
+
+class Solver(Limits, Protocol):
+    """What ``solve`` needs of a method: its limits and how to start it on a problem."""
+
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Prepare the method on a problem, from a guess (n, d)."""
         ...
@@ -125,6 +146,33 @@ class Progress(NamedTuple):
 Watcher = Callable[[Progress], bool | None]
 
 
+class Pace(NamedTuple):
+    """How many iterations may pass between two measurements: the least, and about a second of work."""
+
+    shortest: int
+    longest: int
+
+
+AnyMethod = TypeVar("AnyMethod", bound=Method)
+
+
+class Run(NamedTuple, Generic[AnyMethod]):
+    """What a run of the loop leaves: the best iterate measured, and how it came."""
+
+    unknowns: Array
+    status: Status
+    residual: float
+    iterations: int
+    seconds: float
+    history: History
+    method: AnyMethod | None  # None when the guess was good enough
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks of the method."""
+        return self.method.notes if self.method else ()
+
+
 @dataclass
 class _Record:
     """Measurements so far and the best iterate among them."""
@@ -133,14 +181,14 @@ class _Record:
     seconds: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
     best: float = math.inf
-    r: Array | None = None
+    unknowns: Array | None = None
 
-    def add(self, iterations: int, seconds: float, residual: float, r: Array) -> None:
+    def add(self, iterations: int, seconds: float, residual: float, unknowns: Array) -> None:
         self.iterations.append(iterations)
         self.seconds.append(seconds)
         self.residuals.append(residual)
-        if residual < self.best or self.r is None:
-            self.best, self.r = residual, r + 0.0  # a copy, in which -0.0 is 0.0
+        if residual < self.best or self.unknowns is None:
+            self.best, self.unknowns = residual, unknowns + 0.0  # a copy, in which -0.0 is 0.0
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))
@@ -149,70 +197,106 @@ class _Record:
 def iterate(
     problem: ContactProblem, solver: Solver, guess: Array, watcher: Watcher | None = None
 ) -> Solution:
-    """Run a method on a problem until it is solved or must stop; return the best iterate measured."""
+    """Run a method on a contact problem until it is solved or must stop; return the best iterate measured."""
+    n = problem.n_contacts
+    pace = Pace(1 if n < MANY else 4, max(20, VISITS_PER_SECOND // max(1, n)))
     with one_blas_thread():
-        return _iterate(problem, solver, guess, watcher)
+        done = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)
+    return Solution(
+        problem=problem,
+        solver=solver,
+        r=done.unknowns,
+        status=done.status,
+        residual=done.residual,
+        iterations=done.iterations,
+        time=done.seconds,
+        history=done.history,
+        notes=done.notes,
+    )
 
 
-def _iterate(problem: ContactProblem, solver: Solver, guess: Array, watcher: Watcher | None) -> Solution:
-    start = time.perf_counter()
-    record = _Record()
-    done = 0
-    method: Iteration | None = None
-    r, previous = guess, guess
+def run(
+    residual_of: Callable[[Array], float],
+    limits: Limits,
+    start: Callable[[], AnyMethod],
+    guess: Array,
+    pace: Pace,
+    watcher: Watcher | None = None,
+) -> Run[AnyMethod]:
+    """Advance a method and measure its iterate in turn, until it is solved or must stop.
+
+    Parameters
+    ----------
+    residual_of : callable
+        The judge: the residual of an iterate, from the data.
+    limits : Limits
+        The solver, for its tolerance and limits.
+    start : callable
+        Makes the method; not called when the guess is good enough.
+    guess : array
+        What to measure first.
+    pace : Pace
+        Bounds on the intervals between measurements.
+    watcher : callable, optional
+        Called at each measurement; True stops the run.
+    """
+    began = time.perf_counter()
+    record, done = _Record(), 0
+    method: AnyMethod | None = None
+    x, previous = guess, guess
     halted: Status | None = None
     while True:
-        residual = problem.residual(r)
-        seconds = time.perf_counter() - start
-        record.add(done, seconds, residual, r)
-        stopped = bool(watcher(Progress(done, residual, seconds))) if watcher else False
-        if method and method.repeats_when_stuck and np.array_equal(r, previous):
+        residual = residual_of(x)
+        seconds = time.perf_counter() - began
+        record.add(done, seconds, residual, x)
+        if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
-        status = _verdict(solver, record, stopped, halted)
+        if watcher and watcher(Progress(done, residual, seconds)):
+            halted = Status.STOPPED
+        status = _verdict(limits, record, halted)
         if status:
             break
-        if method is None:
-            method = solver.start(problem, guess)
-        previous = r.copy()
-        gap = 1 if solver.measures_each_iteration else _next_gap(record, solver.tol, problem.n_contacts)
-        gap = min(gap, solver.max_iterations - done)
+        previous = x.copy()
+        gap = 1 if limits.measures_each_iteration else _next_gap(record, limits.tol, pace)
+        gap = min(gap, limits.max_iterations - done)
         try:
+            method = method or start()
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 done += method.advance(gap) or gap
         except Halt as reason:
-            halted = reason.status
-            done += gap
-        r = method.impulses()
-    notes = method.notes if method else ()
-    return _solution(problem, solver, record, status, done, time.perf_counter() - start, notes)
+            halted, done = reason.status, done + gap
+        except np.linalg.LinAlgError:
+            halted, done = Status.NUMERICAL_ERROR, done + gap
+        x = method.unknowns() if method else guess
+    assert record.unknowns is not None
+    seconds = time.perf_counter() - began
+    return Run(record.unknowns, status, record.best, done, seconds, record.history(), method)
 
 
-def _verdict(solver: Solver, record: _Record, stopped: bool, halted: Status | None) -> Status | None:
+def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status | None:
     residual = record.residuals[-1]
-    if residual <= solver.tol:
+    if residual <= limits.tol:
         return Status.SOLVED
     if not math.isfinite(residual) and record.iterations[-1] > 0:
         return Status.NUMERICAL_ERROR
-    if stopped:
-        return Status.STOPPED
-    if record.iterations[-1] >= solver.max_iterations:
+    if halted:
+        return halted
+    if record.iterations[-1] >= limits.max_iterations:
         return Status.MAX_ITERATIONS
-    if record.seconds[-1] >= solver.time_limit:
+    if record.seconds[-1] >= limits.time_limit:
         return Status.TIME_LIMIT
-    return halted
+    return None
 
 
-def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
+def _next_gap(record: _Record, tol: float, pace: Pace) -> int:
     """Iterations until the next measurement: half of those the observed rate still asks for.
 
     Between an eighth and a quarter of those done, so that measuring stays cheap and is not late;
     and about a second of work at most, so that limits and wishes to stop are heeded.
     """
-    done = record.iterations[-1]
-    few = 1 if n_contacts < MANY else 4
+    done, few, a_second = record.iterations[-1], pace.shortest, pace.longest
     if len(record.residuals) < 3:
         return few
-    a_second = max(20, VISITS_PER_SECOND // max(1, n_contacts))
     shortest, longest = max(few, min(done // 8, a_second)), max(few, min(done // 4, a_second))
     old, new = record.residuals[-2], record.residuals[-1]
     between = done - record.iterations[-2]
@@ -220,26 +304,3 @@ def _next_gap(record: _Record, tol: float, n_contacts: int) -> int:
         return longest
     remaining = between * math.log(new / tol) / math.log(old / new)
     return int(min(max(remaining / 2, shortest), longest))
-
-
-def _solution(
-    problem: ContactProblem,
-    solver: Solver,
-    record: _Record,
-    status: Status,
-    done: int,
-    seconds: float,
-    notes: tuple[str, ...],
-) -> Solution:
-    assert record.r is not None
-    return Solution(
-        problem=problem,
-        solver=solver,
-        r=record.r,
-        status=status,
-        residual=record.best,
-        iterations=done,
-        time=seconds,
-        history=record.history(),
-        notes=notes,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -56,6 +57,7 @@ def test_not_solved(run: Run, file: Path) -> None:
     outcome = run("lcp", file, "--solver", "gauss-seidel", "--max-iterations", "1")
     assert outcome.code == 1
     assert "MAX_ITERATIONS" in outcome.out
+    assert "M is positive semidefinite: Lemke() and InteriorPoint() solve such problems." in outcome.out
 
 
 def test_slips(run: Run, file: Path) -> None:
@@ -67,3 +69,29 @@ def test_slips(run: Run, file: Path) -> None:
 def test_list(run: Run, file: Path) -> None:
     text = run("lcp", file, "--solver", "list").out
     assert all(name in text for name in registry.names())
+
+
+@pytest.mark.parametrize("solver", ["lemke", "interior-point", "gauss-seidel"])
+def test_a_mixed_problem(run: Run, tmp_path: Path, solver: str) -> None:
+    """z₀ + z₁ = 2 beside 0 ≤ z₁ − z₀ ⟂ z₁ ≥ 0."""
+    file = tmp_path / "mixed.npz"
+    np.savez(file, M=[[1.0, 1.0], [-1.0, 1.0]], q=[-2.0, 0.0], is_equation=[True, False])
+    outcome = run("lcp", file, "--solver", solver)
+    assert outcome.code == 0
+    assert "MixedLCP(2 unknowns, 1 of them with equations): residual" in outcome.out
+    np.testing.assert_allclose(run("lcp", file, "--json").document["z"], [1.0, 1.0])
+
+
+def test_a_mixed_problem_whose_equations_determine_nothing(run: Run, tmp_path: Path) -> None:
+    np.savez(tmp_path / "free.npz", M=[[0.0, 1.0], [-1.0, 1.0]], q=[-1.0, 0.0], is_equation=[True, False])
+    np.testing.assert_allclose(run("lcp", tmp_path / "free.npz", "--json").document["z"], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(("kind", "z"), [("primal", [-1.0, -0.5]), ("dual", [-2.0, 0.0])])
+def test_relays(run: Run, tmp_path: Path, kind: str, z: list[float]) -> None:
+    with h5py.File(tmp_path / "relay.hdf5", "w") as file:
+        file["M"], file["q"], file["kind"] = np.eye(2), [3.0, 0.5], kind
+        file["lower"], file["upper"] = [-1.0, -1.0], [1.0, 1.0]
+    outcome = run("lcp", tmp_path / "relay.hdf5")
+    assert f"Relay(2 unknowns, {kind}): residual" in outcome.out
+    np.testing.assert_allclose(run("lcp", tmp_path / "relay.hdf5", "--json").document["z"], z)

@@ -13,7 +13,7 @@ from clapas.problems.blocks import BodyBlocks
 from clapas.problems.existence import Verdict
 from clapas.problems.existence.programs import Reach, widest_by_cones, widest_by_facets
 from clapas.problems.rolling import RollingProblem
-from clapas.solvers import NSGS, solve
+from clapas.solvers import NSGS, registry, solve
 from clapas.typing import Array
 
 QUARTER = math.pi / 4
@@ -244,5 +244,38 @@ def test_failures_tell_whether_there_was_something_to_find(name: str, words: str
         solve(gallery.get(name).problem, NSGS(tol=1e-300, max_iterations=0))
 
 
+@pytest.mark.parametrize("name", [name for name in registry.names() if name != "enumeration"])
+def test_every_method_tells_it(name: str) -> None:
+    with pytest.raises(NotSolved, match="A solution is known to exist"):
+        solve(gallery.get("box-stack-10").problem, registry.make(name, tol=1e-300, max_iterations=1))
+
+
 def test_advice_is_cheap_or_absent() -> None:
     assert existence.advice(gallery.get("packing-1000").problem) == ""
+    crowded = gallery.alea(6, 1, 10, seed=0)
+    assert "Cadoux's criterion does not hold" in existence.advice(crowded, time_limit=10.0)
+    assert "could not be decided" in existence.advice(crowded, time_limit=1e-9)
+
+
+@pytest.mark.parametrize("name", gallery.names("alea")[:15])
+def test_certificates_of_the_random_family_by_hand(name: str) -> None:
+    """u_N > mu |u_T| at every contact for the velocity returned, n d / m below and above one alike."""
+    problem = gallery.get(name).problem
+    answer = existence.check(problem)
+    assert answer.verdict is Verdict.CERTIFIED
+    assert answer.v is not None
+    u = (problem.H @ answer.v).reshape(-1, 3) + problem.w
+    assert (u[:, 0] > problem.mu * np.hypot(u[:, 1], u[:, 2])).all()
+
+
+def test_wedges_of_the_random_family_by_hand() -> None:
+    """Far above the limit: impulses in K that balance by themselves and on which w works."""
+    for seed in range(5):
+        problem = gallery.alea(6, 1, 12, seed=seed)
+        answer = existence.check(problem)
+        assert answer.exists is not True
+        r = answer.r
+        assert r is not None
+        assert (np.hypot(r[:, 1], r[:, 2]) <= problem.mu * r[:, 0] + 1e-6).all()
+        assert np.abs(problem.H.T @ r.ravel()).max() < 1e-6
+        assert float(np.sum(problem.w * r)) < 0.0

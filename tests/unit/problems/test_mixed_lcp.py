@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize
 
 from clapas.errors import ProblemError
 from clapas.problems.mixed_lcp import MixedLCP
 from clapas.problems.relay import Kind, Relay
-from clapas.solvers.lcp import Lemke, solve_lcp
+from clapas.solvers.lcp import Lemke, registry, solve_lcp
 
 
 def positive(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -28,6 +29,24 @@ def test_equations_are_eliminated_or_split(seed: int, n: int) -> None:
     parts = problem.split()
     by_splitting = parts.unknowns(solve_lcp(parts.lcp, Lemke(tol=1e-11)).z)
     np.testing.assert_allclose(by_splitting, by_elimination, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_method_solves_mixed_problems(name: str) -> None:
+    """Eliminated or split, symmetric or not, by any method: one answer."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(4, 4))
+        M = positive(rng, 4) + (A - A.T if seed % 2 else 0.0)
+        problem = MixedLCP(M, rng.normal(size=4), [True, False, True, False])
+        expected = problem.expand(solve_lcp(problem.reduced(), Lemke(tol=1e-12)).z)
+        parts = problem.split()
+        for z in (
+            problem.expand(solve_lcp(problem.reduced(), registry.make(name)).z),
+            parts.unknowns(solve_lcp(parts.lcp, registry.make(name)).z),
+        ):
+            assert problem.residual(z) < 1e-7
+            np.testing.assert_allclose(z, expected, atol=1e-5)
 
 
 def test_equations_that_determine_nothing() -> None:
@@ -55,6 +74,30 @@ def test_relays_are_solved_through_their_lcp(kind: Kind, seed: int, n: int) -> N
     relay = Relay(positive(rng, n), 2 * rng.normal(size=n), lower, lower + rng.random(n), kind)
     z = relay.unknowns(solve_lcp(relay.lcp(), Lemke(tol=1e-10)).z)
     assert relay.residual(z) < 1e-7
+
+
+@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("kind", ["primal", "dual"])
+def test_every_method_solves_relays(kind: Kind, name: str) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        relay = Relay(positive(rng, 3), 2 * rng.normal(size=3), -0.5, 0.7, kind)
+        expected = relay.unknowns(solve_lcp(relay.lcp(), Lemke(tol=1e-12)).z)
+        z = relay.unknowns(solve_lcp(relay.lcp(), registry.make(name)).z)
+        assert relay.residual(z) < 1e-7
+        np.testing.assert_allclose(z, expected, atol=1e-5)
+
+
+@given(seed=st.integers(0, 200), n=st.integers(1, 6))
+def test_a_symmetric_relay_is_a_minimum_in_a_box(seed: int, n: int) -> None:
+    """½ zᵀM z + qᵀz over l ≤ z ≤ u, found without any complementarity."""
+    rng = np.random.default_rng(seed)
+    relay = Relay(positive(rng, n), 2 * rng.normal(size=n), -0.4, 0.6)
+    z = relay.unknowns(solve_lcp(relay.lcp(), Lemke(tol=1e-11)).z)
+    root = np.linalg.cholesky(relay.M.toarray()).T
+    target = -np.linalg.solve(root.T, relay.q)
+    known = optimize.lsq_linear(root, target, bounds=(-0.4, 0.6), method="bvls", tol=1e-14).x
+    np.testing.assert_allclose(z, known, atol=1e-8)
 
 
 def test_a_relay_on_paper() -> None:

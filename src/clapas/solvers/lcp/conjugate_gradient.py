@@ -1,4 +1,4 @@
-"""Conjugate projected gradient for complementarity with a symmetric matrix."""
+"""Conjugate projected gradient."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clapas.errors import ProblemError, SettingsError
+from clapas.errors import SettingsError
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp.gauss_seidel import is_symmetric
 from clapas.solvers.lcp.loop import LCPMethod
+from clapas.solvers.lcp.polishing import Polished
 from clapas.solvers.lcp.scaling import Scaled
-from clapas.solvers.loop import IterativeSolver
+from clapas.solvers.lcp.splitting import SymmetricMethod, SymmetricSteps, norm
+from clapas.solvers.loop import Halt, IterativeSolver
+from clapas.status import Status
 from clapas.typing import Array
 
-SYMMETRY = 1e-10
-POWERS, MARGIN = 30, 1.1  # power iterations for |M|, and what they may miss
+FARTHEST = 1e9  # unknowns, in the scaled problem, beyond which rounding hides all slacks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +29,14 @@ class ConjugateProjectedGradient(IterativeSolver):
 
         α = g·p / p·M p,    z ← max(0, z + α p),    p ← P_T(g) + β P_T(p),    β = −P_T(g)·M p / p·M p.
 
-    A step that the projection undoes by more than the share ``slack`` is replaced by a gradient step of safe
-    length 1/|M|, without which the method may circle.
+    A step that the projection undoes by more than the share ``slack``, or that raises ½ zᵀM z + qᵀz, is
+    replaced by a gradient step of safe length 1/|M|, without which the method may circle.
 
     For symmetric positive semidefinite M: one product by M per iteration and few iterations, the method for
-    large problems. Refuses other matrices.
+    large problems. For symmetric strictly copositive M it ends at one of the solutions, the stationary
+    points. Where M is not symmetric it solves the symmetric problems of
+    :mod:`clapas.solvers.lcp.splitting`, which lead to a solution for every positive semidefinite M; on
+    others they may circle. Once the active set has settled its equations are solved (``polish``).
 
     Parameters
     ----------
@@ -38,6 +44,8 @@ class ConjugateProjectedGradient(IterativeSolver):
         See :class:`IterativeSolver`.
     slack : float
         Share of a step that the projection may undo; infinity gives the published method.
+    polish : bool
+        Solve the equations of a settled active set; False gives the plain steps.
 
     References
     ----------
@@ -53,6 +61,7 @@ class ConjugateProjectedGradient(IterativeSolver):
 
     max_iterations: int = 100_000
     slack: float = 0.05
+    polish: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,16 +70,28 @@ class ConjugateProjectedGradient(IterativeSolver):
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
         """Begin along the gradient of the guess."""
-        return _Conjugate(problem, guess, self.slack)
+        method: LCPMethod = (
+            _Conjugate(problem, guess, self.slack)
+            if is_symmetric(problem)
+            else SymmetricSteps(problem, guess, lambda part, near: _Conjugate(part, near, self.slack))
+        )
+        return Polished(problem, method) if self.polish else method
 
 
-class _Conjugate(LCPMethod):
+class _Conjugate(SymmetricMethod):
     def __init__(self, problem: LCP, guess: Array, slack: float) -> None:
-        require_symmetric(problem, "the conjugate gradient method")
         self.scaled, self.slack = Scaled.of(problem), slack
-        self.M, self.q = self.scaled.problem.M, self.scaled.problem.q
-        self.safe = 1.0 / (_norm(self.M) or 1.0)
-        self._arrive(np.maximum(self.scaled.forth(guess), 0.0))
+        self.M = self.scaled.problem.M
+        self.unit_of_q = self.scaled.unit * problem.response
+        self.safe = 1.0 / (norm(self.M) or 1.0)
+        self.z: Array
+        self.g: Array
+        self.restart(problem.q, np.maximum(guess, 0.0))
+
+    def restart(self, q: Array, z: Array) -> None:
+        """Take another constant term, and start along the gradient at z ≥ 0."""
+        self.q = q / self.unit_of_q
+        self._arrive(self.scaled.forth(z))
         self.p = self._feasible(self.g)
 
     def unknowns(self) -> Array:
@@ -83,6 +104,9 @@ class _Conjugate(LCPMethod):
             if not self._conjugate_step():
                 self._arrive(np.maximum(self.z + self.safe * self.g, 0.0))
                 self.p = self._feasible(self.g)
+            if not _length(self.z) <= FARTHEST:
+                self.notes = ("the iterates ran away: there is no solution, or M is not copositive",)
+                raise Halt(Status.STALLED)
 
     def _conjugate_step(self) -> bool:
         pushed = self.M @ self.p
@@ -93,7 +117,11 @@ class _Conjugate(LCPMethod):
         moved = np.maximum(wish, 0.0)
         if _length(moved - wish) > self.slack * _length(wish - self.z):
             return False
+        before = self.z, self.g
         self._arrive(moved)
+        if math.isfinite(self.slack) and _energy(self.z, self.g, self.q) > _energy(*before, self.q):
+            self.z, self.g = before
+            return False
         free = self._feasible(self.g)
         self.p = free - (float(free @ pushed) / curvature) * self._feasible(self.p)
         return True
@@ -105,25 +133,9 @@ class _Conjugate(LCPMethod):
         return np.where(self.z > 0.0, direction, np.maximum(direction, 0.0))
 
 
-def require_symmetric(problem: LCP, method: str) -> None:
-    """Refuse a matrix that is not symmetric up to rounding."""
-    largest = abs(problem.M).max() if problem.size else 0.0
-    if problem.size and abs(problem.M - problem.M.T).max() > SYMMETRY * largest:
-        raise ProblemError(
-            f"{method} needs a symmetric M, got one that is not: take Lemke, LATIN, InteriorPoint or another"
-        )
-
-
-def _norm(M: Array) -> float:
-    """|M|₂ of a symmetric matrix by power iterations, with a margin."""
-    x, size = np.ones(M.shape[0]) + 0.1 * np.cos(np.arange(M.shape[0])), 0.0
-    for _ in range(POWERS):
-        pushed = M @ (x / _length(x))
-        size = max(size, _length(pushed))
-        if size == 0.0:
-            return 0.0
-        x = pushed
-    return MARGIN * size
+def _energy(z: Array, g: Array, q: Array) -> float:
+    """½ zᵀM z + qᵀz, from g = −(M z + q)."""
+    return 0.5 * float(z @ (q - g))
 
 
 def _length(x: Array) -> float:

@@ -1,38 +1,51 @@
-"""Newton's steps on a nonsmooth equation Φ(z) = 0 equivalent to an LCP, with a line search on ½|Φ|²."""
+"""Newton's steps on a nonsmooth equation Φ(z) = 0 equivalent to an LCP, with a line search.
+
+Whatever Φ, the merit that must fall is Ψ = ½|Φ_FB|² with the function of Fischer and Burmeister: it is
+smooth, and where M is a P₀-matrix it has no stationary points but the solutions (De Luca, Facchinei, Kanzow
+2000). Where the search stalls all the same, because M is singular or worse, the method goes over to
+proximal problems (:mod:`clapas.solvers.lcp.proximal`).
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import fischer_burmeister_function as fischer_burmeister
 from clapas.solvers.lcp.loop import LCPMethod
+from clapas.solvers.lcp.polishing import polished
+from clapas.solvers.lcp.proximal import Proximal
 from clapas.solvers.lcp.scaling import Scaled
 from clapas.solvers.loop import Halt
 from clapas.status import Status
 from clapas.typing import Array
 
 ARMIJO = 1e-4
-HALVINGS = 30
+HALVINGS = 20
 MEMORY = 5  # steps that may raise the merit before it must have fallen
 REGULARISATION = 1e-10  # of singular systems, relative to the Jacobian
+CLOSE = 1e-6  # |Φ| in shares of ε |z − c| from which a proximal problem counts as solved
+EXACT = 1e-13  # |Φ| of any problem that is solved, relative to |z|
+PATIENCE = 15  # steps within which the merit must have halved
 
 
 class DampedNewton(LCPMethod):
     """Solve J dz = −Φ with an element J of the generalised Jacobian, and shorten the step until it pays.
 
-    Singular systems are solved in the regularised least-squares sense; where that step is not a descent
-    direction the gradient −JᵀΦ is. The merit must fall below the worst of the last few values: watching more
-    than one lets Newton cross small hills.
+    Singular systems are solved in the regularised least-squares sense (Levenberg, Marquardt); where that
+    step does not lower the merit, Newton's on Φ_FB is tried, then its gradient. The merit must fall below
+    the worst of the last few values: watching more than one lets Newton cross small hills.
     """
 
     def __init__(self, problem: LCP, guess: Array) -> None:
         self.scaled = Scaled.of(problem)
-        self.data = self.scaled.problem
         self.z = self.scaled.forth(guess)
-        self.merits: deque[float] = deque(maxlen=MEMORY)
+        self.proximal = Proximal(self.scaled.problem, self.z)
+        self._begin()
 
     @abstractmethod
     def values(self, z: Array, w: Array) -> Array:
@@ -43,43 +56,91 @@ class DampedNewton(LCPMethod):
         """Diagonals A and B of J = A + B M."""
 
     def unknowns(self) -> Array:
-        """The current z, possibly slightly negative."""
-        return self.scaled.back(self.z)
+        """The current z, possibly slightly negative; polished in proximal problems."""
+        return self.scaled.back(polished(self.scaled.problem, self.z) if self.proximal.shift else self.z)
 
     def advance(self, count: int) -> None:
         """One iteration is one step."""
         for _ in range(count):
             self._step()
 
-    def _step(self) -> None:
-        w = self.data.slack(self.z)
-        phi = self.values(self.z, w)
-        merit = 0.5 * float(phi @ phi)
-        if merit == 0.0:
-            return
-        self.merits.append(merit)
-        A, B = self.jacobian(self.z, w)
-        J = np.diag(A) + B[:, None] * self.data.dense
-        step, slope = _newton_step(J, phi), -2.0 * merit
-        gradient = J.T @ phi
-        if not np.isfinite(step).all() or float(gradient @ step) > ARMIJO * slope:
-            step, slope = -gradient, -float(gradient @ gradient)
-        if slope == 0.0 or not self._search(step, slope):
-            raise Halt(Status.STALLED)
+    def _begin(self) -> None:
+        self.merits: deque[float] = deque(maxlen=MEMORY)
+        self.goal, self.left = np.inf, PATIENCE
 
-    def _search(self, step: Array, slope: float) -> bool:
+    def _step(self) -> None:
+        data = self.proximal.problem
+        w = data.slack(self.z)
+        phi = fischer_burmeister.values(self.z, w)
+        size = float(np.linalg.norm(phi))
+        away = self.proximal.shift * float(np.linalg.norm(self.z - self.proximal.centre))
+        if size <= max(EXACT * (1.0 + float(np.linalg.norm(self.z))), CLOSE * away):
+            self._accept()
+            return
+        self._note(0.5 * size**2)
+        if self.left == 0 or not self._move(data, w, phi):
+            self._regularise()
+
+    def _note(self, merit: float) -> None:
+        self.merits.append(merit)
+        self.left -= 1
+        if merit <= self.goal:
+            self.goal, self.left = 0.5 * merit, PATIENCE
+
+    def _move(self, data: LCP, w: Array, phi: Array) -> bool:
+        """Take the first direction along which the merit falls; False when there is none."""
+        A, B = fischer_burmeister.jacobian(self.z, w)
+        gradient = A * phi + data.M.T @ (B * phi)
+        for step in self._directions(data, w, phi, gradient):
+            slope = min(float(gradient @ step), 0.0)
+            if np.isfinite(step).all() and self._search(data, step, slope):
+                return True
+        return False
+
+    def _directions(self, data: LCP, w: Array, phi: Array, gradient: Array) -> Iterator[Array]:
+        own = self.values(self.z, w)
+        yield _newton_step(data, *self.jacobian(self.z, w), own)
+        if not np.array_equal(own, phi):
+            yield _newton_step(data, *fischer_burmeister.jacobian(self.z, w), phi)
+        yield -gradient
+
+    def _search(self, data: LCP, step: Array, slope: float) -> bool:
         allowed, length = max(self.merits), 1.0
         for _ in range(HALVINGS):
             trial = self.z + length * step
-            phi = self.values(trial, self.data.slack(trial))
-            if 0.5 * float(phi @ phi) <= allowed + ARMIJO * length * slope:
+            phi = fischer_burmeister.values(trial, data.slack(trial))
+            merit = 0.5 * float(phi @ phi)
+            if merit <= allowed + ARMIJO * length * slope and merit < (1.0 - ARMIJO) * allowed:
                 self.z = trial
                 return True
+            if slope == 0.0:
+                return False
             length *= 0.5
         return False
 
+    def _accept(self) -> None:
+        """The present problem is solved: go on to the next proximal one, if there is one."""
+        proof = self.proximal.infeasibility(self.z)
+        if proof is not None:
+            self.infeasibility = self.scaled.proof(proof)
+            raise Halt(Status.NO_SOLUTION)
+        if not self.proximal.recentre(self.z):
+            raise Halt(Status.STALLED)
+        self._begin()
 
-def _newton_step(J: Array, phi: Array) -> Array:
+    def _regularise(self) -> None:
+        """Turn to a proximal problem whose matrix is more regular."""
+        if self.proximal.is_exhausted:
+            self.notes = ("no step lowers the merit: M is not semidefinite, this is a stationary point",)
+            raise Halt(Status.STALLED)
+        self.notes = ("Newton's steps stalled: proximal problems were solved",)
+        self.proximal.raise_shift()
+        self.z = self.proximal.centre
+        self._begin()
+
+
+def _newton_step(data: LCP, A: Array, B: Array, phi: Array) -> Array:
+    J = np.diag(A) + B[:, None] * data.dense
     try:
         step = np.linalg.solve(J, -phi)
     except np.linalg.LinAlgError:

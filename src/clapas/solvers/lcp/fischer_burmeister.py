@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import fischer_burmeister_function as function
 from clapas.solvers.lcp.damped_newton import DampedNewton
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.loop import IterativeSolver
@@ -18,9 +17,10 @@ from clapas.typing import Array
 class FischerBurmeisterNewton(IterativeSolver):
     """Newton on Φ(z) = z + w − √(z² + w²), zero exactly where 0 ≤ w ⟂ z ≥ 0.
 
-    Its square is smooth, so that the line search never meets a kink: for P-matrices and monotone problems
-    with a bounded solution set every limit point is a solution. Quadratic in the end where the solution is
-    isolated. Dense matrices; the guess helps.
+    Its square is smooth, so that the line search never meets a kink, and for P-matrices its only stationary
+    points are solutions. Where the search stalls (singular matrices, others), proximal problems are solved
+    in turn: they lead to a solution of every monotone problem and of symmetric copositive ones. Quadratic in
+    the end where the solution is isolated. Dense matrices; the guess helps.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class FischerBurmeisterNewton(IterativeSolver):
 
     References
     ----------
-    Fischer 1992; De Luca, Facchinei, Kanzow 1996.
+    Fischer 1992; De Luca, Facchinei, Kanzow 1996; Rockafellar 1976.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class FischerBurmeisterNewton(IterativeSolver):
     array([1.333333, 2.333333])
     """
 
-    max_iterations: int = 500
+    max_iterations: int = 2_000
 
     measures_each_iteration: ClassVar[bool] = True
 
@@ -49,17 +49,7 @@ class FischerBurmeisterNewton(IterativeSolver):
 
 class _FischerBurmeister(DampedNewton):
     def values(self, z: Array, w: Array) -> Array:
-        # z + w − √(z² + w²), without cancellation where both are positive.
-        length = np.hypot(z, w)
-        total = z + w
-        positive = total > 0.0
-        safe = np.where(positive, total + length, 1.0)
-        return np.where(positive, 2.0 * z * w / safe, total - length)
+        return function.values(z, w)
 
     def jacobian(self, z: Array, w: Array) -> tuple[Array, Array]:
-        length = np.hypot(z, w)
-        # At z = w = 0 any (1 − cos t, 1 − sin t) is a limit; the diagonal one treats both alike.
-        corner = length == 0.0
-        safe = np.where(corner, 1.0, length)
-        diagonal = np.sqrt(0.5)
-        return 1.0 - np.where(corner, diagonal, z / safe), 1.0 - np.where(corner, diagonal, w / safe)
+        return function.jacobian(z, w)

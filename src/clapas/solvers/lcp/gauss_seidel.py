@@ -10,8 +10,14 @@ from scipy import sparse
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp.loop import LCPMethod
+from clapas.solvers.lcp.polishing import Polished
+from clapas.solvers.lcp.splitting import SymmetricMethod, SymmetricSteps
 from clapas.solvers.loop import IterativeSolver
 from clapas.typing import Array
+
+SYMMETRY = 1e-10
+PATIENCE = 20  # sweeps after which the step must be shorter
+CONTRACTION = 0.9  # than this share of what it was
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +27,13 @@ class GaussSeidel(IterativeSolver):
     A sweep visits each unknown, holds the others and replaces z_i ← max(0, z_i − ω w_i / M_ii). One iteration
     is one sweep, of as many operations as M has entries.
 
-    Converges for symmetric positive definite M and 0 < ω < 2, and for diagonally dominant ones; often
-    otherwise. Robust, warm starts well, slow on ill-conditioned problems. Needs a positive diagonal.
+    For symmetric M a sweep lowers ½ zᵀM z + qᵀz: it converges for positive semidefinite M and 0 < ω < 2, and
+    to one of the solutions for strictly copositive M (Mangasarian 1977). Where M is not symmetric, sweeps
+    that do not contract are given up for the corrected ones of :mod:`clapas.solvers.lcp.splitting`, which
+    converge for every positive semidefinite M; on others, [[1, 3, 0], [0, 1, 3], [3, 0, 1]] say, both may
+    circle. Once the active set has settled its equations are solved (``polish``).
+
+    Robust, warm starts well, slow on ill-conditioned problems. Refuses negative entries on the diagonal.
 
     Parameters
     ----------
@@ -30,10 +41,12 @@ class GaussSeidel(IterativeSolver):
         See :class:`IterativeSolver`.
     relaxation : float
         Factor ω between 0 and 2; 1 is Gauss-Seidel.
+    polish : bool
+        Solve the equations of a settled active set; False gives the plain sweeps.
 
     References
     ----------
-    Cryer 1971; Cottle, Pang, Stone 2009, section 5.2.
+    Cryer 1971; Mangasarian 1977; Cottle, Pang, Stone 2009, section 5.2.
 
     Examples
     --------
@@ -44,6 +57,7 @@ class GaussSeidel(IterativeSolver):
 
     max_iterations: int = 100_000
     relaxation: float = 1.0
+    polish: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,14 +66,20 @@ class GaussSeidel(IterativeSolver):
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
         """Arrange M by rows."""
-        return _Sweeps(problem, guess, self.relaxation)
+        require_nonnegative_diagonal(problem)
+        kind = Sweeps if is_symmetric(problem) else _Guarded
+        method = kind(problem, guess, self.relaxation)
+        return Polished(problem, method) if self.polish else method
 
 
-class _Sweeps(LCPMethod):
-    def __init__(self, problem: LCP, guess: Array, relaxation: float) -> None:
+class Sweeps(SymmetricMethod):
+    """Plain sweeps on one problem."""
+
+    def __init__(self, problem: LCP, guess: Array, relaxation: float = 1.0) -> None:
         rows = sparse.csr_array(problem.M)
         self.rows = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
-        self.diagonal, self.q = require_positive_diagonal(problem, "Gauss-Seidel"), problem.q
+        # An unknown without any diagonal cannot be solved for: a short step along its slack instead.
+        self.diagonal, self.q = problem.response, problem.q
         self.z, self.relaxation = np.maximum(guess, 0.0), relaxation
 
     def unknowns(self) -> Array:
@@ -72,14 +92,55 @@ class _Sweeps(LCPMethod):
 
         sweep(*self.rows, self.diagonal, self.q, self.z, self.relaxation, count)
 
+    def restart(self, q: Array, z: Array) -> None:
+        """Take another constant term, and start from z ≥ 0."""
+        self.q, self.z = q, z.copy()
 
-def require_positive_diagonal(problem: LCP, method: str) -> Array:
-    """The diagonal of M, refused unless it is positive."""
+
+class _Guarded(LCPMethod):
+    """Plain sweeps as long as they contract, corrected ones from then on."""
+
+    def __init__(self, problem: LCP, guess: Array, relaxation: float) -> None:
+        self.problem, self.guess = problem, guess
+        self.plain = Sweeps(problem, guess, relaxation)
+        self.current: LCPMethod = self.plain
+        self.step, self.done = np.inf, 0
+
+    def unknowns(self) -> Array:
+        """The current z ≥ 0."""
+        return self.current.unknowns()
+
+    def advance(self, count: int) -> None:
+        """One iteration is one sweep, or one step of the corrected method."""
+        for _ in range(count):
+            before = self.plain.z.copy()
+            self.current.advance(1)
+            if self.current is self.plain:
+                self._watch(float(np.linalg.norm(self.plain.z - before)))
+
+    def _watch(self, step: float) -> None:
+        """Every so many sweeps, compare the length of the step with what it was."""
+        self.done += 1
+        if self.done % PATIENCE:
+            return
+        if not step <= CONTRACTION * self.step:
+            self.notes = ("the plain sweeps did not contract: corrected ones were taken",)
+            self.current = SymmetricSteps(self.problem, self.guess, Sweeps)
+        self.step = step
+
+
+def is_symmetric(problem: LCP) -> bool:
+    """Whether M is symmetric up to rounding."""
+    largest = abs(problem.M).max() if problem.size else 0.0
+    return not problem.size or bool(abs(problem.M - problem.M.T).max() <= SYMMETRY * largest)
+
+
+def require_nonnegative_diagonal(problem: LCP) -> None:
+    """Refuse negative entries on the diagonal of M: no sweep can repair their unknowns."""
     diagonal = np.array(problem.M.diagonal())
-    if (diagonal <= 0.0).any():
+    if diagonal.min(initial=0.0) < 0.0:
         place = int(np.argmin(diagonal))
         raise ProblemError(
-            f"{method} divides by the diagonal of M, whose entry {place} is {diagonal[place]:g}: "
-            "take Lemke, or another method without that need"
+            f"Gauss-Seidel divides by the diagonal of M, whose entry {place} is {diagonal[place]:g}: "
+            "take MixedInteger, or Lemke"
         )
-    return diagonal

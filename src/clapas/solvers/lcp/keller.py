@@ -27,7 +27,8 @@ class PrincipalPivoting(IterativeSolver):
     leaves one negative slack less. If nothing stops the increase, the problem has no solution.
 
     Needs no artificial variable, but on random problems some three times the pivots of :class:`Lemke`. For
-    positive semidefinite and P-matrices; on others it may fail. The guess is not used.
+    positive semidefinite and P-matrices (row sufficient ones, to be exact); on others it may come back to a
+    basis it has left, and then says so. The guess is not used.
 
     Parameters
     ----------
@@ -68,6 +69,7 @@ class _Cycles(LCPMethod):
         self.distinguished = -1  # the variable under repair
         self.driving = -1
         self.is_bad = self.basis.values < -ZERO
+        self.seen: set[bytes] = set()  # bases from which a repair began
 
     def unknowns(self) -> Array:
         """The z of the basis."""
@@ -89,6 +91,11 @@ class _Cycles(LCPMethod):
             self.is_bad = basis.values < -ZERO * (1.0 + np.abs(basis.values).max(initial=0.0))
             if not self.is_bad.any():
                 return False
+        key = np.sort(basis.variables).tobytes()
+        if key in self.seen:
+            self.notes = ("a basis came back: M is not row sufficient",)
+            raise Halt(Status.STALLED)
+        self.seen.add(key)
         row = int(np.argmin(np.where(self.is_bad, basis.values, np.inf)))
         self.distinguished = int(basis.variables[row])
         self.driving = basis.complement(self.distinguished)

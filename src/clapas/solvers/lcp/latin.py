@@ -9,11 +9,18 @@ import numpy as np
 from scipy import sparse
 
 from clapas.errors import SettingsError
-from clapas.linalg.lu import lu
+from clapas.linalg.lu import Solve, lu
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp.loop import LCPMethod
-from clapas.solvers.loop import IterativeSolver
+from clapas.solvers.lcp.polishing import Polished
+from clapas.solvers.loop import Halt, IterativeSolver
+from clapas.status import Status
 from clapas.typing import Array
+
+GROWTH = 10.0  # of a step over the shortest before, that shows that M is not monotone
+NEGLIGIBLE = 1e-9  # steps below this share of the iterate may grow by rounding
+PATIENCE, SHRINKAGE = 2_000, 0.999  # iterations after which the step must have shrunk, and by how much
+DOUBLINGS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +33,12 @@ class LATIN(IterativeSolver):
     In terms of a = ŵ + k ẑ this is a ← |a − 2 k z(a)|, the splitting of Peaceman and Rachford. One matrix is
     factorised once; an iteration is one solve with it.
 
-    Converges for every monotone M (positive semidefinite, symmetric or not) when ``relaxation`` is below 1;
-    the speed depends on k, whose best value is found by trying: near 1 for well-conditioned problems, below
-    for others.
+    Converges for every monotone M (positive semidefinite, symmetric or not) when ``relaxation`` is below 1:
+    the step |Δa|, in the norm of 1/k, then never grows. Where it does, M is not monotone and k is doubled;
+    for symmetric copositive M this ends once k exceeds the norm of M, and converges (Li and Pong 2016). The
+    speed depends on k, whose best value is found by trying: near 1 for well-conditioned problems, below for
+    others. Once the active set has settled its equations are solved (``polish``), which spares the slow
+    end.
 
     Parameters
     ----------
@@ -40,10 +50,13 @@ class LATIN(IterativeSolver):
         k λ_i for each unknown, or k times the mean of λ for all.
     relaxation : float
         Share of each step taken, up to 1 (the plain method).
+    polish : bool
+        Solve the equations of a settled active set; False gives the plain stages.
 
     References
     ----------
-    Ladevèze 1999; Peaceman, Rachford 1955; Lions, Mercier 1979 (convergence).
+    Ladevèze 1999; Peaceman, Rachford 1955; Lions, Mercier 1979 (convergence); Li,
+    Pong 2016 (beyond monotony).
 
     Examples
     --------
@@ -56,6 +69,7 @@ class LATIN(IterativeSolver):
     k: float = 1.0
     direction: Literal["diagonal", "scalar"] = "diagonal"
     relaxation: float = 0.8
+    polish: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,15 +85,18 @@ class LATIN(IterativeSolver):
         scale = problem.response
         if self.direction == "scalar" and problem.size:
             scale = np.full(problem.size, scale.mean())
-        return _Stages(problem, guess, self.k * scale, self.relaxation)
+        method = _Stages(problem, guess, self.k * scale, self.relaxation)
+        return Polished(problem, method) if self.polish else method
 
 
 class _Stages(LCPMethod):
     def __init__(self, problem: LCP, guess: Array, k: Array, relaxation: float) -> None:
-        self.q, self.k, self.relaxation = problem.q, k, relaxation
-        self.solve = lu(problem.M + (sparse.diags_array(k) if problem.is_sparse else np.diag(k)))
-        self.z_hat = np.maximum(guess, 0.0)
-        self.a = np.maximum(problem.slack(self.z_hat), 0.0) + k * self.z_hat
+        self.problem, self.relaxation = problem, relaxation
+        self.guess, self.doublings = guess, 0
+        self.z_hat: Array
+        self.a: Array
+        self.solve: Solve
+        self._begin(k)
 
     def unknowns(self) -> Array:
         """ẑ ≥ 0 of the local stage."""
@@ -88,6 +105,40 @@ class _Stages(LCPMethod):
     def advance(self, count: int) -> None:
         """One iteration is a linear and a local stage."""
         for _ in range(count):
-            s = self.a - 2.0 * self.k * self.solve(self.a - self.q)
+            s = self.a - 2.0 * self.k * self.solve(self.a - self.problem.q)
             self.z_hat = np.maximum(-s, 0.0) / self.k
-            self.a = (1.0 - self.relaxation) * self.a + self.relaxation * np.abs(s)
+            step = self.relaxation * (np.abs(s) - self.a)
+            self.a = self.a + step
+            self._watch(step)
+
+    def _begin(self, k: Array) -> None:
+        """Factorise M + k and start."""
+        problem, self.k = self.problem, k
+        self.z_hat = np.maximum(self.guess, 0.0)
+        try:
+            self.solve = lu(problem.M + (sparse.diags_array(k) if problem.is_sparse else np.diag(k)))
+        except np.linalg.LinAlgError:  # cannot be for a monotone problem
+            self._double()
+            return
+        self.a = np.maximum(problem.slack(self.z_hat), 0.0) + k * self.z_hat
+        self.shortest = self.before = np.inf
+        self.done = 0
+
+    def _watch(self, step: Array) -> None:
+        """Double k where the step grows, or does not shrink: no solvable monotone problem does that."""
+        self.done += 1
+        length, size = (float(np.linalg.norm(x / np.sqrt(self.k))) for x in (step, self.a))
+        self.shortest = min(self.shortest, length)
+        has_grown = not length <= GROWTH * self.shortest + NEGLIGIBLE * size
+        if has_grown or (self.done % PATIENCE == 0 and self.shortest > SHRINKAGE * self.before):
+            self._double()
+        elif self.done % PATIENCE == 0:
+            self.before = self.shortest
+
+    def _double(self) -> None:
+        if self.doublings == DOUBLINGS:
+            self.notes = ("M is not monotone, and no direction k makes the stages contract",)
+            raise Halt(Status.STALLED)
+        self.doublings += 1
+        self.notes = (f"the stages did not contract: k was doubled {self.doublings} times",)
+        self._begin(2.0 * self.k)

@@ -8,6 +8,7 @@ import numpy as np
 
 from clapas.errors import SettingsError
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import games
 from clapas.solvers.lcp.basis import Basis
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.scaling import Scaled
@@ -27,6 +28,10 @@ class Lemke(IterativeSolver):
     solution exists (status NO_SOLUTION). Ties are broken lexicographically, so that degenerate problems
     cannot cycle; the inverse of the basis is computed afresh at intervals, so that rounding cannot add up.
 
+    Bimatrix games, M = [[0, A], [Bᵀ, 0]] with A, B > 0 and q < 0, are started as Lemke and Howson do, with
+    one pair missing instead of an artificial unknown (:mod:`clapas.solvers.lcp.games`): every path from z₀
+    = ∞ would end on a ray at once there.
+
     Exact up to rounding, for any q, from a cold start only (the guess is not used). Suits full matrices up to
     some thousand unknowns; one iteration is one pivot, of n² operations.
 
@@ -37,9 +42,8 @@ class Lemke(IterativeSolver):
     refactorise : int
         Pivots after which the inverse is computed from the data.
 
-    References
-    ----------
-    Lemke 1965; Cottle, Pang, Stone 2009, section 4.4 (with lexicographic ties, 4.9).
+    References ---------- Lemke 1965; Lemke, Howson 1964 (games); Cottle, Pang, Stone 2009, section 4.4
+    (with lexicographic ties, 4.9).
 
     Examples
     --------
@@ -60,7 +64,10 @@ class Lemke(IterativeSolver):
             raise SettingsError(f"refactorise must be at least 1, got {self.refactorise}")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Begin at z = 0, where z₀ covers the most negative slack."""
+        """Begin at z = 0, where z₀ covers the most negative slack; games at a pair of pure strategies."""
+        players = games.players(problem)
+        if players is not None:
+            return games.LemkeHowson(problem, players, self.refactorise)
         return _Path(problem, self.refactorise)
 
 
@@ -120,7 +127,8 @@ class _Path(LCPMethod):
         self.ray = Ray(
             unit * z, slack_unit * w, z0, unit * dz, slack_unit * dw, dz0, slack_unit * basis.cover
         )
-        if self.ray.infeasibility(self.given) is not None:
+        self.infeasibility = self.ray.infeasibility(self.given)
+        if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
         self.notes = ("the path ended on a ray that proves nothing for this matrix: a solution may exist",)
         raise Halt(Status.STALLED)

@@ -18,9 +18,10 @@ from clapas.typing import Array
 class MinimumMap(IterativeSolver):
     """Newton on Φ(z) = min(z, w) in unknowns without unit: each step solves the equations of an active set.
 
-    Where z_i > w_i the equation is w_i = 0, elsewhere z_i = 0. The last step is exact: the method ends, when
-    it does, after finitely many. Fast from a good guess and for P-matrices; from afar it may stall at a kink
-    of the merit function, where :class:`FischerBurmeisterNewton` is smoother. Dense matrices.
+    Where z_i > w_i the equation is w_i = 0, elsewhere z_i = 0. The last step is exact: the method ends
+    after finitely many. The plain steps may cycle, and min(z, w)² has kinks at which a search would stall:
+    steps are judged by the smooth function of Fischer and Burmeister instead, and replaced by those of
+    :class:`FischerBurmeisterNewton` where they do not lower it. Singular matrices as there. Dense matrices.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class MinimumMap(IterativeSolver):
 
     References
     ----------
-    Pang 1990; Aganagic 1984; Ben Gharbia, Gilbert 2012 (that the plain step may cycle).
+    Pang 1990; Aganagic 1984; Ben Gharbia, Gilbert 2012 (that the plain step may cycle); De Luca,
+    Facchinei, Kanzow 2000 (the judge).
 
     Examples
     --------
@@ -39,7 +41,7 @@ class MinimumMap(IterativeSolver):
     (array([1.333333, 2.333333]), 1)
     """
 
-    max_iterations: int = 500
+    max_iterations: int = 2_000
 
     measures_each_iteration: ClassVar[bool] = True
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
-from clapas.problems.lcp import LCP
-from clapas.typing import Array
+from clapas.linalg.lu import lu
+from clapas.problems.lcp import LCP, Infeasibility
+from clapas.solvers.lcp.loop import LCPMethod
+from clapas.solvers.loop import Halt
+from clapas.status import Status
+from clapas.typing import Array, Indices, Mask
 
-CONSISTENT = 1e-8  # what a regular solve may miss of b
+CONSISTENT = 1e-9  # what a solve may miss of b
+SHIFTS = (0.0, 1e-10, 1e-6)  # added to the diagonal of singular blocks, relative to their largest entry
+REFINEMENTS = 4
+PROOF = 1e-12  # accuracy of a proof found on the way: slow progress must not look like one
+HUGE = 1e100  # iterates beyond have diverged
+PROGRESS = 0.1  # of the residual, for a second try on the same active set
+
+
+def active_set(problem: LCP, z: Array) -> Mask:
+    """Which slacks w_i rather than unknowns z_i are taken as zero: those with λ_i z_i > w_i."""
+    return np.asarray(problem.response * z > problem.slack(z))
 
 
 def polished(problem: LCP, z: Array) -> Array:
     """The better of z and the point with w_i = 0 where λ_i z_i > w_i and z_i = 0 elsewhere.
 
-    Where that block of M is singular, the point nearest to z is taken.
+    Where that block of M is singular, a point near z is taken.
 
     Examples
     --------
@@ -21,22 +36,97 @@ def polished(problem: LCP, z: Array) -> Array:
     array([1.333333, 2.333333])
     """
     z = np.maximum(z, 0.0)
-    active = np.flatnonzero(problem.response * z > problem.slack(z))
+    active = np.flatnonzero(active_set(problem, z))
     start = np.zeros(problem.size)
     start[active] = z[active]
-    block, missed = problem.dense[np.ix_(active, active)], problem.slack(start)[active]
-    correction = _solve(block, -missed)
     candidate = start.copy()
+    correction = solve_block(problem, active, -problem.slack(start)[active])
     candidate[active] = np.maximum(start[active] + correction, 0.0)
     return min(z, start, candidate, key=problem.residual)
 
 
-def _solve(A: Array, b: Array) -> Array:
-    """Solve A x = b; the smallest x in the least-squares sense where A is singular."""
-    try:
-        x = np.linalg.solve(A, b)
-        if np.linalg.norm(A @ x - b) <= CONSISTENT * np.linalg.norm(b):
+def solve_block(problem: LCP, places: Indices, right: Array) -> Array:
+    """Solve M_αα x = b; zero where the equations have no solution.
+
+    A singular block is shifted, M_αα + δ I, and the shift undone by refinement: for semidefinite blocks this
+    tends to the smallest x, at the price of a factorisation.
+    """
+    block = problem.M[places][:, places]
+    largest = float(abs(block).max()) if len(places) else 0.0
+    goal = CONSISTENT * float(np.linalg.norm(right))
+    for shift in SHIFTS:
+        try:
+            solve = lu(block + shift * largest * identity(problem, len(places)) if shift else block)
+        except np.linalg.LinAlgError:
+            continue
+        x = solve(right)
+        for _ in range(REFINEMENTS):
+            missed = right - block @ x
+            if np.linalg.norm(missed) <= goal and shift:
+                break
+            x = x + solve(missed)
+        if np.linalg.norm(right - block @ x) <= goal:
             return np.asarray(x)
-    except np.linalg.LinAlgError:
-        pass
-    return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
+    return np.zeros(len(places))
+
+
+def identity(problem: LCP, size: int) -> Array | sparse.sparray:
+    """The unit matrix, stored as M is."""
+    return sparse.eye_array(size, format="csr") if problem.is_sparse else np.eye(size)
+
+
+class Polished(LCPMethod):
+    """A slow method whose iterates are polished once their active set has settled: from then on it is exact.
+
+    A factorisation is spent only where the active set is that of the measurement before, and again on the
+    same set only after progress. Where there is no solution the iterates run away, and the way from one
+    measurement to the next tends to a proof of it: that is looked for too.
+
+    Parameters
+    ----------
+    problem : LCP
+        What is solved.
+    method : LCPMethod
+        The method under way on it.
+    """
+
+    def __init__(self, problem: LCP, method: LCPMethod) -> None:
+        self.problem, self.method = problem, method
+        self.last_z = method.unknowns().copy()
+        self.last: Mask | None = None
+        self.tried: Mask | None = None
+        self.reached = np.inf
+
+    def unknowns(self) -> Array:
+        """The iterate of the method, or the better point that its active set gives."""
+        z = self.method.unknowns()
+        if not np.abs(z).max(initial=0.0) < HUGE:
+            return z
+        self._look_for_proof(z)
+        active = active_set(self.problem, z)
+        has_settled = self.last is not None and np.array_equal(active, self.last)
+        self.last = active
+        return self._polish(z, active) if has_settled else z
+
+    def advance(self, count: int) -> int | None:
+        """One iteration is one of the method."""
+        if self.infeasibility is not None:
+            raise Halt(Status.NO_SOLUTION)
+        try:
+            return self.method.advance(count)
+        finally:
+            self.notes = self.method.notes
+
+    def _polish(self, z: Array, active: Mask) -> Array:
+        residual = self.problem.residual(z)
+        is_known = self.tried is not None and np.array_equal(active, self.tried)
+        if is_known and not residual <= PROGRESS * self.reached:
+            return z
+        self.tried, self.reached = active, residual
+        return polished(self.problem, z)
+
+    def _look_for_proof(self, z: Array) -> None:
+        proof = Infeasibility(np.maximum(z - self.last_z, 0.0))
+        self.last_z = z.copy()
+        if proof.proves(self.problem, PROOF):
+            self.infeasibility = proof

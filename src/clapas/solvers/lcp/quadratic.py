@@ -10,7 +10,7 @@ from scipy import sparse
 
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems import matrix_classes
-from clapas.problems.lcp import LCP
+from clapas.problems.lcp import LCP, Infeasibility
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import polished
 from clapas.solvers.lcp.scaling import Scaled
@@ -20,6 +20,8 @@ from clapas.typing import Array
 
 ACCURACY = 1e-14  # asked of the engine
 LARGEST_TEST = 3000  # unknowns up to which semidefiniteness is tested
+MARGIN = 1.001  # on the shift that makes a program convex
+STUCK = 1e-12  # a step this short, relative to the answer, is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +32,15 @@ class QuadraticProgram(IterativeSolver):
         general:    min zᵀ(M z + q)        subject to z ≥ 0, M z + q ≥ 0
 
     The first has the LCP as its optimality conditions; the second, for matrices that are not symmetric, has
-    its solutions as its minima of value zero. Both need M positive semidefinite and are refused otherwise.
+    its solutions as its minima of value zero. One program does all where M is positive semidefinite.
 
-    Accurate and insensitive to conditioning; cold starts only. One iteration does all.
+    Elsewhere, with −ρ the smallest eigenvalue of ½(M + Mᵀ), programs made convex are solved in turn: the
+    ρ|z|² that is added to the objective is taken off as a linear term at the last answer (differences of
+    convex functions). Each lowers the objective, and they tend to a stationary point: a solution in the
+    symmetric form; in the general one if M is row sufficient, a P-matrix say (Cottle, Pang, Venkateswaran
+    1989), but not always otherwise.
+
+    Accurate and insensitive to conditioning; cold starts only. One iteration is one program.
 
     Parameters
     ----------
@@ -43,7 +51,8 @@ class QuadraticProgram(IterativeSolver):
 
     References
     ----------
-    Cottle, Pang, Stone 2009, section 1.4; Goulart, Chen 2024 (the engine).
+    Cottle, Pang, Stone 2009, section 1.4; Goulart, Chen 2024 (the engine); Pham Dinh, Le Thi 1997
+    (differences of convex functions).
 
     Examples
     --------
@@ -52,7 +61,7 @@ class QuadraticProgram(IterativeSolver):
     array([0., 3.])
     """
 
-    max_iterations: int = 1
+    max_iterations: int = 200
     form: Literal["auto", "symmetric", "general"] = "auto"
 
     measures_each_iteration: ClassVar[bool] = True
@@ -63,47 +72,56 @@ class QuadraticProgram(IterativeSolver):
             raise SettingsError(f"form must be 'auto', 'symmetric' or 'general', got '{self.form}'")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Check that M is semidefinite, and write the program."""
+        """Measure how far M is from semidefinite, and choose the program."""
         scaled = Scaled.of(problem)
         dense = scaled.problem.dense
         is_symmetric = matrix_classes.is_symmetric(dense)
-        if problem.size <= LARGEST_TEST and not matrix_classes.is_positive_semidefinite(dense):
-            raise ProblemError(
-                "the quadratic program needs a positive semidefinite M: take Lemke or MixedInteger"
-            )
         if self.form == "symmetric" and not is_symmetric:
             raise ProblemError("form='symmetric' needs a symmetric M, got one that is not: use form='auto'")
         symmetric = is_symmetric if self.form == "auto" else self.form == "symmetric"
-        return _Program(problem, scaled, symmetric, guess)
+        is_convex = problem.size > LARGEST_TEST or matrix_classes.is_positive_semidefinite(dense)
+        rho = 0.0 if is_convex else -MARGIN * matrix_classes.smallest_eigenvalue(dense)
+        return _Programs(problem, scaled, guess, symmetric, rho)
 
 
-class _Program(LCPMethod):
-    def __init__(self, given: LCP, scaled: Scaled, symmetric: bool, guess: Array) -> None:
-        self.given, self.scaled, self.symmetric, self.z = given, scaled, symmetric, guess
+class _Programs(LCPMethod):
+    def __init__(self, given: LCP, scaled: Scaled, guess: Array, symmetric: bool, rho: float) -> None:
+        self.given, self.scaled, self.symmetric, self.rho = given, scaled, symmetric, rho
+        self.z = np.maximum(scaled.forth(guess), 0.0)
 
     def unknowns(self) -> Array:
-        """The guess, then the answer."""
-        return self.z
+        """The answer of the last program, polished."""
+        return polished(self.given, self.scaled.back(polished(self.scaled.problem, self.z)))
 
-    def advance(self, count: int) -> int:
-        """Solve the program; a second iteration has nothing to add."""
-        data = self.scaled.problem
-        answer = _run(data, self.symmetric)
-        z = np.asarray(answer.x)
+    def advance(self, count: int) -> None:
+        """One iteration is one program; a second has something to add only where M is not semidefinite."""
+        answer = _run(self.scaled.problem, self.symmetric, self.rho, self.z)
+        self.notes = (f"Clarabel: {answer.status}, {answer.iterations} iterations",)
+        self._look_for_proof(answer)
+        z = np.maximum(np.asarray(answer.x), 0.0)
         if not np.isfinite(z).all():
             raise Halt(Status.NUMERICAL_ERROR)
-        self.z = self.scaled.back(polished(data, z))
-        self.notes = (f"Clarabel: {answer.status}, {answer.iterations} iterations",)
-        if self.given.residual(self.z) > 0.0:
-            self.z = polished(self.given, self.z)
-        return count
+        step, self.z = float(np.abs(z - self.z).max(initial=0.0)), z
+        if self.rho == 0.0 or step <= STUCK * (1.0 + np.abs(z).max(initial=0.0)):
+            raise Halt(Status.STALLED)
+
+    def _look_for_proof(self, answer: Any) -> None:
+        """A program without bound or without a point shows that the LCP has no solution."""
+        direction = np.asarray(answer.x if self.symmetric else answer.z[self.given.size :])
+        if not np.isfinite(direction).all():
+            return
+        proof = Infeasibility(np.maximum(self.scaled.unit * direction, 0.0))
+        if proof.proves(self.given):
+            self.infeasibility = proof
+            raise Halt(Status.NO_SOLUTION)
 
 
-def _run(data: LCP, symmetric: bool) -> Any:
+def _run(data: LCP, symmetric: bool, rho: float, centre: Array) -> Any:
     import clarabel
 
     M, n = sparse.csc_array(data.M), data.size
-    P = sparse.triu(M if symmetric else M + M.T, format="csc")
+    twice = 1.0 if symmetric else 2.0
+    P = sparse.triu((M if symmetric else M + M.T) + twice * rho * sparse.eye_array(n), format="csc")
     signs = -sparse.eye_array(n, format="csc")
     A = signs if symmetric else sparse.vstack((signs, -M), format="csc")
     h = np.zeros(n) if symmetric else np.concatenate((np.zeros(n), data.q))
@@ -111,5 +129,6 @@ def _run(data: LCP, symmetric: bool) -> Any:
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = ACCURACY
     cones = [clarabel.NonnegativeConeT(len(h))]
-    parts = (sparse.csc_matrix(P), data.q, sparse.csc_matrix(A), h, cones, options)
+    linear = data.q - twice * rho * centre
+    parts = (sparse.csc_matrix(P), linear, sparse.csc_matrix(A), h, cones, options)
     return clarabel.DefaultSolver(*parts).solve()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from clapas.problems.lcp import LCP
+from clapas.problems.lcp import LCP, Infeasibility
 from clapas.typing import Array
 
 
@@ -48,3 +48,7 @@ class Scaled:
     def forth(self, z: Array) -> Array:
         """The unknowns without unit."""
         return z / self.unit
+
+    def proof(self, scaled: Infeasibility) -> Infeasibility:
+        """The proof for the problem given, from one for the problem without unit."""
+        return Infeasibility(self.unit * scaled.y)

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.errors import NotSolved, ProblemError
+from clapas.linalg.threads import one_blas_thread
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp.advice import advise
 from clapas.solvers.lcp.feasibility import prove_infeasible
 from clapas.solvers.lcp.lemke import Lemke
 from clapas.solvers.lcp.loop import LCPSolver, iterate
@@ -17,7 +19,7 @@ from clapas.solvers.lcp.solution import LCPSolution
 from clapas.solvers.loop import Watcher
 from clapas.status import Status
 
-LARGEST_PROOF = 500  # unknowns up to which a failure is followed by a linear program
+LARGEST_PROOF = 3000  # unknowns up to which a failure is followed by a search for a proof
 
 
 def solve_lcp(
@@ -29,9 +31,9 @@ def solve_lcp(
 ) -> LCPSolution:
     """Solve a linear complementarity problem.
 
-    When a method ends without a solution and the problem has at most 500 unknowns, a linear program
-    tells whether any z ≥ 0 has M z + q ≥ 0; if none has, the status is NO_SOLUTION and the proof is in
-    ``solution.infeasibility``.
+    When a method ends without a solution, :func:`prove_infeasible` tells whether any z ≥ 0 has M z + q ≥ 0
+    (up to 3000 unknowns); if none has, the status is NO_SOLUTION and the proof is in
+    ``solution.infeasibility``. If one has, the notes name a method that solves problems of this class.
 
     Parameters
     ----------
@@ -63,17 +65,22 @@ def solve_lcp(
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
     solution = iterate(problem, solver or Lemke(), start, progress)
     if not solution.status.is_solved:
-        solution = _with_proof(solution)
+        solution = _explained(solution)
         if check:
-            raise NotSolved(cast(Any, solution))  # it has all that the error reads
+            raise NotSolved(cast(Any, solution), " ".join(solution.notes))  # it has all that the error reads
     return solution
 
 
-def _with_proof(solution: LCPSolution) -> LCPSolution:
-    problem = solution.problem
-    proof = solution.ray.infeasibility(problem) if solution.ray else None
-    if proof is None and solution.status is not Status.STOPPED and problem.size <= LARGEST_PROOF:
-        proof = prove_infeasible(problem)
-    if proof is None:
+def _explained(solution: LCPSolution) -> LCPSolution:
+    """The failed solution with a proof that there is none, or with an advice."""
+    problem, proof = solution.problem, solution.infeasibility
+    if solution.status is Status.STOPPED:
         return solution
+    if proof is None and problem.size <= LARGEST_PROOF:
+        with one_blas_thread():
+            proof = prove_infeasible(problem)
+    if proof is None and solution.status is Status.NO_SOLUTION:
+        return solution  # known by other means, an enumeration say
+    if proof is None:
+        return replace(solution, notes=(*solution.notes, advise(problem)))
     return replace(solution, status=Status.NO_SOLUTION, infeasibility=proof)

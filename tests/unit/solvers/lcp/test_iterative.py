@@ -35,7 +35,8 @@ def test_the_compiled_sweep_is_the_one_of_the_book(omega: float) -> None:
 
 def test_overrelaxation_pays_on_a_membrane() -> None:
     problem = families.membrane(16)
-    plain, over = (solve_lcp(problem, GaussSeidel(tol=1e-6, relaxation=omega)) for omega in (1.0, 1.7))
+    solvers = (GaussSeidel(tol=1e-6, relaxation=omega, polish=False) for omega in (1.0, 1.7))
+    plain, over = (solve_lcp(problem, solver) for solver in solvers)
     assert over.iterations < 0.4 * plain.iterations
 
 
@@ -70,21 +71,52 @@ def test_conjugate_directions_end_when_nothing_is_projected() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ProblemError, match="needs a symmetric M"):
-        solve_lcp(families.p_matrix(0, 3), ConjugateProjectedGradient())
-    with pytest.raises(ProblemError, match="diagonal of M, whose entry 1 is 0"):
-        solve_lcp(LCP([[1.0, 0.0], [0.0, 0.0]], [-1.0, -1.0]), GaussSeidel())
+    with pytest.raises(ProblemError, match="diagonal of M, whose entry 1 is -1"):
+        solve_lcp(LCP([[1.0, 0.0], [0.0, -1.0]], [-1.0, -1.0]), GaussSeidel())
+
+
+@pytest.mark.parametrize("solver", [GaussSeidel(), ConjugateProjectedGradient(), LATIN()], ids=str)
+def test_an_unknown_that_moves_nothing(solver: LCPSolver) -> None:
+    """A zero row and column: its slack is given, its unknown free."""
+    z = solve_lcp(LCP([[2.0, 0.0], [0.0, 0.0]], [-1.0, 3.0]), solver).z
+    np.testing.assert_allclose(z, [0.5, 0.0])
+
+
+@pytest.mark.parametrize("solver", [GaussSeidel(), ConjugateProjectedGradient()], ids=str)
+def test_rotations_are_monotone(solver: LCPSolver) -> None:
+    """M = [[0, 1], [−1, 0]] turns the unknowns: plain sweeps would go round for ever."""
+    z = solve_lcp(LCP([[0.0, 1.0], [-1.0, 0.0]], [-2.0, 3.0]), solver).z
+    np.testing.assert_allclose(z, [3.0, 2.0])
+
+
+def test_gauss_seidel_says_that_it_changed_its_sweeps() -> None:
+    solution = solve_lcp(families.monotone(5, 12), GaussSeidel())
+    assert solution.notes == ("the plain sweeps did not contract: corrected ones were taken",)
+
+
+def test_latin_looks_for_a_direction_where_a_problem_is_not_monotone() -> None:
+    solution = solve_lcp(families.copositive_symmetric(3, 30), LATIN(k=0.1))
+    assert "k was doubled" in solution.notes[0]
+
+
+def test_polishing_is_a_choice() -> None:
+    """The same iterates: the polished ones end as soon as the active set is right."""
+    problem = families.membrane(16)
+    plain = solve_lcp(problem, GaussSeidel(polish=False, tol=1e-6))
+    fine = solve_lcp(problem, GaussSeidel(tol=1e-6))
+    assert fine.iterations < plain.iterations
+    np.testing.assert_allclose(fine.z, plain.z, atol=1e-5 * plain.z.max())
 
 
 @pytest.mark.parametrize(
     ("solver", "printed"),
     [
-        (GaussSeidel(), 182),
-        (ConjugateProjectedGradient(), 41),
-        (LATIN(k=0.2, relaxation=1.0), 36),
-        (LATIN(k=0.3, relaxation=1.0), 59),
-        (LATIN(k=0.5, relaxation=1.0), 91),
-        (LATIN(k=0.7, relaxation=1.0), 127),
+        (GaussSeidel(polish=False), 182),
+        (ConjugateProjectedGradient(polish=False), 41),
+        (LATIN(k=0.2, relaxation=1.0, polish=False), 36),
+        (LATIN(k=0.3, relaxation=1.0, polish=False), 59),
+        (LATIN(k=0.5, relaxation=1.0, polish=False), 91),
+        (LATIN(k=0.7, relaxation=1.0, polish=False), 127),
     ],
     ids=lambda x: str(x)[:20],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +22,7 @@ from clapas.solvers.lcp import (
     enumerate_lcp,
     solve_lcp,
 )
-from clapas.solvers.lcp.fischer_burmeister import _FischerBurmeister
+from clapas.solvers.lcp import fischer_burmeister_function as function
 from clapas.solvers.lcp.polishing import polished
 from clapas.status import Status
 from tests.unit.solvers.lcp import families
@@ -76,8 +78,16 @@ def test_quadratic_programs() -> None:
         assert "Clarabel" in solution.notes[0]
     with pytest.raises(ProblemError, match="needs a symmetric M"):
         solve_lcp(general, QuadraticProgram(form="symmetric"))
-    with pytest.raises(ProblemError, match="positive semidefinite M"):
-        solve_lcp(LCP([[-1.0]], [-1.0]), QuadraticProgram())
+
+
+def test_programs_made_convex() -> None:
+    """Three solutions, none of them the minimum of a convex function."""
+    problem = LCP([[1.0, 2.0], [2.0, 1.0]], [-1.0, -1.0])
+    solution = solve_lcp(problem, QuadraticProgram(tol=1e-10), guess=[0.9, 0.2])
+    np.testing.assert_allclose(solution.z, [1.0, 0.0], atol=1e-9)
+    p_matrix = families.p_general(1, 9)
+    expected = solve_lcp(p_matrix, Lemke()).z
+    np.testing.assert_allclose(solve_lcp(p_matrix, QuadraticProgram()).z, expected, atol=1e-7)
 
 
 def test_interior_points_take_few_steps_whatever_the_conditioning() -> None:
@@ -90,21 +100,29 @@ def test_interior_points_take_few_steps_whatever_the_conditioning() -> None:
 
 
 def test_the_function_of_fischer_and_burmeister() -> None:
-    """Its Jacobian against differences, and no cancellation at 1e-12."""
-    problem = families.p_matrix(0, 5)
-    method = _FischerBurmeister(problem, np.zeros(5))
-    data = method.data
-    z = np.random.default_rng(2).normal(size=5)
-    A, B = method.jacobian(z, data.slack(z))
-    J = np.diag(A) + B[:, None] * data.dense
-    step = 1e-6 * np.eye(5)
-    difference = [
-        (method.values(z + e, data.slack(z + e)) - method.values(z - e, data.slack(z - e))) / 2e-6
-        for e in step
-    ]
-    np.testing.assert_allclose(J, np.transpose(difference), atol=1e-6)
-    tiny = method.values(np.array([1e-12]), np.array([1.0]))
-    assert tiny[0] == pytest.approx(1e-12, rel=1e-6)
+    """Its derivatives against differences, and no cancellation at 1e-12."""
+    z, w = np.random.default_rng(2).normal(size=(2, 5))
+    step = 1e-6
+    by_z, by_w = function.jacobian(z, w)
+    difference_z = (function.values(z + step, w) - function.values(z - step, w)) / (2 * step)
+    difference_w = (function.values(z, w + step) - function.values(z, w - step)) / (2 * step)
+    np.testing.assert_allclose(by_z, difference_z, atol=1e-6)
+    np.testing.assert_allclose(by_w, difference_w, atol=1e-6)
+    assert function.values(np.array([1e-12]), np.array([1.0]))[0] == pytest.approx(1e-12, rel=1e-6)
+
+
+def test_newton_solves_singular_problems_by_proximal_steps() -> None:
+    """The active block of both unknowns is singular: M = 1 1ᵀ."""
+    problem = LCP(np.ones((2, 2)), [-1.0, -1.0])
+    for solver in (MinimumMap(), FischerBurmeisterNewton()):
+        assert solve_lcp(problem, solver).z.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("family", [families.semidefinite, families.monotone])
+def test_interior_points_keep_near_their_path(family: Callable[[int, int], LCP]) -> None:
+    """Mehrotra's steps alone go round on some of these."""
+    for seed in range(60):
+        assert solve_lcp(family(seed, 2), InteriorPoint()).iterations < 30
 
 
 @pytest.mark.parametrize("solver", [MinimumMap(tol=1e-10), FischerBurmeisterNewton(tol=1e-10)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems.lcp import LCP
@@ -47,7 +48,7 @@ def test_watching_and_stopping() -> None:
         seen.append(progress)
         return progress.iterations >= 4
 
-    solution = solve_lcp(PROBLEM, GaussSeidel(), check=False, progress=watch)
+    solution = solve_lcp(PROBLEM, GaussSeidel(polish=False), check=False, progress=watch)
     assert solution.status is Status.STOPPED
     assert [row.iterations for row in seen] == [0, 1, 2, 3, 4]
 
@@ -68,6 +69,25 @@ def test_description() -> None:
     solution = solve_lcp(LCP([[1.0]], [-1.0]), Lemke())
     assert repr(solution).startswith("LCPSolution(SOLVED, residual")
     assert solution.as_dict()["report"]["smallest_w"] == 0.0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_proofs_of_infeasibility(sparse: bool) -> None:
+    for n in (1, 2, 7, 60):
+        problem = families.infeasible(n, n)
+        given = LCP(csr_array(problem.dense), problem.q) if sparse else problem
+        proof = prove_infeasible(given)
+        assert proof is not None
+        assert proof.proves(problem)
+
+
+def test_advice_names_a_method() -> None:
+    """A failure says which class the problem belongs to, and who solves that."""
+    with pytest.raises(NotSolved, match=r"M is positive semidefinite: Lemke\(\) and InteriorPoint\(\)"):
+        solve_lcp(PROBLEM, GaussSeidel(max_iterations=1))
+    circular = LCP([[1.0, 3.0, 0.0], [0.0, 1.0, 3.0], [3.0, 0.0, 1.0]], [-1.0, -1.0, -1.0])
+    failed = solve_lcp(circular, GaussSeidel(max_iterations=1), check=False)
+    assert failed.notes[-1] == "M is a P-matrix: Lemke() and BlockPivoting() solve such problems."
 
 
 def test_feasible_problems_are_not_proved_infeasible() -> None:
@@ -92,6 +112,8 @@ def test_the_registry_guesses_names() -> None:
         ("latin", {"k": 0.0}),
         ("latin", {"relaxation": 1.5}),
         ("latin", {"direction": "normal"}),
+        ("lemke-tableau", {"ties": "last"}),
+        ("lemke-tableau", {"precision": "half"}),
         ("quadratic-program", {"form": "skew"}),
         ("lemke", {"tol": 0.0}),
     ],
