@@ -1,4 +1,20 @@
-"""Cadoux's criterion on his random family: certified below n d / m = 1, and how far above."""
+"""Cadoux's criterion on his random family: how far above n d / m = 1 it certifies, and why.
+
+With w = 0 the criterion holds always (v = 0). With w ≠ 0 it holds for every w if some motion opens all
+contacts, H v in the interior of K*: the image of H, a subspace of dimension m, must meet a cone of R^{nd}. A
+random subspace meets a cone C or not according to a single number, the statistical dimension δ(C), which is d
+for the whole space and adds up over products: almost surely yes if m + n δ > n d, almost surely no if m + n δ
+< n d, the change taking place within about √(n d) (Amelunxen, Lotz, McCoy, Tropp 2014, theorem I). Hence the
+limit
+
+    n d / m = d / (d − δ),    δ = 3/2 + (1 − mu)/√(1 + mu²)  (d = 3),    δ = 1/2 + 2 arctan(1/mu)/π  (d = 2),
+
+δ averaged over the contacts. (The intrinsic volumes of a circular cone of half angle α, tan α = 1/mu, are v_3
+= (1 − cos α)/2, v_2 = sin α/2, v_1 = cos α/2 in space and v_2 = α/π, v_1 = 1/2 in the plane; δ = Σ k v_k.) A
+Gaussian w adds at most one to m. It is 2.87 for mu between 0.2 and 0.8 in space, and never below 6/5 (4/3 in
+the plane), however rough the contacts: n d / m = 1 marks the loss of full row rank, on which the criterion
+does not depend.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +22,21 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from clapas.errors import SettingsError
-from clapas.problems import existence, gallery
+from clapas.problems import ContactProblem, existence, gallery
 from clapas.problems.existence import Verdict
+from clapas.problems.gallery.alea import FRICTION
 from clapas.studies.report import Report
+from clapas.typing import Array
 
 RATIOS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.4, 2.8, 3.2)  # n d / m
 DEGREES, SYSTEMS = 6, 15  # of freedom of a system; systems
 LIMIT = 20.0  # seconds per program
+FRICTIONS = (0.0, 0.2, 0.5, 0.8, 2.0)
+FEW = 6  # systems where the limit is looked at
+AROUND = (0.8, 1.0, 1.25)  # n d / m over its limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +65,20 @@ class ExistenceCriterion:
 
     def run(self, report: Report) -> None:
         """Check the named instances, then whole families."""
+        expected = limit(np.linspace(*FRICTION, 100), 3)
         report.say(
-            "The tables print *yes* for n d / m < 1 and *?* from 1 on. The criterion itself knows no such "
-            "limit: H need not have full row rank for some motion to open all contacts."
+            "The tables print *yes* for n d / m < 1 and *?* from 1 on, where attempts to verify the "
+            "criterion failed. The criterion itself knows no such limit. It holds if w = 0; if not, for "
+            "every w as soon as some motion opens all contacts (*opening* > 0). Full row rank of H is enough "
+            "for that, and more than is needed: the image of H, of dimension m, must meet the cone K* in n d "
+            "dimensions, and that of a random H does so almost surely up to n d / m = d / (d − δ), δ being "
+            "the statistical dimension of K* of a contact: "
+            f"{expected:.2f} for mu between 0.2 and 0.8, and at least 1.2 for any mu. Every certificate is a "
+            "velocity, and is checked against the data."
         )
         self._named(report)
         self._ratios(report)
+        self._limits(report)
 
     def _named(self, report: Report) -> None:
         rows = []
@@ -90,3 +121,43 @@ class ExistenceCriterion:
                 axes.plot(RATIOS, share, "o-", label=verdict.name.lower())
             axes.set(xlabel="n d / m", ylabel="share")
             axes.legend()
+
+    def _limits(self, report: Report) -> None:
+        """Shares certified below, at and above the expected limit, for several frictions."""
+        rows = []
+        for d in (2, 3):
+            for mu in FRICTIONS:
+                expected = limit(np.array([mu]), d)
+                sizes = [round(around * expected * DEGREES * FEW / d) for around in AROUND]
+                shares = [f"{self._share(d, mu, n, systems):.0%}" for systems in (1, FEW) for n in sizes]
+                rows.append([str(d), f"{mu}", f"{expected:.2f}", *shares])
+                report.tell(f"d = {d}, mu = {mu}: limit {expected:.2f}, certified {', '.join(shares)}")
+        report.say(
+            "Share certified at 0.8, 1 and 1.25 times the expected limit, for all contacts on one system "
+            f"(the case of the theorem) and on pairs among {FEW}, with {DEGREES * FEW} degrees of freedom."
+        )
+        kinds = [f"{kind}, {around:g}" for kind in ("one system", "pairs") for around in AROUND]
+        report.table(["d", "mu", "d / (d − δ)", *kinds], rows)
+
+    def _share(self, d: int, mu: float, n: int, systems: int) -> float:
+        certified = 0
+        for seed in range(self.draws):
+            drawn = gallery.alea(DEGREES * FEW // systems, systems, n, d=d, seed=seed)
+            rough = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=drawn.w, mu=np.full(n, mu), d=d)
+            certified += existence.check(rough, time_limit=LIMIT).verdict is Verdict.CERTIFIED
+        return certified / self.draws
+
+
+def limit(mu: Array, d: int) -> float:
+    """The n d / m up to which a random H opens all contacts of these frictions, in large problems.
+
+    >>> round(limit(np.linspace(0.2, 0.8, 100), 3), 2)
+    2.87
+    >>> round(limit(np.array([1e9]), 3), 2), round(limit(np.array([1e9]), 2), 2)
+    (1.2, 1.33)
+    """
+    if d == 3:
+        dimension = 1.5 + float(np.mean((1.0 - mu) / np.hypot(1.0, mu)))
+    else:
+        dimension = 0.5 + float(np.mean(np.arctan2(1.0, mu))) / (0.5 * np.pi)
+    return d / (d - dimension)

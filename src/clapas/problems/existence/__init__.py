@@ -34,6 +34,7 @@ Existence(IMPOSSIBLE: no motion avoids penetration; margin -0.5 m/s)
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -143,7 +144,7 @@ def check(
         facets, which certifies a little less (margins are then lower bounds) and is faster up to some fifty
         contacts only. In the plane both are the same.
     time_limit : float
-        Seconds for each of the at most three programs; UNKNOWN when they run out.
+        Seconds for the at most three programs together; UNKNOWN when they run out.
     quick : bool
         Stop at the first proof: where nothing is imposed on the bodies, or one rigid motion, no program is
         solved and ``opening`` is NaN.
@@ -189,15 +190,21 @@ def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "e
 
 
 def advice(problem: ContactProblem, time_limit: float = 1.0) -> str:
-    """One sentence on existence for those whose solver failed; empty where it would take long to know."""
+    """One sentence on existence for those whose solver failed; empty where it would take long to know.
+
+    Takes about ``time_limit`` seconds at most: beyond, the sentence says that it was not decided.
+    """
     if not _is_coulomb(problem) or problem.n_contacts > SMALL:
         return ""
+    answer = check(problem, time_limit=time_limit, quick=True)
+    if answer.verdict is Verdict.UNKNOWN and answer.r is None:
+        return "It is not known whether a solution exists: Cadoux's criterion could not be decided."
     return {
         Verdict.CERTIFIED: "A solution is known to exist (Cadoux's criterion).",
         Verdict.FRAGILE: "A solution exists if the data are exact, just so (Cadoux's criterion).",
         Verdict.UNKNOWN: "It is not known whether a solution exists: Cadoux's criterion does not hold.",
         Verdict.IMPOSSIBLE: "No solution exists: the imposed velocities force the bodies to penetrate.",
-    }[check(problem, time_limit=time_limit, quick=True).verdict]
+    }[answer.verdict]
 
 
 class _Question:
@@ -205,7 +212,8 @@ class _Question:
 
     def __init__(self, problem: ContactProblem, tol: float, method: Method, time_limit: float) -> None:
         self.n = problem.n_contacts
-        self.tol, self.method, self.time_limit = tol, method, time_limit
+        self.tol, self.method = tol, method
+        self._end = time.perf_counter() + time_limit
         given = _reach(problem)
         lengths = np.asarray(sparse_linalg.norm(given.G, axis=0)) if self.n else np.ones(given.G.shape[1])
         self.lengths = np.where(lengths > 0, lengths, 1.0)
@@ -273,7 +281,7 @@ class _Question:
             return self._opens(spread)
         if not left.any():
             return self._rigid(opening)
-        found = _widest(self.reach, math.inf, self.method, self.time_limit)
+        found = self._widest(self.reach)
         if found is None:
             return self._undecided("the program was not solved", -math.inf, opening)
         return self._judge(found, opening)
@@ -286,7 +294,12 @@ class _Question:
             reached = self.reach.at_rest().margin(v)
             if reached > self.tol:
                 return Widest(reached, v, np.zeros_like(self.given.b))
-        return _widest(self.reach.at_rest(), 1.0, self.method, self.time_limit)
+        return self._widest(self.reach.at_rest(), 1.0)
+
+    def _widest(self, reach: Reach, bound: float = math.inf) -> Widest | None:
+        """The answer of a program, in what is left of the time."""
+        left = self._end - time.perf_counter()
+        return _widest(reach, bound, self.method, left) if left > 0.0 else None
 
     def _rigid(self, opening: float) -> Existence:
         """Some motion undoes all that is imposed: the contacts are at rest, on the border of K*."""
@@ -317,7 +330,7 @@ class _Question:
                 opening=opening,
                 v=motion / self.lengths,
             )
-        flat = _widest(self.reach.of_normals(), math.inf, self.method, self.time_limit)
+        flat = self._widest(self.reach.of_normals())
         if flat is not None and self._is_wedge(self.reach.of_normals(), flat.r):
             return Existence(
                 verdict=Verdict.IMPOSSIBLE,

@@ -72,7 +72,7 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
         ),
     ]
     if problem.n_contacts <= SEARCHED[problem.d]:
-        search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=())
+        search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=(), restarts=0)
         field.append(Contender("branch-and-bound", search, NODE, joins=1_000, patience=100_000))
     step = min(STEP + STEP_PER_CONTACT * problem.n_contacts, LARGEST_STEP)
     interior, fixed_point = _endless(InteriorPoint, tol), _endless(ConicFixedPoint, tol)

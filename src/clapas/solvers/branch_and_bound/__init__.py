@@ -37,6 +37,7 @@ __all__ = ["BranchAndBound", "Outcome", "Proof", "Verification", "all_solutions"
 AT_ONCE = 20  # nodes treated between two measurements
 REFINED_EVERY = 100  # points of relaxations between two attempts to reach a solution from there
 REFINEMENT = SemismoothNewton(max_iterations=8)
+RESTARTED = (NSGS(max_iterations=200), SemismoothNewton(max_iterations=20))  # one after the other
 LARGEST_LISTED = 20  # contacts for which all solutions are listed
 
 
@@ -52,18 +53,25 @@ def _heuristics() -> tuple[Solver, ...]:
 class BranchAndBound(IterativeSolver):
     """Branch and bound on the modes of the contacts: the exact solver of last resort.
 
-    Other methods try first; their best answer orders the search. Then a tree is searched whose nodes allow
-    each contact some of its modes. A node is relaxed to a convex problem: impulses and velocities in the
-    convex hulls of what is allowed (:mod:`~clapas.solvers.branch_and_bound.relaxation`). If it is empty the
-    node is closed, by a certificate; if its point obeys the law the problem is solved; otherwise the contact
-    farthest from the law is split. Iterations are nodes.
+    Other methods try first, some of them from random impulses too; their best answer orders the search. Then
+    a tree is searched whose nodes allow each contact some of its modes. A node is relaxed to a convex
+    problem: impulses and velocities in the convex hulls of what is allowed
+    (:mod:`~clapas.solvers.branch_and_bound.relaxation`). If it is empty the node is closed, by a certificate;
+    if its point obeys the law the problem is solved; otherwise a contact far from the law is split, of those
+    tried the one that leaves fewest parts open. Iterations are nodes split.
 
     In the plane the answer is exact, up to rounding: SOLVED, or NO_SOLUTION with a proof that was checked. In
     space directions of sliding are cut in arcs down to ``sector``; what is left open then is neither solved
     nor refuted, and the status is STALLED. Proofs are as good as rounding allows: they exclude all impulses
     up to a size, told in the notes, that is at least a million times what cancels the free velocity.
 
-    Some tens of contacts in the plane, about ten in space. The time grows exponentially in the worst case.
+    Thirty or forty contacts in the plane and about ten in space take seconds to minutes as a rule. The
+    problem is NP-hard and some take far longer: the time to refute a subset sum by parity, say, doubles with
+    every number.
+
+    No bound on r from the energy is used. Every solution has r·(W r + q) ≤ 0, which is convex, but does not
+    keep r from going to infinity along the self-balanced impulses without which a solution exists anyway;
+    with it trees of random problems have about as many nodes as without.
 
     Parameters
     ----------
@@ -73,6 +81,8 @@ class BranchAndBound(IterativeSolver):
         Narrowest arc of sliding directions (rad).
     heuristics : tuple of solvers
         Methods tried before the search, with their own limits.
+    restarts : int
+        Random impulses from which Gauss-Seidel, then Newton start before the search.
 
     References
     ----------
@@ -95,6 +105,7 @@ class BranchAndBound(IterativeSolver):
     time_limit: float = 600.0
     sector: float = 1e-3
     heuristics: tuple[Solver, ...] = field(default_factory=_heuristics)
+    restarts: int = 4
 
     measures_each_iteration: ClassVar[bool] = True
 
@@ -102,6 +113,8 @@ class BranchAndBound(IterativeSolver):
         super().__post_init__()
         if not 0 < self.sector < np.pi / 2:
             raise SettingsError(f"sector must be between 0 and π/2, got {self.sector}")
+        if self.restarts < 0:
+            raise SettingsError(f"restarts must be at least 0, got {self.restarts}")
 
     def start(self, problem: ContactProblem, guess: Array) -> TreeSearch:
         """Prepare the search; the heuristics run in its first iteration."""
@@ -142,12 +155,12 @@ class TreeSearch(Iteration):
         return done
 
     def _treat_node(self, tree: Search) -> None:
-        if not tree.step():
-            return
+        undecided = len(tree.survivors)
+        tree.step()
         if tree.missed < self._missed:
             self._missed = tree.missed
             self._keep(tree.point)
-        if self._looked_at % REFINED_EVERY == 0:
+        if self._looked_at % REFINED_EVERY == 0 or len(tree.survivors) > undecided:
             self._improve(REFINEMENT, tree.point)
         self._looked_at += 1
 
@@ -155,9 +168,15 @@ class TreeSearch(Iteration):
         for method in self.settings.heuristics:
             if self._residual > self.settings.tol:
                 self._improve(method, self._r)
+        for r in _random_impulses(self.problem, self.settings.restarts):
+            if self._residual > self.settings.tol:
+                self._improve(RESTARTED[1], self._improve(RESTARTED[0], r))
 
-    def _improve(self, method: Solver, guess: Array) -> None:
-        self._keep(iterate(self.problem, method, guess).r)
+    def _improve(self, method: Solver, guess: Array) -> Array:
+        """Where a method goes from a guess; kept if it is the best so far."""
+        r = iterate(self.problem, method, guess).r
+        self._keep(r)
+        return r
 
     def _keep(self, r: Array) -> None:
         residual = self.problem.residual(r)
@@ -177,6 +196,17 @@ class TreeSearch(Iteration):
             "that would cancel the free velocity obey the law",
         )
         raise Halt(Status.NO_SOLUTION)
+
+
+def _random_impulses(problem: ContactProblem, count: int) -> Iterator[Array]:
+    """Impulses in the cones, of sizes around that which cancels the free velocity; always the same ones."""
+    random = np.random.default_rng(0)
+    _, unit = without_units(problem)
+    for _ in range(count):
+        r = random.standard_normal((problem.n_contacts, problem.d))
+        r[:, 0] = np.abs(r[:, 0])
+        r[:, 1:] *= (problem.mu * r[:, 0] / np.linalg.norm(r[:, 1:], axis=1))[:, None]
+        yield 10.0 ** random.uniform(-1.0, 1.0) * unit * r
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,13 +1,18 @@
 """How a node is split: what a contact may do, in parts whose relaxations are tight.
 
-    anything                  slides the way it goes, or opens | sticks, or slides another way
+In the plane::
+
+    anything                  slides the way it goes, or opens | sticks, or slides the other way
     slides or opens           opens | slides
-    sticks or slides (2-D)    sticks | slides
-    slides (3-D)              each half of the arc
+    sticks or slides          sticks | slides
 
 To separate open from closed contacts first would seem natural, but leaves the whole cone K to the closed
 ones. With one direction of sliding, open and sliding contacts share a ray of impulses, whose size u_N ≥ 0
-bounds.
+bounds. In space a direction is never that certain, and the natural order takes fewer nodes::
+
+    anything                  opens | is closed
+    closed                    sticks | slides in each of four quadrants
+    slides                    each half of the arc
 """
 
 from __future__ import annotations
@@ -25,18 +30,6 @@ STICK = Domain(False, True, None)
 FORWARD, BACKWARD = Domain(False, False, (0.0, 0.0)), Domain(False, False, (math.pi, math.pi))
 NOT_BACKWARD, NOT_FORWARD = FORWARD._replace(sticks=True), BACKWARD._replace(sticks=True)
 FORWARD_OR_OPEN, BACKWARD_OR_OPEN = FORWARD._replace(opens=True), BACKWARD._replace(opens=True)
-IN_PLANE = (
-    ANYTHING,
-    OPEN,
-    CLOSED,
-    STICK,
-    FORWARD,
-    BACKWARD,
-    NOT_FORWARD,
-    NOT_BACKWARD,
-    FORWARD_OR_OPEN,
-    BACKWARD_OR_OPEN,
-)
 QUADRANTS = tuple(Domain(False, False, (0.5 * math.pi * k, 0.5 * math.pi * (k + 1))) for k in range(4))
 
 
@@ -45,7 +38,7 @@ def split(domain: Domain, u: Array, mu: float, narrowest: float) -> tuple[Domain
 
     ``narrowest`` is the width (rad) below which an arc is not cut.
     """
-    if domain == ANYTHING and mu > 0.0:
+    if domain == ANYTHING and mu > 0.0 and len(u) == 2:
         return _by_direction(u)
     if domain.opens:
         return (OPEN, domain._replace(opens=False)) if domain.arc is not None else ()
@@ -53,6 +46,8 @@ def split(domain: Domain, u: Array, mu: float, narrowest: float) -> tuple[Domain
         return ()
     if len(u) == 2:
         return (STICK, domain._replace(sticks=False)) if domain.sticks else ()
+    if domain == CLOSED:
+        return STICK, *QUADRANTS
     low, high = domain.arc
     if high - low <= narrowest:
         return ()
@@ -61,12 +56,8 @@ def split(domain: Domain, u: Array, mu: float, narrowest: float) -> tuple[Domain
 
 
 def _by_direction(u: Array) -> tuple[Domain, ...]:
-    """Parts of what a contact with friction may do, by the direction in which it goes."""
-    if len(u) == 2:
-        return (FORWARD_OR_OPEN, NOT_FORWARD) if u[1] > 0.0 else (BACKWARD_OR_OPEN, NOT_BACKWARD)
-    ahead = int(math.atan2(u[2], u[1]) % (2.0 * math.pi) / (0.5 * math.pi)) % 4
-    others = (quadrant for k, quadrant in enumerate(QUADRANTS) if k != ahead)
-    return (QUADRANTS[ahead]._replace(opens=True), STICK, *others)
+    """Parts of what a contact with friction may do in the plane, by the direction in which it goes."""
+    return (FORWARD_OR_OPEN, NOT_FORWARD) if u[1] > 0.0 else (BACKWARD_OR_OPEN, NOT_BACKWARD)
 
 
 def mode(r: Array, u: Array, mu: float) -> Domain:

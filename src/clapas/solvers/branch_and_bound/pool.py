@@ -1,20 +1,50 @@
 """Certificates found before, tried on every new node before its convex problem is solved.
 
-A conflict between a few contacts closes every node in which they do the same, whatever the others do. In the
-plane a contact has ten domains in all: which of them a certificate excludes is written in a table once, and
-a node is closed by looking it up. In space arcs are endless and nothing is kept.
+A conflict between a few contacts closes every node in which they do the same, whatever the others do. Whether
+a certificate excludes that a contact opens, sticks, or slides somehow is written down once, and most nodes
+are judged by looking that up; arcs of sliding directions are compared with the certificate itself. The test
+is that of the checker, a little stricter; in the plane it is the same with a zero second tangent.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from functools import cache
+from typing import NamedTuple
 
-from clapas.solvers.branch_and_bound.checker import WIDE_ENOUGH, Domain, Proof, highest, in_dual, weigh
-from clapas.solvers.branch_and_bound.modes import IN_PLANE
+import numpy as np
+import numpy.typing as npt
+
+from clapas.compiled import inlined, kernel
+from clapas.solvers.branch_and_bound.checker import WIDE_ENOUGH, Domain, Proof, weigh
 from clapas.typing import Array, Mask
 
-SIZE = 2000  # certificates remembered: the newest
-NUMBER = {domain: k for k, domain in enumerate(IN_PLANE)}
+SIZE = 4000  # certificates remembered: the newest
+STRICTER = 1e-15
+OPENS, STICKS, SLIDES, TURNS = range(4)  # TURNS: slides in a direction of an arc
+
+
+class Weights(NamedTuple):
+    """Certificates, one per row: y, the answer W y, its angle of largest power, what it may be at most.
+
+    ``open_to`` tells for each contact what is *not* excluded whatever else: to open, to stick, to slide in
+    all directions, to slide in some.
+    """
+
+    y: Array
+    answer: Array
+    against: Array
+    allowed: Array
+    open_to: Mask
+
+
+@cache
+def numbers(domain: Domain) -> tuple[float, ...]:
+    """A domain as numbers: opens, sticks, slides anywhere, slides in an arc; the ends of the arc."""
+    wide = domain.arc is not None and domain.arc[1] - domain.arc[0] >= math.pi
+    low, high = domain.arc or (0.0, 0.0)
+    ends = (math.cos(low), math.sin(low), math.cos(high), math.sin(high))
+    return (domain.opens, domain.sticks, wide, domain.arc is not None and not wide, low, high, *ends)
 
 
 class Pool:
@@ -22,38 +52,78 @@ class Pool:
 
     def __init__(self, data: Proof) -> None:
         self.data = data
-        self.n, d = data.q.shape
-        self.size = SIZE if d == 2 else 0
-        self._closes = np.zeros((self.size, self.n, len(IN_PLANE)), dtype=bool)
-        self._count = 0
+        self.n, self.d = data.q.shape
+        self.count = 0
+        shape = (SIZE, self.n)
+        vectors, scalars = np.zeros((2, *shape, 3)), np.zeros((2, *shape))
+        nothing = np.zeros((*shape, 4), dtype=bool)
+        self._weights = Weights(vectors[0], vectors[1], scalars[0], scalars[1], nothing)
 
-    def add(self, y: Array) -> None:
-        """Remember a certificate."""
-        if self.size:
-            self._closes[self._count % self.size] = self.table(y)
-        self._count += 1
-
-    def table(self, y: Array) -> Mask:
-        """Whether y excludes each domain at each contact, (n, 10)."""
+    def add(self, y: Array) -> int:
+        """Remember a certificate; its number."""
         answer, hidden, gap = weigh(self.data, y)
-        allowed = gap / WIDE_ENOUGH - hidden
-        closes = np.empty((self.n, len(IN_PLANE)), dtype=bool)
-        for i, mu in enumerate(self.data.mu):
-            for k, domain in enumerate(IN_PLANE):
-                closes[i, k] = (
-                    in_dual(y[i], domain, mu > 0.0) and highest(answer[i], mu, domain) <= allowed[i]
-                )
-        return closes
+        place, w, mu = self.count % SIZE, self._weights, self.data.mu
+        w.y[place, :, : self.d] = y
+        w.answer[place, :, : self.d] = answer
+        w.against[place] = np.arctan2(-w.answer[place, :, 2], -w.answer[place, :, 1]) % math.tau
+        rounding = STRICTER * (np.abs(answer[:, 0]) + mu * np.abs(answer[:, 1:]).sum(axis=1))
+        w.allowed[place] = gap / WIDE_ENOUGH - hidden - rounding if gap > 0.0 else -math.inf
+        size = mu * np.linalg.norm(answer[:, 1:], axis=1)
+        turns = y[:, 1:].any(axis=1)
+        sticks = answer[:, 0] + size > w.allowed[place]
+        slides = answer[:, 0] - size > w.allowed[place]
+        w.open_to[place] = np.column_stack(((y[:, 0] < 0.0) | turns, sticks, turns | sticks, slides))
+        self.count += 1
+        return self.count - 1
 
-    def find(self, domains: tuple[Domain, ...]) -> int | None:
-        """Number of a certificate that excludes the domains."""
-        filled = min(self._count, self.size)
-        if filled == 0:
-            return None
-        columns = [NUMBER[domain] for domain in domains]
-        closing = self._closes[:filled, np.arange(self.n), columns].all(axis=1)
-        if not closing.any():
-            return None
-        place = int(np.argmax(closing))
-        last = self._count - 1
-        return last - (last - place) % self.size
+    def drop_last(self) -> None:
+        """Forget the newest certificate, which closes nothing."""
+        self.count -= 1
+
+    def find(self, domains: tuple[Domain, ...], newest: int = SIZE) -> int | None:
+        """Number of a certificate, among so many of the newest, that excludes the domains."""
+        node = np.array([numbers(domain) for domain in domains])
+        asked = np.argwhere(node[:, :4] > 0.0)
+        tried = min(self.count, SIZE - 1, newest)  # the oldest may be overwritten by one that was dropped
+        place = closing(self._weights, self.data.mu, node, asked, self.count, tried)
+        return None if place < 0 else int(place)
+
+
+@kernel
+def closing(
+    weights: Weights, mu: Array, node: Array, asked: npt.NDArray[np.integer], count: int, tried: int
+) -> int:
+    """Number of the newest of the last certificates that excludes all that a node asks for, or −1."""
+    for number in range(count - 1, count - 1 - tried, -1):
+        row = number % len(weights.y)
+        excluded = True
+        for k in range(len(asked)):
+            if weights.open_to[row, asked[k, 0], asked[k, 1]]:
+                excluded = False
+                break
+        if not excluded:
+            continue
+        for k in range(len(asked)):
+            if asked[k, 1] == TURNS and not _excludes_arc(weights, row, asked[k, 0], mu, node):
+                excluded = False
+                break
+        if excluded:
+            return number
+    return -1
+
+
+@inlined
+def _excludes_arc(weights: Weights, row: int, i: int, mu: Array, node: Array) -> bool:
+    """Whether y·t ≥ 0 for the directions t of an arc and r·W y is small enough for impulses against them."""
+    a, b = weights.y[row, i, 1], weights.y[row, i, 2]
+    least = STRICTER if b != 0.0 else 0.0
+    if mu[i] == 0.0 and (a != 0.0 or b != 0.0):
+        return False
+    if a * node[i, 6] + b * node[i, 7] < least or a * node[i, 8] + b * node[i, 9] < least:
+        return False
+    normal, a, b = weights.answer[row, i, 0], weights.answer[row, i, 1], weights.answer[row, i, 2]
+    if node[i, 4] <= weights.against[row, i] <= node[i, 5]:
+        power = np.sqrt(a * a + b * b)
+    else:
+        power = max(-a * node[i, 6] - b * node[i, 7], -a * node[i, 8] - b * node[i, 9])
+    return bool(normal + mu[i] * power <= weights.allowed[row, i])

@@ -12,13 +12,14 @@ from clapas.problems.conversions import reduce
 from clapas.solvers.branch_and_bound.checker import ANYTHING, Branch, Domain, Leaf, Proof
 from clapas.solvers.branch_and_bound.modes import contains, mode, split
 from clapas.solvers.branch_and_bound.pool import Pool
-from clapas.solvers.branch_and_bound.relaxation import Point, relax
+from clapas.solvers.branch_and_bound.relaxation import Point, Relaxation
 from clapas.typing import Array
 
-FORGETTING = 0.98  # per certificate, of the part that contacts had in earlier ones
+TRIED = {2: 8, 3: 4}  # contacts whose parts are looked at before one of them is split
 OBEYED = 1e-10  # distance from the law below which a contact needs no decision
 
 Domains = tuple[Domain, ...]
+Parts = list[tuple[Domain, Point | int]]  # parts of a domain, with what was seen in them
 
 
 def without_units(problem: ContactProblem) -> tuple[Proof, Array]:
@@ -37,7 +38,7 @@ def without_units(problem: ContactProblem) -> tuple[Proof, Array]:
 
 
 class Search:
-    """A search under way; :meth:`step` treats one node, the last one opened first.
+    """A search under way; :meth:`step` treats one open node, the last one found first.
 
     Parameters
     ----------
@@ -59,12 +60,13 @@ class Search:
         self.n = problem.n_contacts
         self.point, self.missed = guess, math.inf
         self.hints = self._modes(guess / self.unit)
-        self.pool = Pool(self.data)
-        self.conflicts = np.zeros(self.n)
+        self.pool, self.relaxation = Pool(self.data), Relaxation(self.data)
         self.certificates: list[Array] = []
         self.nodes: list[Leaf | Branch | None] = [None]
-        self.stack: list[tuple[int, Domains]] = [(0, (ANYTHING,) * self.n)]
+        self.stack: list[tuple[int, Domains, Point]] = []
         self.survivors: list[Domains] = []
+        everything = (ANYTHING,) * self.n
+        self._place(0, everything, self._look(everything))
 
     @property
     def is_over(self) -> bool:
@@ -73,28 +75,50 @@ class Search:
 
     @property
     def proof(self) -> Proof | None:
-        """The proof that there is no solution, once every node was closed."""
-        nodes = tuple(node for node in self.nodes if node is not None)
+        """The proof that there is no solution, once every node was closed, with the certificates it needs."""
+        nodes = [node for node in self.nodes if node is not None]
         if self.stack or len(nodes) < len(self.nodes):
             return None
-        return Proof(self.data.W, self.data.q, self.data.mu, nodes, tuple(self.certificates))
+        used = sorted({node.certificate for node in nodes if isinstance(node, Leaf)})
+        place = {number: k for k, number in enumerate(used)}
+        numbered = tuple(Leaf(place[node.certificate]) if isinstance(node, Leaf) else node for node in nodes)
+        certificates = tuple(self.certificates[number] for number in used)
+        return Proof(self.data.W, self.data.q, self.data.mu, numbered, certificates)
 
-    def step(self) -> bool:
-        """Treat a node; True if it gave impulses to look at: ``point``, ``missed`` by the law (no unit)."""
-        place, domains = self.stack.pop()
+    def step(self) -> None:
+        """Treat an open node: ``point`` is that of its relaxation, ``missed`` by the law (no unit)."""
+        place, domains, relaxed = self.stack.pop()
+        by_contact = self._distances(relaxed)
+        self.point, self.missed = relaxed.r * self.unit, float(np.linalg.norm(by_contact))
+        choice = self._choose(domains, relaxed, by_contact)
+        if choice is not None:
+            self._split(place, domains, *choice)
+        elif self._refine(domains, relaxed):
+            self._place(place, domains, self._look(domains))
+        else:
+            self.survivors.append(domains)
+
+    def _place(self, place: int, domains: Domains, seen: Point | int) -> None:
+        """Close a node, or keep it open."""
+        if isinstance(seen, Point):
+            self.stack.append((place, domains, seen))
+        else:
+            self.nodes[place] = Leaf(seen)
+
+    def _look(self, domains: Domains) -> Point | int:
+        """A point of the relaxation of some domains, or the number of a certificate that excludes them."""
         known = self.pool.find(domains)
         if known is not None:
-            self.nodes[place] = Leaf(known)
-            return False
-        relaxed = relax(self.data, domains)
-        if not isinstance(relaxed, Point):
-            self._close(place, relaxed)
-            return False
-        self.point = relaxed.r * self.unit
-        by_contact = self._distances(relaxed)
-        self.missed = float(np.linalg.norm(by_contact))
-        self._split(place, domains, relaxed, by_contact)
-        return True
+            return known
+        relaxed, y = self.relaxation.solve(domains)
+        if y is None:
+            return relaxed
+        number = self.pool.add(y)
+        if self.pool.find(domains, newest=1) is None:  # rounding spoilt it
+            self.pool.drop_last()
+            return relaxed
+        self.certificates.append(y)
+        return number
 
     def _distances(self, relaxed: Point) -> Array:
         """How far each contact is from the law at a point of the relaxation."""
@@ -102,37 +126,40 @@ class Search:
         missed = coulomb.natural_map(relaxed.u, relaxed.r, self.data.mu, ones)
         return np.asarray(np.linalg.norm(missed, axis=1))
 
-    def _close(self, place: int, y: Array) -> None:
-        self.nodes[place] = Leaf(len(self.certificates))
-        self.certificates.append(y)
-        self.pool.add(y)
-        self.conflicts = FORGETTING * self.conflicts + (np.abs(y).max(axis=1) > 0.0)
-
-    def _split(self, place: int, domains: Domains, relaxed: Point, missed: Array) -> None:
-        """Cut the domain of the contact that is farthest from the law and was most in the way so far."""
-        choice = self._choose(domains, relaxed, missed)
-        if choice is None:
-            self.survivors.append(domains)
-            return
-        contact, parts = choice
-        hint = self.hints[contact]
-        parts = tuple(sorted(parts, key=lambda part: contains(part, hint)))  # the last is treated first
-        children = tuple(range(len(self.nodes), len(self.nodes) + len(parts)))
-        self.nodes += [None] * len(parts)
-        self.nodes[place] = Branch(contact, parts, children)
-        for child, part in zip(children, parts, strict=True):
-            self.stack.append((child, (*domains[:contact], part, *domains[contact + 1 :])))
-
-    def _choose(
-        self, domains: Domains, relaxed: Point, missed: Array
-    ) -> tuple[int, tuple[Domain, ...]] | None:
-        for i in np.argsort(-missed * (1.0 + self.conflicts), kind="stable"):
-            if missed[i] <= OBEYED and not self.all_modes:
-                continue
+    def _choose(self, domains: Domains, relaxed: Point, missed: Array) -> tuple[int, Parts] | None:
+        """The contact to split, among those farthest from the law, of whose parts the fewest stay open."""
+        best: tuple[int, Parts] | None = None
+        fewest, tried = math.inf, 0
+        for i in np.argsort(-missed, kind="stable"):
+            if tried == TRIED[self.problem.d] or (missed[i] <= OBEYED and not self.all_modes):
+                break
             parts = split(domains[i], relaxed.u[i], float(self.data.mu[i]), self.narrowest)
-            if parts:
-                return int(i), parts
-        return None
+            if not parts:
+                continue
+            tried += 1
+            seen = [(part, self._look(_with(domains, i, part))) for part in parts]
+            left = sum(isinstance(outlook, Point) for _, outlook in seen)
+            if left <= 1:
+                return int(i), seen
+            if left / len(parts) < fewest:
+                fewest, best = left / len(parts), (int(i), seen)
+        return best
+
+    def _refine(self, domains: Domains, relaxed: Point) -> bool:
+        """Where all is decided, cut off impulses outside K; False if there are none."""
+        lean = np.linalg.norm(relaxed.r[:, 1:], axis=1) - self.data.mu * relaxed.r[:, 0]
+        outside = [i for i in range(self.n) if lean[i] > OBEYED and domains[i].sticks]
+        refined = [self.relaxation.refine(i, relaxed.r[i]) for i in outside]
+        return any(refined)
+
+    def _split(self, place: int, domains: Domains, contact: int, seen: Parts) -> None:
+        hint = self.hints[contact]
+        seen = sorted(seen, key=lambda part: contains(part[0], hint))  # the last is treated first
+        children = tuple(range(len(self.nodes), len(self.nodes) + len(seen)))
+        self.nodes += [None] * len(seen)
+        self.nodes[place] = Branch(contact, tuple(part for part, _ in seen), children)
+        for child, (part, outlook) in zip(children, seen, strict=True):
+            self._place(child, _with(domains, contact, part), outlook)
 
     def _modes(self, x: Array) -> list[Domain]:
         u = (self.data.W @ x.ravel()).reshape(x.shape) + self.data.q
@@ -150,3 +177,8 @@ class Search:
                 for child in node.children:
                     share[child] = share[place] / len(node.children)
         return math.fsum(share[place] for place, node in enumerate(self.nodes) if node is None)
+
+
+def _with(domains: Domains, i: int, part: Domain) -> Domains:
+    """The same domains but for contact i."""
+    return (*domains[:i], part, *domains[i + 1 :])

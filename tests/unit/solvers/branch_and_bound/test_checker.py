@@ -28,7 +28,7 @@ SUMS = gallery.get("subset-sum-none").problem
 
 @pytest.fixture(scope="module")
 def proof() -> Proof:
-    outcome = search(SUMS, BranchAndBound(heuristics=()))
+    outcome = search(SUMS, BranchAndBound(heuristics=(), restarts=0))
     assert outcome.proof is not None
     return outcome.proof
 
@@ -130,6 +130,6 @@ def test_cones_of_a_domain_against_sampling(seed: int) -> None:
 
 def test_definite_problems_have_solutions_and_no_proof() -> None:
     problem = ContactProblem(W=np.diag([1.0, 2.0, 3.0, 1.0]), q=[[-1.0, 0.4], [-0.1, 5.0]], mu=[0.3, 2.0])
-    outcome = search(problem, BranchAndBound(heuristics=()))
+    outcome = search(problem, BranchAndBound(heuristics=(), restarts=0))
     assert outcome.solution.status.is_solved
     assert outcome.proof is None

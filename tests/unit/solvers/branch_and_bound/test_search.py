@@ -13,7 +13,7 @@ from clapas.solvers import NSGS, enumerate_solutions, solve
 from clapas.solvers.branch_and_bound import BranchAndBound, all_solutions, search, verify
 from clapas.status import Status
 
-BARE = BranchAndBound(heuristics=())  # the tree alone
+BARE = BranchAndBound(heuristics=(), restarts=0)  # the tree alone
 PLANE = [entry.name for entry in gallery.small_problems() if entry.problem.d == 2]
 
 
@@ -147,10 +147,62 @@ def test_tree_alone_solves_in_space() -> None:
     assert outcome.nodes > 1
 
 
+# Contacts on few bodies, no solution among them: (systems, degrees, n, friction, seed).
+IMPOSSIBLE_IN_SPACE = (
+    (1, 6, 6, 1.0, 3),
+    (1, 4, 8, 1.0, 6),
+    (1, 6, 10, 1.0, 12),
+    (1, 9, 8, 2.0, 7),
+    (3, 3, 10, 1.0, 0),
+)
+
+
+@pytest.mark.parametrize(("systems", "degrees", "n", "friction", "seed"), IMPOSSIBLE_IN_SPACE)
+def test_random_problems_without_solution_in_space(
+    systems: int, degrees: int, n: int, friction: float, seed: int
+) -> None:
+    drawn = gallery.alea(degrees, systems, n, seed=seed, condition=10.0)
+    problem = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=drawn.w, mu=friction * drawn.mu)
+    outcome = search(problem, BARE)
+    assert outcome.solution.status is Status.NO_SOLUTION
+    assert outcome.proof is not None
+    assert verify(problem, outcome.proof).accepted
+    # The proof is of this problem: another motion of the surroundings is another one.
+    still = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=0.0 * drawn.w, mu=friction * drawn.mu)
+    assert not verify(still, outcome.proof).accepted
+
+
+def test_a_rod_that_jams_however_it_turns() -> None:
+    """Painlevé's rod in space: turned about its normal, it has a solution or not all the same."""
+    for name, status in (
+        ("painleve-down-none", Status.NO_SOLUTION),
+        ("painleve-down-forward", Status.SOLVED),
+    ):
+        flat = gallery.get(name).problem
+        for angle in (0.3, 1.2, 2.9, 4.4):
+            H = np.zeros((1, 3, flat.n_dof))
+            H[0, 0] = flat.H.toarray()[0]
+            H[0, 1:] = np.outer([np.cos(angle), np.sin(angle)], flat.H.toarray()[1])
+            w = np.array([[flat.w[0, 0], np.cos(angle) * flat.w[0, 1], np.sin(angle) * flat.w[0, 1]]])
+            turned = ContactProblem(M=flat.M, H=H.reshape(3, -1), f=flat.f, w=w, mu=flat.mu)
+            assert search(turned, BARE).solution.status is status
+
+
+def test_random_starts_find_what_one_start_does_not() -> None:
+    drawn = gallery.alea(4, 2, 8, seed=0, condition=10.0)
+    problem = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=drawn.w, mu=3.0 * drawn.mu)
+    outcome = search(problem, BranchAndBound(restarts=8))
+    assert outcome.solution.status is Status.SOLVED
+    assert outcome.nodes == 1
+    assert (
+        search(problem, BranchAndBound(restarts=0, max_iterations=1)).solution.status is Status.MAX_ITERATIONS
+    )
+
+
 def test_arcs_too_narrow_are_left_open() -> None:
     # mu = tan(theta): in 3-D the only direction that matters is the border of every arc around it.
     problem = in_space(gallery.get("painleve-down-edge").problem)
-    outcome = search(problem, BranchAndBound(heuristics=(), sector=0.1))
+    outcome = search(problem, BranchAndBound(heuristics=(), restarts=0, sector=0.1))
     assert outcome.solution.status is Status.STALLED
     assert outcome.proof is None
     assert 0.0 < outcome.gap < 1.0
@@ -174,7 +226,9 @@ def test_as_a_solver() -> None:
 
 def test_limits_leave_the_gap_open() -> None:
     problem = gallery.get("subset-sum-six-none").problem
-    outcome = search(problem, BranchAndBound(heuristics=(NSGS(max_iterations=5),), max_iterations=20))
+    outcome = search(
+        problem, BranchAndBound(heuristics=(NSGS(max_iterations=5),), restarts=0, max_iterations=20)
+    )
     assert outcome.solution.status is Status.MAX_ITERATIONS
     assert outcome.proof is None
     assert 0.0 < outcome.gap <= 1.0
@@ -193,3 +247,5 @@ def test_bad_settings() -> None:
         BranchAndBound(sector=0.0)
     with pytest.raises(SettingsError, match="tol must be positive"):
         BranchAndBound(tol=0.0)
+    with pytest.raises(SettingsError, match="restarts must be at least 0, got -1"):
+        BranchAndBound(restarts=-1)
