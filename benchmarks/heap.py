@@ -125,7 +125,9 @@ def main(argv: list[str] | None = None) -> int:
         )
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"\nthe printed run, {PRINTED_STEPS} steps: {projected(costs) / 3600:.1f} h; memory {memory:.2f} GB")
+    print(
+        f"\nthe printed run, {PRINTED_STEPS} steps: {projected(costs) / 3600:.1f} h; memory {memory:.2f} GB"
+    )
     return 0
 
 

@@ -79,7 +79,7 @@ def layouts(problem: ContactProblem, reference: Reference | None, threads: int) 
 def _starter(problem: ContactProblem, form: Any, order: str) -> Maker:
     def start(local: LocalSolver, threads: int) -> Iteration:
         visits = Coloured(threads=threads) if order == "coloured" else Given()
-        solver = NSGS(form=form, local=local, order=visits)
+        solver = NSGS(form=form, local=local, order=visits, acceleration=0)
         return solver.start(problem, np.zeros((problem.n_contacts, problem.d)))
 
     return start
@@ -107,7 +107,7 @@ def _bodies_coloured(
     n, ours = problem.n_contacts, _starter(problem, "bodies", "coloured")
     it: Any = ours(Exact(), 1)
     n_blocks = len(it._data)
-    data, bodies, r = (array.reshape(n_blocks, -1) for array in (it._data, it._bodies, it._r))
+    data, bodies, r = (array.reshape(n_blocks, -1) for array in (it._data, it._bodies, it.r))
     return Layout(
         problem=problem,
         form="bodies",
@@ -139,8 +139,8 @@ def _delassus(
         threads=threads,
         ours=ours,
         rival=rival if reference else None,
-        bytes_per_contact=_per_contact(n, blocks, it._indices, it._indptr, rest, it._r, it._r),
-        reader=_bound(read_delassus, (rest, it._r), it._indptr, it._indices, blocks, it._r),
+        bytes_per_contact=_per_contact(n, blocks, it._indices, it._indptr, rest, it.r, it.r),
+        reader=_bound(read_delassus, (rest, it.r), it._indptr, it._indices, blocks, it.r),
         n_items=n,
     )
 

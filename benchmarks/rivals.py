@@ -117,7 +117,7 @@ class DelassusRival(Iteration):
     ) -> None:
         self._reference, self._local, self._threads = reference, local, threads
         self._place, self._turn = iteration._place, iteration._turn
-        n = len(iteration._r)
+        n = len(iteration.r)
         self._bounds = np.array([0, n]) if iteration._slabs is None else iteration._slabs
         self._arrays = {
             "indptr": iteration._indptr.astype(np.int64),

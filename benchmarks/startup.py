@@ -91,8 +91,10 @@ def _everything() -> None:
         problem.residual(guess)
         for local in LOCALS:
             for order in (Given(), Coloured()):
-                NSGS(form="bodies", order=order, local=local).start(problem, guess).advance(1)
-                NSGS(form="delassus", order=order, local=local).start(problem, guess).advance(1)
+                NSGS(form="bodies", order=order, local=local, acceleration=0).start(problem, guess).advance(1)
+                NSGS(form="delassus", order=order, local=local, acceleration=0).start(problem, guess).advance(
+                    1
+                )
 
 
 def _import() -> None:

@@ -72,7 +72,7 @@ def test_effective_friction_grows_with_the_inertial_number() -> None:
 def test_a_dense_sample_swells_and_its_friction_falls_from_a_peak() -> None:
     curve = pressed(80, mu=0.5, strain=0.1, inertial=5e-3)
     assert curve.confining == pytest.approx(STRESS, rel=0.02)
-    assert curve.swelling[-1] > 0.01
+    assert curve.swelling[-1] > 0.005
     assert 10 < math.degrees(curve.critical) < 25
     assert curve.peak > curve.critical + math.radians(3)
 

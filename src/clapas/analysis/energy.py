@@ -34,7 +34,7 @@ class EnergyBalance:
     births : array
         Brought by the bodies born since the start.
     dissipated : array
-        Lost in contacts since the start.
+        Lost in contacts, and in laying grains down, since the start.
     error : array
         What is missing from the balance.
     """

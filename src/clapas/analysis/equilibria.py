@@ -119,8 +119,8 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ContactProblem:
         Bodies closer than this touch (m).
     """
     from clapas.dynamics.assembly import step_problem
-    from clapas.dynamics.compilation import compile_scene
     from clapas.dynamics.births import initial_state
+    from clapas.dynamics.compilation import compile_scene
     from clapas.dynamics.stepping import free_motion
     from clapas.dynamics.surroundings import Surroundings
 

@@ -9,7 +9,9 @@ import typer
 
 def bench(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Which one: kernels, scenes, collision, solvers, heap…")] = "kernels",
+    name: Annotated[
+        str, typer.Argument(help="Which one: kernels, scenes, collision, solvers, heap…")
+    ] = "kernels",
 ) -> None:
     """Measure speed against a reference in the same run (in a source checkout).
 

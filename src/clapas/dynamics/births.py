@@ -40,3 +40,12 @@ def with_births(model: Model, state: State) -> State:
         orientation=orientation,
         velocity=np.concatenate((state.velocity, model.velocity[old:new])),
     )
+
+
+def work_of_laying(model: Model, before: State, after: State) -> float:
+    """Work done on grains lowered when they appeared (J): negative, what they would have fallen with."""
+    if model.laid is None:
+        return 0.0
+    new = slice(before.n_bodies, after.n_bodies)
+    down = (after.position[new] - model.position[new]) @ model.gravity
+    return -float(model.mass[new][model.laid[new]] @ down[model.laid[new]])

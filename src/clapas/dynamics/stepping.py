@@ -20,7 +20,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
-from clapas.dynamics.births import with_births
+from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
@@ -106,7 +106,7 @@ class Stepped:
     solution : Solution
         Its solution.
     work : float
-        Work of the contacts on the bodies (J): negative when energy is lost.
+        Work of the contacts on the bodies, and of laying grains down (J): negative when energy is lost.
     """
 
     state: State
@@ -140,7 +140,7 @@ def step(
         Who is near whom, kept from step to step for speed.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
-    state = with_births(model, state)
+    before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     middle = _middle(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
@@ -162,7 +162,8 @@ def step(
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
     done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
-    return Stepped(end, middle, problem, solution, done + problem.work_of_walls(solution.r))
+    done += problem.work_of_walls(solution.r) + work_of_laying(model, before, state)
+    return Stepped(end, middle, problem, solution, done)
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:

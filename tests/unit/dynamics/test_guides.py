@@ -87,8 +87,9 @@ def test_blocked_axes_follow_their_motion_to_the_bit_and_drag_what_they_touch() 
         assert done.state.velocity[2, [0, 1, 3, 4, 5]].tolist() == [0.1, 0, 0, 0, 0]
     state = done.state
     assert state.position[2, 0] == pytest.approx(0.1 * state.time)
-    # The ball rolls between the floor at rest and the lid: its centre at half the speed.
-    np.testing.assert_allclose(state.velocity[1, [0, 4]], (0.05, 0.05 / 0.2), rtol=1e-6)
+    # The ball rolls between the floor at rest and the lid: its centre at half the speed, up to the depth by
+    # which the lid may sink in (a contact that rounding opens is missed for one step).
+    np.testing.assert_allclose(state.velocity[1, [0, 4]], (0.05, 0.05 / 0.2), rtol=2e-4)
 
 
 def test_a_motion_that_changes_is_felt_at_the_middle_of_the_step() -> None:
