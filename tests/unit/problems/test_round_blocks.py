@@ -111,3 +111,14 @@ def test_bad_numbers_are_refused() -> None:
     compact.arms[3, 0, 1] = np.nan
     with pytest.raises(ValueError, match="arms must be finite"):
         ContactProblem.from_blocks(compact, mu=0.3)
+
+
+def test_acceleration_does_the_same_in_both_forms(compact: RoundBlocks) -> None:
+    settings = NSGS(tol=1e-14, max_iterations=60, acceleration=3)
+    one, two = (
+        solve(ContactProblem.from_blocks(blocks, mu=0.3), settings, check=False)
+        for blocks in (compact, as_blocks(compact))
+    )
+    np.testing.assert_allclose(one.history.residuals, two.history.residuals, rtol=1e-4)
+    plain = solve(one.problem, NSGS(tol=1e-14, max_iterations=60, acceleration=0), check=False)
+    assert one.residual < 0.3 * plain.residual

@@ -22,7 +22,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.solvers.loop import Iteration
-from clapas.solvers.nsgs.sweeps import Sweeps
+from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.team import Member, share, wait
 from clapas.typing import Array, Indices
 
@@ -102,6 +102,25 @@ class AcceleratedSweeps(Iteration):
 def whole(count: int) -> int:
     """As many sweeps as make whole steps of the acceleration, if at least one step."""
     return count if count < PERIOD else count - count % PERIOD
+
+
+class ParallelSweeps(Sweeps):
+    """Sweeps on several threads, whose kernels extrapolate on their way."""
+
+    def _begin(self, manner: Manner) -> None:
+        """Get ready when ``r`` and ``y`` are there."""
+        self._manner, self._memory, self._done = manner, memory(self.r, self.y, 0), 0
+
+    def advance(self, count: int) -> int:
+        """Do ``count`` sweeps, or one less where they are accelerated."""
+        depth, done = self._manner.acceleration, self._done
+        self._done += count
+        if not depth or done < PATIENCE or count < PERIOD:
+            self._memory = memory(self.r, self.y, 0)  # a memory would lead back to before these
+            return super().advance(count)
+        if not len(self._memory.values):
+            self._memory = memory(self.r, self.y, depth)
+        return super().advance(whole(count))
 
 
 @kernel

@@ -28,21 +28,20 @@ from clapas.simd import (
     store,
 )
 from clapas.solvers.local.canonical import N_COEFFICIENTS
-from clapas.solvers.nsgs.accelerated import PATIENCE, PERIOD, Memory, extrapolate, memory, remember, whole
+from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Lanes, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
 from clapas.solvers.nsgs.structure import BodyContacts
-from clapas.solvers.nsgs.sweeps import Manner, Sweeps
+from clapas.solvers.nsgs.sweeps import Manner
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
 
-class BlockedSweeps(Sweeps):
+class BlockedSweeps(ParallelSweeps):
     """Parallel sweeps on body velocities."""
 
     def __init__(self, contacts: BodyContacts, manner: Manner, guess: Array) -> None:
-        self._manner = manner
         self._turn, self._d, self._size = contacts.turn, contacts.G.shape[2], contacts.G.shape[3]
         blocks = arranged(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
@@ -50,7 +49,7 @@ class BlockedSweeps(Sweeps):
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
-        n_threads = team_size(self._manner.threads, len(self._turn), n_blocks)
+        n_threads = team_size(manner.threads, len(self._turn), n_blocks)
         together(n_threads, lambda member: fill_data(member, self._stored, *given, self._data))
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         write_impulses(self._stored, contacts.turn, guess, self.r)
@@ -58,7 +57,7 @@ class BlockedSweeps(Sweeps):
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
         self.y = aligned_empty(self._y_free.shape)
-        self._memory, self._done = memory(self.r, self.y, 0), 0
+        self._begin(manner)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -71,16 +70,6 @@ class BlockedSweeps(Sweeps):
         self.y[:] = self._y_free
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
         add_block_impulses(len(self._data), data, bodies, (0,) * self._size, r, self.y)
-
-    def advance(self, count: int) -> int:
-        """Do ``count`` sweeps, or one less where they are accelerated."""
-        self._done += count
-        if not self._manner.acceleration or self._done - count < PATIENCE or count < PERIOD:
-            self._memory = memory(self.r, self.y, 0)
-            return super().advance(count)
-        if not len(self._memory.values):
-            self._memory = memory(self.r, self.y, self._manner.acceleration)
-        return super().advance(whole(count))
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""

@@ -15,11 +15,11 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.round_blocks import ROW, RoundBlocks
 from clapas.simd import WIDTH, aligned_empty, aligned_zeros, gather_rows, load, scatter_rows, store
 from clapas.solvers.local.canonical import canonical
-from clapas.solvers.nsgs.accelerated import PATIENCE, PERIOD, Memory, extrapolate, memory, remember, whole
+from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
 from clapas.solvers.nsgs.arrangement import arranged
 from clapas.solvers.nsgs.lanes import Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
-from clapas.solvers.nsgs.sweeps import Manner, Sweeps
+from clapas.solvers.nsgs.sweeps import Manner
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
@@ -28,25 +28,25 @@ ARM_A, ARM_B, IMPOSED, COEFFICIENTS = 9, 12, 15, 18
 LINE = (0,) * ROW
 
 
-class RoundSweeps(Sweeps):
+class RoundSweeps(ParallelSweeps):
     """Parallel sweeps on the velocities and spins of round bodies."""
 
     def __init__(self, problem: ContactProblem, blocks: RoundBlocks, manner: Manner, guess: Array) -> None:
-        self._manner, self._n = manner, len(guess)
+        self._n = len(guess)
         arrangement = arranged(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = arrangement.contacts, arrangement.bodies.reshape(-1)
         self._bounds = arrangement.bounds
         n_blocks, n_slabs = len(arrangement.bodies), len(self._bounds) - 1
         self._data, self._turn = aligned_empty((n_blocks, ROWS, WIDTH)), np.empty((self._n, 2))
         given = blocks.frame, blocks.arms, blocks.bodies, blocks.x_free, problem.w, problem.mu
-        n_threads = team_size(self._manner.threads, self._n, n_blocks)
+        n_threads = team_size(manner.threads, self._n, n_blocks)
         together(n_threads, lambda member: fill_data(member, self._stored, *given, self._turn, self._data))
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         write_impulses(self._stored, self._turn, guess, self.r)
         self._x_free = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
         self._x_free[arrangement.number] = blocks.x_free[:-1]
         self.y = aligned_empty(self._x_free.shape)
-        self._memory, self._done = memory(self.r, self.y, 0), 0
+        self._begin(manner)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -58,16 +58,6 @@ class RoundSweeps(Sweeps):
         """Velocities and spins under the current impulses."""
         self.y[:] = self._x_free
         self._run(0)
-
-    def advance(self, count: int) -> int:
-        """Do ``count`` sweeps, or one less where they are accelerated."""
-        self._done += count
-        if not self._manner.acceleration or self._done - count < PATIENCE or count < PERIOD:
-            self._memory = memory(self.r, self.y, 0)
-            return super().advance(count)
-        if not len(self._memory.values):
-            self._memory = memory(self.r, self.y, self._manner.acceleration)
-        return super().advance(whole(count))
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
@@ -159,7 +149,7 @@ def sweep(
     """One thread's part of ``count`` sweeps; none of them lets the impulses push the bodies once."""
     n_slabs = len(bounds) - 1
     rows = x.reshape(-1)
-    accelerates = len(memory.values) > 0
+    accelerates = count > 0 and len(memory.values) > 0
     for turn in range(max(count, 1)):
         if accelerates and turn % PERIOD == 0:
             extrapolate(member, memory, r, rows)
