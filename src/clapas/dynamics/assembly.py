@@ -164,7 +164,7 @@ def _form(
     bodies = np.column_stack((contacts.a, contacts.b))
     root = np.where(model.movable[:, None], np.sqrt(model.masses), 0.0)
     before = contact_velocities(G, bodies, middle.velocity * root, wall) if laws.has_restitution else None
-    blocks = BodyBlocks(G, model.number[bodies], _with_ground((free * root)[model.movable]), model.roots)
+    blocks = BodyBlocks(G, model.number[bodies], _with_ground((free * root)[model.moving]), model.roots)
     return Form(blocks, frame, scale, wall if model.motions else None, before)
 
 
@@ -173,7 +173,7 @@ def _round_form(model: Model, middle: State, contacts: Contacts, free: Array) ->
     frame, bodies = frames(contacts.normal), np.column_stack((contacts.a, contacts.b))
     arms = arms_to(contacts.point, contacts.shift, bodies, middle.position)
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
-    x_free = _with_ground(world_rows(turn, free, answer)[model.movable])
+    x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
     blocks = RoundBlocks(frame, arms, model.number[bodies], x_free)
     wall = before = None
     if model.motions:

@@ -103,6 +103,19 @@ class Model:
         return np.where(self.movable, np.cumsum(self.movable) - 1, int(self.movable.sum()))
 
     @cached_property
+    def moving(self) -> Indices | slice:
+        """Where the movable bodies are: a slice if nothing stands between them, which copies nothing."""
+        where = np.flatnonzero(self.movable)
+        if len(where) and where[-1] - where[0] + 1 == len(where):
+            return slice(int(where[0]), int(where[-1]) + 1)
+        return where
+
+    @cached_property
+    def walls(self) -> Indices:
+        """Numbers of the bodies that are not movable."""
+        return np.flatnonzero(~self.movable)
+
+    @cached_property
     def roots(self) -> Array:
         """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``).
 

@@ -168,7 +168,8 @@ def step(
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
     """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
-    velocity = state.velocity * model.movable[:, None] if scheme.inertia else np.zeros_like(state.velocity)
+    velocity = state.velocity.copy() if scheme.inertia else np.zeros_like(state.velocity)
+    velocity[model.walls] = 0.0
     for body in model.motions:
         velocity[body] = model.driven(body, velocity[body], state.time + 0.5 * dt)
     position, orientation = moved(state.position, state.orientation, velocity, (1.0 - scheme.theta) * dt)
@@ -184,7 +185,7 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     for body, load in model.loads.items():
         push = load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
         free[body] += dt * push / model.masses[body]
-    free[~model.movable] = middle.velocity[~model.movable]
+    free[model.walls] = middle.velocity[model.walls]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
@@ -195,9 +196,9 @@ def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, fr
     assert v is not None
     moving = v.reshape(-1, free.shape[1])
     if problem.is_round:  # its spins are in the world
-        spins_in_body_frames(at.orientation[model.movable], moving)
+        spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()
-    velocity[model.movable] = moving
+    velocity[model.moving] = moving
     return velocity if model.blocked is None else np.where(model.blocked, free, velocity)
 
 
