@@ -196,6 +196,7 @@ def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, fr
     assert v is not None
     moving = v.reshape(-1, free.shape[1])
     if problem.is_round:  # its spins are in the world
+        moving = moving.copy()  # v belongs to the solution
         spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()
     velocity[model.moving] = moving

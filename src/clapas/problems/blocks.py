@@ -13,6 +13,7 @@ y, and an impulse adds G_aᵀ r, G_bᵀ r to them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -83,7 +84,7 @@ class BodyBlocks:
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
-        longest_row = np.sqrt(self.d * np.max(self.responses(), initial=0.0))
+        longest_row = np.sqrt(self.d * np.max(self.response, initial=0.0))
         return float(longest_row * np.sqrt(np.max(np.sum(self.y_free**2, axis=1), initial=0.0)))
 
     def velocity(self, r: Array, w: Array) -> Array:
@@ -108,7 +109,8 @@ class BodyBlocks:
         """Diagonal blocks of W = G Gᵀ, (n, d, d)."""
         return np.asarray(diagonal_products(self.G, *compile_time(self.G)))
 
-    def responses(self) -> Array:
+    @cached_property
+    def response(self) -> Array:
         """Mean diagonals of these blocks, (n,)."""
         return np.asarray(np.einsum("nckj,nckj->n", self.G, self.G) / self.G.shape[2])
 

@@ -206,7 +206,7 @@ class ContactProblem:
     def response(self) -> Array:
         """Mean diagonal λ_i = trace(W_ii) / d of each contact, (n,): velocity per unit of impulse."""
         if self._many_blocks and "local_blocks" not in self.__dict__:
-            return self._many_blocks.responses()
+            return self._many_blocks.response
         mean: Array = np.einsum("nii->n", self.local_blocks) / self.d
         return mean
 

@@ -114,7 +114,8 @@ class RoundBlocks(BodyBlocks):
         """Velocities and spins of the bodies, (m,)."""
         return self.moved(r)[:-1, :6].ravel()
 
-    def responses(self) -> Array:
+    @cached_property
+    def response(self) -> Array:
         """Mean diagonals of the blocks W_ii, (n,)."""
         result = np.empty(len(self.frame))
         self._share_out(lambda member: fill_responses(member, self.arms, self.bodies, self.x_free, result))

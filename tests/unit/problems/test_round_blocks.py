@@ -54,12 +54,12 @@ def test_both_forms_say_the_same(compact: RoundBlocks) -> None:
         "answer": (r,),
         "bodies_velocity": (r,),
         "motion": (r,),
-        "responses": (),
         "local_blocks": (),
     }.items():
         np.testing.assert_allclose(
             getattr(compact, name)(*arguments), getattr(full, name)(*arguments), rtol=1e-11, atol=1e-11
         )
+    np.testing.assert_allclose(compact.response, full.response, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(
         compact.pushed(r).free_velocity(w), full.pushed(r).free_velocity(w), rtol=1e-11, atol=1e-11
     )
