@@ -16,9 +16,8 @@ import numpy as np
 
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import fischer_burmeister_function as fischer_burmeister
-from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import polished
-from clapas.solvers.lcp.proximal import Proximal
+from clapas.solvers.lcp.proximal import Proximal, ProximalMethod
 from clapas.solvers.lcp.scaling import Scaled
 from clapas.solvers.loop import Halt
 from clapas.status import Status
@@ -33,7 +32,7 @@ EXACT = 1e-13  # |Φ| of any problem that is solved, relative to |z|
 PATIENCE = 15  # steps within which the merit must have halved
 
 
-class DampedNewton(LCPMethod):
+class DampedNewton(ProximalMethod):
     """Solve J dz = −Φ with an element J of the generalised Jacobian, and shorten the step until it pays.
 
     Singular systems are solved in the regularised least-squares sense (Levenberg, Marquardt); where that
@@ -120,12 +119,7 @@ class DampedNewton(LCPMethod):
 
     def _accept(self) -> None:
         """The present problem is solved: go on to the next proximal one, if there is one."""
-        proof = self.proximal.infeasibility(self.z)
-        if proof is not None:
-            self.infeasibility = self.scaled.proof(proof)
-            raise Halt(Status.NO_SOLUTION)
-        if not self.proximal.recentre(self.z):
-            raise Halt(Status.STALLED)
+        self._move_on()
         self._begin()
 
     def _regularise(self) -> None:

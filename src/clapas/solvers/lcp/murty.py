@@ -11,7 +11,7 @@ from clapas.linalg.lu import lu
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import polished
-from clapas.solvers.lcp.proximal import Proximal
+from clapas.solvers.lcp.proximal import Proximal, ProximalMethod
 from clapas.solvers.lcp.scaling import Scaled
 from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
@@ -66,7 +66,7 @@ class BlockPivoting(IterativeSolver):
         return _Blocks(problem, guess, self.patience)
 
 
-class _Blocks(LCPMethod):
+class _Blocks(ProximalMethod):
     def __init__(self, problem: LCP, guess: Array, patience: int) -> None:
         self.given, self.scaled, self.patience = problem, Scaled.of(problem), patience
         self.z = np.maximum(self.scaled.forth(guess), 0.0)
@@ -143,11 +143,6 @@ class _Blocks(LCPMethod):
 
     def _accept(self) -> None:
         """The active set is right: go on to the next proximal problem, if there is one."""
-        proof = self.proximal.infeasibility(self.z)
-        if proof is not None:
-            self.infeasibility = self.scaled.proof(proof)
-            raise Halt(Status.NO_SOLUTION)
-        if not self.proximal.recentre(self.z):
-            raise Halt(Status.STALLED)
+        self._move_on()
         self._begin(self.active)
         self._solve()

@@ -15,7 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.problems.lcp import LCP, Infeasibility
+from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import PROOF, identity
+from clapas.solvers.lcp.scaling import Scaled
+from clapas.solvers.loop import Halt
+from clapas.status import Status
 from clapas.typing import Array
 
 FIRST, FACTOR, LAST = 1e-4, 10.0, 1e3  # shifts ε of a matrix with a unit diagonal
@@ -67,3 +71,30 @@ class Proximal:
         self.centre = np.maximum(z, 0.0)
         M = self.given.M + self.shift * identity(self.given, self.given.size)
         self.problem = LCP(M, self.given.q - self.shift * self.centre)
+
+
+class ProximalMethod(LCPMethod):
+    """A method that turns to proximal problems where the given one is not regular.
+
+    Parameters
+    ----------
+    scaled : Scaled
+        The given problem, scaled.
+    z : array (n,)
+        The current iterate, scaled.
+    proximal : Proximal
+        The problem under way.
+    """
+
+    scaled: Scaled
+    z: Array
+    proximal: Proximal
+
+    def _move_on(self) -> None:
+        """The present problem is solved: take the next proximal one, or halt if there is none."""
+        proof = self.proximal.infeasibility(self.z)
+        if proof is not None:
+            self.infeasibility = self.scaled.proof(proof)
+            raise Halt(Status.NO_SOLUTION)
+        if not self.proximal.recentre(self.z):
+            raise Halt(Status.STALLED)
