@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.dynamics.laying import laid_position
+from clapas.dynamics.laying import falling, laid_position
 from clapas.dynamics.model import Impulses, Model, State
 
 
@@ -32,8 +32,9 @@ def with_births(model: Model, state: State) -> State:
     position = np.concatenate((state.position, model.position[old:new]))
     orientation = np.concatenate((state.orientation, model.orientation[old:new]))
     if model.laid is not None:
+        free = np.concatenate((falling(model, state), np.zeros(new - old, dtype=bool)))
         for body in (old + np.flatnonzero(model.laid[old:new])).tolist():
-            position[body] = laid_position(model, body, position[:body], orientation[:body])
+            position[body] = laid_position(model, body, position[:body], orientation[:body], free[:body])
     return replace(
         state,
         position=position,

@@ -1,5 +1,8 @@
 """Grains laid down: lowered along gravity until they touch what lies below, then let go.
 
+A grain that touches nothing is falling itself: the new one passes it if there is room below. Laid on
+falling grains, those of a dense shower would stand on each other as a tower that is falling down.
+
 Exact between spheres (disks in the plane) and planes, the shapes for which it is allowed.
 """
 
@@ -7,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.dynamics.model import Model
+from clapas.dynamics.model import Model, State
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 
 def refuse_other_shapes(model: Model) -> None:
@@ -29,27 +32,51 @@ def refuse_other_shapes(model: Model) -> None:
         )
 
 
-def laid_position(model: Model, body: int, position: Array, orientation: Array) -> Array:
-    """Where a grain comes to lie, lowered from where the model draws it; ``position`` is that of the others.
+def falling(model: Model, state: State) -> Mask:
+    """Which bodies touched nothing in the last step; none before the first."""
+    free = model.movable[: state.n_bodies].copy()
+    if not state.step:
+        return np.zeros_like(free)
+    carrying = state.impulses.impulse.any(axis=1)
+    free[state.impulses.a[carrying]] = False
+    free[state.impulses.b[carrying]] = False
+    return np.asarray(free)
+
+
+def laid_position(model: Model, body: int, position: Array, orientation: Array, falling: Mask) -> Array:
+    """Where a grain comes to lie, lowered from where the model draws it.
 
     It stays where it was drawn if something is in the way there, or nothing is below.
+
+    Parameters
+    ----------
+    model, body
+        The grain is a body of the model.
+    position, orientation : arrays
+        Those of the other bodies.
+    falling : array of bool
+        Which of them it may pass.
     """
     start, down = model.position[body], model.gravity / np.linalg.norm(model.gravity)
     radius = float(model.colliders.size[body, 0])
     others = np.arange(len(position))
     flat = model.colliders.kind[others] == Kind.PLANE
-    reaches = [
-        _to_spheres(model, start, down, radius, position, others[~flat]),
+    touch, leave = _to_spheres(model, start, down, radius, position, others[~flat])
+    passed = falling[~flat]
+    below = [
+        touch[~passed & (leave > 0.0)],
         _to_planes(model, start, down, radius, position, orientation, others[flat]),
     ]
-    distance = float(min(found.min(initial=np.inf) for found in reaches))
+    distance = float(min(found.min(initial=np.inf) for found in below))
+    while (inside := passed & (touch < distance) & (distance < leave)).any():
+        distance = float(touch[inside].min())  # no room below this one
     return np.asarray(start + max(distance, 0.0) * down if np.isfinite(distance) else start)
 
 
 def _to_spheres(
     model: Model, start: Array, down: Array, radius: float, position: Array, others: Indices
-) -> Array:
-    """How far the grain falls before it touches each of the spheres in its way."""
+) -> tuple[Array, Array]:
+    """How far the grain falls before it touches each of the spheres, and before it leaves it, or inf."""
     away = position[others] - start
     for axis, period in enumerate(model.period):
         if period is not None:
@@ -57,8 +84,9 @@ def _to_spheres(
     ahead = away @ down
     reach = radius + model.colliders.size[others, 0]
     within = reach**2 - (np.sum(away**2, axis=1) - ahead**2)
-    met = (within > 0.0) & (ahead + np.sqrt(np.maximum(within, 0.0)) > 0.0)
-    return np.asarray(ahead[met] - np.sqrt(within[met]))
+    half = np.sqrt(np.maximum(within, 0.0))
+    met = within > 0.0
+    return np.where(met, ahead - half, np.inf), np.where(met, ahead + half, np.inf)
 
 
 def _to_planes(

@@ -410,8 +410,8 @@ class Scene:
         material, density, group
             As in :meth:`add`.
         laid : bool
-            Lower each grain along gravity, when it appears, until it touches what lies below: it is laid
-            down, not dropped. Among spheres, disks and planes only.
+            Lower each grain along gravity, when it appears, past grains that fall, until it touches what
+            lies below: it is laid down, not dropped. Among spheres, disks and planes only.
         name : str, optional
             Its name; its grains are called "name 0", "name 1" and so on.
 

@@ -138,3 +138,15 @@ def test_shapes_it_cannot_be_laid_on() -> None:
     scene.gravity = (0.0, 0.0, 0.0)
     with pytest.raises(SceneError, match="no gravity"):
         compile_scene(scene)
+
+
+@pytest.mark.parametrize(("height", "expected"), [(3.0, 0.5), (1.2, 2.2)])
+def test_past_grains_that_fall_if_there_is_room(height: float, expected: float) -> None:
+    """A second grain comes when the first, dropped from ``height``, has hardly moved."""
+    scene = Scene(gravity=(0.0, 0.0, -1e-9))
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    scene.add(Sphere(0.5), position=(0.0, 0.0, height), density=1.0)
+    scene.source(BoxRegion(UNDER, UNDER), rate=1.0, number=1, start=0.02, radius=0.5, density=1.0, laid=True)
+    with simulate(scene, duration=0.03, dt=0.01) as run:
+        assert run.frame(-1).state.position[2, 2] == pytest.approx(expected, abs=1e-9)
