@@ -105,7 +105,7 @@ class Detector:
         self._radix = int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
         self._ways = [Ways(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
-        self._rows: dict[tuple[Group, int], Records] = {}
+        self._room: dict[tuple[Group, int], int] = {}  # rows to make ready, from the last count
 
     @property
     def skin(self) -> float:
@@ -184,27 +184,25 @@ class Detector:
         """Contacts of a part of a group, in as much room as they need."""
         way = self._ways[part].of(group, distance, self._candidates.separated)
         key = group, part
-        if key not in self._rows:
-            self._rows[key] = np.empty(len(which) // 2 + 16, dtype=ROW)
         while True:
-            # Kept from step to step: new pages cost more than what is written on them.
-            rows = self._rows[key]
+            rows = np.empty(self._room.get(key, len(which) // 2 + 16), dtype=ROW)
             count = touch_pairs(which, pairs, self._shapes, distance, way, rows)
+            self._room[key] = count + count // 16 + 16
             if count <= len(rows):
                 return rows, count
-            self._rows[key] = np.empty(count + count // 8, dtype=ROW)
 
     def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Contacts:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
         if not found:
             return Contacts.none(self.d)
-        table = blank_table(sum(count for _, count in found), self.d)
+        table = blank_table(sum(count for _, count in found), self.d, pairs.is_periodic)
         for (rows, _), places in zip(found, places_by_pair(found), strict=True):
             deliver(rows, places, pairs, self._shapes, self._numbering, table)
             if pairs.is_periodic:
                 add_images(rows, places, pairs, self._shapes, distance, self._numbering, table)
         table = settle(table)
-        return Contacts(*table.whole, *table[1:])  # type: ignore[call-arg]
+        a, b, feature = table.identity
+        return Contacts(a, b, *table.colliders, feature, *table[2:])  # type: ignore[call-arg]
 
     def _number(self) -> Numbering:
         body = self._shapes.pieces["body"]

@@ -106,20 +106,24 @@ def write(
 
 
 class Table(NamedTuple):
-    """Columns of the table of contacts while it is filled: a, b, collider a, collider b, feature; vectors."""
+    """Columns of the table of contacts while it is filled; ``shift`` has rows if there are periodic images.
 
-    whole: Indices
+    Identities are a, b, feature. They outlive the rest, as keys of the impulses: an array of their own.
+    """
+
+    identity: Indices
+    colliders: Indices
     point: Array
     normal: Array
     gap: Array
     shift: Array
 
 
-def blank_table(n: int, d: int) -> Table:
+def blank_table(n: int, d: int, is_periodic: bool) -> Table:
     """Room for n contacts."""
-    return Table(
-        np.empty((5, n), dtype=np.int64), np.empty((n, d)), np.empty((n, d)), np.empty(n), np.zeros((n, d))
-    )
+    identity, colliders = np.empty((3, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
+    shift = np.zeros((n if is_periodic else 0, d))
+    return Table(identity, colliders, np.empty((n, d)), np.empty((n, d)), np.empty(n), shift)
 
 
 class Numbering(NamedTuple):
@@ -163,8 +167,9 @@ def deliver(
         place = 0
         if len(numbering.first) > 0:
             place = wide(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
-        table.whole[0, at], table.whole[1, at], table.whole[2, at], table.whole[3, at] = a, b, pair.i, pair.j
-        table.whole[4, at] = place * 10 * numbering.n_codes + row.code
+        table.identity[0, at], table.identity[1, at] = a, b
+        table.identity[2, at] = place * 10 * numbering.n_codes + row.code
+        table.colliders[0, at], table.colliders[1, at] = pair.i, pair.j
         table.gap[at] = row.gap
         table.point[at, 0], table.point[at, 1] = row.x, row.y
         table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
@@ -189,7 +194,7 @@ def add_images(
         limit = shapes.pieces[pair.i].bound + shapes.pieces[pair.j].bound + distance
         if limit < np.inf:  # a half-space is its own image
             along_x, along_y = periods(pairs, shapes, p)
-            table.whole[4, at] += image_code(along_x, along_y, pairs.period, limit) * numbering.n_codes
+            table.identity[2, at] += image_code(along_x, along_y, pairs.period, limit) * numbering.n_codes
             table.shift[at, 0], table.shift[at, 1] = along_x * pairs.period[0], along_y * pairs.period[1]
 
 
@@ -207,9 +212,13 @@ def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
 
 def settle(table: Table) -> Table:
     """Put contacts of the same two bodies in the order of their features; nearly all are already."""
-    a, b, _, _, feature = table.whole
+    a, b, feature = table.identity
     falls = np.flatnonzero(feature[1:] < feature[:-1])
     if not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):
         return table
     order = np.lexsort((feature, b, a))
-    return Table(np.ascontiguousarray(table.whole[:, order]), *(column[order] for column in table[1:]))
+    identity, colliders = (
+        np.ascontiguousarray(whole[:, order]) for whole in (table.identity, table.colliders)
+    )
+    vectors = (column[order] if len(column) else column for column in table[2:])
+    return Table(identity, colliders, *vectors)

@@ -12,18 +12,18 @@ from clapas.bodies.rigid.jacobian import (
     fill_blocks_3d,
     fill_couples_2d,
     fill_couples_3d,
-    frames,
 )
-from clapas.bodies.rigid.round import arms_to, velocities_at, world_rows
-from clapas.dynamics.carrying import carry, match, to_world
+from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_at, world_rows
+from clapas.dynamics.carrying import carry, carry_to_spheres, match, to_world
 from clapas.dynamics.guides import can_part
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks, contact_velocities
 from clapas.problems.contact import MANY, ROUNDING, ContactProblem
+from clapas.problems.frames import frames
 from clapas.problems.rolling import RollingProblem
-from clapas.problems.round_blocks import RoundBlocks
+from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array, Indices
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
@@ -39,8 +39,8 @@ class StepProblem:
         Its unknown is the impulse plus the cohesion; a :class:`RollingProblem` where laws ask for couples.
     contacts : Contacts
         The active contacts.
-    frame : array (n, d, d)
-        Their frames: normal, tangents.
+    own_frame : array (n, d, d), or None
+        Their frames, normal and tangents; None where the tangents are those that follow from the normals.
     wall : array (n, k), or None
         The part of the contact velocities due to imposed motions (m/s); None if nothing is driven.
     cohesion : array (n,)
@@ -52,15 +52,20 @@ class StepProblem:
 
     problem: ContactProblem
     contacts: Contacts
-    frame: Array
+    own_frame: Array | None
     wall: Array | None
     cohesion: Array
     scale: Array
 
     @property
-    def is_round(self) -> bool:
-        """Whether the bodies of the problem spin in the world, not in their own frames."""
-        return isinstance(self.problem.blocks, RoundBlocks)
+    def has_spheres(self) -> bool:
+        """Whether the bodies of the problem are spheres, which spin in the world, not in their own frames."""
+        return isinstance(self.problem.blocks, SphereBlocks)
+
+    @property
+    def frame(self) -> Array:
+        """The frames (n, d, d) of the contacts: normal, tangents."""
+        return frames(self.contacts.normal) if self.own_frame is None else self.own_frame
 
     def guess(self, impulses: Impulses, ratio: float = 1.0) -> Array:
         """Unknowns (n, k) of the contacts that were there at the last step, zero for new ones.
@@ -70,20 +75,29 @@ class StepProblem:
         old, new = impulses, self.contacts
         place = np.full(len(new), -1, dtype=np.int64)
         match(old.a, old.b, old.feature, new.a, new.b, new.feature, place)
-        r = np.zeros((len(new), self.scale.shape[1]))
-        carry(place, ratio, old.impulse, old.couple, self.frame, self.cohesion, self.scale, r)
+        if self.has_spheres:
+            r = np.empty((len(new), 3))
+            carry_to_spheres(place, ratio, old.impulse, new.normal, self.cohesion, r)
+        else:
+            r = np.zeros((len(new), self.scale.shape[1]))
+            couple = np.require(old.couple, requirements=("C", "W"))  # zeros may have no room of their own
+            carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)
         return r
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
-        d, own = self.frame.shape[1], r * self.scale
+        which = self.contacts.a, self.contacts.b, self.contacts.feature
+        if self.has_spheres:
+            return Impulses(*which, impulses_in_world(self.contacts.normal, r, self.cohesion))
+        frame, own = self.frame, r * self.scale
         own[:, 0] -= self.cohesion
+        d = frame.shape[1]
         couple = own[:, d:]
         if couple.shape[1] == 3:
-            couple = np.einsum("nij,ni->nj", self.frame, couple)
+            couple = np.einsum("nij,ni->nj", frame, couple)
         world = np.empty((len(own), d))
-        to_world(self.frame, own, world)
-        return Impulses(self.contacts.a, self.contacts.b, self.contacts.feature, world, couple)
+        to_world(frame, own, world)
+        return Impulses(*which, world, couple)
 
     def work_of_walls(self, r: Array) -> float:
         """Work of the impulses r along imposed motions during the step (J)."""
@@ -115,10 +129,10 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
         Time step (s).
     """
     laws, pair = model.laws, _materials(model, contacts)
-    is_round = model.is_round and len(contacts) >= MANY
-    form = (
-        _round_form(model, middle, contacts, free) if is_round else _form(model, middle, contacts, free, pair)
-    )
+    if model.has_spheres and len(contacts) >= MANY:
+        form = _form_of_spheres(model, middle, contacts, free)
+    else:
+        form = _form(model, middle, contacts, free, pair)
     if model.blocked is not None and not (parting := can_part(form.blocks.G)).all():
         return step_problem(model, middle, contacts.take(np.flatnonzero(parting)), free, dt)
     cohesion = _of_pair(laws.cohesion, pair) * dt
@@ -132,7 +146,7 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
     problem = kind.from_blocks(blocks, mu=mu, w=_imposed(model, form, pair))
     if len(contacts) and _is_rounding(problem, form.wall):
         return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
-    return StepProblem(problem, contacts, form.frame, form.wall, cohesion, form.scale)
+    return StepProblem(problem, contacts, form.own_frame, form.wall, cohesion, form.scale)
 
 
 class Form(NamedTuple):
@@ -143,7 +157,7 @@ class Form(NamedTuple):
     """
 
     blocks: BodyBlocks
-    frame: Array
+    own_frame: Array | None
     scale: Array
     wall: Array | None
     before: Array | None
@@ -168,20 +182,27 @@ def _form(
     return Form(blocks, frame, scale, wall if model.motions else None, before)
 
 
-def _round_form(model: Model, middle: State, contacts: Contacts, free: Array) -> Form:
-    """Many contacts between bodies that turn alike about every axis: geometry is enough."""
-    frame, bodies = frames(contacts.normal), np.column_stack((contacts.a, contacts.b))
-    arms = arms_to(contacts.point, contacts.shift, bodies, middle.position)
+def _form_of_spheres(model: Model, middle: State, contacts: Contacts, free: Array) -> Form:
+    """Many contacts between spheres: geometry is enough."""
+    bodies = np.column_stack((contacts.a, contacts.b))
+    place = contacts.normal, contacts.point, _shift(model, contacts), bodies, middle.position
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
     x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
-    blocks = RoundBlocks(frame, arms, model.number[bodies], x_free)
+    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free)
     wall = before = None
     if model.motions:
         driven = np.where(model.movable[:, None], 0.0, middle.velocity)
-        wall = velocities_at(frame, arms, bodies, world_rows(turn, driven, answer))
+        wall = velocities_at(*place, world_rows(turn, driven, answer))
     if model.laws.has_restitution:
-        before = velocities_at(frame, arms, bodies, world_rows(turn, middle.velocity, answer))
-    return Form(blocks, frame, np.ones((1, 3)), wall, before)
+        before = velocities_at(*place, world_rows(turn, middle.velocity, answer))
+    return Form(blocks, None, np.ones((1, 3)), wall, before)
+
+
+def _shift(model: Model, contacts: Contacts) -> Array:
+    """Shifts to periodic images, as kernels take them: without rows if there are none."""
+    if all(period is None for period in model.period):
+        return np.empty((0, model.d))
+    return np.require(contacts.shift, requirements=("C", "W"))
 
 
 def _materials(model: Model, contacts: Contacts) -> tuple[Indices, Indices]:
@@ -195,8 +216,10 @@ def _of_pair(table: Array, pair: tuple[Indices, Indices]) -> Array:
     return np.full(len(pair[0]), first) if (table == first).all() else table[pair]
 
 
-def _imposed(model: Model, form: Form, pair: tuple[Indices, Indices]) -> Array:
+def _imposed(model: Model, form: Form, pair: tuple[Indices, Indices]) -> Array | None:
     """The velocities w: those of walls, and the share of those before that restitution gives back."""
+    if form.wall is None and form.before is None:
+        return None
     w = np.zeros((form.blocks.n_contacts, form.blocks.d)) if form.wall is None else form.wall.copy()
     if form.before is not None:
         w[:, 0] += _of_pair(model.laws.restitution, pair) * form.before[:, 0]
@@ -214,7 +237,7 @@ def _is_rounding(problem: ContactProblem, wall: Array | None) -> bool:
     most = problem.blocks.largest_term()
     if wall is not None:
         most += float(np.max(np.abs(wall), initial=0.0))
-    return bool(np.max(np.abs(problem.q), initial=0.0) <= 16.0 * ROUNDING * most)
+    return problem.free_speeds[1] <= 16.0 * ROUNDING * most
 
 
 def _with_ground(rows: Array) -> Array:
@@ -227,7 +250,7 @@ def _blocks(model: Model, middle: State, contacts: Contacts, frame: Array) -> tu
     rows = d + (COUPLES[d] if model.laws.has_couples else 0)
     G, w = np.zeros((n, 2, rows, model.masses.shape[1])), np.zeros((n, rows))
     bodies = np.column_stack((contacts.a, contacts.b))
-    place = contacts.point, contacts.shift, frame, middle.position
+    place = contacts.point, _shift(model, contacts), frame, middle.position
     turn, velocity, inverse, movable = middle.orientation, middle.velocity, model.inverse_root, model.movable
     passes = [(velocity, movable)]
     if model.blocked is not None:  # along blocked axes a guided body moves as a wall does

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clapas.compiled import kernel
+from clapas.problems.sphere_blocks import in_frame
 from clapas.typing import Array, Indices
 
 
@@ -62,6 +63,21 @@ def carry(
             length = scale[min(i, len(scale) - 1), k]
             carried = ratio * r[i, k] + (cohesion[i] if k == 0 else 0.0)
             r[i, k] = carried / length if length > 0.0 else 0.0
+
+
+@kernel
+def carry_to_spheres(
+    place: Indices, ratio: float, impulse: Array, normal: Array, cohesion: Array, r: Array
+) -> None:
+    """The same for impulses alone, at contacts whose tangents follow from the normals."""
+    for i in range(len(place)):
+        old = place[i]
+        if old < 0:
+            r[i, 0], r[i, 1], r[i, 2] = 0.0, 0.0, 0.0
+            continue
+        x, y, z = ratio * impulse[old, 0], ratio * impulse[old, 1], ratio * impulse[old, 2]
+        r[i, 0], r[i, 1], r[i, 2] = in_frame(normal, i, x, y, z)
+        r[i, 0] += cohesion[i]
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders
+from clapas.geometry.colliders import Colliders, Kind
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -125,12 +125,13 @@ class Model:
         return np.asarray(scale[:, :, None] * np.eye(scale.shape[1]))
 
     @cached_property
-    def is_round(self) -> bool:
-        """Whether movable bodies turn alike about all axes, and contacts only slide, alike in all ways."""
+    def has_spheres(self) -> bool:
+        """Whether all movable bodies are spheres in space, and contacts only slide, alike in all ways."""
         if self.d == 2 or self.blocked is not None or self.laws.has_couples or self.laws.is_elliptic:
             return False
-        inertia = self.inertia[self.movable]
-        return bool((inertia == inertia[:, :1]).all())
+        inertia, moves = self.inertia[self.movable], self.movable[self.colliders.body]
+        centred = (self.colliders.kind == Kind.SPHERE) & ~self.colliders.position.any(axis=1)
+        return bool((inertia == inertia[:, :1]).all() and centred[moves].all())
 
     @cached_property
     def is_wall(self) -> Mask:
@@ -212,7 +213,8 @@ class Impulses:
     def __post_init__(self) -> None:
         if self.couple.size == 0:
             n, d = self.impulse.shape
-            object.__setattr__(self, "couple", np.zeros((n, 3 if d == 3 else 1)))
+            zeros = np.broadcast_to(0.0, (n, 3 if d == 3 else 1))  # takes no room
+            object.__setattr__(self, "couple", zeros)
 
     @staticmethod
     def none(d: int) -> Impulses:

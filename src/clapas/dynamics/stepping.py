@@ -146,8 +146,10 @@ def step(
     free = free_motion(alive, middle, dt)
     contacts = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
     problem = step_problem(alive, middle, contacts, free, dt)
-    guess = problem.guess(state.impulses, dt / state.dt if state.dt else 1.0)
-    solution = solve(problem.problem, solver or NSGS(tol=1e-6), guess, check=False)
+    ratio = dt / state.dt if state.dt else 1.0
+    solution = solve(
+        problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses, ratio), check=False
+    )
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     end = State(
@@ -195,7 +197,7 @@ def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, fr
     """Velocities of all bodies, from those ``v`` of the movable ones; ``free`` are those of the others."""
     assert v is not None
     moving = v.reshape(-1, free.shape[1])
-    if problem.is_round:  # its spins are in the world
+    if problem.has_spheres:  # its spins are in the world
         moving = moving.copy()  # v belongs to the solution
         spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()

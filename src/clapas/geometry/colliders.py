@@ -136,7 +136,7 @@ class Contacts:
 
     def __post_init__(self) -> None:
         if self.shift.size == 0:
-            object.__setattr__(self, "shift", np.zeros_like(self.point))
+            object.__setattr__(self, "shift", np.broadcast_to(0.0, self.point.shape))  # takes no room
 
     def __len__(self) -> int:
         return len(self.a)

@@ -87,13 +87,20 @@ class BodyBlocks:
         longest_row = np.sqrt(self.d * np.max(self.response, initial=0.0))
         return float(longest_row * np.sqrt(np.max(np.sum(self.y_free**2, axis=1), initial=0.0)))
 
-    def velocity(self, r: Array, w: Array) -> Array:
-        """Velocities at the contacts, G y(r) + w."""
-        return np.asarray(contact_velocities(self.G, self.bodies, self.motion(r), w))
+    # In what follows w = None is zero.
 
-    def free_velocity(self, w: Array) -> Array:
+    def velocity(self, r: Array, w: Array | None) -> Array:
+        """Velocities at the contacts, G y(r) + w."""
+        return np.asarray(contact_velocities(self.G, self.bodies, self.motion(r), self._imposed(w)))
+
+    def free_velocity(self, w: Array | None) -> Array:
         """Velocities at the contacts without impulses, G y_free + w."""
-        return np.asarray(contact_velocities(self.G, self.bodies, self.y_free, w))
+        return np.asarray(contact_velocities(self.G, self.bodies, self.y_free, self._imposed(w)))
+
+    def free_speeds(self, w: Array | None) -> tuple[float, float]:
+        """Size of the free velocities, and their largest component."""
+        q = self.free_velocity(w)
+        return float(np.sqrt(np.sum(q**2))), float(np.max(np.abs(q), initial=0.0))
 
     def answer(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
@@ -114,10 +121,13 @@ class BodyBlocks:
         """Mean diagonals of these blocks, (n,)."""
         return np.asarray(np.einsum("nckj,nckj->n", self.G, self.G) / self.G.shape[2])
 
-    def missed(self, r: Array, w: Array, mu: Array, response: Array) -> float:
+    def missed(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
         """By how much the law is missed: see :func:`clapas.problems.judge.missed`."""
-        given = self.G, self.bodies, self.motion(r), w, r, mu, response
+        given = self.G, self.bodies, self.motion(r), self._imposed(w), r, mu, response
         return float(missed_by_blocks(*given, *compile_time(self.G)))
+
+    def _imposed(self, w: Array | None) -> Array:
+        return np.zeros((self.n_contacts, self.d)) if w is None else w
 
     def jacobian(self) -> sparse.csr_array:
         """H, sparse."""

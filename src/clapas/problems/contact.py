@@ -137,7 +137,8 @@ class ContactProblem:
         problem.n_dof = blocks.n_bodies * blocks.size
         for name, data in blocks.given.items():
             validation.refuse_nonfinite(name, data)
-        problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
+        if w is not None:
+            problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
         return problem
 
@@ -157,6 +158,17 @@ class ContactProblem:
     def f(self) -> Array:
         """Minus the free momentum (m,); global form only."""
         return self._blocks("f").momentum()
+
+    @cached_property
+    def w(self) -> Array:
+        """Velocity imposed at the contacts (n, d); global form only."""
+        self._require_global("w")
+        return np.zeros((self.n_contacts, self.d))
+
+    @property
+    def imposed(self) -> Array | None:
+        """The velocity w if one was given; None is zero everywhere."""
+        return self.__dict__.get("w")
 
     @cached_property
     def mass(self) -> Factor:
@@ -185,13 +197,21 @@ class ContactProblem:
         if self.form == "reduced":
             return self._q
         if self._many_blocks:
-            return self._many_blocks.free_velocity(self.w)
+            return self._many_blocks.free_velocity(self.imposed)
         return self.w - self._at_contacts(self.mass.solve(self.f))
 
-    @cached_property
+    @property
     def free_speed(self) -> float:
         """Size |q| of the free velocity: the scale of the residual."""
-        return float(np.sqrt(np.sum(self.q**2)))  # norm() would wake the threads of BLAS
+        return self.free_speeds[0]
+
+    @cached_property
+    def free_speeds(self) -> tuple[float, float]:
+        """Size of the free velocity, and its largest component."""
+        if self._many_blocks:
+            return self._many_blocks.free_speeds(self.imposed)
+        # norm() would wake the threads of BLAS
+        return float(np.sqrt(np.sum(self.q**2))), float(np.max(np.abs(self.q), initial=0.0))
 
     @cached_property
     def local_blocks(self) -> Array:
@@ -228,7 +248,7 @@ class ContactProblem:
     def velocity(self, r: npt.ArrayLike) -> Array:
         """Velocity at the contacts u = W r + q, (n, d)."""
         if self._many_blocks:
-            return self._many_blocks.velocity(self.impulse(r), self.w)
+            return self._many_blocks.velocity(self.impulse(r), self.imposed)
         return self.apply_delassus(r) + self.q
 
     def motion(self, r: npt.ArrayLike) -> Array:
@@ -271,7 +291,7 @@ class ContactProblem:
             hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
             return max(float(np.linalg.norm(self.natural_map(r))), hidden)
         if self._many_blocks:
-            return self._many_blocks.missed(r, self.w, self.mu, self.response)
+            return self._many_blocks.missed(r, self.imposed, self.mu, self.response)
         from clapas.problems.judge import missed  # the same formula, compiled
 
         return float(missed(self.velocity(r), r, self.mu, self.response))

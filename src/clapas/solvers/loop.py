@@ -183,12 +183,15 @@ class _Record:
     best: float = math.inf
     unknowns: Array | None = None
 
-    def add(self, iterations: int, seconds: float, residual: float, unknowns: Array) -> None:
+    def add(self, iterations: int, seconds: float, residual: float, unknowns: Array) -> Array:
+        """Take note of a measurement; returns a copy of the iterate, which may be the one kept."""
         self.iterations.append(iterations)
         self.seconds.append(seconds)
         self.residuals.append(residual)
+        copy = unknowns + 0.0  # in which -0.0 is 0.0
         if residual < self.best or self.unknowns is None:
-            self.best, self.unknowns = residual, unknowns + 0.0  # a copy, in which -0.0 is 0.0
+            self.best, self.unknowns = residual, copy
+        return copy
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))
@@ -248,7 +251,7 @@ def run(
     while True:
         residual = residual_of(x)
         seconds = time.perf_counter() - began
-        record.add(done, seconds, residual, x)
+        seen = record.add(done, seconds, residual, x)
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
         if watcher and watcher(Progress(done, residual, seconds)):
@@ -256,7 +259,7 @@ def run(
         status = _verdict(limits, record, halted)
         if status:
             break
-        previous = x.copy()
+        previous = seen
         gap = 1 if limits.measures_each_iteration else _next_gap(record, limits.tol, pace)
         gap = min(gap, limits.max_iterations - done)
         try:

@@ -55,7 +55,8 @@ def solve(
         raise ProblemError(
             f"contacts that resist rolling or spinning are solved by NSGS only, got {type(solver).__name__}"
         )
-    solution = iterate(problem, solver, _impulses(problem, guess), progress)
+    guess = _impulses(problem, guess)  # large ones of the caller may go now
+    solution = iterate(problem, solver, guess, progress)
     if check and not solution.status.is_solved:
         raise NotSolved(solution, _on_existence(solution))
     return solution

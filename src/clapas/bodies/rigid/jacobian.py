@@ -12,35 +12,9 @@ F (ω_b − ω_a): spin about the normal, then rolling about the tangents; in 2-
 
 from __future__ import annotations
 
-import numpy as np
-
 from clapas.bodies.rigid.motion import rotate_back
 from clapas.compiled import kernel
-from clapas.team import Member, share, team_size, together
 from clapas.typing import Array, Indices, Mask
-
-
-def frames(normal: Array) -> Array:
-    """Orthonormal frames (n, d, d) whose first row is the normal."""
-    if normal.shape[1] == 2:
-        return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
-    frame = np.empty((len(normal), 3, 3))
-    together(team_size(None, len(normal), len(normal)), lambda member: _fill_frames(member, normal, frame))
-    return frame
-
-
-@kernel
-def _fill_frames(member: Member, normal: Array, frame: Array) -> None:
-    first, last = share(member, len(normal))
-    for i in range(first, last):
-        x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
-        # Duff et al. 2017: continuous but for the switch at z = 0, no root.
-        sign = 1.0 if z >= 0.0 else -1.0
-        a = -1.0 / (sign + z)
-        b = x * y * a
-        frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
-        frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = 1.0 + sign * x * x * a, sign * b, -sign * x
-        frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b, sign + y * y * a, -y
 
 
 @kernel
@@ -57,7 +31,10 @@ def fill_blocks_3d(
     G: Array,
     w: Array,
 ) -> None:
-    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
@@ -65,7 +42,7 @@ def fill_blocks_3d(
             l_x = point[i, 0] - position[body, 0]
             l_y = point[i, 1] - position[body, 1]
             l_z = point[i, 2] - position[body, 2]
-            if side == 1:
+            if side == 1 and len(shift) > 0:
                 l_x, l_y, l_z = l_x - shift[i, 0], l_y - shift[i, 1], l_z - shift[i, 2]
             q, scale, v = orientation[body], inverse_root[body], velocity[body]
             for k in range(3):
@@ -94,13 +71,16 @@ def fill_blocks_2d(
     G: Array,
     w: Array,
 ) -> None:
-    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
             sign = 1.0 if side == 1 else -1.0
             l_x, l_y = point[i, 0] - position[body, 0], point[i, 1] - position[body, 1]
-            if side == 1:
+            if side == 1 and len(shift) > 0:
                 l_x, l_y = l_x - shift[i, 0], l_y - shift[i, 1]
             scale, v = inverse_root[body], velocity[body]
             for k in range(2):

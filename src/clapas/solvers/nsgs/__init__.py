@@ -91,22 +91,24 @@ class NSGS(IterativeSolver):
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
         from clapas.solvers.nsgs.accelerated import AcceleratedSweeps
         from clapas.solvers.nsgs.blocked import BlockedSweeps
-        from clapas.solvers.nsgs.round import RoundSweeps
+        from clapas.solvers.nsgs.spheres import SphereSweeps
 
         sweeps = self._sweeps(problem, guess)
-        if not self.acceleration or isinstance(sweeps, BlockedSweeps | RoundSweeps):  # these do it themselves
+        if not self.acceleration or isinstance(
+            sweeps, BlockedSweeps | SphereSweeps
+        ):  # these do it themselves
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
     def _sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
         """The form of sweeps that suits the problem."""
         # Kernels are imported here so that naming a solver does not load the compiler.
-        from clapas.problems.round_blocks import RoundBlocks
+        from clapas.problems.sphere_blocks import SphereBlocks
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
         from clapas.solvers.nsgs.rolling import RollingSweeps
-        from clapas.solvers.nsgs.round import RoundSweeps
+        from clapas.solvers.nsgs.spheres import SphereSweeps
         from clapas.solvers.nsgs.structure import body_contacts
         from clapas.solvers.nsgs.visits import Visits
 
@@ -119,8 +121,8 @@ class NSGS(IterativeSolver):
         blocks = problem.blocks if self.form != "delassus" else None
         threads = order.threads if isinstance(order, Coloured) else None
         manner = Manner(part, self.relaxation, self.acceleration, threads)
-        if isinstance(order, Coloured) and isinstance(blocks, RoundBlocks):
-            return RoundSweeps(problem, blocks, manner, guess)
+        if isinstance(order, Coloured) and isinstance(blocks, SphereBlocks) and isinstance(self.local, Exact):
+            return SphereSweeps(problem, blocks, manner, guess)
         contacts = body_contacts(problem) if self.form != "delassus" else None
         if contacts is None:
             if self.form == "bodies":

@@ -139,13 +139,13 @@ def after(memory: Memory, r: Array, y: Array) -> None:
 def extrapolate(member: Member, memory: Memory, r: Array, y: Array) -> None:
     """Start from the best combination of what is remembered; flat arrays, one thread's part."""
     filled, slot = memory.tally[0], memory.tally[1]
-    if filled >= 2:
-        weights = best_weights(memory.products[:filled, :filled])
-        combine(member, weights, memory.values, r)
-        combine(member, weights, memory.velocities, y)
-        wait(member)
+    weights = best_weights(memory.products[:filled, :filled]) if filled >= 2 else np.empty(0)
+    combine(member, weights, memory.velocities, y)
     first, last = share(member, len(r))
-    put_multiple(1.0, r[first:last], memory.gaps[slot, first:last])  # where these sweeps start, for now
+    for start in range(first, last, PIECE):
+        end = min(start + PIECE, last)
+        combine_piece(weights, memory.values, start, end, r)
+        put_multiple(1.0, r[start:end], memory.gaps[slot, start:end])  # where these sweeps start, for now
     wait(member)
 
 
@@ -179,12 +179,19 @@ def best_weights(products: Array) -> Array:
 
 @inlined
 def combine(member: Member, weights: Array, rows: Array, target: Array) -> None:
-    """One thread's part of Σ α_j rows_j."""
+    """One thread's part of Σ α_j rows_j; without weights the target stays as it is."""
     first, last = share(member, len(target))
-    for start in range(first, last, PIECE):  # a piece stays in the nearest cache
-        end = min(start + PIECE, last)
-        put_multiple(weights[0], rows[0, start:end], target[start:end])
-        for j in range(1, len(weights)):
+    for start in range(first, last, PIECE):
+        combine_piece(weights, rows, start, min(start + PIECE, last), target)
+
+
+@inlined
+def combine_piece(weights: Array, rows: Array, start: int, end: int, target: Array) -> None:
+    """A piece of Σ α_j rows_j, small enough to stay in the nearest cache."""
+    for j in range(len(weights)):
+        if j == 0:
+            put_multiple(weights[0], rows[0, start:end], target[start:end])
+        else:
             add_multiple(weights[j], rows[j, start:end], target[start:end])
 
 
@@ -245,12 +252,15 @@ def remember(member: Member, memory: Memory, r: Array, y: Array) -> None:
 @inlined
 def keep_stride(stride: int, slot: int, filled: int, memory: Memory, r: Array) -> None:
     """One stride of values and gaps, and of the products of the gap with all others."""
-    start, end = stride * STRIDE, min((stride + 1) * STRIDE, len(r))
-    own = memory.gaps[slot, start:end]
-    put_difference(r[start:end], own)
-    put_multiple(1.0, r[start:end], memory.values[slot, start:end])
-    for j in range(filled):
-        memory.sums[stride, j] = product(own, memory.gaps[j, start:end])
+    memory.sums[stride] = 0.0
+    last = min((stride + 1) * STRIDE, len(r))
+    for start in range(stride * STRIDE, last, PIECE):
+        end = min(start + PIECE, last)
+        own = memory.gaps[slot, start:end]
+        put_difference(r[start:end], own)
+        put_multiple(1.0, r[start:end], memory.values[slot, start:end])
+        for j in range(filled):
+            memory.sums[stride, j] += product(own, memory.gaps[j, start:end])
 
 
 @inlined

@@ -1,15 +1,14 @@
-"""Bodies that turn alike about every axis: the geometric form against the blocks of H."""
+"""Spheres: the geometric form against the blocks of H."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from clapas.bodies.rigid.jacobian import frames
 from clapas.compiled import threads
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
-from clapas.problems.round_blocks import RoundBlocks
+from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers import NSGS, Coloured, solve
 from clapas.status import Status
 from clapas.typing import Array
@@ -17,36 +16,34 @@ from clapas.typing import Array
 N_BODIES, N_CONTACTS = 4000, 6000  # enough for threads
 
 
-def drawn(seed: int = 0, along_normals: bool = False) -> RoundBlocks:
+def drawn(seed: int = 0) -> SphereBlocks:
     """Contacts between bodies drawn at random, some with the ground."""
     rng = np.random.default_rng(seed)
     normal = rng.normal(size=(N_CONTACTS, 3))
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     bodies = np.sort(rng.integers(0, N_BODIES + 1, (N_CONTACTS, 2)), axis=1)
     bodies[bodies[:, 0] == bodies[:, 1], 0] = 0
-    arms = rng.normal(size=(N_CONTACTS, 2, 3))
-    if along_normals:
-        arms = np.stack((normal, -normal), axis=1) * rng.uniform(0.5, 1.0, (N_CONTACTS, 2, 1))
+    reach = rng.uniform(0.5, 1.0, (N_CONTACTS, 2))
     rows = np.zeros((N_BODIES + 1, 8))
     rows[:-1, :6] = rng.normal(size=(N_BODIES, 6))
     rows[:-1, 6:] = rng.uniform(0.5, 2.0, (N_BODIES, 2))
-    return RoundBlocks(frames(normal), arms, bodies, rows)
+    return SphereBlocks(normal, reach, bodies, rows)
 
 
-def as_blocks(compact: RoundBlocks) -> BodyBlocks:
+def as_blocks(compact: SphereBlocks) -> BodyBlocks:
     return BodyBlocks(compact.G, compact.bodies, compact.y_free, compact.root)
 
 
-@pytest.fixture(params=[False, True], ids=["any arms", "spheres"])
-def compact(request: pytest.FixtureRequest) -> RoundBlocks:
-    return drawn(3, request.param)
+@pytest.fixture
+def compact() -> SphereBlocks:
+    return drawn(3)
 
 
 def impulses(seed: int = 1) -> Array:
     return np.random.default_rng(seed).normal(size=(N_CONTACTS, 3))
 
 
-def test_both_forms_say_the_same(compact: RoundBlocks) -> None:
+def test_both_forms_say_the_same(compact: SphereBlocks) -> None:
     full, r, w = as_blocks(compact), impulses(), impulses(2)
     for name, arguments in {
         "velocity": (r, w),
@@ -65,7 +62,7 @@ def test_both_forms_say_the_same(compact: RoundBlocks) -> None:
     )
 
 
-def test_both_forms_have_one_judge(compact: RoundBlocks) -> None:
+def test_both_forms_have_one_judge(compact: SphereBlocks) -> None:
     r, w = impulses(), impulses(2)
     one, two = (ContactProblem.from_blocks(blocks, mu=0.4, w=w) for blocks in (compact, as_blocks(compact)))
     assert one.residual(r) == pytest.approx(two.residual(r), rel=1e-12)
@@ -73,11 +70,11 @@ def test_both_forms_have_one_judge(compact: RoundBlocks) -> None:
     assert one.residual(r) == pytest.approx(plain.residual(r), rel=1e-12)
 
 
-def test_the_terms_are_no_smaller_than_their_sum(compact: RoundBlocks) -> None:
+def test_the_terms_are_no_smaller_than_their_sum(compact: SphereBlocks) -> None:
     assert np.abs(compact.free_velocity(np.zeros((N_CONTACTS, 3)))).max() <= compact.largest_term()
 
 
-def test_sweeps_solve_the_problem(compact: RoundBlocks) -> None:
+def test_sweeps_solve_the_problem(compact: SphereBlocks) -> None:
     problem = ContactProblem.from_blocks(compact, mu=0.3)
     solution = solve(problem, NSGS(tol=1e-8, max_iterations=3000))
     assert solution.status is Status.SOLVED
@@ -85,7 +82,7 @@ def test_sweeps_solve_the_problem(compact: RoundBlocks) -> None:
     assert independent.residual(solution.r) <= 2e-8
 
 
-def test_the_same_sweeps_as_on_blocks(compact: RoundBlocks) -> None:
+def test_the_same_sweeps_as_on_blocks(compact: SphereBlocks) -> None:
     settings = NSGS(tol=1e-14, max_iterations=7, relaxation=0.9)
     one, two = (
         solve(ContactProblem.from_blocks(blocks, mu=0.3), settings, guess=impulses(5) ** 2, check=False)
@@ -108,12 +105,12 @@ def test_bits_do_not_depend_on_threads() -> None:
 
 def test_bad_numbers_are_refused() -> None:
     compact = drawn(0)
-    compact.arms[3, 0, 1] = np.nan
-    with pytest.raises(ValueError, match="arms must be finite"):
+    compact.reach[3, 1] = np.nan
+    with pytest.raises(ValueError, match="reach must be finite"):
         ContactProblem.from_blocks(compact, mu=0.3)
 
 
-def test_acceleration_does_the_same_in_both_forms(compact: RoundBlocks) -> None:
+def test_acceleration_does_the_same_in_both_forms(compact: SphereBlocks) -> None:
     settings = NSGS(tol=1e-14, max_iterations=60, acceleration=3)
     one, two = (
         solve(ContactProblem.from_blocks(blocks, mu=0.3), settings, check=False)

@@ -1,0 +1,123 @@
+"""Spheres as ``clapas.problems.sphere_blocks`` wants them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import rotate
+from clapas.compiled import inlined, kernel
+from clapas.problems.sphere_blocks import ROW, in_frame, in_world
+from clapas.team import Member, share, team_size, together
+from clapas.typing import Array, Indices
+
+
+def reach_of(normal: Array, point: Array, shift: Array, bodies: Indices, position: Array) -> Array:
+    """From the centres of the two bodies of each contact to its point, along the normal (n, 2).
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    reach = np.empty((len(point), 2))
+    given = normal, point, shift, bodies, position
+    together(_team(len(point)), lambda member: fill_reach(member, *given, reach))
+    return reach
+
+
+def world_rows(orientation: Array, velocity: Array, answer: Array) -> Array:
+    """Rows (N, 8) of velocity and spin in the world and of the answers 1/m, 1/J."""
+    rows = np.empty((len(velocity), ROW))
+    together(_team(len(velocity)), lambda member: fill_rows(member, orientation, velocity, answer, rows))
+    return rows
+
+
+def velocities_at(
+    normal: Array, point: Array, shift: Array, bodies: Indices, position: Array, rows: Array
+) -> Array:
+    """Velocities (n, 3) at contacts of bodies of any shape, numbered as in ``rows``."""
+    u = np.empty_like(normal)
+    given = normal, point, shift, bodies, position, rows
+    together(_team(len(normal)), lambda member: fill_velocities(member, *given, u))
+    return u
+
+
+def impulses_in_world(normal: Array, r: Array, cohesion: Array) -> Array:
+    """Impulses on the bodies b in the world, from unknowns that are impulses plus cohesion."""
+    world = np.empty_like(r)
+    together(_team(len(r)), lambda member: fill_impulses(member, normal, r, cohesion, world))
+    return world
+
+
+def _team(count: int) -> int:
+    return team_size(None, count, count)
+
+
+@inlined
+def arm(
+    point: Array, shift: Array, bodies: Indices, position: Array, i: int, side: int
+) -> tuple[float, float, float]:
+    """From the centre of one body of contact i to its point."""
+    body = bodies[i, side]
+    x, y, z = (
+        point[i, 0] - position[body, 0],
+        point[i, 1] - position[body, 1],
+        point[i, 2] - position[body, 2],
+    )
+    if side == 1 and len(shift) > 0:
+        return x - shift[i, 0], y - shift[i, 1], z - shift[i, 2]
+    return x, y, z
+
+
+@kernel
+def fill_reach(
+    member: Member, normal: Array, point: Array, shift: Array, bodies: Indices, position: Array, reach: Array
+) -> None:
+    """One thread's part of the distances along the normals."""
+    first, last = share(member, len(point))
+    for i in range(first, last):
+        for side in range(2):
+            x, y, z = arm(point, shift, bodies, position, i, side)
+            along = normal[i, 0] * x + normal[i, 1] * y + normal[i, 2] * z
+            reach[i, side] = along if side == 0 else -along
+
+
+@kernel
+def fill_velocities(
+    member: Member,
+    normal: Array,
+    point: Array,
+    shift: Array,
+    bodies: Indices,
+    position: Array,
+    rows: Array,
+    u: Array,
+) -> None:
+    """One thread's part of the velocities of b relative to a, v + ω × arm of each, in the frames."""
+    first, last = share(member, len(point))
+    for i in range(first, last):
+        d_x, d_y, d_z = 0.0, 0.0, 0.0
+        for side in range(2):
+            x, y, z = arm(point, shift, bodies, position, i, side)
+            v, sign = rows[bodies[i, side]], 1.0 if side == 1 else -1.0
+            d_x += sign * (v[0] + v[4] * z - v[5] * y)
+            d_y += sign * (v[1] + v[5] * x - v[3] * z)
+            d_z += sign * (v[2] + v[3] * y - v[4] * x)
+        u[i, 0], u[i, 1], u[i, 2] = in_frame(normal, i, d_x, d_y, d_z)
+
+
+@kernel
+def fill_impulses(member: Member, normal: Array, r: Array, cohesion: Array, world: Array) -> None:
+    """One thread's part of the impulses in the world."""
+    first, last = share(member, len(r))
+    for i in range(first, last):
+        world[i, 0], world[i, 1], world[i, 2] = in_world(normal, i, r[i, 0] - cohesion[i], r[i, 1], r[i, 2])
+
+
+@kernel
+def fill_rows(member: Member, orientation: Array, velocity: Array, answer: Array, rows: Array) -> None:
+    """One thread's part of the rows."""
+    first, last = share(member, len(rows))
+    for i in range(first, last):
+        x, y, z = rotate(orientation[i], velocity[i, 3], velocity[i, 4], velocity[i, 5])
+        for k in range(3):
+            rows[i, k] = velocity[i, k]
+        rows[i, 3], rows[i, 4], rows[i, 5] = x, y, z
+        rows[i, 6], rows[i, 7] = answer[i, 0], answer[i, 1]

@@ -1,0 +1,346 @@
+"""Contacts between spheres, and between spheres and walls: geometry in place of blocks.
+
+A sphere is touched on the line through its centre along the normal n. With the distances ρ from the two
+centres to the contact, its velocity in the world and what an impulse f at it does are
+
+    d = v_b − v_a − (ρ_a ω_a + ρ_b ω_b) × n,
+    m v += ± f,      J ω −= ρ n × f,
+
+so a contact needs five numbers where its blocks of H have 36 (the tangents follow from the normal), and a
+body eight: a cache line. Large packings are bound by memory; every pass over them gains. And W_ii is
+diagonal, the same along both tangents: a single contact is solved by a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from clapas.compiled import inlined, kernel
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.frames import frames, tangents
+from clapas.problems.judge import ROUNDING, missed_square
+from clapas.team import Member, share, team_size, together, wait
+from clapas.typing import Array, Indices
+
+STRIDE = 1024  # contacts whose squares are added up before those of others, whatever the number of threads
+ROW = 8  # v, ω, 1/m, 1/J
+
+
+class SphereBlocks(BodyBlocks):
+    """Blocks of a problem between spheres, in 3-D; G is made only if someone asks.
+
+    Parameters
+    ----------
+    normal : array (n, 3)
+        Unit normals from a to b; the tangents are those of :func:`clapas.problems.frames.frames`.
+    reach : array (n, 2)
+        Distances ρ along the normal: from the centre of a to the contact, from there to that of b (m).
+    bodies : array (n, 2)
+        The two bodies; the ground is body number ``n_bodies``.
+    x_free : array (n_bodies + 1, 8)
+        Of each body: velocity and spin without impulses, in the world (m/s, rad/s), 1/m and 1/J. The last
+        row, the ground's, is zero.
+
+    Degrees of freedom are velocities and spins in the world.
+    """
+
+    normal: Array
+    reach: Array
+    x_free: Array
+
+    def __init__(self, normal: Array, reach: Array, bodies: Indices, x_free: Array) -> None:
+        self.__dict__.update(normal=normal, reach=reach, bodies=bodies, x_free=x_free)  # frozen, as its kin
+
+    @property
+    def n_bodies(self) -> int:
+        """Bodies that can move."""
+        return len(self.x_free) - 1
+
+    @property
+    def d(self) -> int:
+        """Components at a contact."""
+        return 3
+
+    @property
+    def size(self) -> int:
+        """Degrees of freedom of a body."""
+        return 6
+
+    @property
+    def given(self) -> dict[str, Array]:
+        """The numbers all the others are made of."""
+        return {"normal": self.normal, "reach": self.reach, "x_free": self.x_free}
+
+    def moved(self, r: Array) -> Array:
+        """The rows of the bodies under the impulses r."""
+        return self._pushed_from(self.x_free, r)
+
+    def pushed(self, r: Array) -> SphereBlocks:
+        """The same bodies whose free motion has felt the impulses r."""
+        return SphereBlocks(self.normal, self.reach, self.bodies, self.moved(r))
+
+    def largest_term(self) -> float:
+        """Size of the terms that add up to the free velocities at the contacts (m/s)."""
+        speed, spin = np.abs(self.x_free[:, :3]).max(), np.abs(self.x_free[:, 3:6]).max()
+        longest = max(self.reach.max(initial=0.0), -self.reach.min(initial=0.0))
+        return float(2.0 * (speed + 2.0 * spin * longest))
+
+    def motion(self, r: Array) -> Array:
+        """Body velocities y under the impulses r; the ground's stay zero."""
+        y = np.zeros((len(self.x_free), 6))
+        y[:-1] = self.moved(r)[:-1, :6] / self._scale
+        return y
+
+    def velocity(self, r: Array, w: Array | None) -> Array:
+        """Velocities at the contacts."""
+        return self._at_contacts(self.moved(r), w)
+
+    def free_velocity(self, w: Array | None) -> Array:
+        """Velocities at the contacts without impulses."""
+        return self._at_contacts(self.x_free, w)
+
+    def free_speeds(self, w: Array | None) -> tuple[float, float]:
+        """Size of the free velocities, and their largest component."""
+        sizes = np.zeros((-(-self.n_contacts // STRIDE), 2))
+        given = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
+        self._share_out(lambda member: sizes_of_velocities(member, *given, sizes))
+        return float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
+
+    def answer(self, r: Array) -> Array:
+        """What the impulses r add to the velocities at the contacts, W r."""
+        still = self.x_free.copy()
+        still[:, :6] = 0.0
+        return self._at_contacts(self._pushed_from(still, r), None)
+
+    def bodies_velocity(self, r: Array) -> Array:
+        """Velocities and spins of the bodies, (m,)."""
+        return self.moved(r)[:-1, :6].ravel()
+
+    @cached_property
+    def response(self) -> Array:
+        """Mean diagonals of the blocks W_ii, (n,)."""
+        result = np.empty(self.n_contacts)
+        self._share_out(lambda member: fill_responses(member, self.reach, self.bodies, self.x_free, result))
+        return result
+
+    def missed(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
+        """By how much the law is missed: see :func:`clapas.problems.judge.missed`."""
+        x = self.moved(r)
+        squares = np.zeros((-(-len(r) // STRIDE), 2))
+        given = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
+        self._share_out(lambda member: missed_squares(member, *given, squares))
+        total, hidden = squares.sum(axis=0)
+        return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
+
+    # ---------------------------------------------------------------- as blocks, for those who want them
+
+    @cached_property
+    def G(self) -> Array:
+        """Blocks of H L⁻ᵀ, (n, 2, 3, 6)."""
+        scale = np.sqrt(self.x_free[:, 6:])[self.bodies] * [[-1.0], [1.0]]
+        frame = frames(self.normal)[:, None]
+        arms = self.reach[:, :, None] * [[1.0], [-1.0]] * self.normal[:, None]
+        G = np.empty((self.n_contacts, 2, 3, 6))
+        G[..., :3] = scale[:, :, :1, None] * frame
+        G[..., 3:] = scale[:, :, 1:, None] * np.cross(arms[:, :, None, :], frame)
+        return G
+
+    @cached_property
+    def y_free(self) -> Array:
+        """Velocities without impulses in units of unit mass, (n_bodies + 1, 6)."""
+        y = np.zeros((len(self.x_free), 6))
+        y[:-1] = self.x_free[:-1, :6] / self._scale
+        return y
+
+    @cached_property
+    def root(self) -> Array:
+        """Inverse roots of the masses, (n_bodies, 6, 6)."""
+        return np.asarray(self._scale[:, :, None] * np.eye(6))
+
+    # ----------------------------------------------------------------
+
+    @property
+    def _scale(self) -> Array:
+        return np.repeat(np.sqrt(self.x_free[:-1, 6:]), 3, axis=1)
+
+    def _pushed_from(self, start: Array, r: Array) -> Array:
+        """Rows of bodies that impulses have pushed."""
+        x, other = np.zeros_like(start), np.zeros((len(start), 6))
+        given = self.normal, self.reach, self.bodies, r, start
+        self._share_out(lambda member: push(member, *given, other, x))
+        return x
+
+    def _at_contacts(self, x: Array, w: Array | None) -> Array:
+        u = np.empty_like(self.normal)
+        given = self.normal, self.reach, self.bodies, x, imposed(w)
+        self._share_out(lambda member: contact_velocities(member, *given, u))
+        return u
+
+    def _share_out(self, work: Callable[[Member], None]) -> None:
+        n = self.n_contacts
+        together(team_size(None, n, max(1, n // STRIDE)), work)
+
+
+def imposed(w: Array | None) -> Array:
+    """The velocities w as kernels take them: without rows if they are zero."""
+    return np.empty((0, 3)) if w is None else w
+
+
+@inlined
+def in_frame(normal: Array, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A vector of the world along the normal and tangents of contact i."""
+    n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
+    s_x, s_y, s_z, t_x, t_y, t_z = tangents(n_x, n_y, n_z)
+    return n_x * x + n_y * y + n_z * z, s_x * x + s_y * y + s_z * z, t_x * x + t_y * y + t_z * z
+
+
+@inlined
+def in_world(normal: Array, i: int, r_n: float, r_s: float, r_t: float) -> tuple[float, float, float]:
+    """A vector given along the normal and tangents of contact i, in the world."""
+    n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
+    s_x, s_y, s_z, t_x, t_y, t_z = tangents(n_x, n_y, n_z)
+    return (
+        n_x * r_n + s_x * r_s + t_x * r_t,
+        n_y * r_n + s_y * r_s + t_y * r_t,
+        n_z * r_n + s_z * r_s + t_z * r_t,
+    )
+
+
+@inlined
+def contact_velocity(
+    normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, i: int
+) -> tuple[float, float, float]:
+    """Velocity u of contact i along its normal and tangents."""
+    a, b, rho_a, rho_b = bodies[i, 0], bodies[i, 1], reach[i, 0], reach[i, 1]
+    n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
+    z_x = rho_a * x[a, 3] + rho_b * x[b, 3]
+    z_y = rho_a * x[a, 4] + rho_b * x[b, 4]
+    z_z = rho_a * x[a, 5] + rho_b * x[b, 5]
+    d_x = x[b, 0] - x[a, 0] - (z_y * n_z - z_z * n_y)
+    d_y = x[b, 1] - x[a, 1] - (z_z * n_x - z_x * n_z)
+    d_z = x[b, 2] - x[a, 2] - (z_x * n_y - z_y * n_x)
+    u_n, u_s, u_t = in_frame(normal, i, d_x, d_y, d_z)
+    if len(w) == 0:
+        return u_n, u_s, u_t
+    return w[i, 0] + u_n, w[i, 1] + u_s, w[i, 2] + u_t
+
+
+@kernel
+def contact_velocities(
+    member: Member, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, u: Array
+) -> None:
+    """One thread's part of the velocities at the contacts."""
+    first, last = share(member, len(normal))
+    for i in range(first, last):
+        u[i, 0], u[i, 1], u[i, 2] = contact_velocity(normal, reach, bodies, x, w, i)
+
+
+@kernel
+def sizes_of_velocities(
+    member: Member, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, sizes: Array
+) -> None:
+    """One thread's part of the squares of velocities, and of their largest entries, by strides."""
+    first, last = share(member, len(sizes))
+    for stride in range(first, last):
+        total, largest = 0.0, 0.0
+        for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(normal))):
+            u_n, u_s, u_t = contact_velocity(normal, reach, bodies, x, w, i)
+            total += u_n * u_n + u_s * u_s + u_t * u_t
+            largest = max(largest, abs(u_n), abs(u_s), abs(u_t))
+        sizes[stride, 0], sizes[stride, 1] = total, largest
+
+
+@kernel
+def push(
+    member: Member,
+    normal: Array,
+    reach: Array,
+    bodies: Indices,
+    r: Array,
+    start: Array,
+    other: Array,
+    x: Array,
+) -> None:
+    """One thread's part of the rows x (N, 8) that the impulses r make of ``start``.
+
+    Impulses and moments are added up first, those of half of the contacts in x and those of the other half
+    in ``other`` (N, 6), both zero before: the same bits for any number of threads.
+    """
+    n = len(normal)
+    first, last = share(member, 2)
+    for half in range(first, last):
+        sums = x if half == 0 else other
+        for i in range(n * half // 2, n * (half + 1) // 2):
+            a, b = bodies[i, 0], bodies[i, 1]
+            f_x, f_y, f_z = in_world(normal, i, r[i, 0], r[i, 1], r[i, 2])
+            n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
+            g_x, g_y, g_z = n_y * f_z - n_z * f_y, n_z * f_x - n_x * f_z, n_x * f_y - n_y * f_x
+            add(sums, a, -f_x, -f_y, -f_z, -reach[i, 0], g_x, g_y, g_z)
+            add(sums, b, f_x, f_y, f_z, -reach[i, 1], g_x, g_y, g_z)
+    wait(member)
+    first, last = share(member, len(x))
+    for body in range(first, last):
+        for k in range(6):
+            sum_ = x[body, k] + other[body, k]
+            x[body, k] = start[body, k] + sum_ * start[body, 6 if k < 3 else 7]
+        x[body, 6], x[body, 7] = start[body, 6], start[body, 7]
+
+
+@inlined
+def add(
+    sums: Array, body: int, x: float, y: float, z: float, rho: float, g_x: float, g_y: float, g_z: float
+) -> None:
+    """Add an impulse (x, y, z) and the moment ρ g to the sums of a body."""
+    sums[body, 0] += x
+    sums[body, 1] += y
+    sums[body, 2] += z
+    sums[body, 3] += rho * g_x
+    sums[body, 4] += rho * g_y
+    sums[body, 5] += rho * g_z
+
+
+@inlined
+def answers(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, float]:
+    """W_ii along the normal, Σ 1/m over both bodies, and along any tangent, Σ 1/m + ρ²/J."""
+    a, b = bodies[i, 0], bodies[i, 1]
+    along = x[a, 6] + x[b, 6]
+    return along, along + reach[i, 0] ** 2 * x[a, 7] + reach[i, 1] ** 2 * x[b, 7]
+
+
+@kernel
+def fill_responses(member: Member, reach: Array, bodies: Indices, x: Array, response: Array) -> None:
+    """One thread's part of trace(W_ii)/3."""
+    first, last = share(member, len(reach))
+    for i in range(first, last):
+        along, across = answers(reach, bodies, x, i)
+        response[i] = (along + 2.0 * across) / 3.0
+
+
+@kernel
+def missed_squares(
+    member: Member,
+    normal: Array,
+    reach: Array,
+    bodies: Indices,
+    x: Array,
+    w: Array,
+    r: Array,
+    mu: Array,
+    response: Array,
+    squares: Array,
+) -> None:
+    """One thread's part of the squares of what is missed, and of what rounding hides, by strides."""
+    first, last = share(member, len(squares))
+    u = np.empty(3)
+    for stride in range(first, last):
+        total, hidden = 0.0, 0.0
+        for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(r))):
+            u[0], u[1], u[2] = contact_velocity(normal, reach, bodies, x, w, i)
+            for k in range(3):
+                hidden += (response[i] * r[i, k]) ** 2
+            total += missed_square(u, r[i], mu[i], response[i])
+        squares[stride, 0] = total
+        squares[stride, 1] = hidden

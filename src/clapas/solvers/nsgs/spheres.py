@@ -1,0 +1,296 @@
+"""Blocked sweeps between spheres.
+
+The same sweeps as in ``blocked`` with 8 rows of lanes per block in place of 45 (11 where velocities are
+imposed), and one cache line per body that holds its velocity, its spin and how it answers (see
+``clapas.problems.sphere_blocks``). Impulses are vectors of the world: no tangents are needed, for the answer
+of a contact between spheres is the same along all of them, and its exact solution is
+
+    r_N = max(0, r_N − u_N / W_N),     r_T = the tangential part of r − u / W_T, cut to |r_T| ≤ mu r_N.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clapas.compiled import inlined, kernel
+from clapas.problems.contact import ContactProblem
+from clapas.problems.sphere_blocks import ROW, SphereBlocks, answers, imposed, in_frame, in_world
+from clapas.simd import (
+    WIDTH,
+    aligned_empty,
+    aligned_zeros,
+    any_lane,
+    gather_rows,
+    load,
+    scatter_rows,
+    sqrt,
+    store,
+    where,
+)
+from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
+from clapas.solvers.nsgs.arrangement import arranged
+from clapas.solvers.nsgs.lanes import Lanes, Triple
+from clapas.solvers.nsgs.sweeps import Manner
+from clapas.team import Member, share, team_size, together, wait
+from clapas.typing import Array, Indices
+
+ROWS = 8  # normal (3), distances to the centres of a and b, 1/W_N, 1/W_T, mu
+REACH, ANSWERS, MU = 3, 5, 7
+LINE = (0,) * ROW
+
+
+class SphereSweeps(ParallelSweeps):
+    """Parallel sweeps on the velocities and spins of spheres, each contact solved exactly."""
+
+    def __init__(self, problem: ContactProblem, blocks: SphereBlocks, manner: Manner, guess: Array) -> None:
+        self._blocks = blocks
+        arrangement = arranged(blocks.bodies, blocks.n_bodies)
+        self._stored, self._bodies = arrangement.contacts, arrangement.bodies.reshape(-1)
+        self._bounds, self._number = arrangement.bounds, arrangement.number
+        n_blocks, n_slabs = len(arrangement.bodies), len(self._bounds) - 1
+        w = imposed(problem.imposed)
+        self._data = aligned_empty((n_blocks, ROWS, WIDTH))
+        self._w = aligned_zeros((n_blocks if len(w) else 1, 3, WIDTH))  # one for all if they are zero
+        self.r = aligned_zeros((n_blocks, 3, WIDTH))
+        self.y = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
+        self._begin(manner)
+        given = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
+        self._together(lambda member: fill(member, self._stored, *given, self._data, self._w, self.r))
+
+    def impulses(self) -> Array:
+        """The current impulses in the frames and the order of the problem."""
+        r, normal = np.empty_like(self._blocks.normal), self._blocks.normal
+        self._together(lambda member: read_impulses(member, self._stored, normal, self.r, r))
+        return r
+
+    def refresh(self) -> None:
+        """Velocities and spins under the current impulses."""
+        self.y[self._number] = self._blocks.x_free[:-1]
+        self._run(0)
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
+        self._run(count)
+
+    def _run(self, count: int) -> None:
+        blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
+        r, y, relaxation, memory = self.r.reshape(-1), self.y, self._manner.relaxation, self._memory
+        self._together(lambda member: sweep(member, count, relaxation, *blocks, memory, r, y))
+
+    def _together(self, work: Any) -> None:
+        pieces = max(1, len(self._bounds) // 2)
+        together(team_size(self._manner.threads, self._blocks.n_contacts, pieces), work)
+
+
+@kernel
+def fill(
+    member: Member,
+    stored: Indices,
+    normal: Array,
+    reach: Array,
+    bodies: Indices,
+    x: Array,
+    mu: Array,
+    w: Array,
+    guess: Array,
+    data: Array,
+    lanes_of_w: Array,
+    r: Array,
+) -> None:
+    """One thread's part of the rows of the blocks, and of w and the impulses in the world.
+
+    Idle lanes stay open: all their rows are zero.
+    """
+    first, last = share(member, len(data))
+    for place in range(first * WIDTH, last * WIDTH):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            for k in range(ROWS):
+                data[block, k, l] = 0.0
+            continue
+        along, across = answers(reach, bodies, x, i)
+        for k in range(3):
+            data[block, k, l] = normal[i, k]
+        data[block, REACH, l], data[block, REACH + 1, l] = reach[i, 0], reach[i, 1]
+        data[block, ANSWERS, l], data[block, ANSWERS + 1, l] = 1.0 / along, 1.0 / across
+        data[block, MU, l] = mu[i]
+        put(in_world(normal, i, guess[i, 0], guess[i, 1], guess[i, 2]), r, block, l)
+        if len(w) > 0:
+            put(in_world(normal, i, w[i, 0], w[i, 1], w[i, 2]), lanes_of_w, block, l)
+
+
+@inlined
+def put(vector: tuple[float, float, float], lanes: Array, block: int, l: int) -> None:
+    """Write a vector in its lane."""
+    lanes[block, 0, l], lanes[block, 1, l], lanes[block, 2, l] = vector
+
+
+@kernel
+def read_impulses(member: Member, stored: Indices, normal: Array, lanes: Array, r: Array) -> None:
+    """One thread's part of the impulses (n, 3) along normals and tangents."""
+    first, last = share(member, len(lanes))
+    for place in range(first * WIDTH, last * WIDTH):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i >= 0:
+            r[i, 0], r[i, 1], r[i, 2] = in_frame(
+                normal, i, lanes[block, 0, l], lanes[block, 1, l], lanes[block, 2, l]
+            )
+
+
+@kernel
+def sweep(
+    member: Member,
+    count: int,
+    relaxation: float,
+    bounds: Indices,
+    data: Array,
+    w: Array,
+    bodies: Indices,
+    memory: Memory,
+    r: Array,
+    x: Array,
+) -> None:
+    """One thread's part of ``count`` sweeps; none of them lets the impulses push the bodies once."""
+    n_slabs = len(bounds) - 1
+    rows = x.reshape(-1)
+    stride = 1 if len(w) == len(r) else 0
+    accelerates = count > 0 and len(memory.values) > 0
+    for turn in range(max(count, 1)):
+        if accelerates and turn % PERIOD == 0:
+            extrapolate(member, memory, r, rows)
+        for parity in range(2):  # even slabs, then odd ones
+            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            for half in range(first, last):
+                slab = 2 * half + parity
+                for block in range(bounds[slab], bounds[slab + 1]):
+                    if count == 0:
+                        push_block(block, data, bodies, r, x)
+                    else:
+                        visit_block(block, relaxation, data, w, stride, bodies, r, x)
+            wait(member)
+        if accelerates and turn % PERIOD == PERIOD - 1:
+            remember(member, memory, r, rows)
+
+
+@inlined
+def push_block(block: int, data: Array, bodies: Indices, r: Array, x: Array) -> None:
+    """Let the impulses at the contacts of one block move their bodies; flat arrays but x."""
+    rows, a = block * ROWS * WIDTH, 2 * block * WIDTH
+    x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
+    rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
+    f = three(r, 3 * block * WIDTH)
+    moment = cross(f, three(data, rows))
+    scatter_rows(x, bodies, a, pushed(x_a, -x_a[6], x_a[7] * rho_a, f, moment))
+    scatter_rows(x, bodies, a + WIDTH, pushed(x_b, x_b[6], x_b[7] * rho_b, f, moment))
+
+
+@inlined
+def visit_block(
+    block: int, relaxation: float, data: Array, w: Array, stride: int, bodies: Indices, r: Array, x: Array
+) -> None:
+    """Visit the contacts of one block at the same time; flat arrays but x. Stride 0: one w for all blocks.
+
+    No array is handed on under a condition: counting references to it would cost more than the visit.
+    """
+    rows, a, at = block * ROWS * WIDTH, 2 * block * WIDTH, 3 * block * WIDTH
+    x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
+    n, old = three(data, rows), three(r, at)
+    rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
+    k = three(data, rows + ANSWERS * WIDTH)
+    v = plus(three(w, at * stride), 1.0, (x_b[0] - x_a[0], x_b[1] - x_a[1], x_b[2] - x_a[2]))
+    z = (
+        rho_a * x_a[3] + rho_b * x_b[3],
+        rho_a * x_a[4] + rho_b * x_b[4],
+        rho_a * x_a[5] + rho_b * x_b[5],
+    )
+    new = solved(old, v, cross(n, z), n, k)
+    if relaxation != 1.0:
+        new = relaxed(relaxation, k[2], n, old, new)
+    store(r, at, new[0])
+    store(r, at + WIDTH, new[1])
+    store(r, at + 2 * WIDTH, new[2])
+    change = plus(new, -1.0, old)
+    moment = cross(change, n)
+    scatter_rows(x, bodies, a, pushed(x_a, -x_a[6], x_a[7] * rho_a, change, moment))
+    scatter_rows(x, bodies, a + WIDTH, pushed(x_b, x_b[6], x_b[7] * rho_b, change, moment))
+
+
+@inlined
+def solved(f: Triple, v: Triple, turn: Triple, n: Triple, k: Triple) -> Triple:
+    """New impulses of a block, from the velocities of the centres and by spins, which are tangential.
+
+    Each block waits for those before it that move the same bodies: what counts is the longest chain of
+    operations from velocities to impulses, and roots are taken only where some contact slides.
+    """
+    inverse, across, mu = k
+    along, approach = dot(f, n), dot(v, n)
+    push = along - inverse * approach
+    push = where(push > 0.0, push, 0.0)
+    # Sticking asks for the tangential part of f − u / W_T.
+    t = plus(plus(f, -along, n), -across, turn)
+    t = plus(plus(t, -across, v), across * approach, n)
+    return limited(push, t, n, mu * push)
+
+
+@inlined
+def limited(push: Lanes, t: Triple, n: Triple, limit: Lanes) -> Triple:
+    """The vector with normal part ``push`` and tangential part t cut to the limit."""
+    square = dot(t, t)
+    slides = square > limit * limit
+    if any_lane(slides):
+        factor = where(slides, limit / sqrt(square), 1.0)
+        t = factor * t[0], factor * t[1], factor * t[2]
+    return plus(t, push, n)
+
+
+@inlined
+def relaxed(omega: float, mu: Lanes, n: Triple, old: Triple, new: Triple) -> Triple:
+    """P_K(r + ω (r_new − r)): see ``relax``."""
+    x = plus(old, omega, plus(new, -1.0, old))
+    along = dot(x, n)
+    t = plus(x, -along, n)
+    size = sqrt(dot(t, t))
+    nearest = (along + mu * size) / (1.0 + mu * mu)
+    push = where(size > mu * along, where(nearest > 0.0, nearest, 0.0), along)
+    return limited(push, t, n, mu * push)
+
+
+@inlined
+def pushed(x: Any, light: Lanes, nimble: Lanes, f: Triple, moment: Triple) -> Any:
+    """The rows of bodies after impulses and moments."""
+    return (
+        x[0] + light * f[0],
+        x[1] + light * f[1],
+        x[2] + light * f[2],
+        x[3] + nimble * moment[0],
+        x[4] + nimble * moment[1],
+        x[5] + nimble * moment[2],
+        x[6],
+        x[7],
+    )
+
+
+@inlined
+def three(data: Array, at: int) -> Triple:
+    """Three rows of lanes."""
+    return load(data, at), load(data, at + WIDTH), load(data, at + 2 * WIDTH)
+
+
+@inlined
+def plus(a: Triple, factor: Any, b: Triple) -> Triple:
+    """Return a + factor · b."""
+    return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
+
+
+@inlined
+def dot(a: Triple, b: Triple) -> Lanes:
+    """Scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def cross(a: Triple, b: Triple) -> Triple:
+    """Cross product."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
