@@ -6,14 +6,14 @@ steps:
 
     a sleeper        has velocity zero, and is to the others what a fixed body is
     two sleepers     keep the impulses of their contacts, which are not solved for
-    woken at once    one that has borne, from those awake, more than ``overload`` times what it bears in a rest
-                     at the pace of the watch; with it, those that touch it. The step is solved again: a heavy
-                     blow never meets bodies that are held. Also one that touches a body with a motion
+    woken at once    one that has borne, from those awake, more than ``overload`` times what it bears in a
+                     rest at the pace of the watch; with it, those that touch it. The step is solved again:
+                     a heavy blow never meets bodies that are held. Also one that touches a body with a motion
 
-After the rest all wake, so every body is judged by its own motion among neighbours that are free. What is lost
-is the motion of sleepers: a body that creeps at a steady pace below ``speed`` falls behind by less than ``speed``
-radii per second, one that sets out during a rest by what it does in that rest. Kinetic energy that sleep takes
-counts as work of the contacts.
+After the rest all wake, so every body is judged by its own motion among neighbours that are free. What is
+lost is the motion of sleepers: a body that creeps at a steady pace below ``speed`` falls behind by less than
+``speed`` radii per second, one that sets out during a rest by what it would do in that rest. Sleep takes
+kinetic energy, which counts as work of the contacts, and never gives any.
 
 Bodies with a load or a motion of their own, guided ones, and those that touch nothing never sleep.
 """

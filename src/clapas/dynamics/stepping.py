@@ -149,26 +149,26 @@ def step(
     surroundings : Surroundings, optional
         Who is near whom, kept from step to step for speed.
     asleep : array of bool, optional
-        Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses. Bodies
-        beyond its length are awake.
+        Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
+        Bodies beyond its length are awake.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
-    if is_held := asleep is not None and bool(asleep.any()):
-        assert asleep is not None
-        alive = alive.holding(np.pad(asleep, (0, state.n_bodies - len(asleep))))
+    sleepers = np.empty(0, dtype=bool) if asleep is None else asleep
+    if sleepers.any():
+        alive = alive.holding(np.pad(sleepers, (0, state.n_bodies - len(sleepers))))
     middle = _middle(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
     found = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
-    problem = step_problem(alive, middle, between_free(alive, found) if is_held else found, free, dt)
+    problem = step_problem(alive, middle, between_free(alive, found) if sleepers.any() else found, free, dt)
     longer = dt / state.dt if state.dt else 1.0
     guess = problem.guess(state.impulses, longer)
     solution = solve(problem.problem, solver or NSGS(tol=1e-6), guess, check=False)
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
-    if is_held:
+    if sleepers.any():
         contacts, impulses, solved = with_held(alive, found, contacts, impulses, state.impulses, longer)
     end = State(
         time=state.time + dt,

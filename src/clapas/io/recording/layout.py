@@ -58,7 +58,9 @@ SLEEP = {
     "round": Column((), "i8", "1", "steps done of the round of watch and rest"),
     "asleep": Column(("bodies",), "i1", "1", "bodies asleep"),
     "moved": Column(("bodies", "size"), "f8", "m, rad", "how far bodies went in the watch", noisy=True),
-    "pace": Column(("bodies",), "f8", "1/s", "mean pace of the watches so far, radii and radians", noisy=True),
+    "pace": Column(
+        ("bodies",), "f8", "1/s", "mean pace of the watches so far, radii and radians", noisy=True
+    ),
     "load": Column(("bodies",), "f8", "N·s", "impulses borne in the watch", noisy=True),
     "borne": Column(("bodies",), "f8", "N·s", "impulses borne by sleepers from bodies awake"),
 }

@@ -46,7 +46,7 @@ class RecordingWriter:
     every : int
         One frame per so many steps.
     settings : dict
-        What else is needed to go on: solver, scheme (written as JSON). If it has ``sleeping``, frames keep who
+        What else is needed to go on: solver, scheme (written as JSON). With ``sleeping`` frames keep who
         sleeps.
     scene : str
         The scene as JSON, or empty.
@@ -245,9 +245,8 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
     _, sticking, sliding = modes(*problem.sliding_part(solution.r))
     mode = (sticking + 2 * sliding).astype(np.int8)
     if kept.stepped.solved is not None:  # between sleepers nothing slides
-        still = kept.state.impulses.impulse.any(axis=1).astype(np.int8)
-        still[kept.stepped.solved] = mode
-        mode = still
+        solved, mode = mode, np.any(kept.state.impulses.impulse != 0.0, axis=1).astype(np.int8)
+        mode[kept.stepped.solved] = solved
     names = "a b collider_a collider_b feature point normal gap".split()
     rows = {name: getattr(kept.stepped.contacts, name) for name in names}
     return rows | {
