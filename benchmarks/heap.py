@@ -2,11 +2,15 @@
 
     python -m benchmarks.heap
     python -m benchmarks.heap --grains 1000,4000 --steps 100
+    python -m benchmarks.heap --sleeping 1e-2   # again with grains slower than 1e-2 radii/s asleep
 
 A cone of each size is put together on the paved floor at once (see ``benchmarks.packings``), shaken down for
 some steps, then timed while grains are laid on it, 200 a second, with steps of 2e-4 s and the solver of the
 scene (residual at most 1e-3). The cost of the run of 360 000 steps is the integral of the cost of a step over
 the sizes, from nothing to 14 000 grains in 70 s, and two more seconds at rest.
+
+With ``--sleeping`` a batch is a round of watch and rest. These cones have just begun to flow: in a heap that
+has grown grain by grain fewer grains sleep.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from clapas.compiled import threads
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.examples.heap import SLOPE, heap
 from clapas.dynamics.model import Model
+from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Sphere
@@ -47,6 +52,7 @@ class Cost:
     sweeps: float
     worst: float
     seconds: float
+    asleep: float
 
 
 def cone(grains: int, seed: int = 1) -> Model:
@@ -65,22 +71,30 @@ def cone(grains: int, seed: int = 1) -> Model:
     return compile_scene(scene, check_overlaps=False)
 
 
-def measure(model: Model, grains: int, steps: int) -> Cost:
+def measure(model: Model, grains: int, steps: int, sleeping: Sleeping | None = None) -> Cost:
     """Let a cone settle, then time its steps."""
     surroundings = Surroundings(model)
     state = replace(packings.at_rest(model, surroundings), time=LATER)
     for _ in range(UNTIMED):
         state = step(model, state, DT, SOLVER, None, surroundings).state
+    if sleeping is not None:  # the first watch tells nothing yet, the first rest is its own
+        for _ in range(2 * sleeping.watch + sleeping.rest):
+            state = step_with_sleep(model, state, DT, SOLVER, None, surroundings, sleeping).state
+    batch = BATCH if sleeping is None else sleeping.watch + sleeping.rest
     batches = []
-    for _ in range(max(1, steps // BATCH)):
-        start, contacts, sweeps, worst = time.perf_counter(), 0, 0, 0.0
-        for _ in range(BATCH):
-            done = step(model, state, DT, SOLVER, None, surroundings)
+    for _ in range(max(1, steps // batch)):
+        start, contacts, sweeps, worst, asleep = time.perf_counter(), 0, 0, 0.0, 0
+        for _ in range(batch):
+            given = model, state, DT, SOLVER, None, surroundings
+            done = step(*given) if sleeping is None else step_with_sleep(*given, sleeping)
             state = done.state
             contacts, sweeps = contacts + len(done.problem.contacts), sweeps + done.solution.iterations
             worst = max(worst, done.solution.residual)
-        seconds = (time.perf_counter() - start) / BATCH
-        batches.append(Cost(grains, contacts / BATCH, sweeps / BATCH, worst, seconds))
+            asleep += int(state.sleep.asleep.sum()) if state.sleep else 0
+        seconds = (time.perf_counter() - start) / batch
+        batches.append(
+            Cost(grains, contacts / batch, sweeps / batch, worst, seconds, asleep / batch / grains)
+        )
     return min(batches, key=lambda cost: cost.seconds)
 
 
@@ -99,36 +113,41 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--grains", default="1000,4000,14000", help="sizes (default 1000,4000,14000)")
     parser.add_argument("--steps", type=int, default=200, help="timed steps of each (default 200)")
     parser.add_argument("--threads", type=int, default=2, help="threads (default 2)")
+    parser.add_argument("--sleeping", type=float, help="measure with sleep below this speed too (radii/s)")
     given = parser.parse_args(argv)
     print("\n".join(machine.describe().lines()))
-    print(f"steps of {DT} s, {SOLVER}, best {BATCH} of {given.steps}\n")
-    costs = []
-    for size in map(int, given.grains.split(",")):
-        with threads(given.threads, size):
-            costs.append(measure(cone(size), size, given.steps))
-        print(f"  {size} grains: {1e3 * costs[-1].seconds:.1f} ms a step", file=sys.stderr)
-    header = ["grains", "contacts", "sweeps", "worst residual", "ms a step", "steps/s"]
-    print(
-        markdown_table(
-            header,
-            [
-                [
-                    f"{cost.grains}",
-                    f"{cost.contacts:.0f}",
-                    f"{cost.sweeps:.0f}",
-                    f"{cost.worst:.1e}",
-                    f"{1e3 * cost.seconds:.1f}",
-                    f"{1 / cost.seconds:.0f}",
-                ]
-                for cost in costs
-            ],
-        )
-    )
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"\nthe printed run, {PRINTED_STEPS} steps: {projected(costs) / 3600:.1f} h; memory {memory:.2f} GB"
-    )
+    print(f"steps of {DT} s, {SOLVER}, best batch of {given.steps}")
+    sizes = [int(size) for size in given.grains.split(",")]
+    choices = [None] if given.sleeping is None else [None, Sleeping(speed=given.sleeping)]
+    for sleeping in choices:
+        costs = []
+        for size in sizes:
+            with threads(given.threads, size):
+                costs.append(measure(cone(size), size, given.steps, sleeping))
+            print(f"  {size} grains: {1e3 * costs[-1].seconds:.1f} ms a step", file=sys.stderr)
+        print(f"\n{sleeping or 'all awake'}\n")
+        print(table(costs))
+        print(f"\nthe printed run, {PRINTED_STEPS} steps: {projected(costs) / 3600:.1f} h")
+    print(f"memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
     return 0
+
+
+def table(costs: list[Cost]) -> str:
+    """The costs in Markdown."""
+    header = ["grains", "contacts solved", "sweeps", "worst residual", "asleep", "ms a step", "steps/s"]
+    rows = [
+        [
+            f"{cost.grains}",
+            f"{cost.contacts:.0f}",
+            f"{cost.sweeps:.0f}",
+            f"{cost.worst:.1e}",
+            f"{cost.asleep:.2f}",
+            f"{1e3 * cost.seconds:.1f}",
+            f"{1 / cost.seconds:.0f}",
+        ]
+        for cost in costs
+    ]
+    return markdown_table(header, rows)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from clapas.dynamics.scene import Scene as Scene
+    from clapas.dynamics.sleeping import Sleeping as Sleeping
     from clapas.dynamics.stepping import MoreauJean as MoreauJean
     from clapas.dynamics.stepping import MoreauMidpoint as MoreauMidpoint
     from clapas.dynamics.stepping import QuasiStatic as QuasiStatic
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
     "clapas.dynamics.scene": "Scene",
+    "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
         "Box Capsule Clump Cylinder Disk HalfPlane Plane Polygon Polyhedron Sphere TriangleMesh"

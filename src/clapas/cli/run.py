@@ -37,6 +37,9 @@ def run(
     on_unsolved: Annotated[
         str | None, typer.Option(help="'raise' or 'record' when a contact problem is not solved.")
     ] = None,
+    sleeping: Annotated[
+        float | None, typer.Option(metavar="SPEED", help="Hold bodies slower than so many radii per second.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a PNG picture of the end.")] = None,
     view: Annotated[
         bool, typer.Option("--view", help="Show the run in the browser while it goes on.")
@@ -50,6 +53,7 @@ def run(
     listed by 'clapas examples'.
     """
     from clapas.dynamics import examples
+    from clapas.dynamics.sleeping import Sleeping
     from clapas.io import simulation
 
     chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
@@ -67,6 +71,7 @@ def run(
                 out=path,
                 every=every,
                 on_unsolved=on_unsolved,  # type: ignore[arg-type]
+                sleeping=None if sleeping is None else Sleeping(speed=sleeping),
                 progress=watch,
             )
         _finish(recording, picture, as_json, quiet)

@@ -158,6 +158,10 @@ class Model:
             return told
         return np.where(self.blocked[body], told, velocity)
 
+    def holding(self, held: Mask) -> Model:
+        """The model in which some bodies, too, cannot move."""
+        return replace(self, movable=self.movable & ~held)
+
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
         if count == self.n_bodies:
@@ -223,6 +227,58 @@ class Impulses:
         return Impulses(whole, whole, whole, np.empty((0, d)))
 
 
+@dataclass(frozen=True)
+class Sleep:
+    """Who sleeps, and what is remembered to tell (see :mod:`clapas.dynamics.sleeping`).
+
+    Parameters
+    ----------
+    step : int
+        Steps done of the round of watch and rest.
+    asleep : array (N,) of bool
+        The bodies that are held.
+    moved : array (N, 6), or (N, 3) in 2-D
+        How far each went in the watch: translation (m) and rotation (rad).
+    pace : array (N,)
+        Mean pace of the watches so far (radii/s, rad/s); infinite for a body that was in none.
+    load, borne : arrays (N,)
+        Impulses borne in the watch, and those a sleeper bore from bodies awake (N·s).
+    """
+
+    step: int
+    asleep: Mask
+    moved: Array
+    pace: Array
+    load: Array
+    borne: Array
+
+    @staticmethod
+    def none(size: int) -> Sleep:
+        """Nothing to remember yet; ``size`` is the number of degrees of freedom of a body."""
+        nothing = np.empty(0)
+        return Sleep(0, np.empty(0, dtype=bool), np.empty((0, size)), nothing, nothing, nothing)
+
+    def of_more(self, count: int) -> Sleep:
+        """The memory of so many bodies: those born since are awake."""
+        new = count - len(self.asleep)
+        if new == 0:
+            return self
+        nothing = np.zeros(new)
+        return Sleep(
+            self.step,
+            np.concatenate((self.asleep, nothing.astype(bool))),
+            np.concatenate((self.moved, np.zeros((new, self.moved.shape[1])))),
+            np.concatenate((self.pace, np.full(new, np.inf))),
+            np.concatenate((self.load, nothing)),
+            np.concatenate((self.borne, nothing)),
+        )
+
+    def woken_up(self) -> Sleep:
+        """All awake, at the start of a watch."""
+        nothing = np.zeros(len(self.pace))
+        return Sleep(0, nothing.astype(bool), np.zeros_like(self.moved), self.pace, nothing, nothing)
+
+
 @dataclass(frozen=True, kw_only=True)
 class State:
     """Where the bodies born so far are, how they move, and the impulses that hold them.
@@ -244,6 +300,8 @@ class State:
     dt : float
         Length of the step, or of the last part of a divided one, that led here (s): over it the impulses
         acted. 0 at the start.
+    sleep : Sleep, optional
+        Who sleeps, in runs with sleep.
     """
 
     time: float
@@ -253,6 +311,7 @@ class State:
     velocity: Array
     impulses: Impulses
     dt: float = 0.0
+    sleep: Sleep | None = None
 
     @property
     def n_bodies(self) -> int:

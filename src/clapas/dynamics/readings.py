@@ -55,7 +55,7 @@ def _of_contacts(probe: Probe, model: Model, stepped: Stepped | None) -> Array |
         if probe.quantity in nothing:
             return np.zeros(nothing[probe.quantity])
         return np.nan if probe.quantity == "gap" else 0.0
-    contacts, rows = stepped.problem.contacts, _rows(probe, stepped)
+    contacts, rows = stepped.contacts, _rows(probe, stepped)
     # Impulses are given on b.
     sign = np.where(contacts.b[rows] == probe.body, 1.0, -1.0)[:, None]
     force = sign * stepped.state.impulses.impulse[rows] / stepped.state.dt
@@ -78,7 +78,7 @@ def _of_contacts(probe: Probe, model: Model, stepped: Stepped | None) -> Array |
 
 def _rows(probe: Probe, stepped: Stepped) -> Mask:
     """The contacts a probe looks at."""
-    a, b = stepped.problem.contacts.a, stepped.problem.contacts.b
+    a, b = stepped.contacts.a, stepped.contacts.b
     rows = (a == probe.body) | (b == probe.body)
     if probe.other is not None:
         rows &= (a == probe.other) | (b == probe.other)
@@ -86,7 +86,7 @@ def _rows(probe: Probe, stepped: Stepped) -> Mask:
 
 
 def _arms(body: int, stepped: Stepped, rows: Mask) -> Array:
-    contacts = stepped.problem.contacts
+    contacts = stepped.contacts
     shift = np.where((contacts.b[rows] == body)[:, None], contacts.shift[rows], 0.0)
     return np.asarray(contacts.point[rows] - shift - stepped.middle.position[body])
 

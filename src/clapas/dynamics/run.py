@@ -25,6 +25,8 @@ class Run:
     solver, scheme : mapping
         Name and settings of the method and of the time stepping, as ``{"name": "nsgs", "tol": 1e-6}``.
         They are checked by those who make them.
+    sleeping : mapping
+        When bodies may sleep, as ``{"speed": 1e-2}``; empty for never.
     """
 
     duration: float | None = None
@@ -33,6 +35,7 @@ class Run:
     on_unsolved: Literal["raise", "record"] = "raise"
     solver: Mapping[str, Any] = field(default_factory=dict)
     scheme: Mapping[str, Any] = field(default_factory=dict)
+    sleeping: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("duration", "dt"):

@@ -430,6 +430,7 @@ class RunEntry(Entry):
     on_unsolved: Literal["raise", "record"] = "raise"
     solver: dict[str, Any] = Field(default_factory=dict, description="name and settings")
     scheme: dict[str, Any] = Field(default_factory=dict, description="name and settings")
+    sleeping: dict[str, Any] = Field(default_factory=dict, description="speed below which bodies sleep, …")
 
 
 class PeriodEntry(Entry):

@@ -15,6 +15,7 @@ import numpy as np
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
+from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.surroundings import Surroundings
@@ -148,6 +149,7 @@ def simulate(
     solver: Solver | None = None,
     *,
     scheme: MoreauJean | None = None,
+    sleeping: Sleeping | None = None,
     every: int = 1,
     on_unsolved: Literal["raise", "record"] = "raise",
     recorder: Recorder | None = None,
@@ -169,6 +171,8 @@ def simulate(
         Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
+    sleeping : Sleeping, optional
+        When bodies may sleep; never by default.
     every : int
         Keep one step out of so many (the first and the last are always kept).
     on_unsolved : "raise" or "record"
@@ -193,7 +197,7 @@ def simulate(
     first = state.step
     with _interrupts() as interrupted:
         while state.step < steps and not interrupted.is_set():
-            parts = divided_step(model, state, dt, solver, scheme, surroundings)
+            parts = divided_step(model, state, dt, solver, scheme, surroundings, sleeping)
             done = parts[-1]
             state = done.state
             work += sum(part.work for part in parts)
@@ -237,7 +241,7 @@ def _told(
 ) -> bool:
     if progress is None:
         return False
-    state, contacts = done.state, len(done.problem.contacts)
+    state, contacts = done.state, len(done.contacts)
     return bool(progress(Advance(state.step, steps, state.time, contacts, done.solution.residual, seconds)))
 
 

@@ -21,14 +21,16 @@ import numpy as np
 from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
+from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, Solution, solve
 from clapas.solvers.loop import Solver
-from clapas.typing import Array
+from clapas.typing import Array, Mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +109,10 @@ class Stepped:
         Its solution.
     work : float
         Work of the contacts on the bodies, and of laying grains down (J): negative when energy is lost.
+    contacts : Contacts
+        All contacts, in the order of the impulses of the state.
+    solved : array (n,) of bool, or None
+        Those in the problem: not those between bodies that sleep. None if all are.
     """
 
     state: State
@@ -114,6 +120,8 @@ class Stepped:
     problem: StepProblem
     solution: Solution
     work: float
+    contacts: Contacts
+    solved: Mask | None = None
 
 
 def step(
@@ -123,6 +131,8 @@ def step(
     solver: Solver | None = None,
     scheme: MoreauJean | None = None,
     surroundings: Surroundings | None = None,
+    *,
+    asleep: Mask | None = None,
 ) -> Stepped:
     """Advance a state by one time step.
 
@@ -138,34 +148,43 @@ def step(
         Moreau's midpoint scheme by default.
     surroundings : Surroundings, optional
         Who is near whom, kept from step to step for speed.
+    asleep : array of bool, optional
+        Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
+        Bodies beyond its length are awake.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
+    sleepers = np.empty(0, dtype=bool) if asleep is None else asleep
+    if sleepers.any():
+        alive = alive.holding(np.pad(sleepers, (0, state.n_bodies - len(sleepers))))
     middle = _middle(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
-    contacts = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
-    problem = step_problem(alive, middle, contacts, free, dt)
-    ratio = dt / state.dt if state.dt else 1.0
+    found = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
+    problem = step_problem(alive, middle, between_free(alive, found) if sleepers.any() else found, free, dt)
+    longer = dt / state.dt if state.dt else 1.0
     solution = solve(
-        problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses, ratio), check=False
+        problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses, longer), check=False
     )
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
+    contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
+    if sleepers.any():
+        contacts, impulses, solved = with_held(alive, found, contacts, impulses, state.impulses, longer)
     end = State(
         time=state.time + dt,
         step=state.step + 1,
         position=position,
         orientation=orientation,
         velocity=velocity,
-        impulses=problem.impulses(solution.r),
+        impulses=impulses,
         dt=dt,
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
     done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
     done += problem.work_of_walls(solution.r) + work_of_laying(model, before, state)
-    return Stepped(end, middle, problem, solution, done)
+    return Stepped(end, middle, problem, solution, done, contacts, solved)
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:

@@ -19,6 +19,7 @@ import numpy as np
 
 from clapas.dynamics.births import with_births
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.solvers.loop import Solver
@@ -31,13 +32,15 @@ def divided_step(
     solver: Solver,
     scheme: MoreauJean,
     surroundings: Surroundings | None = None,
+    sleeping: Sleeping | None = None,
 ) -> list[Stepped]:
     """One time step in as many parts as the scheme asks for; the last part ends the step."""
     count, start = parts(model, state, dt, scheme), state.step
     surroundings = surroundings or Surroundings(model)
     done: list[Stepped] = []
     for _ in range(count):
-        part = step(model, replace(state, step=start), dt / count, solver, scheme, surroundings)
+        given = model, replace(state, step=start), dt / count, solver, scheme, surroundings
+        part = step(*given) if sleeping is None else step_with_sleep(*given, sleeping)
         state = part.state
         done.append(part)
     return done

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from clapas import solvers
-from clapas.dynamics import stepping
+from clapas.dynamics import sleeping, stepping
 from clapas.errors import FormatError
 
 
@@ -33,7 +33,8 @@ def from_plain(data: Any) -> Any:
     """
     if isinstance(data, dict) and "type" in data:
         name = data["type"]
-        made = getattr(solvers, name, None) or getattr(stepping, name, None)
+        places = (solvers, stepping, sleeping)
+        made = next((getattr(place, name) for place in places if hasattr(place, name)), None)
         if not (isinstance(made, type) and is_dataclass(made)):
             raise FormatError(f"the settings name '{name}', which this version of clapas does not have")
         return made(**{key: from_plain(value) for key, value in data.items() if key != "type"})

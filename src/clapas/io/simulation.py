@@ -15,6 +15,7 @@ from clapas.dynamics.readings import Reading
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Watcher
 from clapas.dynamics.simulation import simulate as run_model
+from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import FormatError, SceneError, SettingsError
 from clapas.io.recording import Recording, RecordingWriter
@@ -33,6 +34,7 @@ def simulate(
     every: int | None = None,
     on_unsolved: Literal["raise", "record"] | None = None,
     scheme: MoreauJean | None = None,
+    sleeping: Sleeping | None = None,
     progress: Watcher | None = None,
 ) -> Recording:
     """Run a scene and return its recording.
@@ -53,6 +55,8 @@ def simulate(
         What to do with a contact problem that stays above the tolerance.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
+    sleeping : Sleeping, optional
+        When bodies may sleep (see :mod:`clapas.dynamics.sleeping`); never by default.
     progress : callable, optional
         Called after each step; return True to stop.
 
@@ -77,6 +81,7 @@ def simulate(
         "on_unsolved": on_unsolved or run.on_unsolved,
         "solver": to_plain(solver or _named_solver(run.solver)),
         "scheme": to_plain(scheme or _named_scheme(run.scheme)),
+        "sleeping": to_plain(sleeping or _named_sleeping(run.sleeping)),
     }
     path = _place(out)
     model = compile_scene(scene)
@@ -136,6 +141,7 @@ def _run(
             dt,
             from_plain(settings["solver"]),
             scheme=from_plain(settings["scheme"]),
+            sleeping=from_plain(settings.get("sleeping")),
             every=every,
             on_unsolved=settings["on_unsolved"],
             recorder=writer,
@@ -166,6 +172,14 @@ def _named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
         return SCHEMES[name](**settings)
     except TypeError as error:
         raise SettingsError(f"scheme {name}: {error}") from None
+
+
+def _named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
+    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
+    try:
+        return Sleeping(**entries) if entries else None
+    except TypeError as error:
+        raise SettingsError(f"sleeping: {error}") from None
 
 
 def _place(out: str | os.PathLike[str] | None) -> Path:

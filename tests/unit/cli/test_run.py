@@ -44,6 +44,16 @@ def test_run_a_shipped_scene(run: Run, tmp_path: Path) -> None:
         assert recording.frame(-1).state.velocity[1, 0] == pytest.approx(2 - 0.4 * 9.81 * 0.05, abs=0.005)
 
 
+def test_run_with_sleep(run: Run) -> None:
+    outcome = run("run", "two-block-stack", "--duration", 0.1, "--dt", 2e-3, "--sleeping", 0.05, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document["settings"]["sleeping"]["speed"] == 0.05
+    assert written("two-block-stack.h5", "asleep").any()
+    refused = run("run", "two-block-stack", "--duration", 0.1, "--sleeping", -1)
+    assert refused.code != 0
+    assert "sleeping: speed must be positive, got -1" in refused.err
+
+
 def test_run_as_json_and_quietly(run: Run) -> None:
     options = ("--duration", 0.02, "--dt", 2e-3, "--every", 2, "--out", "one.h5")
     outcome = run("run", "two-block-stack", *options, "--json")

@@ -3,7 +3,7 @@
     /                 attributes: format, version, clapas (version of the package), dt, every, settings
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
     /model/…          constant arrays of the model, by name; blocked only if there are guided bodies
-    /frames/…         one row per kept step
+    /frames/…         one row per kept step; those of sleep only in runs with sleep
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
     /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
                       Attribute probes: their names, quantities, bodies and components, as JSON
@@ -52,6 +52,17 @@ FRAMES = {
     "seconds": Column((), "f8", "s", "wall time of the solver"),
     "dt": Column((), "f8", "s", "length of the step, or of the last part of a divided one"),
     "step": Column((), "i8", "1", "steps done"),
+}
+
+SLEEP = {
+    "round": Column((), "i8", "1", "steps done of the round of watch and rest"),
+    "asleep": Column(("bodies",), "i1", "1", "bodies asleep"),
+    "moved": Column(("bodies", "size"), "f8", "m, rad", "how far bodies went in the watch", noisy=True),
+    "pace": Column(
+        ("bodies",), "f8", "1/s", "mean pace of the watches so far, radii and radians", noisy=True
+    ),
+    "load": Column(("bodies",), "f8", "N·s", "impulses borne in the watch", noisy=True),
+    "borne": Column(("bodies",), "f8", "N·s", "impulses borne by sleepers from bodies awake"),
 }
 
 CONTACTS = {

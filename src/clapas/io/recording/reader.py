@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Impulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
@@ -147,8 +147,8 @@ class Recording:
 
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
-        if name not in layout.FRAMES:
-            raise KeyError(f"no column '{name}' in a recording; there are {', '.join(layout.FRAMES)}")
+        if name not in self._columns:
+            raise KeyError(f"no column '{name}' in a recording; there are {', '.join(self._columns)}")
         n = self.n_frames  # first: the other columns are written before
         return self._fresh(f"frames/{name}")[:n]
 
@@ -212,13 +212,18 @@ class Recording:
         values = self._fresh("probes/values")[:]
         return self._fresh("probes/time")[: len(values)], values
 
+    @cached_property
+    def _columns(self) -> list[str]:
+        """Names of the columns of the frames."""
+        return [name for name in (*layout.FRAMES, *layout.SLEEP) if name in self._file["frames"]]
+
     @property
     def _d(self) -> int:
         return int(self._file["model/gravity"].shape[0])
 
     def row(self, index: int) -> dict[str, Any]:
         """The columns of one frame as stored."""
-        return {name: self._fresh(f"frames/{name}")[index] for name in layout.FRAMES}
+        return {name: self._fresh(f"frames/{name}")[index] for name in self._columns}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
         """The columns of the contacts of one frame as stored."""
@@ -231,7 +236,7 @@ class Recording:
         n, row = self.n_frames, 0
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
-            frames = {name: self._fresh(f"frames/{name}")[start:stop] for name in layout.FRAMES}
+            frames = {name: self._fresh(f"frames/{name}")[start:stop] for name in self._columns}
             ends = frames["contact_end"]
             first, end = row, int(ends[-1])
             contacts = {name: self._fresh(f"contacts/{name}")[first:end] for name in layout.CONTACTS}
@@ -250,6 +255,12 @@ class Recording:
         return data
 
 
+def _sleep(row: dict[str, Any], alive: int) -> Sleep:
+    """The memory of sleep of the bodies born so far."""
+    columns = {name: row[name][:alive] for name in layout.SLEEP if name != "round"}
+    return Sleep(step=int(row["round"]), **columns | {"asleep": columns["asleep"].astype(bool)})
+
+
 def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])
@@ -263,6 +274,7 @@ def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
             velocity=row["velocity"][:alive],
             impulses=Impulses(*(contacts[name] for name in ("a", "b", "feature", "impulse", "couple"))),
             dt=float(row["dt"]),
+            sleep=_sleep(row, alive) if "asleep" in row else None,
         ),
         contacts=Contacts(*(contacts[name] for name in names)),
         mode=contacts["mode"],

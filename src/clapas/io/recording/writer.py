@@ -18,7 +18,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clapas.dynamics.model import Model
+from clapas.dynamics.model import Model, Sleep, State
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.io.recording import layout
@@ -46,7 +46,8 @@ class RecordingWriter:
     every : int
         One frame per so many steps.
     settings : dict
-        What else is needed to go on: solver, scheme (written as JSON).
+        What else is needed to go on: solver, scheme (written as JSON). With ``sleeping`` frames keep who
+        sleeps.
     scene : str
         The scene as JSON, or empty.
     """
@@ -73,7 +74,9 @@ class RecordingWriter:
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
         self._file = h5py.File(self._temporary, "w", libver=("v110", "v110"))
         self._describe(model, dt, every, settings or {}, scene)
-        self._frames = {name: self._column("frames", name, c) for name, c in layout.FRAMES.items()}
+        self._has_sleep = bool((settings or {}).get("sleeping"))
+        frames = (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES
+        self._frames = {name: self._column("frames", name, c) for name, c in frames.items()}
         self._contacts = {name: self._column("contacts", name, c) for name, c in layout.CONTACTS.items()}
         probes = layout.PROBES if model.probes else {}
         self._probes = {name: self._column("probes", name, c) for name, c in probes.items()}
@@ -211,7 +214,8 @@ class RecordingWriter:
     def _frame_row(self, kept: Kept, contacts: int) -> dict[str, Any]:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
-        return {
+        row = _sleep_row(state, n) if self._has_sleep else {}
+        return row | {
             "time": state.time,
             "step": state.step,
             "alive": state.n_bodies,
@@ -239,13 +243,24 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
         }
     problem, solution = kept.stepped.problem, kept.stepped.solution
     _, sticking, sliding = modes(*problem.sliding_part(solution.r))
+    mode = (sticking + 2 * sliding).astype(np.int8)
+    if kept.stepped.solved is not None:  # between sleepers nothing slides
+        solved, mode = mode, np.any(kept.state.impulses.impulse != 0.0, axis=1).astype(np.int8)
+        mode[kept.stepped.solved] = solved
     names = "a b collider_a collider_b feature point normal gap".split()
-    rows = {name: getattr(problem.contacts, name) for name in names}
+    rows = {name: getattr(kept.stepped.contacts, name) for name in names}
     return rows | {
         "impulse": kept.state.impulses.impulse,
         "couple": kept.state.impulses.couple,
-        "mode": (sticking + 2 * sliding).astype(np.int8),
+        "mode": mode,
     }
+
+
+def _sleep_row(state: State, n: int) -> dict[str, Any]:
+    """The columns of sleep; those of a state at the start, which has none, say that all are awake."""
+    sleep = (state.sleep or Sleep.none(state.velocity.shape[1])).of_more(n)
+    columns = {name: getattr(sleep, name) for name in layout.SLEEP if name != "round"}
+    return columns | {"round": sleep.step}
 
 
 def _described(model: Model) -> str:
