@@ -44,7 +44,7 @@ class DampedNewton(ProximalMethod):
         self.scaled = Scaled.of(problem)
         self.z = self.scaled.forth(guess)
         self.proximal = Proximal(self.scaled.problem, self.z)
-        self._begin()
+        self._resume()
 
     @abstractmethod
     def values(self, z: Array, w: Array) -> Array:
@@ -63,7 +63,7 @@ class DampedNewton(ProximalMethod):
         for _ in range(count):
             self._step()
 
-    def _begin(self) -> None:
+    def _resume(self) -> None:
         self.merits: deque[float] = deque(maxlen=MEMORY)
         self.goal, self.left = np.inf, PATIENCE
 
@@ -117,11 +117,6 @@ class DampedNewton(ProximalMethod):
             length *= 0.5
         return False
 
-    def _accept(self) -> None:
-        """The present problem is solved: go on to the next proximal one, if there is one."""
-        self._move_on()
-        self._begin()
-
     def _regularise(self) -> None:
         """Turn to a proximal problem whose matrix is more regular."""
         if self.proximal.is_exhausted:
@@ -130,7 +125,7 @@ class DampedNewton(ProximalMethod):
         self.notes = ("Newton's steps stalled: proximal problems were solved",)
         self.proximal.raise_shift()
         self.z = self.proximal.centre
-        self._begin()
+        self._resume()
 
 
 def _newton_step(data: LCP, A: Array, B: Array, phi: Array) -> Array:

@@ -10,6 +10,7 @@ from clapas.problems.lcp import LCP, Infeasibility
 from clapas.solvers.lcp.scaling import Scaled
 from clapas.typing import Array, Mask
 
+LARGEST = 3000  # unknowns up to which failures are followed by a search for a proof
 MOST = 100  # steps
 FEASIBLE = 1e-20  # value below which the inequalities hold
 SHIFT = 1e-8  # of the second derivative, relative to its largest entry

@@ -138,11 +138,8 @@ class _Blocks(ProximalMethod):
             raise Halt(Status.STALLED)
         self.notes = ("M is not a P-matrix: proximal problems were solved",)
         self.proximal.raise_shift()
-        self._begin(self.active)
-        self._solve()
+        self._resume()
 
-    def _accept(self) -> None:
-        """The active set is right: go on to the next proximal problem, if there is one."""
-        self._move_on()
+    def _resume(self) -> None:
         self._begin(self.active)
         self._solve()

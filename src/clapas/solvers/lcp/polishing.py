@@ -7,6 +7,7 @@ from scipy import sparse
 
 from clapas.linalg.lu import lu
 from clapas.problems.lcp import LCP, Infeasibility
+from clapas.solvers.lcp import feasibility
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.loop import Halt
 from clapas.status import Status
@@ -16,6 +17,8 @@ CONSISTENT = 1e-9  # what a solve may miss of b
 SHIFTS = (0.0, 1e-10, 1e-6)  # added to the diagonal of singular blocks, relative to their largest entry
 REFINEMENTS = 4
 PROOF = 1e-12  # accuracy of a proof found on the way: slow progress must not look like one
+EARLY = 100  # iterations before iterates can be said to run away
+STEADY = 0.9  # of their speed that those that do keep while their iterations double
 HUGE = 1e100  # iterates beyond have diverged
 PROGRESS = 0.1  # of the residual, for a second try on the same active set
 
@@ -80,7 +83,8 @@ class Polished(LCPMethod):
 
     A factorisation is spent only where the active set is that of the measurement before, and again on the
     same set only after progress. Where there is no solution the iterates run away, and the way from one
-    measurement to the next tends to a proof of it: that is looked for too.
+    measurement to the next tends to a proof of it. That may take its time: the first time that iterates
+    have kept their speed while their iterations doubled, :func:`prove_infeasible` is asked.
 
     Parameters
     ----------
@@ -96,6 +100,9 @@ class Polished(LCPMethod):
         self.last: Mask | None = None
         self.tried: Mask | None = None
         self.reached = np.inf
+        self.done, self.speed = 0, np.inf
+        self.mark, self.marked = self.last_z, 0  # an iterate of the past, and the iterations it took
+        self.may_be_infeasible = problem.size <= feasibility.LARGEST
 
     def unknowns(self) -> Array:
         """The iterate of the method, or the better point that its active set gives."""
@@ -113,9 +120,11 @@ class Polished(LCPMethod):
         if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
         try:
-            return self.method.advance(count)
+            done = self.method.advance(count) or count
         finally:
             self.notes = self.method.notes
+        self.done += done
+        return done
 
     def _polish(self, z: Array, active: Mask) -> Array:
         residual = self.problem.residual(z)
@@ -130,3 +139,14 @@ class Polished(LCPMethod):
         self.last_z = z.copy()
         if proof.proves(self.problem, PROOF):
             self.infeasibility = proof
+        elif self.may_be_infeasible and self._runs_away(z):
+            self.may_be_infeasible = False
+            self.infeasibility = feasibility.prove_infeasible(self.problem)
+
+    def _runs_away(self, z: Array) -> bool:
+        """Whether z has moved as far in each iteration since the mark as it did before."""
+        if self.done < max(EARLY, 2 * self.marked):
+            return False
+        before, self.speed = self.speed, float(np.linalg.norm(z - self.mark)) / (self.done - self.marked)
+        self.mark, self.marked = z.copy(), self.done
+        return self.speed > STEADY * before

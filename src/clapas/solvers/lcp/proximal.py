@@ -6,15 +6,23 @@ The proximal problem of a centre c,
 
 has a P-matrix as soon as ε > 0 and M is positive semidefinite, however singular. With its solution as the
 next centre, the centres tend to a solution of the LCP (Rockafellar 1976); where there is none, their
-differences tend to a proof of it (Pazy 1971). For symmetric M each step lowers ½ zᵀM z + qᵀz once ε exceeds
-the most negative eigenvalue, and the centres tend to a stationary point of it, that is to a solution.
+differences tend to a proof of it (Pazy 1971).
+
+For symmetric M the solutions are the stationary points of f(z) = ½ zᵀM z + qᵀz. Once ε exceeds the most
+negative eigenvalue, the step to z lowers f by ½ ε |z − c|² at least; steps that do not lower it by a share of
+that are refused, and ε is raised. So the centres tend to a solution wherever f has a minimum. The price of a
+large ε is short steps: it is lowered again after each step taken, since the fewer unknowns are left positive,
+the less of it they need.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from clapas.problems.lcp import LCP, Infeasibility
+from clapas.solvers.lcp.gauss_seidel import is_symmetric
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import PROOF, identity
 from clapas.solvers.lcp.scaling import Scaled
@@ -23,6 +31,9 @@ from clapas.status import Status
 from clapas.typing import Array
 
 FIRST, FACTOR, LAST = 1e-4, 10.0, 1e3  # shifts ε of a matrix with a unit diagonal
+RELIEF = 3.0  # by which ε is divided after a step that lowers f
+DESCENT = 0.1  # of ε |z − c|² by which a step must lower f
+ROUNDING = 1e-12  # of f along a step, relative to the step and to z
 STUCK = 1e-14  # a step this short, relative to the centre, is none
 
 
@@ -41,6 +52,7 @@ class Proximal:
         self.given = self.problem = given
         self.shift = 0.0
         self.centre = np.maximum(start, 0.0)
+        self.is_symmetric = is_symmetric(given)
 
     @property
     def is_exhausted(self) -> bool:
@@ -52,11 +64,23 @@ class Proximal:
         self.shift = self.shift * FACTOR or FIRST
         self._centre_at(self.centre)
 
+    def descends(self, z: Array) -> bool:
+        """Whether the step from the centre to z lowers f as it should; nothing is asked without symmetry."""
+        if not self.is_symmetric or self.shift == 0.0:
+            return True
+        step = z - self.centre
+        length = float(np.linalg.norm(step))
+        change = float(step @ (self.given.slack(self.centre) + 0.5 * (self.given.M @ step)))
+        rounding = ROUNDING * length * (1.0 + float(np.linalg.norm(z)))
+        return change <= rounding - DESCENT * self.shift * length**2
+
     def recentre(self, z: Array) -> bool:
         """Go on from the solution z of the proximal problem; False when it is its own centre."""
         step = np.abs(z - self.centre).max(initial=0.0)
         if self.shift == 0.0 or step <= STUCK * (1.0 + np.abs(z).max(initial=0.0)):
             return False
+        if self.is_symmetric:
+            self.shift = max(self.shift / RELIEF, FIRST)
         self._centre_at(z)
         return True
 
@@ -90,11 +114,23 @@ class ProximalMethod(LCPMethod):
     z: Array
     proximal: Proximal
 
-    def _move_on(self) -> None:
+    @abstractmethod
+    def _regularise(self) -> None:
+        """Turn to a proximal problem whose matrix is more regular."""
+
+    @abstractmethod
+    def _resume(self) -> None:
+        """Go on from the current iterate on a proximal problem of another centre."""
+
+    def _accept(self) -> None:
         """The present problem is solved: take the next proximal one, or halt if there is none."""
         proof = self.proximal.infeasibility(self.z)
         if proof is not None:
             self.infeasibility = self.scaled.proof(proof)
             raise Halt(Status.NO_SOLUTION)
+        if not self.proximal.descends(self.z):
+            self._regularise()
+            return
         if not self.proximal.recentre(self.z):
             raise Halt(Status.STALLED)
+        self._resume()

@@ -19,6 +19,7 @@ from clapas.status import Status
 from clapas.typing import Array
 
 ACCURACY = 1e-14  # asked of the engine
+REFINEMENTS, ROUNDING = 50, 1e-16  # of the solutions of its linear systems, to the last digit
 LARGEST_TEST = 3000  # unknowns up to which semidefiniteness is tested
 MARGIN = 1.001  # on the shift that makes a program convex
 STUCK = 1e-12  # a step this short, relative to the answer, is none
@@ -128,6 +129,9 @@ def _run(data: LCP, symmetric: bool, rho: float, centre: Array) -> Any:
     options = clarabel.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = ACCURACY
+    # As it comes, refinement is content with steps that fail long before this accuracy.
+    options.iterative_refinement_max_iter = REFINEMENTS
+    options.iterative_refinement_reltol = options.iterative_refinement_abstol = ROUNDING
     cones = [clarabel.NonnegativeConeT(len(h))]
     linear = data.q - twice * rho * centre
     parts = (sparse.csc_matrix(P), linear, sparse.csc_matrix(A), h, cones, options)

@@ -11,15 +11,13 @@ import numpy.typing as npt
 from clapas.errors import NotSolved, ProblemError
 from clapas.linalg.threads import one_blas_thread
 from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import feasibility
 from clapas.solvers.lcp.advice import advise
-from clapas.solvers.lcp.feasibility import prove_infeasible
 from clapas.solvers.lcp.lemke import Lemke
 from clapas.solvers.lcp.loop import LCPSolver, iterate
 from clapas.solvers.lcp.solution import LCPSolution
 from clapas.solvers.loop import Watcher
 from clapas.status import Status
-
-LARGEST_PROOF = 3000  # unknowns up to which a failure is followed by a search for a proof
 
 
 def solve_lcp(
@@ -76,9 +74,9 @@ def _explained(solution: LCPSolution) -> LCPSolution:
     problem, proof = solution.problem, solution.infeasibility
     if solution.status is Status.STOPPED:
         return solution
-    if proof is None and problem.size <= LARGEST_PROOF:
+    if proof is None and problem.size <= feasibility.LARGEST:
         with one_blas_thread():
-            proof = prove_infeasible(problem)
+            proof = feasibility.prove_infeasible(problem)
     if proof is None and solution.status is Status.NO_SOLUTION:
         return solution  # known by other means, an enumeration say
     if proof is None:

@@ -69,8 +69,6 @@ LABORIOUS = {
     (families.p_general, "quadratic-program"),
     (families.p_general, "minimum-map"),
     (families.copositive_symmetric, "quadratic-program"),
-    (families.copositive_symmetric, "minimum-map"),
-    (families.copositive_symmetric, "fischer-burmeister"),
     (families.copositive, "minimum-map"),
     (families.copositive, "fischer-burmeister"),
     (families.copositive_plus, "lemke"),
@@ -82,7 +80,6 @@ SLOW = {
     (families.semidefinite, "gauss-seidel"): 800,
     (families.semidefinite, "latin"): 800,
     (families.copositive, "block-pivoting"): 800,
-    (families.copositive_symmetric, "block-pivoting"): 800,
 }
 
 

@@ -11,6 +11,7 @@ from clapas.errors import ProblemError
 from clapas.io.lcp import read_lcp
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import LATIN, ConjugateProjectedGradient, GaussSeidel, LCPSolver, Lemke, solve_lcp
+from clapas.status import Status
 from tests.unit.solvers.lcp import families
 
 
@@ -97,6 +98,14 @@ def test_gauss_seidel_says_that_it_changed_its_sweeps() -> None:
 def test_latin_looks_for_a_direction_where_a_problem_is_not_monotone() -> None:
     solution = solve_lcp(families.copositive_symmetric(3, 30), LATIN(k=0.1))
     assert "k was doubled" in solution.notes[0]
+
+
+@pytest.mark.parametrize("solver", [LATIN(), GaussSeidel(), ConjugateProjectedGradient()], ids=str)
+def test_iterates_that_run_away_have_a_proof_sought_early(solver: LCPSolver) -> None:
+    """The way they go needs thousands of iterations to be one itself."""
+    solution = solve_lcp(families.infeasible(7, 400), solver, check=False)
+    assert solution.status is Status.NO_SOLUTION
+    assert solution.iterations < 500
 
 
 def test_polishing_is_a_choice() -> None:

@@ -24,6 +24,7 @@ from clapas.solvers.lcp import (
 )
 from clapas.solvers.lcp import fischer_burmeister_function as function
 from clapas.solvers.lcp.polishing import polished
+from clapas.solvers.lcp.proximal import Proximal
 from clapas.status import Status
 from tests.unit.solvers.lcp import families
 
@@ -90,6 +91,12 @@ def test_programs_made_convex() -> None:
     np.testing.assert_allclose(solve_lcp(p_matrix, QuadraticProgram()).z, expected, atol=1e-7)
 
 
+def test_programs_are_solved_to_the_last_digits() -> None:
+    """The settings that the engine comes with leave it at 3e-4, too far for the active set to be right."""
+    solution = solve_lcp(families.degenerate(500, 500), QuadraticProgram())
+    assert solution.notes[0].startswith("Clarabel: Solved")
+
+
 def test_interior_points_take_few_steps_whatever_the_conditioning() -> None:
     n = 40
     for decades in (0, 6, 12):
@@ -116,6 +123,26 @@ def test_newton_solves_singular_problems_by_proximal_steps() -> None:
     problem = LCP(np.ones((2, 2)), [-1.0, -1.0])
     for solver in (MinimumMap(), FischerBurmeisterNewton()):
         assert solve_lcp(problem, solver).z.sum() == pytest.approx(1.0)
+
+
+def test_proximal_steps_of_a_symmetric_problem_must_descend() -> None:
+    """M has the eigenvalues 3 and −1, f(z) = ½ zᵀM z + qᵀz its minimum on an axis, a saddle at (1/3, 1/3)."""
+    problem = LCP([[1.0, 2.0], [2.0, 1.0]], [-1.0, -1.0])
+    proximal = Proximal(problem, np.array([0.9, 0.0]))
+    proximal.raise_shift()
+    assert proximal.descends(np.array([1.0, 0.0]))
+    assert not proximal.descends(np.array([1.0, 1.0]) / 3.0)
+
+
+def test_proximal_shifts_are_lowered_again() -> None:
+    problem = LCP([[1.0, 2.0], [2.0, 1.0]], [-1.0, -1.0])
+    proximal = Proximal(problem, np.zeros(2))
+    for _ in range(6):
+        proximal.raise_shift()
+    shift = proximal.shift
+    assert proximal.recentre(np.array([0.1, 0.0]))
+    assert 0.0 < proximal.shift < shift
+    np.testing.assert_allclose(proximal.problem.dense - problem.dense, proximal.shift * np.eye(2), atol=1e-15)
 
 
 @pytest.mark.parametrize("family", [families.semidefinite, families.monotone])
