@@ -165,7 +165,7 @@ class Batch:
         return state
 
     def _keep(self, model: Model, done: stepping.Stepped, writer: RecordingWriter) -> None:
-        writer.keep(Kept(done, done.state, energy(model, done.state), 0.0))
+        writer.keep(Kept(done, done.state, energy(model, done.state), 0.0, 0.0))
         writer.flush()
 
 

@@ -1,11 +1,11 @@
 """Where the energy of a run went.
 
-In Moreau's midpoint scheme the energy of a step changes by the work of its contacts, to rounding:
+In Moreau's midpoint scheme the energy of a step changes by the work of its contacts and by what the world
+puts in, to rounding:
 
-    E = kinetic + potential,     E(t) = E(0) + births + work,     dissipated = −work,
+    E = kinetic + potential,     E(t) = E(0) + births + given + work,     dissipated = −work,
 
-where bodies born on the way bring their own energy. With walls that move, the work of the contacts also holds
-what the walls put in.
+where bodies born on the way bring their own energy, and walls that move, guides and loads give theirs.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class EnergyBalance:
         Of the movable bodies.
     births : array
         Brought by the bodies born since the start.
+    given : array
+        Put in by walls that move, guides and loads since the start.
     dissipated : array
         Lost in contacts, and in laying grains down, since the start.
     error : array
@@ -43,14 +45,15 @@ class EnergyBalance:
     kinetic: Array
     potential: Array
     births: Array
+    given: Array
     dissipated: Array
     error: Array
 
 
 def energy_balance(recording: Recording) -> EnergyBalance:
     """Energies of all frames, and what the balance misses."""
-    kinetic, potential, work = (
-        np.asarray(recording.column(name)) for name in ("kinetic", "potential", "work")
+    kinetic, potential, work, given = (
+        np.asarray(recording.column(name)) for name in ("kinetic", "potential", "work", "given")
     )
     alive = np.asarray(recording.column("alive"))
     model = recording.model
@@ -65,14 +68,15 @@ def energy_balance(recording: Recording) -> EnergyBalance:
         kinetic,
         potential,
         births,
+        given,
         -work,
-        energy - energy[:1].sum() - births - work,
+        energy - energy[:1].sum() - births - given - work,
     )
 
 
 def draw_energy(axes: Any, balance: EnergyBalance) -> None:
     """Draw the energies against time."""
-    for name in ("kinetic", "potential", "births", "dissipated"):
+    for name in ("kinetic", "potential", "births", "given", "dissipated"):
         axes.plot(balance.time, getattr(balance, name), label=name)
     axes.plot(balance.time, balance.error, "k:", label="missing")
     axes.set(xlabel="time (s)", ylabel="energy (J)")

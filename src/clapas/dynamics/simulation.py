@@ -53,14 +53,15 @@ class Kept:
         Where it led.
     energy : Energy
         Its energies.
-    work : float
-        Work of the contacts on the bodies since the start (J).
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
     """
 
     stepped: Stepped | None
     state: State
     energy: Energy
     work: float
+    given: float
 
 
 class Recorder(Protocol):
@@ -119,8 +120,8 @@ class Summary:
         Steps whose contact problem stayed above the tolerance.
     worst : float
         Largest residual met.
-    work : float
-        Work of the contacts since the start (J).
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
     status : Status
         SOLVED, ALMOST_SOLVED when some step was unsolved, or STOPPED.
     seconds : float
@@ -132,6 +133,7 @@ class Summary:
     unsolved: int
     worst: float
     work: float
+    given: float
     status: Status
     seconds: float
 
@@ -155,6 +157,7 @@ def simulate(
     recorder: Recorder | None = None,
     state: State | None = None,
     work: float = 0.0,
+    given: float = 0.0,
     progress: Watcher | None = None,
 ) -> Summary:
     """Run a model and keep every so many steps.
@@ -180,7 +183,7 @@ def simulate(
         on, count, and say so at the end.
     recorder : Recorder, optional
         Receives the kept steps.
-    state, work
+    state, work, given
         Where to go on from; the initial state by default.
     progress : callable, optional
         Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
@@ -193,7 +196,7 @@ def simulate(
         state = initial_state(model)
         _noted(recorder, model, None, state)
         if recorder:
-            recorder.keep(Kept(None, state, energy(model, state), work))
+            recorder.keep(Kept(None, state, energy(model, state), work, given))
     first = state.step
     with _interrupts() as interrupted:
         while state.step < steps and not interrupted.is_set():
@@ -201,6 +204,7 @@ def simulate(
             done = parts[-1]
             state = done.state
             work += sum(part.work for part in parts)
+            given += sum(part.given for part in parts)
             worst = max(worst, *(part.solution.residual for part in parts))
             failed = [part.solution for part in parts if not part.solution.status.is_solved]
             unsolved += bool(failed)
@@ -208,7 +212,7 @@ def simulate(
             last = stop or state.step == steps or (failed and on_unsolved == "raise")
             _noted(recorder, model, done, state)
             if recorder and (last or state.step % every == 0):
-                recorder.keep(Kept(done, state, energy(model, state), work))
+                recorder.keep(Kept(done, state, energy(model, state), work, given))
             if failed and on_unsolved == "raise":
                 raise NotSolved(failed[0])
             if stop:
@@ -217,7 +221,8 @@ def simulate(
     status = Status.ALMOST_SOLVED if unsolved else Status.SOLVED
     if state.step < steps:
         status = Status.STOPPED
-    return Summary(state, state.step - first, unsolved, worst, work, status, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Summary(state, state.step - first, unsolved, worst, work, given, status, seconds)
 
 
 def _check(duration: float, dt: float, every: int, on_unsolved: str) -> None:

@@ -108,7 +108,9 @@ class Stepped:
     solution : Solution
         Its solution.
     work : float
-        Work of the contacts on the bodies, and of laying grains down (J): negative when energy is lost.
+        Work of the contacts, and of laying grains down (J): negative when energy is lost.
+    given : float
+        Work of walls that move, guides and loads (J): what the world puts in.
     contacts : Contacts
         All contacts, in the order of the impulses of the state.
     solved : array (n,) of bool, or None
@@ -120,6 +122,7 @@ class Stepped:
     problem: StepProblem
     solution: Solution
     work: float
+    given: float
     contacts: Contacts
     solved: Mask | None = None
 
@@ -183,8 +186,10 @@ def step(
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
     done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
-    done += problem.work_of_walls(solution.r) + work_of_laying(model, before, state)
-    return Stepped(end, middle, problem, solution, done, contacts, solved)
+    walls = problem.work_of_walls(solution.r)
+    done += walls + work_of_laying(model, before, state)
+    given = _given(alive, state.velocity, middle, velocity, dt) - walls
+    return Stepped(end, middle, problem, solution, done, given, contacts, solved)
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
@@ -203,13 +208,35 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
     if model.d == 3:
         spin_freely(free, model.inertia, dt)
-    for body, load in model.loads.items():
-        push = load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
-        free[body] += dt * push / model.masses[body]
+    for body, push in _pushes(model, middle, dt).items():
+        free[body] += push / model.masses[body]
     free[model.walls] = middle.velocity[model.walls]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
+
+
+def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
+    """Impulses of the loads, forces in the world and torques in body frames; none along blocked axes."""
+    pushes = {}
+    for body, load in model.loads.items():
+        pushes[body] = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
+        if model.blocked is not None:
+            pushes[body][model.blocked[body]] = 0.0
+    return pushes
+
+
+def _given(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
+    """Work of loads, and of guides on the bodies they guide, during the step (J)."""
+    mean = 0.5 * (middle.velocity + after)
+    given = float(sum(push @ mean[body] for body, push in _pushes(model, middle, dt).items()))
+    if model.blocked is not None:
+        guided = np.flatnonzero(model.movable & model.blocked.any(axis=1))
+        gained = 0.5 * model.masses[guided] * (after[guided] ** 2 - before[guided] ** 2)
+        fallen = dt * mean[guided, : model.d] * model.gravity
+        gained[:, : model.d] -= model.mass[guided, None] * fallen
+        given += float(gained[model.blocked[guided]].sum())
+    return given
 
 
 def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:

@@ -18,7 +18,7 @@ from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import FormatError, SceneError, SettingsError
-from clapas.io.recording import Recording, RecordingWriter
+from clapas.io.recording import Frame, Recording, RecordingWriter
 from clapas.io.settings import from_plain, to_plain
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver
@@ -48,7 +48,7 @@ def simulate(
     solver : Solver, optional
         Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
     out : path, optional
-        The file to write; by default a temporary one.
+        The file to write; by default one in a new temporary folder, where it stays (see its ``path``).
     every : int
         Steps between two kept frames.
     on_unsolved : "raise" or "record"
@@ -120,7 +120,7 @@ def resume(
         for row in range(min(last.state.step + 1, len(times))):
             writer.note(Reading(times[row], values[row]))
         writer.copy(old.stored())
-    return _run(writer, model, Path(path), settings, dt, every, progress, last.state, last.work)
+    return _run(writer, model, Path(path), settings, dt, every, progress, last)
 
 
 def _run(
@@ -131,8 +131,7 @@ def _run(
     dt: float,
     every: int,
     progress: Watcher | None,
-    state: Any = None,
-    work: float = 0.0,
+    last: Frame | None = None,
 ) -> Recording:
     with writer:
         run_model(
@@ -145,8 +144,9 @@ def _run(
             every=every,
             on_unsolved=settings["on_unsolved"],
             recorder=writer,
-            state=state,
-            work=work,
+            state=last.state if last else None,
+            work=last.work if last else 0.0,
+            given=last.given if last else 0.0,
             progress=progress,
         )
     return Recording(path)

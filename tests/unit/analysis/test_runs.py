@@ -24,12 +24,14 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.examples.single import bouncing_ball, sliding_block, two_block_stack
+from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Clump, Cylinder, Plane, Polygon, Polyhedron, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.solvers import NSGS
 from tests.unit.analysis.samples import spheres
 
 
@@ -111,7 +113,21 @@ def test_energy_is_balanced_to_rounding() -> None:
     assert balance.dissipated[-1] > 0.1 * start
     axes = Figure().add_subplot()
     draw_energy(axes, balance)
-    assert len(axes.lines) == 5
+    assert len(axes.lines) == 6
+
+
+def test_loads_and_guides_are_in_the_balance() -> None:
+    """A sphere dragged over the floor, spun up, and pressed by a piston that is driven sideways."""
+    scene = Scene()
+    scene.law(mu=0.3)
+    scene.add(Plane())
+    scene.add(Sphere(0.1), (0, 0, 0.1), mass=2.0, force=(10.0, 0, 0), torque=(0, 0, 0.5))
+    piston = {"free": "z", "motion": ConstantVelocity((0.5, 0, 0)), "force": (3.0, 0, -20.0)}
+    scene.add(Box((0.4, 0.4, 0.1)), (0, 0, 0.25), mass=1.0, **piston)
+    with simulate(scene, duration=0.3, dt=1e-3, solver=NSGS(tol=1e-10)) as run:
+        balance = energy_balance(run)
+    assert balance.kinetic[-1] > 1.0
+    assert np.abs(balance.error).max() < 1e-10 * balance.kinetic[-1]
 
 
 def test_births_bring_their_energy(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ FRAMES = {
     "kinetic": Column((), "f8", "J", "kinetic energy"),
     "potential": Column((), "f8", "J", "potential energy of gravity"),
     "work": Column((), "f8", "J", "work of the contacts since the start"),
+    "given": Column((), "f8", "J", "work of walls, guides and loads since the start"),
     "residual": Column((), "f8", "1", "residual of the contact problem of the step"),
     "iterations": Column((), "i8", "1", "iterations of the solver"),
     "status": Column((), "i1", "1", "status of the solver, in the order of clapas.Status"),

@@ -39,8 +39,9 @@ class Frame:
         The contacts of the step that led here.
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
-    kinetic, potential, work : float
-        Energies and work of the contacts since the start (J).
+    kinetic, potential, work, given : float
+        Energies, and since the start the work of the contacts and that of walls, guides and loads (J); files
+        of early versions do not know the last one (NaN).
     residual, iterations, status, seconds
         Report of the solver.
     """
@@ -51,6 +52,7 @@ class Frame:
     kinetic: float
     potential: float
     work: float
+    given: float
     residual: float
     iterations: int
     status: Status
@@ -150,7 +152,7 @@ class Recording:
         if name not in self._columns:
             raise KeyError(f"no column '{name}' in a recording; there are {', '.join(self._columns)}")
         n = self.n_frames  # first: the other columns are written before
-        return self._fresh(f"frames/{name}")[:n]
+        return self._frames(name)[:n]
 
     @property
     def times(self) -> Array:
@@ -215,7 +217,7 @@ class Recording:
     @cached_property
     def _columns(self) -> list[str]:
         """Names of the columns of the frames."""
-        return [name for name in (*layout.FRAMES, *layout.SLEEP) if name in self._file["frames"]]
+        return [*layout.FRAMES, *(name for name in layout.SLEEP if name in self._file["frames"])]
 
     @property
     def _d(self) -> int:
@@ -223,7 +225,7 @@ class Recording:
 
     def row(self, index: int) -> dict[str, Any]:
         """The columns of one frame as stored."""
-        return {name: self._fresh(f"frames/{name}")[index] for name in self._columns}
+        return {name: self._frames(name)[index] for name in self._columns}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
         """The columns of the contacts of one frame as stored."""
@@ -236,7 +238,7 @@ class Recording:
         n, row = self.n_frames, 0
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
-            frames = {name: self._fresh(f"frames/{name}")[start:stop] for name in self._columns}
+            frames = {name: self._frames(name)[start:stop] for name in self._columns}
             ends = frames["contact_end"]
             first, end = row, int(ends[-1])
             contacts = {name: self._fresh(f"contacts/{name}")[first:end] for name in layout.CONTACTS}
@@ -247,6 +249,12 @@ class Recording:
                     {name: column[i] for name, column in frames.items()},
                     {name: column[own] for name, column in contacts.items()},
                 )
+
+    def _frames(self, name: str) -> Any:
+        """A column of the frames; NaN in files of early versions that have it not."""
+        if name not in self._file["frames"]:
+            return np.full(self.n_frames, np.nan)
+        return self._fresh(f"frames/{name}")
 
     def _fresh(self, name: str) -> Any:
         """A dataset as it is on disk now: a run may still be writing."""
@@ -281,6 +289,7 @@ def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         kinetic=float(row["kinetic"]),
         potential=float(row["potential"]),
         work=float(row["work"]),
+        given=float(row["given"]),
         residual=float(row["residual"]),
         iterations=int(row["iterations"]),
         status=STATUSES[int(row["status"])],

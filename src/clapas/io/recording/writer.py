@@ -225,6 +225,7 @@ class RecordingWriter:
             "kinetic": kept.energy.kinetic,
             "potential": kept.energy.potential,
             "work": kept.work,
+            "given": kept.given,
             "residual": solution.residual if solution else 0.0,
             "iterations": solution.iterations if solution else 0,
             "status": STATUSES.index(solution.status if solution else Status.SOLVED),
