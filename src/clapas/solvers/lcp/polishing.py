@@ -19,6 +19,7 @@ REFINEMENTS = 4
 PROOF = 1e-12  # accuracy of a proof found on the way: slow progress must not look like one
 EARLY = 100  # iterations before iterates can be said to run away
 STEADY = 0.9  # of their speed that those that do keep while their iterations double
+FAR = 0.25  # of their size that they add meanwhile: in the end, the half
 HUGE = 1e100  # iterates beyond have diverged
 PROGRESS = 0.1  # of the residual, for a second try on the same active set
 
@@ -144,9 +145,10 @@ class Polished(LCPMethod):
             self.infeasibility = feasibility.prove_infeasible(self.problem)
 
     def _runs_away(self, z: Array) -> bool:
-        """Whether z has moved as far in each iteration since the mark as it did before."""
+        """Whether z has moved far since the mark, and as far in each iteration as before."""
         if self.done < max(EARLY, 2 * self.marked):
             return False
-        before, self.speed = self.speed, float(np.linalg.norm(z - self.mark)) / (self.done - self.marked)
+        way = float(np.linalg.norm(z - self.mark))
+        before, self.speed = self.speed, way / (self.done - self.marked)
         self.mark, self.marked = z.copy(), self.done
-        return self.speed > STEADY * before
+        return self.speed > STEADY * before and way > FAR * float(np.linalg.norm(z))
