@@ -13,7 +13,8 @@ steps:
 After the rest all wake, so every body is judged by its own motion among neighbours that are free. What is
 lost is the motion of sleepers: a body that creeps at a steady pace below ``speed`` falls behind by less than
 ``speed`` radii per second, one that sets out during a rest by what it would do in that rest. Sleep takes
-kinetic energy, which counts as work of the contacts, and never gives any.
+kinetic energy, which counts as work of the contacts, and never gives any. A watch is a sample: the bound
+holds for what creeps steadily, not for every body. ``benchmarks/README.md`` tells of a heap.
 
 Bodies with a load or a motion of their own, guided ones, and those that touch nothing never sleep.
 """
