@@ -130,7 +130,7 @@ class Shear:
         """How far a sample is sheared: fast ones farther.
 
         The motion of the plates diffuses to the middle of the sample, H deep, in the time ρ H²/η with
-        η = 0.25 P/γ̇ at least: a strain of (I H/d)²/0.25. Before, the plates also set the grains in motion, and
+        η = 0.25 P/γ̇ at least: a strain of (I H/d)²/0.25. Before, the plates also set grains in motion, and
         friction on them seems larger than it is.
         """
         return self.strain + 2.0 * (inertial * self.depth) ** 2 / printed_friction(0.0)
