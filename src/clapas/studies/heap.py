@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -312,7 +312,7 @@ def _compare(report: Report, measured: Measures) -> None:
     found, ground, end = measured.slope, measured.ground, measured.end
     grains = int(end.movable.sum())
     height = PRINTED_HEIGHT * (grains / PRINTED_GRAINS) ** (1 / 3)
-    inner = _central(ground)
+    around = _around(ground)
     highest = int(np.argmax(ground.pressure))
     speed = float(np.linalg.norm(measured.laying.velocity, axis=1)[measured.laying.movable].max())
     half = math.degrees(found.high - found.angle)
@@ -330,14 +330,20 @@ def _compare(report: Report, measured: Measures) -> None:
             ["packing fraction", f"{measured.fraction:.3f}", "0.615"],
             ["largest speed while laying", f"{100 * speed:.1f} cm/s", "23.6 cm/s"],
             ["hydrostatic pressure", f"{measured.hydrostatic:.0f} Pa", "332 Pa (at 5.5 cm)"],
-            ["pressure near the axis", f"{inner[0]:.0f} ± {inner[1]:.0f} Pa", "well below hydrostatic"],
+            [
+                "pressure on the inner ring",
+                f"{ground.pressure[0]:.0f} ± {ground.error[0]:.0f} Pa",
+                "well below hydrostatic",
+            ],
+            ["from there to half the foot", f"{around[0]:.0f} ± {around[1]:.0f} Pa", ""],
             [
                 "largest pressure",
                 f"{ground.pressure[highest]:.0f} ± {ground.error[highest]:.0f} Pa "
                 f"at r = {100 * ground.radius[highest]:.1f} cm",
                 "away from the axis",
             ],
-            ["dip: largest less axial pressure", _dip(ground, inner), "a local minimum, no error given"],
+            ["dip: around less inner ring", _dip(ground), "a local minimum, no error given"],
+            ["the same from heap to heap", _dips(measured.grounds), ""],
             ["load on the ground / weight", f"{_carried(measured):.3f}", ""],
             ["force on cylinders against layers", _spread(turned), "parallel"],
             ["contacts per grain", f"{coordination(end).mean:.2f}", ""],
@@ -346,20 +352,31 @@ def _compare(report: Report, measured: Measures) -> None:
     )
 
 
-def _central(ground: RingPressure) -> tuple[float, float]:
-    """Pressure on the two inner rings together, and its standard error (Pa)."""
-    area = np.diff(ground.edges[:3] ** 2)
+def _around(ground: RingPressure) -> tuple[float, float]:
+    """Mean pressure from the second ring to half the foot of the heap, and its standard error (Pa).
+
+    All rings there, not the highest one: among noisy rings one is always high.
+    """
+    last = max(2, int(np.searchsorted(ground.radius, 0.5 * ground.edges[-1])))
+    area = np.diff(ground.edges[1 : last + 1] ** 2)
     weight = area / area.sum()
-    return float(weight @ ground.pressure[:2]), float(np.linalg.norm(weight * ground.error[:2]))
+    return float(weight @ ground.pressure[1:last]), float(np.linalg.norm(weight * ground.error[1:last]))
 
 
-def _dip(ground: RingPressure, inner: tuple[float, float]) -> str:
-    """Difference between the largest pressure and that near the axis, in standard errors."""
-    highest = int(np.argmax(ground.pressure))
-    difference = float(ground.pressure[highest]) - inner[0]
-    return (
-        f"{difference:.0f} Pa, {difference / math.hypot(ground.error[highest], inner[1]):.1f} standard errors"
-    )
+def _dip(ground: RingPressure) -> str:
+    """How much less the inner ring bears than those around it, and in standard errors."""
+    around, error = _around(ground)
+    depth = around - float(ground.pressure[0])
+    return f"{depth:.0f} Pa, {depth / math.hypot(ground.error[0], error):.1f} standard errors"
+
+
+def _dips(grounds: Sequence[RingPressure]) -> str:
+    """The mean dip of several heaps, with the standard error that their spread gives."""
+    depths = np.array([_around(ground)[0] - ground.pressure[0] for ground in grounds])
+    if len(depths) < 2:
+        return "one heap"
+    error = depths.std(ddof=1) / math.sqrt(len(depths))
+    return f"{depths.mean():.0f} ± {error:.0f} Pa ({', '.join(f'{depth:.0f}' for depth in depths)})"
 
 
 def _carried(measured: Measures) -> float:

@@ -29,7 +29,12 @@ def silo(count: int = 200, width: float = 8.0, radius: float = 5e-3, mu: float =
 
 
 def flat_hopper(
-    count: int = 300, width: float = 16.0, mouth: float = 6.0, radius: float = 5e-3, mu: float = 0.5
+    count: int = 300,
+    width: float = 16.0,
+    mouth: float = 6.0,
+    radius: float = 5e-3,
+    mu: float = 0.5,
+    seed: int = 0,
 ) -> Scene:
     """Disks flow out of a mouth in a flat floor, at a rate that does not depend on how full it is.
 
@@ -38,7 +43,7 @@ def flat_hopper(
     Beverloo's law in the plane: grains per second grow as (mouth − k d)^(3/2) √g / d², k about 1.4. ``width``
     and ``mouth`` are counted in largest diameters d.
     """
-    scene = _between_walls(count, 2 * radius * width, radius, mu)
+    scene = _between_walls(count, 2 * radius * width, radius, mu, seed)
     wall, edge = radius * width, radius * mouth
     scene.add(_slab(-wall, -edge), fixed=True, name="floor left")
     scene.add(_slab(edge, wall), fixed=True, name="floor right")
@@ -54,9 +59,9 @@ def janssen(height: float, width: float, mu: float, K: float) -> float:
     return -math.expm1(-depth) / depth
 
 
-def _between_walls(count: int, width: float, radius: float, mu: float) -> Scene:
+def _between_walls(count: int, width: float, radius: float, mu: float, seed: int = 0) -> Scene:
     """Disks spread loosely above the floor, between two upright walls."""
-    scene = Scene(d=2)
+    scene = Scene(d=2, seed=seed)
     scene.material("grain", density=DENSITY)
     scene.law(mu=mu)
     scene.add(HalfPlane((1, 0), -width / 2), name="left wall")
