@@ -195,11 +195,17 @@ class Detector:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
         if not found:
             return Contacts.none(self.d)
-        table = blank_table(sum(count for _, count in found), self.d, pairs.is_periodic)
-        for (rows, _), places in zip(found, places_by_pair(found), strict=True):
-            deliver(rows, places, pairs, self._shapes, self._numbering, table)
-            if pairs.is_periodic:
-                add_images(rows, places, pairs, self._shapes, distance, self._numbering, table)
+        n = sum(count for _, count in found)
+        table, places = blank_table(n, self.d, pairs.is_periodic), places_by_pair(found)
+
+        def put(member: Member) -> None:
+            for k in range(member.rank, len(found), member.size):
+                given = found[k][0], places[k], pairs, self._shapes
+                deliver(*given, self._numbering, table)
+                if pairs.is_periodic:
+                    add_images(*given, distance, self._numbering, table)
+
+        together(team_size(None, n, len(found)), put)
         table = settle(table)
         a, b, feature = table.identity
         return Contacts(a, b, *table.colliders, feature, *table[2:])  # type: ignore[call-arg]
