@@ -30,10 +30,12 @@ def step_after(recording: Recording, number: int) -> Stepped:
     model = recording.model
     if recording.scene_source:
         model = compile_scene(Scene.from_dict(json.loads(recording.scene_source)), check_overlaps=False)
-    solver, scheme = (from_plain(recording.settings[name]) for name in ("solver", "scheme"))
+    solver, scheme, sleeping = (
+        from_plain(recording.settings.get(name)) for name in ("solver", "scheme", "sleeping")
+    )
     state = recording.frame(earlier).state
     while True:
-        done = divided_step(model, state, recording.dt, solver, scheme)[-1]
+        done = divided_step(model, state, recording.dt, solver, scheme, sleeping=sleeping)[-1]
         if state.step == number:
             return done
         state = done.state

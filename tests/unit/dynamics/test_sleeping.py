@@ -24,6 +24,7 @@ from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Plane, Sphere
 from clapas.io.recording import Recording, layout
+from clapas.io.replay import step_after
 from clapas.solvers import NSGS
 
 DT = 1e-3
@@ -199,6 +200,18 @@ def test_a_run_with_sleep_resumes_to_the_same_bits(tmp_path: Path, stop: int) ->
         assert np.array_equal(last.state.impulses.impulse, other.state.impulses.impulse)
         for name in layout.SLEEP:
             assert np.array_equal(whole.column(name)[-1], cut.column(name)[-1])
+
+
+def test_a_step_done_again_knows_who_slept(tmp_path: Path) -> None:
+    given = {"dt": DT, "every": 4, "sleeping": SHORT, "solver": SOLVER}
+    with clapas.simulate(stack(3), 0.06, out=tmp_path / "run.h5", **given) as run:
+        frames = list(run.frames())
+        at = next(k for k, frame in enumerate(frames) if frame.state.sleep and frame.state.sleep.asleep.any())
+        later = frames[at + 1]
+        again = step_after(run, later.state.step - 1)
+    assert again.solved is not None
+    assert np.array_equal(again.state.position, later.state.position)
+    assert np.array_equal(again.state.impulses.impulse, later.state.impulses.impulse)
 
 
 def test_a_recording_without_sleep_has_none_of_its_columns(tmp_path: Path) -> None:
