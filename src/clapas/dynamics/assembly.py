@@ -14,7 +14,7 @@ from clapas.bodies.rigid.jacobian import (
     fill_couples_3d,
 )
 from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_at, world_rows
-from clapas.dynamics.carrying import carry, carry_to_spheres, match, to_world
+from clapas.dynamics.carrying import carry, carry_to_spheres, places, to_world
 from clapas.dynamics.guides import can_part
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.geometry import rotations
@@ -73,8 +73,7 @@ class StepProblem:
         ``ratio`` is how much longer this step is than the last: forces persist, not impulses.
         """
         old, new = impulses, self.contacts
-        place = np.full(len(new), -1, dtype=np.int64)
-        match(old.a, old.b, old.feature, new.a, new.b, new.feature, place)
+        place = places(old.a, old.b, old.feature, new)
         if self.has_spheres:
             r = np.empty((len(new), 3))
             carry_to_spheres(place, ratio, old.impulse, new.normal, self.cohesion, r)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clapas.compiled import kernel
+from clapas.geometry.colliders import Contacts
 from clapas.problems.sphere_blocks import in_frame
 from clapas.typing import Array, Indices
+
+
+def places(a: Indices, b: Indices, feature: Indices, contacts: Contacts) -> Indices:
+    """Where the contacts are in a list sorted as they are, −1 for those that are not."""
+    place = np.full(len(contacts), -1, dtype=np.int64)
+    match(a, b, feature, contacts.a, contacts.b, contacts.feature, place)
+    return place
 
 
 @kernel

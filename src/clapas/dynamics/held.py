@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.dynamics.carrying import match
+from clapas.dynamics.carrying import places
 from clapas.dynamics.model import Impulses, Model
 from clapas.geometry.colliders import Contacts
-from clapas.typing import Indices, Mask
+from clapas.typing import Mask
 
 
 class Answered(NamedTuple):
@@ -41,11 +41,11 @@ def with_held(
     longer : float
         Length of the step over that of the step before: forces persist, not impulses.
     """
-    answered = _places(solved.a, solved.b, solved.feature, found)
+    answered = places(solved.a, solved.b, solved.feature, found)
     is_held = ~(model.movable[found.a] | model.movable[found.b])
     rows = np.flatnonzero((answered >= 0) | is_held)
     contacts, answered = found.take(rows), answered[rows]
-    before = np.where(answered < 0, _places(old.a, old.b, old.feature, contacts), -1)
+    before = np.where(answered < 0, places(old.a, old.b, old.feature, contacts), -1)
     impulse = np.zeros((len(rows), impulses.impulse.shape[1]))
     couple = np.zeros((len(rows), impulses.couple.shape[1]))
     impulse[answered >= 0], couple[answered >= 0] = impulses.impulse, impulses.couple
@@ -53,10 +53,3 @@ def with_held(
     impulse[kept], couple[kept] = longer * old.impulse[before[kept]], longer * old.couple[before[kept]]
     of_all = Impulses(contacts.a, contacts.b, contacts.feature, impulse, couple)
     return Answered(contacts, of_all, answered >= 0)
-
-
-def _places(a: Indices, b: Indices, feature: Indices, contacts: Contacts) -> Indices:
-    """Where the contacts are in a list sorted as they are, −1 for those that are not."""
-    place = np.full(len(contacts), -1, dtype=np.int64)
-    match(a, b, feature, contacts.a, contacts.b, contacts.feature, place)
-    return place

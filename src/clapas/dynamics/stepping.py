@@ -158,13 +158,14 @@ def step(
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
-    sleepers = np.empty(0, dtype=bool) if asleep is None else asleep
-    if sleepers.any():
-        alive = alive.holding(np.pad(sleepers, (0, state.n_bodies - len(sleepers))))
+    held = asleep if asleep is not None and asleep.any() else None
+    if held is not None:
+        alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
     middle = _middle(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
     found = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
-    problem = step_problem(alive, middle, between_free(alive, found) if sleepers.any() else found, free, dt)
+    treated = found if held is None else between_free(alive, found)
+    problem = step_problem(alive, middle, treated, free, dt)
     longer = dt / state.dt if state.dt else 1.0
     solution = solve(
         problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses, longer), check=False
@@ -172,7 +173,7 @@ def step(
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
-    if sleepers.any():
+    if held is not None:
         contacts, impulses, solved = with_held(alive, found, contacts, impulses, state.impulses, longer)
     end = State(
         time=state.time + dt,
@@ -228,12 +229,13 @@ def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
 
 def _given(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
     """Work of loads, and of guides on the bodies they guide, during the step (J)."""
-    mean = 0.5 * (middle.velocity + after)
-    given = float(sum(push @ mean[body] for body, push in _pushes(model, middle, dt).items()))
+    given = 0.0
+    for body, push in _pushes(model, middle, dt).items():
+        given += 0.5 * float(push @ (middle.velocity[body] + after[body]))
     if model.blocked is not None:
         guided = np.flatnonzero(model.movable & model.blocked.any(axis=1))
         gained = 0.5 * model.masses[guided] * (after[guided] ** 2 - before[guided] ** 2)
-        fallen = dt * mean[guided, : model.d] * model.gravity
+        fallen = 0.5 * dt * (middle.velocity + after)[guided, : model.d] * model.gravity
         gained[:, : model.d] -= model.mass[guided, None] * fallen
         given += float(gained[model.blocked[guided]].sum())
     return given
