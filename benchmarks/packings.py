@@ -27,8 +27,12 @@ SPREAD = 0.2  # relative half width of the distribution of sizes
 FRICTION = 0.5
 DENSITY = 2500.0
 PUSHES, PUSH = 100, 0.4  # rounds of pushing apart; share of each overlap that a body takes
-LOADED, LONG = 150, 1e-2  # steps without inertia and their length (s): a grain may go 1 mm in one
-SWEEPS = 50
+LONG, MOST = 1e-2, 600  # length of a step without inertia (s): a grain may go 1 mm in one; how many at most
+STILL, LASTING = (
+    5e-5,
+    40,
+)  # mean displacement in a step at rest, relative to the size; for how many
+FEWEST_SWEEPS, SWEEPS_PER_LAYER = 50, 2.5  # the deeper a packing, the longer its weight travels
 
 
 def spheres(count: int, seed: int = 0) -> Model:
@@ -73,10 +77,21 @@ def at_rest(model: Model, surroundings: Surroundings) -> State:
     for _ in range(PUSHES):
         contacts = surroundings.detect(state, 0.0)
         state = replace(state, position=state.position + _push(model.first(state.n_bodies), contacts))
-    for _ in range(LOADED):
-        state = step(
-            model, state, LONG, NSGS(tol=1e-4, max_iterations=SWEEPS), QuasiStatic(), surroundings
-        ).state
+    return _loaded(model, state, surroundings)
+
+
+def _loaded(model: Model, state: State, surroundings: Surroundings) -> State:
+    """The bodies after as many steps without inertia as it takes until they hardly move for a while."""
+    layers = np.cbrt(model.movable.sum())
+    solver = NSGS(tol=1e-4, max_iterations=max(FEWEST_SWEEPS, int(SWEEPS_PER_LAYER * layers)))
+    still = 0
+    for _ in range(MOST):
+        before = state.position
+        state = step(model, state, LONG, solver, QuasiStatic(), surroundings).state
+        moved = np.linalg.norm(state.position - before, axis=1)[model.movable]
+        still = still + 1 if np.sqrt(np.mean(moved**2)) < STILL * SIZE else 0
+        if still == LASTING:  # small avalanches come after a while of rest
+            break
     return replace(state, time=0.0, step=0, velocity=np.zeros_like(state.velocity))
 
 

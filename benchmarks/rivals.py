@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.reference import Reference
 from clapas.problems import ContactProblem
+from clapas.simd import WIDTH
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.loop import Iteration
@@ -64,14 +65,14 @@ def in_slab_order(problem: ContactProblem) -> BodyData:
     given = in_given_order(problem)
     n_bodies, size = len(given.y_free) - 1, given.y_free.shape[1]
     blocks = arrange(given.bodies.astype(np.int64), n_bodies)
-    order = np.lexsort((blocks.lane, blocks.block))
-    bounds = np.searchsorted(blocks.block[order], blocks.bounds)
+    order, block, lane = np.argsort(blocks.place), blocks.place // WIDTH, blocks.place % WIDTH
+    bounds = np.searchsorted(block[order], blocks.bounds)
     # Each slab has its own copy of the ground, after the bodies.
     y_free = np.zeros((n_bodies + len(bounds) - 1, size))
     y_free[blocks.number] = given.y_free[:-1]
     return BodyData(
         G=np.ascontiguousarray(given.G[order]),
-        bodies=np.ascontiguousarray(blocks.bodies[blocks.block, :, blocks.lane][order], dtype=np.uint32),
+        bodies=np.ascontiguousarray(blocks.bodies[block, :, lane][order], dtype=np.uint32),
         y_free=y_free,
         w=np.ascontiguousarray(given.w[order]),
         coefficients=np.ascontiguousarray(given.coefficients[order]),

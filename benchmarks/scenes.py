@@ -27,8 +27,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
 from benchmarks import machine, packings
 from clapas.compiled import threads
 from clapas.dynamics import stepping
@@ -41,9 +39,7 @@ from clapas.solvers.loop import Solver
 from clapas.studies.report import markdown_table
 
 DT, TOL, EVERY = 1e-3, 1e-4, 20
-UNTIMED = 40
-UNTIMED_AT_MOST, CALM = 400, 5  # steps, and sweeps of one that is calm
-SWEEPS_PER_LAYER = 2.5
+UNTIMED = 100
 PHASES = ("detect", "assemble", "solve", "advance", "record")
 
 
@@ -112,7 +108,8 @@ def measure(model: Model, shape: str, steps: int, n_threads: int) -> Cost:
     """
     surroundings, solver = Surroundings(model), NSGS(tol=TOL)
     state = packings.at_rest(model, surroundings)
-    state = _calmed(model, state, surroundings)
+    for _ in range(UNTIMED):
+        state = stepping.step(model, state, DT, solver, None, surroundings).state
     peak = _peak_bytes(model, state, solver)
     clock = time.thread_time if n_threads == 1 else time.perf_counter
     batches = []
@@ -133,21 +130,6 @@ def measure(model: Model, shape: str, steps: int, n_threads: int) -> Cost:
         bytes_per_grain=peak / int(model.movable.sum()),
         **{phase: spent / EVERY for phase, spent in best.watch.seconds.items()},
     )
-
-
-def _calmed(model: Model, state: State, surroundings: Surroundings) -> State:
-    """The packing after some steps, and so many more that the impulses of a step serve the next.
-
-    The deeper a packing, the longer its weight travels: sweeps, and steps, grow with its layers.
-    """
-    layers = np.cbrt(model.movable.sum())
-    solver = NSGS(tol=TOL, max_iterations=int(SWEEPS_PER_LAYER * layers))
-    for k in range(UNTIMED_AT_MOST):
-        done = stepping.step(model, state, DT, solver, None, surroundings)
-        state = done.state
-        if k >= UNTIMED and done.solution.iterations <= CALM and done.solution.status.is_solved:
-            break
-    return state
 
 
 @dataclass

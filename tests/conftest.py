@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,9 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the published problems are not here: no folder {SHARED}")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_recordings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Runs that name no file leave it in a folder that pytest clears."""
+    tempfile.tempdir = str(tmp_path_factory.mktemp("recordings"))

@@ -17,7 +17,7 @@ from clapas.solvers import NSGS
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packings, "PUSHES", 40)
-    monkeypatch.setattr(packings, "LOADED", 40)
+    monkeypatch.setattr(packings, "MOST", 40)
     monkeypatch.setattr(scenes, "UNTIMED", 2)
 
 

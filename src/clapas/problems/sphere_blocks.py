@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.prefetch import prefetch_bodies
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.frames import frames, tangents
 from clapas.problems.judge import ROUNDING, missed_square
@@ -235,6 +236,7 @@ def contact_velocities(
     """One thread's part of the velocities at the contacts."""
     first, last = share(member, len(normal))
     for i in range(first, last):
+        prefetch_bodies(x, bodies, i)
         u[i, 0], u[i, 1], u[i, 2] = contact_velocity(normal, reach, bodies, x, w, i)
 
 
@@ -247,6 +249,7 @@ def sizes_of_velocities(
     for stride in range(first, last):
         total, largest = 0.0, 0.0
         for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(normal))):
+            prefetch_bodies(x, bodies, i)
             u_n, u_s, u_t = contact_velocity(normal, reach, bodies, x, w, i)
             total += u_n * u_n + u_s * u_s + u_t * u_t
             largest = max(largest, abs(u_n), abs(u_s), abs(u_t))
@@ -274,6 +277,7 @@ def push(
     for half in range(first, last):
         sums = x if half == 0 else other
         for i in range(n * half // 2, n * (half + 1) // 2):
+            prefetch_bodies(sums, bodies, i)
             a, b = bodies[i, 0], bodies[i, 1]
             f_x, f_y, f_z = in_world(normal, i, r[i, 0], r[i, 1], r[i, 2])
             n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
@@ -334,13 +338,13 @@ def missed_squares(
 ) -> None:
     """One thread's part of the squares of what is missed, and of what rounding hides, by strides."""
     first, last = share(member, len(squares))
-    u = np.empty(3)
     for stride in range(first, last):
         total, hidden = 0.0, 0.0
         for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(r))):
-            u[0], u[1], u[2] = contact_velocity(normal, reach, bodies, x, w, i)
-            for k in range(3):
-                hidden += (response[i] * r[i, k]) ** 2
-            total += missed_square(u, r[i], mu[i], response[i])
+            prefetch_bodies(x, bodies, i)
+            u_n, u_s, u_t = contact_velocity(normal, reach, bodies, x, w, i)
+            r_n, r_s, r_t, size = r[i, 0], r[i, 1], r[i, 2], response[i]
+            total += missed_square(u_n, u_s, u_t, r_n, r_s, r_t, mu[i], size)
+            hidden += size * size * (r_n * r_n + r_s * r_s + r_t * r_t)
         squares[stride, 0] = total
         squares[stride, 1] = hidden

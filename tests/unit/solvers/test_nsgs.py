@@ -8,6 +8,7 @@ import pytest
 
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
+from clapas.simd import WIDTH
 from clapas.solvers import NSGS, AlartCurnier, Coloured, DeSaxce, Exact, Given, Shuffled, solve
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.nsgs import Order
@@ -51,8 +52,8 @@ def test_blocks_do_what_a_sequential_sweep_in_their_order_does(
     contacts = body_contacts(problem)
     assert contacts is not None
     blocks = arrange(contacts.bodies, contacts.n_bodies)
-    slab = np.searchsorted(blocks.bounds, blocks.block, side="right") - 1
-    order = np.lexsort((blocks.lane, blocks.block, slab // 2, slab % 2))  # even slabs first
+    slab = np.searchsorted(blocks.bounds, blocks.place // WIDTH, side="right") - 1
+    order = np.lexsort((blocks.place, slab // 2, slab % 2))  # even slabs first
     permuted = permute(problem, order)
     guess = np.abs(np.random.default_rng(0).normal(size=(problem.n_contacts, problem.d))) * 1e-3
     vector = NSGS(order=Coloured(), form="bodies", local=local).start(problem, guess)
@@ -135,14 +136,14 @@ def test_blocks_never_hold_a_body_twice_and_slabs_touch_only_neighbours() -> Non
     for pair in blocks.bodies:
         moving = pair[pair < contacts.n_bodies]
         assert len(np.unique(moving)) == len(moving)
-    slab = np.searchsorted(blocks.bounds, blocks.block, side="right") - 1
+    slab = np.searchsorted(blocks.bounds, blocks.place // WIDTH, side="right") - 1
     number = np.append(blocks.number, -1)[contacts.bodies]
     for parity in (0, 1):
         mine = slab % 2 == parity
         touched: dict[int, int] = {}
         for s, body in zip(np.repeat(slab[mine], 2), number[mine].ravel(), strict=True):
             assert body < 0 or touched.setdefault(int(body), int(s)) == s
-    assert len({(b, l) for b, l in zip(blocks.block, blocks.lane, strict=True)}) == PACKING.n_contacts
+    assert len(np.unique(blocks.place)) == PACKING.n_contacts
 
 
 def test_cut_respects_reach() -> None:

@@ -47,5 +47,5 @@ def test_the_last_arrangement_is_used_for_the_same_contacts_only() -> None:
     changed = arranged(bodies, n_bodies)
     assert changed is not first
     fresh = arrange(bodies, n_bodies)
-    for name in ("block", "lane", "bodies", "number", "bounds"):
+    for name in ("place", "contacts", "bodies", "number", "bounds"):
         np.testing.assert_array_equal(getattr(changed, name), getattr(fresh, name))

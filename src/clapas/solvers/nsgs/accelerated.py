@@ -29,6 +29,7 @@ from clapas.typing import Array, Indices
 PERIOD = 2  # sweeps between two extrapolations, which cost about as much as one
 DEPENDENT = 1e-12  # gaps this close to parallel are not told apart, relative to their squares
 PATIENCE = 12  # plain sweeps at first: after a good guess they are enough
+FRESH = 64  # sweeps that carry velocities along, at most
 PIECE = 512
 STRIDE = 4096  # numbers added up before others, whatever the number of threads
 
@@ -105,22 +106,31 @@ def whole(count: int) -> int:
 
 
 class ParallelSweeps(Sweeps):
-    """Sweeps on several threads, whose kernels extrapolate on their way."""
+    """Sweeps on several threads, whose kernels extrapolate on their way.
+
+    Velocities are computed afresh after a few sweeps, then four times as many, and so on: impulses change
+    most at first. That costs as much as two sweeps.
+    """
 
     def _begin(self, manner: Manner) -> None:
         """Get ready when ``r`` and ``y`` are there."""
-        self._manner, self._memory, self._done = manner, memory(self.r, self.y, 0), 0
+        self._manner, self._memory = manner, memory(self.r, self.y, 0)
+        self._done = self._fresh_until = 0
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
-        depth, done = self._manner.acceleration, self._done
-        self._done += count
-        if not depth or done < PATIENCE or count < PERIOD:
+        if not self._manner.acceleration or self._done < PATIENCE or count < PERIOD:
             self._memory = memory(self.r, self.y, 0)  # a memory would lead back to before these
-            return super().advance(count)
-        if not len(self._memory.values):
-            self._memory = memory(self.r, self.y, depth)
-        return super().advance(whole(count))
+        else:
+            count = whole(count)
+            if not len(self._memory.values):
+                self._memory = memory(self.r, self.y, self._manner.acceleration)
+        if self._done >= self._fresh_until:
+            self.refresh()
+            self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
+        self.sweep(count)
+        self._done += count
+        return count
 
 
 @kernel

@@ -7,11 +7,11 @@ from step to step, so the last arrangement is remembered and used again for the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from clapas.compiled import kernel
+from clapas.prefetch import AHEAD, prefetch
 from clapas.simd import WIDTH
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee, sorted_by
 from clapas.typing import Indices
@@ -26,8 +26,10 @@ class Blocks:
 
     Parameters
     ----------
-    block, lane : arrays (n,)
-        Where each contact is stored.
+    place : array (n,)
+        Where each contact is stored: block · WIDTH + lane.
+    contacts : array (n_blocks · WIDTH,)
+        The contact in each lane of each block, −1 in idle lanes.
     bodies : array (n_blocks, 2, WIDTH)
         New numbers of the two bodies; each slab has its own copy of the ground, after the bodies.
     number : array (n_bodies,)
@@ -36,18 +38,11 @@ class Blocks:
         First block of each slab.
     """
 
-    block: Indices
-    lane: Indices
+    place: Indices
+    contacts: Indices
     bodies: Indices
     number: Indices
     bounds: Indices
-
-    @cached_property
-    def contacts(self) -> Indices:
-        """The contact in each lane of each block, −1 in idle lanes: (n_blocks · WIDTH,)."""
-        stored = np.full(len(self.bodies) * WIDTH, -1, dtype=np.int32)
-        stored[self.block * WIDTH + self.lane] = np.arange(len(self.block))
-        return stored
 
 
 class Arranger:
@@ -73,54 +68,66 @@ def arrange(bodies: Indices, n_bodies: int) -> Blocks:
     """Put the contacts between pairs of bodies (the ground is ``n_bodies``) in slabs and blocks."""
     n = len(bodies)
     number = cuthill_mckee(n_bodies, bodies[:, 0], bodies[:, 1])
-    renumbered = np.append(number, n_bodies)[bodies]
-    low, high = ends(renumbered, n_bodies)
+    pairs, low, high = renumbered(bodies, number)
     smallest = max(1, -(-CONTACTS_PER_SLAB * n_bodies // max(n, 1)))
     slabs = cut(n_bodies, low, high, smallest)
     slab_of_body = np.repeat(np.arange(len(slabs) - 1), np.diff(slabs))
     slab = np.append(slab_of_body, len(slabs) - 2)[low]
     order = sorted_by(low, sorted_by(high, np.arange(n), n_bodies + 1), n_bodies + 1)
-    block, lane, bounds = fill_blocks(order, slab, renumbered, n_bodies, len(slabs) - 1)
-    stored = np.empty((bounds[-1], 2, WIDTH), dtype=np.uint32)
-    stored[:] = (n_bodies + np.repeat(np.arange(len(slabs) - 1), np.diff(bounds)))[:, None, None]
-    store_bodies(block, lane, slab, renumbered, n_bodies, stored)
-    return Blocks(block, lane, stored, number, bounds)
+    place, bounds = fill_blocks(order, slab, pairs, n_bodies, len(slabs) - 1)
+    contacts, stored = store(place, pairs, n_bodies, bounds)
+    return Blocks(place, contacts, stored, number, bounds)
 
 
 @kernel
-def ends(bodies: Indices, n_bodies: int) -> tuple[Indices, Indices]:
-    """The lower number of the two bodies of each contact, and the higher that is not the ground."""
-    low, high = np.empty(len(bodies), dtype=np.int64), np.empty(len(bodies), dtype=np.int64)
-    for i in range(len(bodies)):
-        low[i], high[i] = min(bodies[i, 0], bodies[i, 1]), max(bodies[i, 0], bodies[i, 1])
+def renumbered(bodies: Indices, number: Indices) -> tuple[Indices, Indices, Indices]:
+    """New numbers of the two bodies of each contact; the lower, and the higher that is not the ground."""
+    n, n_bodies = len(bodies), len(number)
+    pairs = np.empty((n, 2), dtype=np.uint32)
+    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        later = min(i + AHEAD, n - 1)
+        prefetch(number, bodies[later, 0])
+        prefetch(number, bodies[later, 1])
+        a = number[bodies[i, 0]] if bodies[i, 0] < n_bodies else n_bodies
+        b = number[bodies[i, 1]] if bodies[i, 1] < n_bodies else n_bodies
+        pairs[i, 0], pairs[i, 1] = a, b
+        low[i], high[i] = min(a, b), max(a, b)
         if high[i] == n_bodies:
             high[i] = low[i]
-    return low, high
+    return pairs, low, high
 
 
 @kernel
-def store_bodies(
-    block: Indices, lane: Indices, slab: Indices, bodies: Indices, n_bodies: int, stored: Indices
-) -> None:
-    """Write the bodies of each contact in its lane, the ground as that of its slab."""
-    for i in range(len(block)):
-        for side in range(2):
-            body = bodies[i, side]
-            stored[block[i], side, lane[i]] = body if body < n_bodies else n_bodies + slab[i]
+def store(place: Indices, pairs: Indices, n_bodies: int, bounds: Indices) -> tuple[Indices, Indices]:
+    """The contact in each lane, and the bodies of each block, the ground as that of the block's slab."""
+    n_blocks, n_slabs = bounds[-1], len(bounds) - 1
+    contacts = np.full(n_blocks * WIDTH, -1, dtype=np.int32)
+    bodies = np.empty((n_blocks, 2, WIDTH), dtype=np.uint32)
+    for i in range(len(place)):
+        contacts[place[i]] = i
+    for slab in range(n_slabs):
+        for spot in range(bounds[slab] * WIDTH, bounds[slab + 1] * WIDTH):
+            prefetch(pairs, contacts[min(spot + AHEAD, len(contacts) - 1)])
+            i = contacts[spot]
+            for side in range(2):
+                there = i >= 0 and pairs[i, side] < n_bodies
+                bodies[spot // WIDTH, side, spot % WIDTH] = pairs[i, side] if there else n_bodies + slab
+    return contacts, bodies
 
 
 @kernel
 def fill_blocks(
     order: Indices, slab: Indices, bodies: Indices, n_bodies: int, n_slabs: int
-) -> tuple[Indices, Indices, Indices]:
+) -> tuple[Indices, Indices]:
     """Put each contact in the first block of its slab that has a free lane and none of its bodies.
 
-    Contacts arrive slab by slab in cache order. Returns block and lane of each contact and the
+    Contacts arrive slab by slab in cache order. Returns the place of each contact and the
     first block of each slab. A window of 64 blocks is open at a time; ``taken[body]`` has a bit for
     each open block the body is in.
     """
     n = len(order)
-    block, lane = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    place = np.empty(n, dtype=np.int64)
     bounds = np.zeros(n_slabs + 1, dtype=np.int64)
     used = np.zeros(n + WINDOW + 1, dtype=np.int64)  # lanes taken in each block
     taken = np.zeros(n_bodies + 1, dtype=np.uint64)
@@ -129,6 +136,9 @@ def fill_blocks(
     one, every = np.uint64(1), ~np.uint64(0)
     current, start, end = 0, 0, 0
     for visit in range(n):
+        later = order[min(visit + AHEAD, n - 1)]
+        prefetch(bodies, later)
+        prefetch(slab, later)
         i = order[visit]
         while current < slab[i]:
             current += 1
@@ -151,7 +161,7 @@ def fill_blocks(
         while (closed >> np.uint64(bit)) & one:
             bit += 1
         target = start + bit
-        block[i], lane[i] = target, used[target]
+        place[i] = target * WIDTH + used[target]
         used[target] += 1
         end = max(end, target + 1)
         mark = one << np.uint64(bit)
@@ -163,4 +173,4 @@ def fill_blocks(
             start, full = start + 1, full >> one
     for rest in range(current + 1, n_slabs + 1):
         bounds[rest] = end
-    return block, lane, bounds
+    return place, bounds

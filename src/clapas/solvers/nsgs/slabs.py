@@ -96,9 +96,7 @@ def cut(n_nodes: int, low: Indices, high: Indices, smallest: int) -> Indices:
 
     Each slab has at least ``smallest`` nodes, and no edge from slab k goes beyond slab k + 1.
     """
-    reach = np.arange(n_nodes)
-    np.maximum.at(reach, low, high)
-    reach = np.maximum.accumulate(reach)
+    reach = furthest(n_nodes, low, high)
     bounds = [0]
     while bounds[-1] < n_nodes:
         start = bounds[-1]
@@ -109,3 +107,14 @@ def cut(n_nodes: int, low: Indices, high: Indices, smallest: int) -> Indices:
     if len(bounds) > 2 and bounds[-1] - bounds[-2] < smallest:
         del bounds[-2]  # a last slab too small to be worth a thread
     return np.array(bounds, dtype=np.int64)
+
+
+@kernel
+def furthest(n_nodes: int, low: Indices, high: Indices) -> Indices:
+    """The last node that edges from node i, or from one before it, go to."""
+    reach = np.arange(n_nodes)
+    for k in range(len(low)):
+        reach[low[k]] = max(reach[low[k]], high[k])
+    for i in range(1, n_nodes):
+        reach[i] = max(reach[i], reach[i - 1])
+    return reach

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.prefetch import AHEAD, prefetch
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import ROW, SphereBlocks, answers, imposed, in_frame, in_world
 from clapas.simd import (
@@ -67,7 +68,7 @@ class SphereSweeps(ParallelSweeps):
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
-        self.y[self._number] = self._blocks.x_free[:-1]
+        self._together(lambda member: put_free(member, self._number, self._blocks.x_free, self.y))
         self._run(0)
 
     def sweep(self, count: int) -> None:
@@ -105,6 +106,11 @@ def fill(
     """
     first, last = share(member, len(data))
     for place in range(first * WIDTH, last * WIDTH):
+        later = stored[min(place + AHEAD, len(stored) - 1)]
+        prefetch(normal, later)
+        prefetch(reach, later)
+        prefetch(bodies, later)
+        prefetch(guess, later)
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i < 0:
             for k in range(ROWS):
@@ -128,10 +134,22 @@ def put(vector: tuple[float, float, float], lanes: Array, block: int, l: int) ->
 
 
 @kernel
+def put_free(member: Member, number: Indices, x_free: Array, x: Array) -> None:
+    """One thread's part of the rows of the bodies without impulses, under their new numbers."""
+    first, last = share(member, len(number))
+    for body in range(first, last):
+        for k in range(ROW):
+            x[number[body], k] = x_free[body, k]
+
+
+@kernel
 def read_impulses(member: Member, stored: Indices, normal: Array, lanes: Array, r: Array) -> None:
     """One thread's part of the impulses (n, 3) along normals and tangents."""
     first, last = share(member, len(lanes))
     for place in range(first * WIDTH, last * WIDTH):
+        later = stored[min(place + AHEAD, len(stored) - 1)]
+        prefetch(normal, later)
+        prefetch(r, later)
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i >= 0:
             r[i, 0], r[i, 1], r[i, 2] = in_frame(
