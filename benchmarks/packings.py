@@ -82,13 +82,14 @@ def at_rest(model: Model, surroundings: Surroundings) -> State:
 
 def _loaded(model: Model, state: State, surroundings: Surroundings) -> State:
     """The bodies after as many steps without inertia as it takes until they hardly move for a while."""
-    layers = np.cbrt(model.movable.sum())
+    grains = model.first(state.n_bodies).movable
+    layers = np.cbrt(grains.sum())
     solver = NSGS(tol=1e-4, max_iterations=max(FEWEST_SWEEPS, int(SWEEPS_PER_LAYER * layers)))
     still = 0
     for _ in range(MOST):
         before = state.position
         state = step(model, state, LONG, solver, QuasiStatic(), surroundings).state
-        moved = np.linalg.norm(state.position - before, axis=1)[model.movable]
+        moved = np.linalg.norm(state.position - before, axis=1)[grains]
         still = still + 1 if np.sqrt(np.mean(moved**2)) < STILL * SIZE else 0
         if still == LASTING:  # small avalanches come after a while of rest
             break
