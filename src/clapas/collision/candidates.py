@@ -17,7 +17,7 @@ from clapas.collision.groups import Group, group_table
 from clapas.collision.narrow.solids import UNKNOWN
 from clapas.collision.placing import Frames, largest_motion
 from clapas.collision.records import FEW, PAIR, PLANE, Records, Shapes
-from clapas.compiled import kernel
+from clapas.sorting import counting_sort
 from clapas.typing import Array, Indices
 
 SKIN = 0.2  # of the median bound
@@ -130,19 +130,3 @@ def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:
     for digit, base in digits:
         order = counting_sort(digit, order, base)
     return pairs[order]
-
-
-@kernel
-def counting_sort(digit: Indices, order: Indices, base: int) -> Indices:
-    """Sort ``order`` by the digits of its entries, equal ones in the order they came."""
-    start = np.zeros(base + 1, dtype=np.int32)
-    for k in range(len(order)):
-        start[digit[order[k]] + 1] += 1
-    for k in range(base):
-        start[k + 1] += start[k]
-    result = np.empty_like(order)
-    for k in range(len(order)):
-        d = digit[order[k]]
-        result[start[d]] = order[k]
-        start[d] += 1
-    return result

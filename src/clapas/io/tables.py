@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterable
+from itertools import chain, repeat
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from clapas.io.recording import Recording
+import numpy as np
+import numpy.typing as npt
+
+from clapas.io.recording import Frame, Recording
 
 AXES = ("x", "y", "z")
+
+Rows: TypeAlias = Iterable[Iterable[Any]]
 
 
 def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Path]:
@@ -23,7 +31,7 @@ def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Pat
 
 
 def _frames(recording: Recording, folder: Path) -> Path:
-    names = "step time dt alive kinetic potential work residual iterations seconds".split()
+    names = "step time dt alive kinetic potential work given residual iterations seconds".split()
     columns = [recording.column(name) for name in names]
     return _write(folder / "frames.csv", names, zip(*columns, strict=True))
 
@@ -33,18 +41,12 @@ def _bodies(recording: Recording, folder: Path) -> Path:
     spins = [f"spin_{axis}" for axis in (AXES if d == 3 else ("z",))]
     turns = ["q_w", "q_x", "q_y", "q_z"] if d == 3 else ["angle"]
     header = ["time", "body", *AXES[:d], *turns, *(f"v_{axis}" for axis in AXES[:d]), *spins]
-    rows = (
-        [
-            frame.state.time,
-            body,
-            *frame.state.position[body],
-            *frame.state.orientation[body],
-            *frame.state.velocity[body],
-        ]
-        for frame in recording.frames()
-        for body in range(frame.state.n_bodies)
-    )
-    return _write(folder / "bodies.csv", header, rows)
+
+    def rows(frame: Frame) -> Rows:
+        state = frame.state
+        return _rows(state.time, np.arange(state.n_bodies), state.position, state.orientation, state.velocity)
+
+    return _write(folder / "bodies.csv", header, chain.from_iterable(map(rows, recording.frames())))
 
 
 def _contacts(recording: Recording, folder: Path) -> Path:
@@ -60,23 +62,20 @@ def _contacts(recording: Recording, folder: Path) -> Path:
         *(f"couple_{x}" for x in (AXES if len(axes) == 3 else ("z",))),
         "mode",
     ]
-    rows = (
-        [
-            frame.state.time,
-            c.a[i],
-            c.b[i],
-            *c.point[i],
-            *c.normal[i],
-            c.gap[i],
-            *held.impulse[i],
-            *held.couple[i],
-            frame.mode[i],
-        ]
-        for frame in recording.frames()
-        for c, held in [(frame.contacts, frame.state.impulses)]
-        for i in range(len(c))
-    )
-    return _write(folder / "contacts.csv", header, rows)
+
+    def rows(frame: Frame) -> Rows:
+        c, held = frame.contacts, frame.state.impulses
+        return _rows(
+            frame.state.time, c.a, c.b, c.point, c.normal, c.gap, held.impulse, held.couple, frame.mode
+        )
+
+    return _write(folder / "contacts.csv", header, chain.from_iterable(map(rows, recording.frames())))
+
+
+def _rows(time: float, *arrays: npt.NDArray[Any]) -> Rows:
+    """Rows of a time and the entries of arrays (n,) or (n, k)."""
+    columns = [column for array in arrays for column in np.atleast_2d(array.T).tolist()]
+    return zip(repeat(time), *columns, strict=False)
 
 
 def _probes(recording: Recording, folder: Path) -> Path:
@@ -90,9 +89,9 @@ def _probes(recording: Recording, folder: Path) -> Path:
     return _write(folder / "probes.csv", ["time", *names], rows)
 
 
-def _write(path: Path, header: list[str], rows: object) -> Path:
+def _write(path: Path, header: list[str], rows: Rows) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(header)
-        writer.writerows(rows)  # type: ignore[arg-type]
+        writer.writerows(rows)
     return path

@@ -114,6 +114,8 @@ def test_resumed_runs_lay_the_same_bits(tmp_path: Path) -> None:
     assert main(["resume", str(part), "--duration", "0.2", "--quiet"]) == 0
     with Recording(whole) as one, Recording(part) as two:
         assert np.array_equal(one.frame(-1).state.position, two.frame(-1).state.position)
+        assert one.model.laid is not None
+        assert one.model.laid.tolist() == [False] + [True] * 20
 
 
 def test_files_say_it() -> None:

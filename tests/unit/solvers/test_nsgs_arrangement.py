@@ -1,4 +1,4 @@
-"""Where blocked sweeps store contacts: numbering, sorting, and the memory of the last arrangement."""
+"""Where blocked sweeps store contacts: numbering, and the memory of the last arrangement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from clapas.problems.gallery import sphere_packing
 from clapas.solvers.nsgs.arrangement import Arranger, arrange
-from clapas.solvers.nsgs.slabs import cuthill_mckee, sorted_by
+from clapas.solvers.nsgs.slabs import cuthill_mckee
 from clapas.solvers.nsgs.structure import body_contacts
 
 CONTACTS = body_contacts(sphere_packing(600, seed=3).problem)
@@ -24,11 +24,6 @@ def test_a_shuffled_chain_is_put_in_line_again() -> None:
     order = np.random.default_rng(1).permutation(100)
     number = cuthill_mckee(100, order[:-1], order[1:])
     assert np.abs(np.diff(number[order])).tolist() == [1] * 99
-
-
-def test_sorting_keeps_the_order_of_equals() -> None:
-    digit = np.array([2, 0, 1, 0, 2])
-    assert sorted_by(digit, np.array([4, 3, 2, 1, 0]), 3).tolist() == [3, 1, 2, 4, 0]
 
 
 def test_each_contact_is_stored_once() -> None:

@@ -2,7 +2,7 @@
 
     /                 attributes: format, version, clapas (version of the package), dt, every, settings
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
-    /model/…          constant arrays of the model, by name; blocked only if there are guided bodies
+    /model/…          constant arrays of the model, by name; blocked and laid only if there are such bodies
     /frames/…         one row per kept step; those of sleep only in runs with sleep
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
     /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
@@ -88,6 +88,7 @@ PROBES = {
 }
 
 MODEL = "gravity mass inertia movable position orientation velocity birth".split()
+MAYBE = "blocked laid".split()  # of the model, where it has them
 COLLIDERS = "body kind position orientation size bound material hull".split()
 HULLS = "vertices vertex_start normals face_start face_vertices loop_start".split()
 LAWS = "mu restitution tangential_restitution cohesion rolling spinning mu_across direction".split()

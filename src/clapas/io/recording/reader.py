@@ -170,7 +170,7 @@ class Recording:
             **{name: group[name][:] for name in layout.MODEL},
             colliders=colliders,
             laws=LawTable(*(group[f"laws/{name}"][:] for name in layout.LAWS)),
-            blocked=group["blocked"][:] if "blocked" in group else None,
+            **{name: group[name][:] for name in layout.MAYBE if name in group},
             names=tuple(json.loads(self._file.attrs["names"])),
             period=tuple(json.loads(self._file.attrs["period"])),
             probes=tuple(self.probes.values()),

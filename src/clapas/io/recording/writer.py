@@ -187,8 +187,9 @@ class RecordingWriter:
         group = self._file.create_group("model")
         for name in layout.MODEL:
             group[name] = getattr(model, name)
-        if model.blocked is not None:
-            group["blocked"] = model.blocked
+        for name in layout.MAYBE:
+            if getattr(model, name) is not None:
+                group[name] = getattr(model, name)
         for name in layout.COLLIDERS:
             group[f"colliders/{name}"] = getattr(model.colliders, name)
         for name in layout.HULLS:

@@ -13,7 +13,8 @@ import numpy as np
 from clapas.compiled import kernel
 from clapas.prefetch import AHEAD, prefetch
 from clapas.simd import WIDTH
-from clapas.solvers.nsgs.slabs import cut, cuthill_mckee, sorted_by
+from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
+from clapas.sorting import counting_sort
 from clapas.typing import Indices
 
 CONTACTS_PER_SLAB = 1024
@@ -73,7 +74,7 @@ def arrange(bodies: Indices, n_bodies: int) -> Blocks:
     slabs = cut(n_bodies, low, high, smallest)
     slab_of_body = np.repeat(np.arange(len(slabs) - 1), np.diff(slabs))
     slab = np.append(slab_of_body, len(slabs) - 2)[low]
-    order = sorted_by(low, sorted_by(high, np.arange(n), n_bodies + 1), n_bodies + 1)
+    order = counting_sort(low, counting_sort(high, np.arange(n), n_bodies + 1), n_bodies + 1)
     place, bounds = fill_blocks(order, slab, pairs, n_bodies, len(slabs) - 1)
     contacts, stored = store(place, pairs, n_bodies, bounds)
     return Blocks(place, contacts, stored, number, bounds)

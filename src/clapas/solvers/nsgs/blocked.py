@@ -30,8 +30,7 @@ from clapas.simd import (
 from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
 from clapas.solvers.nsgs.arrangement import arranged
-from clapas.solvers.nsgs.lanes import Lanes, relax_lanes, solve_lanes
-from clapas.solvers.nsgs.storage import impulse_of, read_impulses, write_impulses
+from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.structure import BodyContacts
 from clapas.solvers.nsgs.sweeps import Manner
 from clapas.team import Member, share, team_size, together, wait
@@ -125,6 +124,43 @@ def fill_data(
             data[block, 6 * m + 2, l] = cosine * w[i, 2] - sine * w[i, 1]
         for k in range(N_COEFFICIENTS):
             data[block, 6 * m + 3 + k, l] = coefficients[i, k]
+
+
+@kernel
+def write_impulses(stored: Indices, turn: Array, given: Array, r: Array) -> None:
+    """Put the impulses (n, d) in their lanes, tangents turned to canonical coordinates."""
+    for place in range(len(stored)):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            continue
+        r[block, 0, l] = given[i, 0]
+        if given.shape[1] == 2:
+            r[block, 1, l] = given[i, 1]
+        else:
+            r[block, 1, l] = turn[i, 0] * given[i, 1] + turn[i, 1] * given[i, 2]
+            r[block, 2, l] = turn[i, 0] * given[i, 2] - turn[i, 1] * given[i, 1]
+
+
+@kernel
+def read_impulses(stored: Indices, turn: Array, r: Array, wanted: Array) -> None:
+    """Take the impulses (n, d) from their lanes, tangents turned back."""
+    for place in range(len(stored)):
+        i, block, l = stored[place], place // WIDTH, place % WIDTH
+        if i < 0:
+            continue
+        wanted[i, 0] = r[block, 0, l]
+        if wanted.shape[1] == 2:
+            wanted[i, 1] = r[block, 1, l]
+        else:
+            wanted[i, 1] = turn[i, 0] * r[block, 1, l] - turn[i, 1] * r[block, 2, l]
+            wanted[i, 2] = turn[i, 0] * r[block, 2, l] + turn[i, 1] * r[block, 1, l]
+
+
+@inlined
+def impulse_of(r: Array, block: int) -> Triple:
+    """The impulses of a block."""
+    at = 3 * block * WIDTH
+    return load(r, at), load(r, at + WIDTH), load(r, at + 2 * WIDTH)
 
 
 @kernel

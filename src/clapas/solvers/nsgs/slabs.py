@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import kernel
+from clapas.sorting import counting_sort
 from clapas.typing import Indices
 
 
@@ -21,7 +22,7 @@ def cuthill_mckee(n_nodes: int, a: Indices, b: Indices) -> Indices:
     to node ``n_nodes`` or beyond, and from a node to itself, are left out.
     """
     start, neighbours = adjacency(n_nodes, a, b)
-    by_degree = sorted_by(np.diff(start), np.arange(n_nodes), int(np.diff(start).max(initial=0)) + 1)
+    by_degree = counting_sort(np.diff(start), np.arange(n_nodes), int(np.diff(start).max(initial=0)) + 1)
     return np.asarray(numbered_by_layers(start, neighbours, by_degree))
 
 
@@ -73,22 +74,6 @@ def numbered_by_layers(start: Indices, neighbours: Indices, by_degree: Indices) 
             for place in range(first, met):
                 number[queue[place]] = n_nodes - 1 - place
     return number
-
-
-@kernel
-def sorted_by(digit: Indices, order: Indices, base: int) -> Indices:
-    """``order`` sorted by the digits (below ``base``) of its entries, equal ones in the order they came."""
-    start = np.zeros(base + 1, dtype=np.int64)
-    for k in range(len(order)):
-        start[digit[order[k]] + 1] += 1
-    for k in range(base):
-        start[k + 1] += start[k]
-    result = np.empty_like(order)
-    for k in range(len(order)):
-        d = digit[order[k]]
-        result[start[d]] = order[k]
-        start[d] += 1
-    return result
 
 
 def cut(n_nodes: int, low: Indices, high: Indices, smallest: int) -> Indices:
