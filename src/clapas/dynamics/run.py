@@ -23,7 +23,7 @@ class Run:
     on_unsolved : "raise" or "record"
         What to do with a contact problem that stays above the tolerance.
     solver, scheme : mapping
-        Name and settings of the method and of the time stepping, as ``{"name": "nsgs", "tol": 1e-6}``.
+        Name and settings of the method and of the time stepping, as ``{"name": "auto", "tol": 1e-6}``.
         They are checked by those who make them.
     sleeping : mapping
         When bodies may sleep, as ``{"speed": 1e-2}``; empty for never.

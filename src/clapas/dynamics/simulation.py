@@ -20,7 +20,7 @@ from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import NotSolved, SettingsError
-from clapas.solvers import NSGS
+from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.status import Status
 
@@ -171,7 +171,7 @@ def simulate(
     dt : float
         Time step (s).
     solver : Solver, optional
-        Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
+        Method for the contact problems; ``Auto(tol=1e-6)`` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     sleeping : Sleeping, optional
@@ -189,7 +189,7 @@ def simulate(
         Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
     """
     _check(duration, dt, every, on_unsolved)
-    solver, scheme = solver or NSGS(tol=1e-6), scheme or MoreauMidpoint()
+    solver, scheme = solver or Auto(tol=1e-6), scheme or MoreauMidpoint()
     surroundings, start = Surroundings(model), time.perf_counter()
     steps, unsolved, worst = round(duration / dt), 0, 0.0
     if state is None:

@@ -28,7 +28,7 @@ from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
-from clapas.solvers import NSGS, Solution, solve
+from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
 
@@ -146,7 +146,7 @@ def step(
     dt : float
         Time step (s).
     solver : Solver, optional
-        Method for the contact problem; ``NSGS(tol=1e-6)`` by default.
+        Method for the contact problem; ``Auto(tol=1e-6)`` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     surroundings : Surroundings, optional
@@ -168,7 +168,7 @@ def step(
     problem = step_problem(alive, middle, treated, free, dt)
     longer = dt / state.dt if state.dt else 1.0
     solution = solve(
-        problem.problem, solver or NSGS(tol=1e-6), problem.guess(state.impulses, longer), check=False
+        problem.problem, solver or Auto(tol=1e-6), problem.guess(state.impulses, longer), check=False
     )
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)

@@ -46,7 +46,7 @@ def simulate(
     duration, dt : float
         Time to simulate and time step (s).
     solver : Solver, optional
-        Method for the contact problems; ``NSGS(tol=1e-6)`` by default.
+        Method for the contact problems; ``Auto(tol=1e-6)`` by default.
     out : path, optional
         The file to write; by default one in a new temporary folder, where it stays (see its ``path``).
     every : int
@@ -157,7 +157,7 @@ SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-
 
 def _named_solver(entries: Mapping[str, Any]) -> Solver:
     """The solver a scene file names, ``{"name": "nsgs", "tol": 1e-6}``."""
-    settings = {"name": "nsgs", "tol": 1e-6, **entries}
+    settings = {"name": "auto", "tol": 1e-6, **entries}
     name = str(settings.pop("name"))
     return registry.make(name, **settings)
 

@@ -50,10 +50,11 @@ def solve(
     >>> solution.r.round(5)
     array([[ 0.0981 , -0.04905,  0.     ]])
     """
-    solver = solver or (NSGS() if isinstance(problem, RollingProblem) else Auto())
-    if isinstance(problem, RollingProblem) and not isinstance(solver, NSGS):
+    solver = solver or Auto()
+    if isinstance(problem, RollingProblem) and not isinstance(solver, NSGS | Auto):
         raise ProblemError(
-            f"contacts that resist rolling or spinning are solved by NSGS only, got {type(solver).__name__}"
+            "contacts that resist rolling or spinning are solved by NSGS (or Auto, which takes it) only, "
+            f"got {type(solver).__name__}"
         )
     guess = _impulses(problem, guess)  # large ones of the caller may go now
     solution = iterate(problem, solver, guess, progress)

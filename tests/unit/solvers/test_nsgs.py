@@ -120,10 +120,10 @@ def test_shuffled_orders_repeat_with_their_seed() -> None:
     assert not np.array_equal(first, other)
 
 
-def test_default_order_is_parallel_for_many_contacts_only() -> None:
+def test_default_order_is_parallel_for_several_contacts_only() -> None:
+    stack = gallery.box_stack(3).problem
     few, many = (
-        NSGS(acceleration=0).start(WALL, np.zeros((WALL.n_contacts, 3))),
-        NSGS(acceleration=0).start(PACKING, np.zeros((1500, 3))),
+        NSGS(acceleration=0).start(problem, np.zeros((problem.n_contacts, 3))) for problem in (stack, WALL)
     )
     assert type(few).__name__ == "BodySweeps"
     assert type(many).__name__ == "BlockedSweeps"

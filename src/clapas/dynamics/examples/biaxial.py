@@ -55,7 +55,7 @@ def biaxial(
         dt=0.03 * math.sqrt(mass / STRESS),
         every=20,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 200},
+        solver={"name": "auto", "tol": 1e-3},
     )
     return scene
 

@@ -28,7 +28,7 @@ def dominoes(count: int = 12) -> Scene:
         dt=5e-4,
         every=20,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-5, "max_iterations": 1000},
+        solver={"name": "auto", "tol": 1e-5},
     )
     return scene
 

@@ -37,6 +37,6 @@ def tilted_layer(
         dt=1e-3,
         every=20,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-4, "max_iterations": 200},
+        solver={"name": "auto", "tol": 1e-3},
     )
     return scene

@@ -46,6 +46,6 @@ def ledge(
         dt=1e-3,
         every=20,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 100},
+        solver={"name": "auto", "tol": 1e-3},
     )
     return scene

@@ -87,7 +87,9 @@ def dome(rings: int = 5, lunes: int = 12, thickness: float = 0.15, mu: float = 0
                 for azimuth in (start, end)
             ]
             scene.add(Polyhedron(corners), density=2000, name=f"stone {ring} {lune}")
-    scene.run = Run(duration=0.1, dt=1e-3, every=5, on_unsolved="record")
+    scene.run = Run(
+        duration=0.1, dt=1e-3, every=5, on_unsolved="record", solver={"name": "auto", "tol": 1e-5}
+    )
     return scene
 
 

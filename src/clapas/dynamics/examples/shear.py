@@ -65,7 +65,7 @@ def shear_cell(
         dt=min(0.04 * time, 4e-3 / rate),
         every=10,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-3, "max_iterations": 200},
+        solver={"name": "auto", "tol": 1e-3},
     )
     return scene
 

@@ -81,5 +81,5 @@ def _run(duration: float) -> Run:
         dt=1e-3,
         every=20,
         on_unsolved="record",
-        solver={"name": "nsgs", "tol": 1e-4, "max_iterations": 200},
+        solver={"name": "auto", "tol": 1e-3},
     )

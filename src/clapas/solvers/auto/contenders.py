@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
+from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
@@ -61,6 +63,8 @@ class Contender:
 
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     """Those that suit a connected problem, in the order in which they join."""
+    if isinstance(problem, RollingProblem):  # solved by Gauss-Seidel only
+        return [Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=1_000)]
     field = [
         Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000),
         Contender(
@@ -93,7 +97,7 @@ def _sweep(problem: ContactProblem) -> float:
     """Of Gauss-Seidel: cheap by body velocities, cheapest for spheres, solved in one step each."""
     if problem.form == "reduced":
         return 1.0
-    if problem.n_contacts < FEW:
+    if problem.n_contacts < FEW or isinstance(problem.blocks, SphereBlocks):
         return 0.1
     blocks = problem.local_blocks
     diagonal = np.einsum("nii->ni", blocks)

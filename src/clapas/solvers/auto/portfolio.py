@@ -1,4 +1,4 @@
-"""The portfolio under way: the whole problem first, then a race for each part that is left."""
+"""The portfolio under way: Gauss-Seidel alone, a race on the whole, then one for each part that is left."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, split
-from clapas.solvers.auto.contenders import contenders
-from clapas.solvers.auto.race import Race
+from clapas.problems.rolling import RollingProblem
+from clapas.solvers.auto.contenders import OPENING, contenders
+from clapas.solvers.auto.race import Race, Runner
 from clapas.solvers.loop import Halt, Iteration
 from clapas.typing import Array
 
@@ -18,18 +19,22 @@ TOGETHER = 300.0  # work on the whole before parts are told apart, which costs a
 
 
 class Portfolio(Iteration):
-    """Races one after the other; the current impulses are the best of each."""
+    """Gauss-Seidel alone, then races one after the other; the current impulses are the best of each."""
 
     repeats_when_stuck: ClassVar[bool] = False
 
     def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
         self._problem, self._tol = problem, tol
         self._guess, self._r = guess, guess.copy()
-        self._whole = Race(problem, guess, tol, contenders(problem, tol))
+        self._field = contenders(problem, tol)
+        self._first = Runner(self._field[0], self._field[0].solver.start(problem, guess.copy()))
+        self._whole: Race | None = None
         self._parts: list[tuple[Component, Race]] | None = None
 
     def impulses(self) -> Array:
         """The best impulses of every part."""
+        if self._whole is None:
+            return self._first.impulses()
         if not self._parts:
             return self._whole.r
         for component, race in self._parts:
@@ -37,26 +42,32 @@ class Portfolio(Iteration):
         return self._r
 
     def advance(self, count: int) -> int:
-        """Some turns; the number of iterations they took."""
-        done = 0
-        for _ in range(count):
-            race = self._current()
-            done += race.run()
-            self.notes = self._notes()
-            if not race.is_solved and (verdict := race.verdict):
-                raise Halt(verdict)
+        """Some sweeps, or a turn of a race; the number of iterations it took."""
+        if self._whole is None and self._first.work < OPENING:
+            done = self._first.advance(count)
+            self.notes = (str(self._first),)
+            return done
+        race = self._current()
+        done = race.run()
+        self.notes = self._notes()
+        if not race.is_solved and (verdict := race.verdict):
+            raise Halt(verdict)
         return done
 
     def _current(self) -> Race:
+        if self._whole is None:
+            self._whole = Race(self._problem, self._guess, self._tol, self._field, self._first)
         if self._parts is None and sum(runner.work for runner in self._whole.runners) >= TOGETHER:
-            self._parts = self._unsolved_parts()
+            self._parts = self._unsolved_parts(self._whole.r)
         if not self._parts:
             return self._whole
         return next((race for _, race in self._parts if not race.is_solved), self._parts[-1][1])
 
-    def _unsolved_parts(self) -> list[tuple[Component, Race]]:
+    def _unsolved_parts(self, best: Array) -> list[tuple[Component, Race]]:
         """Races for the components that are not solved; none if this is nearly all of the problem."""
-        r = self._r = self._whole.r.copy()
+        if isinstance(self._problem, RollingProblem):
+            return []
+        r = self._r = best.copy()
         missed = np.linalg.norm(self._problem.natural_map(r), axis=1)
         speed = self._problem.free_speed or 1.0
         n = self._problem.n_contacts
@@ -67,11 +78,12 @@ class Portfolio(Iteration):
                 continue
             tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
             part, at = component.problem, component.contacts
-            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), best=r[at])))
+            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), r[at])))
         left = sum(len(component.contacts) for component, _ in parts)
         return parts if left <= WORTH_SPLITTING * n else []
 
     def _notes(self) -> tuple[str, ...]:
+        assert self._whole is not None
         if not self._parts:
             return self._whole.notes
         parts = [f"{len(c.contacts)} contacts: {note}" for c, race in self._parts for note in race.notes]

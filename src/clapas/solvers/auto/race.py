@@ -57,13 +57,34 @@ class Runner:
         decades = math.log(last / tol) / power
         return now * math.expm1(decades) if decades < 100.0 else math.inf
 
+    def advance(self, count: int) -> int:
+        """Do some iterations; the number done."""
+        assert self.iteration is not None
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                count = self.iteration.advance(count) or count
+        except Halt as halt:
+            self.ended = halt.status
+        self.work += count * self.contender.cost
+        self.iterations += count
+        return count
+
+    def impulses(self) -> Array:
+        """Where it has come."""
+        assert self.iteration is not None
+        return self.iteration.impulses()
+
     def __str__(self) -> str:
+        reached = f", residual {self.best:.1e}" if self.residuals else ""
         ending = f", {self.ended.name.lower().replace('_', ' ')}" if self.ended else ""
-        return f"{self.contender.name}: {self.iterations} iterations, residual {self.best:.1e}{ending}"
+        return f"{self.contender.name}: {self.iterations} iterations{reached}{ending}"
 
 
 class Race:
-    """A problem and those who try to solve it; the best impulses measured are kept."""
+    """A problem and those who try to solve it; the best impulses measured are kept.
+
+    It begins where one of the field, the first, has already come, or at the impulses ``begun``.
+    """
 
     def __init__(
         self,
@@ -71,14 +92,20 @@ class Race:
         guess: Array,
         tol: float,
         field: list[Contender],
-        best: Array | None = None,
+        begun: Runner | Array | None = None,
     ) -> None:
         self.problem, self.tol = problem, tol
         self._guess = guess
-        self.r = guess if best is None else best
-        self.residual = problem.residual(self.r)
         self.runners = [Runner(contender) for contender in field]
         self._turn: Runner | None = None
+        if isinstance(begun, Runner):
+            self.runners[0] = begun
+            self.r = begun.impulses().copy()
+        else:
+            self.r = guess if begun is None else begun
+        self.residual = problem.residual(self.r)
+        if isinstance(begun, Runner):
+            begun.residuals.append((begun.work, self.residual))
 
     @property
     def is_solved(self) -> bool:
@@ -106,21 +133,13 @@ class Race:
         if runner.iteration is None:
             begin = self.r if runner.contender.begins == "best" else self._guess
             runner.iteration = runner.contender.solver.start(self.problem, begin.copy())
-        count = self._length(runner)
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                runner.iteration.advance(count)
-        except Halt as halt:
-            runner.ended = halt.status
-        self._measure(runner, count)
+        count = runner.advance(self._length(runner))
+        self._measure(runner)
         return count
 
-    def _measure(self, runner: Runner, count: int) -> None:
-        assert runner.iteration is not None
-        r = runner.iteration.impulses()
+    def _measure(self, runner: Runner) -> None:
+        r = runner.impulses()
         residual = self.problem.residual(r)
-        runner.work += count * runner.contender.cost
-        runner.iterations += count
         runner.residuals.append((runner.work, residual))
         if not math.isfinite(residual):
             runner.ended = Status.NUMERICAL_ERROR
