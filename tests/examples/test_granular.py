@@ -28,8 +28,8 @@ def sheared(inertial: float, length: int, depth: int, strain: float, mu: float =
         return steady_shear(run)
 
 
-def pressed(count: int, mu: float, strain: float, inertial: float) -> BiaxialCurve:
-    with simulate(biaxial(count, mu, strain, inertial)) as run:
+def pressed(count: int, mu: float, strain: float, inertial: float, seed: int = 0) -> BiaxialCurve:
+    with simulate(biaxial(count, mu, strain, inertial, seed=seed)) as run:
         return biaxial_curve(run)
 
 
@@ -70,11 +70,14 @@ def test_effective_friction_grows_with_the_inertial_number() -> None:
 
 
 def test_a_dense_sample_swells_and_its_friction_falls_from_a_peak() -> None:
-    curve = pressed(80, mu=0.5, strain=0.1, inertial=5e-3)
-    assert curve.confining == pytest.approx(STRESS, rel=0.02)
-    assert curve.swelling[-1] > 0.005
-    assert 10 < math.degrees(curve.critical) < 25
-    assert curve.peak > curve.critical + math.radians(3)
+    """Small samples differ much from each other: the mean of some tells."""
+    curves = [pressed(80, mu=0.5, strain=0.1, inertial=5e-3, seed=seed) for seed in range(3)]
+    for curve in curves:
+        assert curve.confining == pytest.approx(STRESS, rel=0.02)
+    assert np.mean([curve.swelling[-1] for curve in curves]) > 0.01
+    critical = float(np.mean([curve.critical for curve in curves]))
+    assert 12 < math.degrees(critical) < 24
+    assert np.mean([curve.peak for curve in curves]) > critical + math.radians(2)
 
 
 def test_a_squeezed_sample_is_dense_and_kept() -> None:

@@ -11,6 +11,7 @@ import pytest
 from clapas.dynamics import examples
 from clapas.dynamics.examples import blocks, grains, single
 from clapas.dynamics.scene import Scene
+from clapas.dynamics.simulation import Advance
 from clapas.io.recording import Frame, Recording
 from clapas.io.simulation import simulate
 from clapas.typing import Array
@@ -50,6 +51,21 @@ def test_each_compiles_and_says_what_it_shows(name: str) -> None:
     assert scene.run.dt is not None
     assert examples.summary(name).endswith(".")
     assert Scene.from_dict(scene.to_dict()).to_dict() == scene.to_dict()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in examples.names() if name != "heap"])
+def test_every_step_of_it_is_solved(name: str) -> None:
+    """Steps kept and not kept; of the heap its study tells."""
+    worst = 0.0
+
+    def watch(advance: Advance) -> None:
+        nonlocal worst
+        worst = max(worst, advance.residual)
+
+    scene = examples.load(name)
+    simulate(scene, progress=watch).close()
+    assert 0.0 < worst <= scene.run.solver.get("tol", 1e-6)
 
 
 def test_bouncing_ball() -> None:

@@ -57,9 +57,12 @@ def run(
     from clapas.io import simulation
 
     chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
-    method = None
-    if solver or assignments or tol is not None:
-        method = settings.make(solver or "nsgs", assignments or (), {"tol": tol})
+    method = None  # that of the scene
+    if solver:
+        method = settings.make(solver, assignments or (), {"tol": tol})
+    elif assignments or tol is not None:
+        own = simulation.named_solver(chosen.run.solver)
+        method = settings.changed(own, assignments or (), {"tol": tol})
     path = out or Path(f"{Path(scene).stem}.h5")
     with alongside(path, view):
         with _keeping(path), _progress(quiet) as watch:

@@ -11,7 +11,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from clapas.errors import SettingsError
@@ -37,12 +37,32 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     """
     from clapas.solvers import registry
 
+    return registry.make(name, **_given(registry.find(name).solver, name, assignments, common))
+
+
+def changed(solver: Any, assignments: Iterable[str], common: Mapping[str, Any]) -> Any:
+    """The same solver with other settings, as :func:`make` takes them.
+
+    Examples
+    --------
+    >>> from clapas.solvers import NSGS
+    >>> changed(NSGS(tol=1e-3), ["max_iterations=5"], {"tol": None})
+    NSGS(tol=0.001, max_iterations=5, time_limit=inf, local=Exact(), order=None, relaxation=1.0, \
+acceleration=3, form='auto')
+    """
+    kind = type(solver)
+    return replace(solver, **_given(kind, kebab(kind), assignments, common))
+
+
+def _given(
+    kind: type[Any], name: str, assignments: Iterable[str], common: Mapping[str, Any]
+) -> dict[str, Any]:
     texts = _split(assignments)
     given = {key: value for key, value in common.items() if value is not None}
     for key in given:
         if key in texts:
             raise SettingsError(f"{key} is set twice: by --{key.replace('_', '-')} and by --set {key}")
-    return registry.make(name, **given, **_read(registry.find(name).solver, texts, owner=name, given=given))
+    return given | _read(kind, texts, owner=name, given=given)
 
 
 def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapping[str, Any]) -> Any:

@@ -79,7 +79,7 @@ def simulate(
     settings = {
         "duration": duration,
         "on_unsolved": on_unsolved or run.on_unsolved,
-        "solver": to_plain(solver or _named_solver(run.solver)),
+        "solver": to_plain(solver or named_solver(run.solver)),
         "scheme": to_plain(scheme or _named_scheme(run.scheme)),
         "sleeping": to_plain(sleeping or _named_sleeping(run.sleeping)),
     }
@@ -155,8 +155,8 @@ def _run(
 SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
 
 
-def _named_solver(entries: Mapping[str, Any]) -> Solver:
-    """The solver a scene file names, ``{"name": "nsgs", "tol": 1e-6}``."""
+def named_solver(entries: Mapping[str, Any]) -> Solver:
+    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``."""
     settings = {"name": "auto", "tol": 1e-6, **entries}
     name = str(settings.pop("name"))
     return registry.make(name, **settings)

@@ -63,7 +63,7 @@ def test_run_as_json_and_quietly(run: Run) -> None:
     assert (document["bodies"], document["d"], document["dt"], document["every"]) == (3, 3, 2e-3, 2)
     assert document["worst_residual"] <= 1e-6
     assert document["contacts"] >= 6
-    assert document["settings"]["solver"]["type"] == "NSGS"
+    assert document["settings"]["solver"]["type"] == "Auto"
     assert document["picture"] is None
     assert run("info", "one.h5", "--json").document["frames"] == 6
     silent = run("run", "two-block-stack", *options, "--quiet")
@@ -74,8 +74,14 @@ def test_run_with_a_method_and_its_settings(run: Run) -> None:
     wanted = ("--tol", 1e-9, "--set", "max_iterations=5000")
     outcome = run("run", "sliding-block", "--duration", 0.01, *wanted, "--json")
     solver = outcome.document["settings"]["solver"]
-    assert (solver["type"], solver["tol"], solver["max_iterations"]) == ("NSGS", 1e-9, 5000)
+    assert (solver["type"], solver["tol"], solver["max_iterations"]) == ("Auto", 1e-9, 5000)
     assert outcome.document["worst_residual"] <= 1e-9
+
+
+def test_settings_change_the_method_of_the_scene(run: Run) -> None:
+    outcome = run("run", "vibrating-plate", "--duration", 0.01, "--set", "max_iterations=5000", "--json")
+    solver = outcome.document["settings"]["solver"]
+    assert (solver["type"], solver["tol"], solver["max_iterations"]) == ("Auto", 1e-4, 5000)
 
 
 @pytest.mark.parametrize("suffix", ["toml", "yaml"])

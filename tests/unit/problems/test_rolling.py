@@ -8,8 +8,9 @@ import pytest
 from clapas.errors import ProblemError
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.rolling import RollingProblem
-from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Haslinger, solve
+from clapas.solvers import NSGS, AlartCurnier, Auto, DeSaxce, Haslinger, solve
 from clapas.solvers.nsgs import Coloured, Shuffled
+from clapas.status import Status
 
 
 def packing(seed: int, d: int, n_bodies: int = 12, n_contacts: int = 30) -> RollingProblem:
@@ -103,8 +104,21 @@ def test_no_contact(d: int) -> None:
     assert solution.residual == 0.0
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_portfolio_leaves_it_to_gauss_seidel(d: int) -> None:
+    problem = packing(3, d)
+    solution = solve(problem, Auto(tol=1e-10))
+    assert problem.residual(solution.r) <= 1e-10
+    assert [note.split(":")[0] for note in solution.notes] == ["nsgs"]
+
+
+def test_what_gauss_seidel_cannot_reach_ends_too() -> None:
+    stopped = solve(packing(3, 2), Auto(tol=1e-30), check=False)
+    assert stopped.status is Status.STALLED
+
+
 def test_other_methods_say_so() -> None:
     with pytest.raises(
-        ProblemError, match="resist rolling or spinning are solved by NSGS only, got Haslinger"
+        ProblemError, match=r"resist rolling or spinning are solved by NSGS .* only, got Haslinger"
     ):
         solve(packing(0, 2), Haslinger())
