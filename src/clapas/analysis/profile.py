@@ -93,4 +93,5 @@ def draw_profile(axes: Any, instant: Instant, points: Array, found: Incline) -> 
     axes.plot(x, found.height + x * math.tan(found.angle), "r-", label=f"{math.degrees(found.angle):.1f}°")
     margin = float(width.max())
     axes.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", xlim=(x[0] - 2 * margin, x[1] + 2 * margin))
+    axes.locator_params(axis="x", nbins=6)
     axes.legend()

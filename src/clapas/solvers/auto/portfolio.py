@@ -25,9 +25,9 @@ class Portfolio(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
         self._problem, self._tol = problem, tol
-        self._guess, self._r = guess, guess.copy()
+        self._guess = self._r = guess
         self._field = contenders(problem, tol)
-        self._first = Runner(self._field[0], self._field[0].solver.start(problem, guess.copy()))
+        self._first = Runner(self._field[0], self._field[0].solver.start(problem, guess))
         self._whole: Race | None = None
         self._parts: list[tuple[Component, Race]] | None = None
 
