@@ -27,11 +27,10 @@ SPREAD = 0.2  # relative half width of the distribution of sizes
 FRICTION = 0.5
 DENSITY = 2500.0
 PUSHES, PUSH = 100, 0.4  # rounds of pushing apart; share of each overlap that a body takes
-LONG, MOST = 1e-2, 600  # length of a step without inertia (s): a grain may go 1 mm in one; how many at most
-STILL, LASTING = (
-    5e-5,
-    40,
-)  # mean displacement in a step at rest, relative to the size; for how many
+LONG = 1e-2  # length of a step without inertia (s): a grain may go 1 mm in one
+MOST = 600  # steps without inertia
+STILL = 5e-5  # mean displacement in such a step at rest, relative to the size
+LASTING = 40  # steps of rest that are enough
 FEWEST_SWEEPS, SWEEPS_PER_LAYER = 50, 2.5  # the deeper a packing, the longer its weight travels
 
 

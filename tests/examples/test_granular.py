@@ -77,7 +77,7 @@ def test_a_dense_sample_swells_and_its_friction_falls_from_a_peak() -> None:
     assert np.mean([curve.swelling[-1] for curve in curves]) > 0.01
     critical = float(np.mean([curve.critical for curve in curves]))
     assert 12 < math.degrees(critical) < 24
-    assert np.mean([curve.peak for curve in curves]) > critical + math.radians(2)
+    assert np.mean([curve.peak for curve in curves]) > critical + math.radians(3)
 
 
 def test_a_squeezed_sample_is_dense_and_kept() -> None:
@@ -116,14 +116,14 @@ def test_regimes_of_a_drum() -> None:
     rolling, cascading, cataracting = (turned(froude, 0.3, 20.0, turns) for froude, turns in REGIMES)
     assert 20 < math.degrees(rolling.angle) < 36
     assert rolling.flying < 0.15
-    assert 20 < math.degrees(cascading.angle) < 50
+    assert rolling.angle < cascading.angle < math.radians(50)
     assert rolling.carried > cascading.carried
     assert rolling.flying < cascading.flying < cataracting.flying
     assert turned(1.0, 0.3, 20.0, turns=2.0).carried < 0.5
     assert turned(6.0, 0.3, 20.0, turns=4.0).carried > 0.97
 
 
-REGIMES = ((0.005, 0.4), (0.05, 1.0), (0.3, 2.0))
+REGIMES = ((0.005, 0.8), (0.05, 2.0), (0.3, 2.0))
 
 
 # ------------------------------------------------------------------ repose

@@ -8,7 +8,6 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, split
-from clapas.problems.rolling import RollingProblem
 from clapas.solvers.auto.contenders import OPENING, contenders
 from clapas.solvers.auto.race import Race, Runner
 from clapas.solvers.loop import Halt, Iteration
@@ -56,7 +55,9 @@ class Portfolio(Iteration):
 
     def _current(self) -> Race:
         if self._whole is None:
-            self._whole = Race(self._problem, self._guess, self._tol, self._field, self._first)
+            best = self._first.impulses().copy()
+            self._whole = Race(self._problem, self._guess, self._tol, self._field, best)
+            self._whole.let_in(self._first)
         if self._parts is None and sum(runner.work for runner in self._whole.runners) >= TOGETHER:
             self._parts = self._unsolved_parts(self._whole.r)
         if not self._parts:
@@ -65,7 +66,7 @@ class Portfolio(Iteration):
 
     def _unsolved_parts(self, best: Array) -> list[tuple[Component, Race]]:
         """Races for the components that are not solved; none if this is nearly all of the problem."""
-        if isinstance(self._problem, RollingProblem):
+        if len(self._field) == 1:  # nobody to hand them over to
             return []
         r = self._r = best.copy()
         missed = np.linalg.norm(self._problem.natural_map(r), axis=1)
@@ -78,7 +79,7 @@ class Portfolio(Iteration):
                 continue
             tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
             part, at = component.problem, component.contacts
-            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), r[at])))
+            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), best=r[at])))
         left = sum(len(component.contacts) for component, _ in parts)
         return parts if left <= WORTH_SPLITTING * n else []
 

@@ -81,10 +81,7 @@ class Runner:
 
 
 class Race:
-    """A problem and those who try to solve it; the best impulses measured are kept.
-
-    It begins where one of the field, the first, has already come, or at the impulses ``begun``.
-    """
+    """A problem and those who try to solve it; the best impulses measured are kept."""
 
     def __init__(
         self,
@@ -92,20 +89,19 @@ class Race:
         guess: Array,
         tol: float,
         field: list[Contender],
-        begun: Runner | Array | None = None,
+        best: Array | None = None,
     ) -> None:
         self.problem, self.tol = problem, tol
         self._guess = guess
+        self.r = guess if best is None else best
+        self.residual = problem.residual(self.r)
         self.runners = [Runner(contender) for contender in field]
         self._turn: Runner | None = None
-        if isinstance(begun, Runner):
-            self.runners[0] = begun
-            self.r = begun.impulses().copy()
-        else:
-            self.r = guess if begun is None else begun
-        self.residual = problem.residual(self.r)
-        if isinstance(begun, Runner):
-            begun.residuals.append((begun.work, self.residual))
+
+    def let_in(self, runner: Runner) -> None:
+        """Put a runner that is already under way, and has come to the best impulses, in the first place."""
+        runner.residuals.append((runner.work, self.residual))
+        self.runners[0] = runner
 
     @property
     def is_solved(self) -> bool:
