@@ -21,7 +21,9 @@ def test_a_ball_bounces_on_a_smooth_floor(e):
     scene.add(clapas.Sphere(0.1), position=(0, 0, 0.1 + height), density=1000)
     history = run(scene, duration=0.25, dt=dt, solver=clapas.Auto(tol=1e-10))
     v, z = 0.0, height
-    for k, (velocity, position) in enumerate(zip(history.velocity()[1:], history.position()[1:], strict=True)):
+    for k, (velocity, position) in enumerate(
+        zip(history.velocity()[1:], history.position()[1:], strict=True)
+    ):
         middle = z + 0.5 * dt * v
         free = v - g * dt
         after = max(free, -e * v) if middle <= 0.0 else free
@@ -36,7 +38,9 @@ def test_two_smooth_spheres_collide(e):
     """Equal masses: velocities (1 − e)/2 and (1 + e)/2; the spin of one is not touched."""
     scene = clapas.Scene(gravity=(0, 0, 0))
     scene.law(mu=0.0, restitution=e)
-    scene.add(clapas.Sphere(0.1), position=(0, 0, 0), mass=1.0, velocity=(1, 0, 0), angular_velocity=(0, 0, 5))
+    scene.add(
+        clapas.Sphere(0.1), position=(0, 0, 0), mass=1.0, velocity=(1, 0, 0), angular_velocity=(0, 0, 5)
+    )
     scene.add(clapas.Sphere(0.1), position=(0.2005, 0, 0), mass=1.0)
     state = run(scene, duration=0.01, dt=1e-3, solver=clapas.Auto(tol=1e-12)).kept[-1].state
     np.testing.assert_allclose(state.velocity[:, 0], [(1 - e) / 2, (1 + e) / 2], atol=1e-11)

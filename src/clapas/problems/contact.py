@@ -14,10 +14,12 @@ from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import coulomb, validation
+from clapas.problems.clusters import Clusters, clusters
 from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
+    from clapas.problems.ragged_bodies import RaggedBodies
     from clapas.problems.report import Report
 
 ROUNDING = float(np.finfo(float).eps)
@@ -28,13 +30,14 @@ CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
 class ContactProblem:
     """Find the impulses r at n contacts that obey Coulomb's law.
 
-    Global form, given ``M, H, f, w``::
+    Global form, given ``M, H, f, w`` and, where there are any, joints ``J, b`` and ``compliance`` C::
 
-        M v + f = Hᵀ r          dynamics; M (m×m) symmetric positive definite
-        u = H v + w             velocities at the contacts; H (d·n × m)
+        M v + f = Hᵀ r + Jᵀ λ   dynamics; M (m×m) symmetric positive definite
+        u = H v + w + C r       velocities at the contacts; H (d·n × m)
+        J v + b = 0             joints: bilateral rows, λ free
         K* ∋ ũ ⟂ r ∈ K          ũ = u + mu |u_T| e_N,  K = {|r_T| ≤ mu r_N}
 
-    Reduced form, given ``W, q``: the same law with u = W r + q, where W = H M⁻¹ Hᵀ and
+    Reduced form, given ``W, q``: the same law with u = W r + q, where (without joints) W = H M⁻¹ Hᵀ + C and
     q = w − H M⁻¹ f. Components at a contact are normal, tangent 1, tangent 2.
 
     Parameters
@@ -49,6 +52,11 @@ class ContactProblem:
         Minus the momentum the bodies would have without contact. Unit: N·s.
     w : array (n, d) or (d·n,), optional
         Velocity imposed at the contacts (walls that move, restitution). Default 0. Unit: m/s.
+    J, b : matrix (j × m) and array (j,), optional
+        Joints J v + b = 0. Rows may be redundant if they agree. Global form only. Unit of b: m/s, rad/s.
+    compliance : array (n,), (n, d) or float, optional
+        Diagonal of C ≥ 0: how much a contact gives way by itself; one number per contact is its normal part.
+        Default 0. Unit: m/s per N·s.
     mu : array (n,) or float
         Coefficients of friction, ≥ 0.
     d : 2 or 3, optional
@@ -82,11 +90,14 @@ class ContactProblem:
         H: MatrixLike = None,
         f: npt.ArrayLike | None = None,
         w: npt.ArrayLike | None = None,
+        J: MatrixLike = None,
+        b: npt.ArrayLike | None = None,
+        compliance: npt.ArrayLike | None = None,
         d: int | None = None,
         name: str = "",
         symmetrise: bool = False,
     ) -> None:
-        self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w)
+        self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w, J=J, b=b)
         self.name = name
         self._given_by_blocks = False
         friction = np.atleast_1d(np.asarray(mu, dtype=float))
@@ -95,6 +106,10 @@ class ContactProblem:
             self.d = validation.dimension(rows, q, friction, np.ndim(mu), d)
             self.n_contacts = rows // self.d
             self._W = validation.delassus(W, self.d, symmetrise)
+            if compliance is not None:
+                soft = validation.compliance(compliance, self.n_contacts, self.d)
+                diagonal = sparse.diags_array(soft.ravel())
+                self._W = sparse.bsr_array(self._W + diagonal, blocksize=(self.d, self.d))
             self._q = validation.contact_vector("q", q, self.n_contacts, self.d)
         else:
             self.n_dof = validation.square("M", M)
@@ -102,11 +117,21 @@ class ContactProblem:
             self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d)
             self.n_contacts = jacobian.shape[0] // self.d
             self.M = validation.mass(M)
-            self.mass = factorise(self.M)
             self.H = jacobian
+            if J is not None:
+                self.J = validation.matrix("J", J, columns=self.n_dof)
+                self.b = validation.vector(
+                    "b", np.zeros(self.J.shape[0]) if b is None else b, self.J.shape[0]
+                )
+            if compliance is not None:
+                self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
+            self.mass = _factor(self.M, self.J, self.b)
             self.f = validation.vector("f", f, self.n_dof)
             self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
-            validation.contacts_have_rows(jacobian, self.d)
+            validation.contacts_have_rows(jacobian, self.d, self.compliance)
+            if J is not None:
+                free = _local_blocks(self.H, factorise(self.M), self.d)
+                validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
 
     def __repr__(self) -> str:
@@ -173,18 +198,45 @@ class ContactProblem:
         return self.__dict__.get("w")
 
     @cached_property
+    def J(self) -> sparse.csr_array | None:
+        """Rows of the joints (j × m); None without joints."""
+        return None
+
+    @cached_property
+    def b(self) -> Array | None:
+        """Velocities imposed by the joints (j,); None without joints."""
+        return None
+
+    @cached_property
+    def compliance(self) -> Array | None:
+        """Diagonal of C, (n, d); None where it is zero. (In the reduced form C is part of W.)"""
+        return None
+
+    @cached_property
     def mass(self) -> Factor:
-        """Factor of M; global form only."""
+        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only."""
         return factorise(self.M)
 
     @cached_property
     def blocks(self) -> BodyBlocks | None:
         """The small blocks of a problem whose contacts join two bodies each, or None."""
-        if self.form == "reduced" or not isinstance(self.mass, BlockDiagonalFactor):
+        if self.form == "reduced" or self.compliance is not None:
+            return None
+        if not isinstance(self.mass, BlockDiagonalFactor):
             return None
         from clapas.problems.blocks import recognise  # compiled
 
         return recognise(self.H, self.f, self.mass, self.d)
+
+    @cached_property
+    def ragged(self) -> RaggedBodies | None:
+        """Bodies of any size, jointed or not: the root of W of a global problem without ``blocks``."""
+        if self.form == "reduced" or self.blocks is not None:
+            return None
+        from clapas.problems.ragged_bodies import ragged_bodies  # compiled
+
+        parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M)
+        return ragged_bodies(parts, self.H, self.f, self.d, self.compliance)
 
     @property
     def W(self) -> sparse.bsr_array:
@@ -198,8 +250,8 @@ class ContactProblem:
         """Free velocity at the contacts, (n, d)."""
         if self.form == "reduced":
             return self._q
-        if self._many_blocks:
-            return self._many_blocks.free_velocity(self.imposed)
+        if self._bodies:
+            return self._bodies.free_velocity(self.imposed)
         return self.w - self._at_contacts(self.mass.solve(self.f))
 
     @property
@@ -210,8 +262,8 @@ class ContactProblem:
     @cached_property
     def free_speeds(self) -> tuple[float, float]:
         """Size of the free velocity, and its largest component."""
-        if self._many_blocks:
-            return self._many_blocks.free_speeds(self.imposed)
+        if self._bodies:
+            return self._bodies.free_speeds(self.imposed)
         return norm(self.q), float(np.max(np.abs(self.q), initial=0.0))
 
     @cached_property
@@ -219,8 +271,8 @@ class ContactProblem:
         """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
         if self.form == "reduced":
             return _diagonal_blocks(self._W, self.n_contacts, self.d)
-        if self._many_blocks:
-            return self._many_blocks.local_blocks()
+        if self._bodies:
+            return self._bodies.local_blocks()
         return _local_blocks(self.H, self.mass, self.d)
 
     @cached_property
@@ -242,22 +294,33 @@ class ContactProblem:
         r = self.impulse(r)
         if self.form == "reduced":
             return np.asarray(self._W @ r.ravel()).reshape(r.shape)
-        if self._many_blocks:
-            return self._many_blocks.answer(r)
+        if self._bodies:
+            return self._bodies.answer(r)
         return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
 
     def velocity(self, r: npt.ArrayLike) -> Array:
         """Velocity at the contacts u = W r + q, (n, d)."""
-        if self._many_blocks:
-            return self._many_blocks.velocity(self.impulse(r), self.imposed)
+        if self._bodies:
+            return self._bodies.velocity(self.impulse(r), self.imposed)
         return self.apply_delassus(r) + self.q
 
     def motion(self, r: npt.ArrayLike) -> Array:
-        """Velocity of the bodies v = M⁻¹(Hᵀ r − f), (m,). Global form only."""
+        """Velocity of the bodies, M v + f = Hᵀ r + Jᵀ λ, (m,). Global form only."""
         self._require_global("the velocity v of the bodies")
         if self._many_blocks:
             return self._many_blocks.bodies_velocity(self.impulse(r))
-        return self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
+        v = self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
+        return v + self.mass.imposed if isinstance(self.mass, Clusters) else v
+
+    def multipliers(self, r: npt.ArrayLike) -> Array:
+        """Impulses λ of the joints, (j,): the smallest where joints are redundant. Global form only."""
+        self._require_global("the impulses of joints")
+        if self.J is None:
+            return np.empty(0)
+        assert isinstance(self.mass, Clusters)
+        r = self.impulse(r)
+        momentum = self.M @ self.motion(r) + self.f - self.H.T @ r.ravel()
+        return self.mass.multipliers(momentum, self.J.shape[0])
 
     # ---------------------------------------------------------------- the judge
 
@@ -298,8 +361,8 @@ class ContactProblem:
         if self.n_contacts < MANY and not self._given_by_blocks:
             hidden = ROUNDING * norm(self.response[:, None] * r)
             return max(norm(self.violation(r)), hidden)
-        if self._many_blocks:
-            return self._many_blocks.violation_norm(r, self.imposed, self.mu, self.response)
+        if self._bodies:
+            return self._bodies.violation_norm(r, self.imposed, self.mu, self.response)
         from clapas.problems.judge import violation_norm  # the same formula, compiled
 
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
@@ -318,6 +381,14 @@ class ContactProblem:
         many = self.form == "global" and self.n_contacts >= MANY
         return self.blocks if many or self._given_by_blocks else None
 
+    @cached_property
+    def _bodies(self) -> BodyBlocks | RaggedBodies | None:
+        """The form by bodies where it is the faster one, or the only one."""
+        if self._many_blocks is not None or self.form == "reduced":
+            return self._many_blocks
+        only = isinstance(self.mass, Clusters) or self.compliance is not None
+        return self.ragged if only or self.n_contacts >= MANY else None
+
     def _blocks(self, wanted: str) -> BodyBlocks:
         self._require_global(wanted)
         assert self.blocks is not None
@@ -329,6 +400,12 @@ class ContactProblem:
     def _require_global(self, what: str) -> None:
         if self.form != "global":
             raise ProblemError(f"{what} needs the global form (M, H, f, w); this problem has only W and q")
+
+
+def _factor(M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None) -> Factor:
+    """The factor of small bodies, or of bodies and clusters of any size."""
+    parts = clusters(M, J, b)
+    return parts if parts.others else factorise(M)
 
 
 def _diagonal_blocks(W: sparse.bsr_array, n: int, d: int) -> Array:

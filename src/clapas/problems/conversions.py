@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,10 +16,10 @@ from clapas.typing import Array, Indices
 
 
 def reduce(problem: ContactProblem) -> ContactProblem:
-    """Eliminate the velocities of the bodies: W = H M⁻¹ Hᵀ and q = w − H M⁻¹ f.
+    """Eliminate the velocities of the bodies and the joints: W = H M⁻¹ Hᵀ + C and q = w − H M⁻¹ f.
 
-    W is sparse when M is block diagonal (contacts that share no body do not meet) and full
-    otherwise: for n contacts on one deformable body it takes 8 (d n)² bytes.
+    W is as sparse as the bodies leave it: contacts that share no body, and no cluster of jointed ones, do not
+    meet. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
     """
     if problem.form == "reduced":
         return problem
@@ -26,12 +27,12 @@ def reduce(problem: ContactProblem) -> ContactProblem:
     return ContactProblem(W=W, q=problem.q, mu=problem.mu, d=problem.d, name=problem.name, symmetrise=True)
 
 
-def _delassus(problem: ContactProblem) -> sparse.csr_array | Array:
-    H, mass = problem.H, problem.mass
-    if isinstance(mass, BlockDiagonalFactor):
-        G = H @ mass.inverse_root
+def _delassus(problem: ContactProblem) -> sparse.csr_array:
+    if isinstance(problem.mass, BlockDiagonalFactor) and problem.compliance is None:
+        G = problem.H @ problem.mass.inverse_root
         return (G @ G.T).tocsr()
-    return np.asarray(H @ mass.solve(H.T.toarray()))
+    assert problem.ragged is not None
+    return problem.ragged.delassus()
 
 
 def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:
@@ -88,9 +89,16 @@ def component_labels(problem: ContactProblem) -> tuple[Indices, Indices]:
         links = sparse.coo_array((ones, (contact, column // d)), shape=(n, n))
     else:
         touches = sparse.coo_array((ones, (contact, column)), shape=(n, problem.n_dof))
-        links = sparse.block_array([[None, touches], [touches.T, abs(problem.M)]])
+        links = sparse.block_array([[None, touches], [touches.T, _coupling(problem)]])
     labels = csgraph.connected_components(links, directed=False)[1]
     return labels[:n], labels[n:]
+
+
+def _coupling(problem: ContactProblem) -> sparse.csr_array:
+    """Pattern of the degrees of freedom that M or a joint couples."""
+    if problem.J is None:
+        return abs(problem.M)
+    return sparse.csr_array(abs(problem.M) + abs(problem.J).T @ abs(problem.J))
 
 
 def _groups(labels: Indices) -> Indices:
@@ -108,6 +116,13 @@ def _reduced_part(problem: ContactProblem, contacts: Indices) -> Component:
 
 def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> Component:
     rows = _rows(contacts, problem.d)
+    joints: dict[str, Any] = {}
+    if problem.J is not None and problem.b is not None:
+        J = sparse.csr_array(problem.J[:, dofs])
+        held = np.flatnonzero(np.diff(J.indptr))
+        joints = {"J": J[held], "b": problem.b[held]} if held.size else {}
+    if problem.compliance is not None:
+        joints["compliance"] = problem.compliance[contacts]
     part = ContactProblem(
         M=problem.M[dofs][:, dofs],
         H=problem.H[rows][:, dofs],
@@ -115,6 +130,7 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
         w=problem.w[contacts],
         mu=problem.mu[contacts],
         d=problem.d,
+        **joints,
     )
     return Component(part, contacts, dofs)
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from clapas.errors import ProblemError
 from clapas.typing import Array, MatrixLike
 
+HELD = 1e-12  # part of its response without joints below which a contact is held by them
 SYMMETRY = 1e-10
 
 
@@ -20,11 +21,11 @@ def form(**given: Any) -> Literal["global", "reduced"]:
     names = {name for name, value in given.items() if value is not None}
     if names == {"W", "q"}:
         return "reduced"
-    if {"M", "H", "f"} <= names <= {"M", "H", "f", "w"}:
+    if {"M", "H", "f"} <= names <= {"M", "H", "f", "w", "J", "b"} and ("J" in names or "b" not in names):
         return "global"
     raise ProblemError(
         f"got {', '.join(sorted(names)) or 'nothing'}: give either W and q (reduced form) "
-        "or M, H, f and optionally w (global form)"
+        "or M, H, f and optionally w and joints J, b (global form)"
     )
 
 
@@ -106,6 +107,23 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
     return result
 
 
+def compliance(value: npt.ArrayLike, n: int, d: int) -> Array:
+    """Read the diagonal of C, (n, d); one number per contact, or one for all, is its normal part."""
+    given = np.asarray(value, dtype=float)
+    if given.ndim <= 1 and given.shape in {(), (n,)}:
+        result = np.zeros((n, d))
+        result[:, 0] = given
+    elif given.shape == (n, d):
+        result = given.copy()
+    else:
+        raise ProblemError(f"compliance has shape {given.shape}, expected ({n},), ({n}, {d}) or one number")
+    refuse_nonfinite("compliance", result)
+    if (result < 0.0).any():
+        worst = int(np.argmin(result.min(axis=1)))
+        raise ProblemError(f"contact {worst}: compliance must be at least 0, got {result[worst].min()}")
+    return result
+
+
 def delassus(value: MatrixLike, d: int, symmetrise: bool) -> sparse.bsr_array:
     """Read W as d×d blocks; warn when it is not symmetric, refuse a negative diagonal."""
     W = matrix("W", value)
@@ -141,9 +159,20 @@ def mass(value: MatrixLike) -> sparse.csr_array:
     return M
 
 
-def contacts_have_rows(H: sparse.csr_array, d: int) -> None:
+def contacts_have_rows(H: sparse.csr_array, d: int, compliance: Array | None = None) -> None:
     """Refuse a contact whose normal row of H is empty: it moves nothing."""
-    _normal_rows_answer("H", np.asarray(abs(H[::d]).sum(axis=1)).ravel())
+    size = np.asarray(abs(H[::d]).sum(axis=1)).ravel()
+    _normal_rows_answer("H", size if compliance is None else size + compliance[:, 0])
+
+
+def contacts_can_move(response: Array, without_joints: Array) -> None:
+    """Refuse a contact that the joints hold: no impulse changes its velocity."""
+    held = np.flatnonzero(response <= HELD * without_joints)
+    if held.size:
+        raise ProblemError(
+            f"contact {held[0]}: the joints hold both bodies along its normal, so no impulse changes its "
+            f"velocity ({held.size} such contacts). Leave it out, or give it compliance"
+        )
 
 
 def _normal_rows_answer(name: str, size: Array) -> None:

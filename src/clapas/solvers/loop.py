@@ -27,6 +27,7 @@ from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
 
+DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow until they overflow
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
 
 
@@ -280,7 +281,7 @@ def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status |
     residual = record.residuals[-1]
     if residual <= limits.tol:
         return Status.SOLVED
-    if not math.isfinite(residual) and record.iterations[-1] > 0:
+    if not residual < DIVERGED and record.iterations[-1] > 0:
         return Status.NUMERICAL_ERROR
     if halted:
         return halted

@@ -1,4 +1,4 @@
-"""The answer of a solver, and the story of how it came."""
+"""A solver's result and its convergence history."""
 
 from __future__ import annotations
 
@@ -77,6 +77,11 @@ class Solution:
     def v(self) -> Array | None:
         """Velocities of the bodies, (m,); None in the reduced form."""
         return self.problem.motion(self.r) if self.problem.form == "global" else None
+
+    @cached_property
+    def multipliers(self) -> Array | None:
+        """Impulses λ of the joints, (j,); None in the reduced form."""
+        return self.problem.multipliers(self.r) if self.problem.form == "global" else None
 
     @property
     def tol(self) -> float:

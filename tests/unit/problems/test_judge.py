@@ -43,7 +43,9 @@ def test_the_definition_and_its_compiled_twin_agree_on_exact_zeros_and_extremes(
         )
         size = math.hypot(*expected)
         compiled = violation_norm(u, r, np.array([mu]), np.ones(1))
-        assert compiled == pytest.approx(max(size, np.finfo(float).eps * math.hypot(r_n, r_t)), rel=1e-7, abs=1e-15)
+        assert compiled == pytest.approx(
+            max(size, np.finfo(float).eps * math.hypot(r_n, r_t)), rel=1e-7, abs=1e-15
+        )
 
 
 @given(*[SAFE_NUMBERS] * 6, st.sampled_from(FRICTION), st.sampled_from((1e-3, 1.0, 7.0)))

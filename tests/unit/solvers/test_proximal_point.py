@@ -61,7 +61,8 @@ def test_huge_friction():
 @pytest.mark.parametrize("name", ["subset-sum-six", "crushed-disc", "painleve-down-edge"])
 def test_hopeless_problems_end_honestly(name: str):
     solution = solve(gallery.get(name).problem, ProximalPoint(), check=False)
-    assert solution.status is Status.STALLED
+    # A singular system ends the one, steps without progress the other: rounding decides which comes first.
+    assert solution.status in (Status.STALLED, Status.NUMERICAL_ERROR)
     assert np.isfinite(solution.r).all()
 
 

@@ -65,7 +65,7 @@ class LevenbergMarquardt(IterativeSolver):
     max_iterations: int = 500
     function: ContactMap = field(default_factory=FischerBurmeisterMap)
     augmentation: float = 0.5
-    damping: float = 0.1
+    damping: float = 1.0
 
     measures_each_iteration: ClassVar[bool] = True
 

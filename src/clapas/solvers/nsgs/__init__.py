@@ -107,6 +107,7 @@ class NSGS(IterativeSolver):
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
+        from clapas.solvers.nsgs.ragged import RaggedSweeps
         from clapas.solvers.nsgs.rolling import RollingSweeps
         from clapas.solvers.nsgs.spheres import SphereSweeps
         from clapas.solvers.nsgs.structure import body_contacts
@@ -125,11 +126,15 @@ class NSGS(IterativeSolver):
             return SphereSweeps(problem, blocks, manner, guess)
         contacts = body_contacts(problem) if self.form != "delassus" else None
         if contacts is None:
-            if self.form == "bodies":
+            if self.form == "bodies" and problem.ragged is None:
                 raise ProblemError(
                     "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
                     f"bodies per contact; {problem!r} is not one: use form='auto'"
                 )
+            if problem.ragged is not None and self.form != "delassus":
+                one_by_one = order if isinstance(order, Shuffled) else Given()
+                visits = Visits(problem.n_contacts, one_by_one)
+                return RaggedSweeps(problem, problem.ragged, part, self.relaxation, visits, guess)
             return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
         if isinstance(order, Coloured):
             return BlockedSweeps(contacts, manner, guess)

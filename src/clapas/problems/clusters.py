@@ -1,0 +1,247 @@
+"""Bodies and jointed clusters of bodies: the inverse of M where joints hold.
+
+Degrees of freedom that M or a joint couples form a cluster. Inside one, the velocities that obey the joints
+J v + b = 0 are found in units of unit mass: with M = L Lᵀ, y = Lᵀ v and A = J L⁻ᵀ = U S Vᵀ,
+
+    v = L⁻ᵀ (N z + y_p),    N a basis of ker A,    y_p = −A⁺ b,
+
+so that M v + f = Hᵀ r + Jᵀ λ becomes z = Nᵀ L⁻¹ (Hᵀ r − f): what an impulse p does to the velocity is the
+projected inverse A_J p = L⁻ᵀ N Nᵀ L⁻¹ p. Redundant joints are rows of A that others make: their singular
+values vanish, and λ is the smallest that serves. Joints that contradict each other are refused.
+
+Large clusters without joints keep a sparse factor of M, those with joints one of the saddle point matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse import csgraph
+from scipy.sparse import linalg as sparse_linalg
+
+from clapas.errors import ProblemError
+from clapas.linalg.factor import LARGEST_BLOCK, BlockDiagonalFactor, Factor, factorise
+from clapas.typing import Array, Indices
+
+DENSE = 800  # degrees of freedom of a cluster up to which full matrices serve
+RANK = 1e-11  # singular values of unit rows below this part of the largest are redundant joints
+CONSISTENT = 1e-8  # how well redundant joints must agree, relative to their right-hand sides
+REGULARISATION = 1e-13  # of the saddle point matrix, relative to its response: lets redundant rows pass
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Velocities coupled by M or by joints.
+
+    Parameters
+    ----------
+    dofs : array (s,)
+        Their places in the whole.
+    rows : array (j,)
+        The rows of J that hold them.
+    M, J : matrices (s × s) and (j × s)
+        The parts of M and of J.
+    b : array (j,)
+        Imposed joint velocities.
+    """
+
+    dofs: Indices
+    rows: Indices
+    M: sparse.csr_array
+    J: sparse.csr_array
+    b: Array
+
+    def __post_init__(self) -> None:
+        _ = self._lower if self.is_dense else self._factor  # refuses an M that is not positive definite
+
+    def inverse(self, impulse: Array) -> Array:
+        """What impulses on the cluster, (s,) or (s, k), do to its velocities while the joints hold."""
+        if self.is_dense:
+            return np.asarray(self.root @ (self.root.T @ impulse))
+        if not len(self.rows):
+            return self._factor.solve(impulse)
+        zero = np.zeros((len(self.rows), *impulse.shape[1:]))
+        return self._solve_saddle(np.concatenate((impulse, zero)))[: len(self.dofs)]
+
+    @cached_property
+    def imposed(self) -> Array:
+        """The velocity (s,) of least kinetic energy that obeys the joints."""
+        if not self.b.any():
+            return np.zeros(len(self.dofs))
+        if self.is_dense:
+            L, U, S, V = self._joints
+            y = -V.T @ ((U.T @ self._unit_b) / S)
+            v = np.asarray(linalg.solve_triangular(L, y, lower=True, trans="T"))
+        else:
+            v = self._solve_saddle(np.concatenate((np.zeros(len(self.dofs)), -self.b)))[: len(self.dofs)]
+        left = np.abs(self.J @ v + self.b)
+        if left.max() > CONSISTENT * np.abs(self.b).max():
+            row = self.rows[int(np.argmax(left))]
+            raise ProblemError(
+                f"the joints contradict each other: row {row} of J v + b = 0 stays violated by "
+                f"{left.max():.1e}. Redundant rows must agree with those they repeat"
+            )
+        return v
+
+    def multipliers(self, momentum: Array) -> Array:
+        """The smallest λ (j,) with Jᵀ λ = M v + f − Hᵀ r, the momentum (s,) that only joints give."""
+        if not len(self.rows):
+            return np.empty(0)
+        if self.is_dense:
+            L, U, S, V = self._joints
+            in_unit_mass = linalg.solve_triangular(L, momentum, lower=True)
+            return np.asarray((U @ ((V @ in_unit_mass) / S)) / self._length)
+        return np.asarray(sparse_linalg.lsqr(self.J.T, momentum, atol=1e-14, btol=1e-14)[0])
+
+    @cached_property
+    def root(self) -> Array:
+        """R (s × z) with A_J = R Rᵀ: a column for each motion that the joints leave. Dense clusters only."""
+        if not len(self.rows):
+            L = self._lower
+            return np.asarray(linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T"))
+        L, _, _, V = self._joints
+        left = linalg.null_space(V) if len(V) else np.eye(len(L))
+        return np.asarray(linalg.solve_triangular(L, left, lower=True, trans="T"))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether full matrices serve."""
+        return len(self.dofs) <= DENSE
+
+    @cached_property
+    def _lower(self) -> Array:
+        try:
+            return np.linalg.cholesky(self.M.toarray())
+        except np.linalg.LinAlgError:
+            factorise(self.M)  # names the degree of freedom
+            raise
+
+    @cached_property
+    def _length(self) -> Array:
+        """Size of each row of J, by which it is divided: joints in metres and in radians count alike."""
+        size = np.sqrt(np.asarray(self.J.multiply(self.J).sum(axis=1)).ravel())
+        return np.where(size > 0.0, size, 1.0)
+
+    @cached_property
+    def _unit_b(self) -> Array:
+        return self.b / self._length
+
+    @cached_property
+    def _joints(self) -> tuple[Array, Array, Array, Array]:
+        """L, and U, S, V of the rows of unit size in units of unit mass, without the redundant ones."""
+        L = self._lower
+        rows = self.J.toarray() / self._length[:, None]
+        A = linalg.solve_triangular(L, rows.T, lower=True).T
+        U, S, V = np.linalg.svd(A, full_matrices=False)
+        kept = S > RANK * S.max(initial=0.0)
+        return L, U[:, kept], S[kept], V[kept]
+
+    @cached_property
+    def _factor(self) -> Factor:
+        return factorise(self.M)
+
+    @cached_property
+    def _saddle(self) -> sparse_linalg.SuperLU:
+        unit = sparse.diags_array(1.0 / self._length) @ self.J
+        light = float(np.mean(1.0 / self.M.diagonal()))
+        shift = -REGULARISATION * light * sparse.eye_array(len(self.rows))
+        return sparse_linalg.splu(sparse.csc_array(sparse.block_array([[self.M, unit.T], [unit, shift]])))
+
+    def _solve_saddle(self, right: Array) -> Array:
+        """Solve [M Jᵀ; J 0] x = right; refined, since the factor is that of a regularised matrix."""
+        unit = sparse.diags_array(1.0 / self._length) @ self.J
+        exact = sparse.csr_array(sparse.block_array([[self.M, unit.T], [unit, None]]))
+        scaled = right.copy()
+        scaled[len(self.dofs) :] = (scaled[len(self.dofs) :].T / self._length).T
+        x = self._saddle.solve(scaled)
+        for _ in range(2):
+            x = x + self._saddle.solve(scaled - exact @ x)
+        return np.asarray(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """All clusters of a problem: small free bodies in one batch, the others one by one.
+
+    Parameters
+    ----------
+    n_dof : int
+        Degrees of freedom.
+    small : array
+        Those of bodies of at most 64, without joints.
+    bodies : BlockDiagonalFactor
+        The factor of their part of M.
+    others : tuple of Cluster
+        The rest.
+    """
+
+    n_dof: int
+    small: Indices
+    bodies: BlockDiagonalFactor
+    others: tuple[Cluster, ...]
+
+    def solve(self, right: Array) -> Array:
+        """What impulses (m,) or (m, k) do to the velocities while the joints hold."""
+        result = np.zeros_like(right, dtype=float)
+        result[self.small] = self.bodies.solve(right[self.small])
+        for cluster in self.others:
+            result[cluster.dofs] = cluster.inverse(right[cluster.dofs])
+        return result
+
+    @cached_property
+    def imposed(self) -> Array:
+        """Velocities (m,) that the joints impose."""
+        v = np.zeros(self.n_dof)
+        for cluster in self.others:
+            v[cluster.dofs] = cluster.imposed
+        return v
+
+    def multipliers(self, momentum: Array, n_rows: int) -> Array:
+        """Impulses λ (n_rows,) of the joints, from the momentum (m,) that nothing else has given."""
+        result = np.zeros(n_rows)
+        for cluster in self.others:
+            result[cluster.rows] = cluster.multipliers(momentum[cluster.dofs])
+        return result
+
+
+def clusters(M: sparse.csr_array, J: sparse.csr_array | None = None, b: Array | None = None) -> Clusters:
+    """Sort the degrees of freedom into clusters.
+
+    Examples
+    --------
+    Two masses on a line, tied together, answer as one.
+
+    >>> tied = clusters(sparse.csr_array(np.diag([1.0, 3.0])), sparse.csr_array([[1.0, -1.0]]))
+    >>> tied.solve(np.array([4.0, 0.0]))
+    array([1., 1.])
+    """
+    m = M.shape[0]
+    J = sparse.csr_array((0, m)) if J is None else J
+    b = np.zeros(J.shape[0]) if b is None else b
+    pattern = abs(M)
+    if J.shape[0]:
+        pattern = sparse.block_array([[pattern, abs(J).T], [abs(J), None]])
+    labels = csgraph.connected_components(pattern, directed=False)[1]
+    of_dof, of_row = labels[:m], labels[m:]
+    size, joints = np.bincount(of_dof, minlength=labels.max(initial=0) + 1), np.bincount(of_row, minlength=1)
+    joints = np.pad(joints, (0, len(size) - len(joints)))
+    alone = (size <= LARGEST_BLOCK) & (joints == 0)
+    small = np.flatnonzero(alone[of_dof])
+    order = np.unique(of_dof[small], return_inverse=True)[1]
+    bodies = BlockDiagonalFactor(sparse.csr_array(M[small][:, small]), order.astype(np.int64))
+    others = []
+    for label in np.flatnonzero(~alone & (size > 0)):
+        dofs, rows = np.flatnonzero(of_dof == label), np.flatnonzero(of_row == label)
+        others.append(
+            Cluster(
+                dofs, rows, sparse.csr_array(M[dofs][:, dofs]), sparse.csr_array(J[rows][:, dofs]), b[rows]
+            )
+        )
+    idle = np.flatnonzero(np.diff(J.indptr) == 0)
+    if idle.size and np.any(b[idle]):
+        row = idle[np.argmax(np.abs(b[idle]))]
+        raise ProblemError(f"joint row {row} of J is zero but b is {b[row]}: no motion obeys it")
+    return Clusters(m, small, bodies, tuple(others))
