@@ -6,6 +6,7 @@ component first, and each answer is given contact by contact.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +57,30 @@ class Cone(ConvexSet, Protocol):
     def polar(self) -> Cone:
         """Polar cone K° = −K*. Moreau: x = P_K(x) + P_K°(x), and the two parts are orthogonal."""
         return Opposite(self.dual())
+
+
+class FrictionCone(Cone):
+    """The cone of a law of dry friction, whose section at r_N = 1 is any convex set S around the origin.
+
+        K = {r : r_T ∈ r_N S},        K* ∋ ũ ⟂ r ∈ K,   ũ = u + σ(−u_T) e_N
+
+    states that u_N and r_N are complementary and that r_T resists the motion as much as it can in r_N S;
+    σ is the support function of S (mu |u_T| for a disc).
+    """
+
+    d: int
+    """Components at a contact."""
+
+    @abstractmethod
+    def shift(self, u: Array) -> Array:
+        """De Saxcé's shift σ(−u_T) of each contact, (n,), a velocity."""
+
+    @abstractmethod
+    def violation(self, u: Array, x: Array) -> Array:
+        """Velocity by which each part of the law is violated, (n, d), given impulses as velocities x = λ r.
+
+        e_N = min(u_N, x_N) and e_T = x_T − P(x_T − u_T), P the projection on x_N S.
+        """
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clapas.convex.base import Cone, length_and_direction, one_per_contact, require_contacts
+from clapas.convex.base import Cone, FrictionCone, length_and_direction, one_per_contact, require_contacts
 from clapas.errors import ProblemError
 from clapas.typing import Array, Mask
 
@@ -148,7 +148,7 @@ def _regions(normal: Array, length: Array, p: Array | float, q: Array | float) -
 
 
 @dataclass(frozen=True, eq=False)
-class CoulombCone(Cone):
+class CoulombCone(FrictionCone):
     """Friction cone: the impulses that dry friction can bear, K = {|x_T| ≤ mu x_N} at each contact.
 
     With mu = 0 it is the ray of pure pushes {x_T = 0, x_N ≥ 0}.
@@ -189,6 +189,41 @@ class CoulombCone(Cone):
     def dual(self) -> DualCoulombCone:
         """The cone {mu |x_T| ≤ x_N} of the same contacts."""
         return DualCoulombCone(self.mu, self.d)
+
+    def shift(self, u: Array) -> Array:
+        """De Saxcé's shift mu |u_T|."""
+        return np.asarray(self.mu * length_and_direction(u[:, 1:])[0])
+
+    def violation(self, u: Array, x: Array) -> Array:
+        """Velocity by which each part of the law is violated: the function :func:`violation`."""
+        return violation(u, x, self.mu)
+
+
+def violation(u: Array, x: Array, mu: Array) -> Array:
+    """Velocity by which each part of Coulomb's law is violated, (n, d), given x = λ r as velocities.
+
+        e_N = min(u_N, x_N),    e_T = x_T − P_disc(mu x_N)(x_T − u_T)
+
+    Zero exactly when (u, x) obeys the law. The normal part bounds the penetration velocity −u_N, a
+    pulling impulse −x_N and the smaller of the two where both are positive (complementarity); the
+    tangential part bounds |x_T| − mu x_N (the cone), |u_T| inside the cone (sticking) and, on its
+    edge, the angle between −u_T and r_T times the smaller of |u_T| and |x_T|. No part is multiplied
+    or divided by mu: the same violation has the same size for mu = 0 and for mu = 1e16. (The natural
+    map divides the penetration velocity of a sliding contact by √(1 + mu²).)
+
+    It is Alart and Curnier's function with ρ = 1/λ, as a velocity.
+    """
+    result = np.empty_like(x)
+    result[:, 0] = np.minimum(u[:, 0], x[:, 0])
+    result[:, 1:] = disc_violation(u[:, 1:], x[:, 1:], mu * np.maximum(x[:, 0], 0.0))
+    return result
+
+
+def disc_violation(u: Array, x: Array, radius: Array) -> Array:
+    """Distance x − P_disc(x − u) of x (n, k) from the law of a slider that holds up to ``radius`` (n,)."""
+    length, direction = length_and_direction(x - u)
+    nearest = np.where((length > radius)[:, None], radius[:, None] * direction, x - u)
+    return np.asarray(x - nearest)
 
 
 @dataclass(frozen=True, eq=False)

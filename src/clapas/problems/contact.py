@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from clapas.convex.base import FrictionCone
+from clapas.convex.coulomb import CoulombCone
 from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
 from clapas.linalg.norms import SAFE, norm
-from clapas.problems import coulomb, validation
+from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
 from clapas.typing import Array, MatrixLike
 
@@ -283,6 +285,11 @@ class ContactProblem:
         mean: Array = np.einsum("nii->n", self.local_blocks) / self.d
         return mean
 
+    @cached_property
+    def cone(self) -> FrictionCone:
+        """The cone K of the law."""
+        return CoulombCone(self.mu, self.d)
+
     # ---------------------------------------------------------------- what an impulse does
 
     def impulse(self, r: npt.ArrayLike) -> Array:
@@ -325,10 +332,10 @@ class ContactProblem:
     # ---------------------------------------------------------------- the judge
 
     def violation(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
-        """Velocity by which each part of the law is violated, (n, d): see :func:`~.coulomb.violation`."""
+        """Velocity by which each part of the law is violated, (n, d), by its cone."""
         r = self.impulse(r)
         u = self.velocity(r) if u is None else u
-        return coulomb.violation(u, self.response[:, None] * r, self.mu)
+        return self.cone.violation(u, self.response[:, None] * r)
 
     def residual(self, r: npt.ArrayLike) -> float:
         """How far r is from a solution: a number without unit, zero at solutions up to rounding.

@@ -23,11 +23,14 @@ def reduce(problem: ContactProblem) -> ContactProblem:
     """
     if problem.form == "reduced":
         return problem
-    W = _delassus(problem)
+    W = delassus_matrix(problem)
     return ContactProblem(W=W, q=problem.q, mu=problem.mu, d=problem.d, name=problem.name, symmetrise=True)
 
 
-def _delassus(problem: ContactProblem) -> sparse.csr_array:
+def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
+    """W, for any law."""
+    if problem.form == "reduced":
+        return problem.W
     if isinstance(problem.mass, BlockDiagonalFactor) and problem.compliance is None:
         G = problem.H @ problem.mass.inverse_root
         return (G @ G.T).tocsr()

@@ -1,6 +1,6 @@
 """The residual in one compiled pass, for problems with many contacts.
 
-The definition to read is :func:`clapas.problems.coulomb.violation`; this is its twin for speed.
+The definition to read is :func:`clapas.convex.coulomb.violation`; this is its twin for speed.
 """
 
 from __future__ import annotations

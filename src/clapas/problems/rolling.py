@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.convex import rolling
+from clapas.convex.base import FrictionCone
 from clapas.linalg.norms import norm
-from clapas.problems import coulomb
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ROUNDING, ContactProblem
 from clapas.problems.report import Report, measure
@@ -56,13 +56,12 @@ class RollingProblem(ContactProblem):
         r = self.impulse(r)
         u = self.velocity(r) if u is None else u
         moves = self._diagonals > 0.0  # False for a length of zero
-        x = moves * self.response[:, None] * r
-        result = np.empty_like(x)
-        result[:, 0] = np.minimum(u[:, 0], x[:, 0])
-        radii = rolling.coefficients(self.mu, self.d) * np.maximum(x[:, :1], 0.0)
-        for k, part in enumerate(rolling.DISCS[self.d]):
-            result[:, part] = coulomb.disc_violation(u[:, part], x[:, part], radii[:, k])
-        return np.asarray(moves * result)
+        return np.asarray(moves * self.cone.violation(u, moves * self.response[:, None] * r))
+
+    @cached_property
+    def cone(self) -> FrictionCone:
+        """The cone K of the law."""
+        return rolling.RollingCone(self.mu, self.d)
 
     def sliding_part(self, r: npt.ArrayLike) -> tuple[ContactProblem, Array]:
         """The problem of the impulses alone, the couples of r held as loads, and its unknown."""

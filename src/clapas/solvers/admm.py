@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from clapas.convex import coulomb
+from clapas.convex.base import FrictionCone
 from clapas.errors import SettingsError
 from clapas.linalg.multifrontal import SingularMatrix
 from clapas.problems.contact import ContactProblem
-from clapas.problems.coulomb import shifted
 from clapas.solvers.contact_system import ContactSystem, Linearised, Solve, contact_system
 from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
@@ -77,6 +76,8 @@ class ADMM(IterativeSolver):
     balancing: bool = True
     space: Literal["auto", "bodies", "contacts"] = "auto"
 
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.rho > 0:
@@ -98,9 +99,10 @@ class Alternation(Iteration):
 
     def __init__(self, settings: ADMM, problem: ContactProblem, system: ContactSystem, guess: Array) -> None:
         self._settings, self._problem, self._system = settings, problem, system
-        self._r = coulomb.project(guess, problem.mu)
+        self._cone, self._dual = problem.cone, problem.cone.dual()
+        self._r = self._cone.project(guess)
         self._u = problem.velocity(self._r)
-        self._z = coulomb.project_dual(shifted(self._u, problem.mu), problem.mu)
+        self._z = self._dual.project(self._u + self._shift())
         self._rho = settings.rho
         self._done, self._next_balance = 0, 10
         self._missed = self._moved = 0.0
@@ -121,9 +123,9 @@ class Alternation(Iteration):
             raise Halt(Status.NUMERICAL_ERROR)
 
     def _alternate(self) -> None:
-        r, z, mu = self._r, self._z, self._problem.mu
+        r, z = self._r, self._z
         inert, alpha = self._settings.proximal, self._settings.relaxation
-        shift = shifted(self._u, mu) - self._u
+        shift = self._shift()
         compliance = self._compliance
         free = (self._problem.q + inert * self._u) / (1.0 + inert)
         pulled = self._solve(compliance * r + z - shift - free)
@@ -131,10 +133,16 @@ class Alternation(Iteration):
         self._u = reached - shift
         relaxed = alpha * reached + (1.0 - alpha) * z
         target = relaxed - compliance * r
-        self._z = coulomb.project_dual(target, mu)
-        self._r = coulomb.project(-target, mu) / compliance
+        self._z = self._dual.project(target)
+        self._r = self._cone.project(-target) / compliance
         self._missed = _size(reached - self._z)
         self._moved = _size(self._z - z)
+
+    def _shift(self) -> Array:
+        """De Saxcé's shift E s of the last velocities, (n, d)."""
+        shift = np.zeros_like(self._u)
+        shift[:, 0] = self._cone.shift(self._u)
+        return shift
 
     def _balance(self) -> None:
         """Let ρ grow when z is missed by more than it moves, shrink in the other case."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-import numpy as np
-
-from clapas.convex import CoulombCone
+from clapas.convex.base import FrictionCone
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.projections import projection
 from clapas.solvers.loop import Iteration, IterativeSolver
@@ -47,6 +46,8 @@ class DeSaxceFixedPoint(IterativeSolver):
     max_iterations: int = 100_000
     step: StepRule = field(default_factory=AdaptiveStep)
 
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""
         return ProjectedIteration(problem, guess, self.step)
@@ -57,8 +58,8 @@ class ProjectedIteration(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, step: StepRule) -> None:
         self.scaled = ScaledDelassus(problem)
-        self.mu = problem.mu
-        self.onto_cones = projection(CoulombCone(problem.mu, problem.d), self.scaled.root.ravel())
+        self.cone = problem.cone
+        self.onto_cones = projection(self.cone, self.scaled.root.ravel())
         self.free = self.scaled.from_velocities(problem.q)
         self.stepper: Stepper = step.start(self.scaled)
         self.x = self.scaled.from_impulses(guess)
@@ -67,7 +68,7 @@ class ProjectedIteration(Iteration):
     def shifted_velocity(self, x: Array) -> Array:
         """Shifted velocity ũ of the impulse x."""
         g = self.scaled.product(x) + self.free
-        g[:, 0] += self.mu * np.sqrt(np.einsum("ij,ij->i", g[:, 1:], g[:, 1:]))
+        g[:, 0] += self.cone.shift(g)
         return g
 
     def project(self, x: Array, along: Array, rho: Array | float) -> Array:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from clapas.convex.base import FrictionCone
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.de_saxce_fixed_point import ProjectedIteration
 from clapas.solvers.loop import Iteration, IterativeSolver
@@ -45,6 +47,8 @@ class Extragradient(IterativeSolver):
 
     max_iterations: int = 100_000
     step: StepRule = field(default_factory=AdaptiveStep)
+
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""

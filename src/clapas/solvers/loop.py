@@ -20,6 +20,8 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from clapas.convex.base import FrictionCone
+from clapas.convex.coulomb import CoulombCone
 from clapas.errors import SettingsError
 from clapas.linalg.threads import one_blas_thread
 from clapas.problems.contact import MANY, ContactProblem
@@ -48,6 +50,9 @@ class IterativeSolver:
     tol: float = 1e-8
     max_iterations: int = 10_000
     time_limit: float = math.inf
+
+    # The laws a method solves, by their cones.
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone,)
 
     # Iterations that cost much more than measuring the residual are measured one by one.
     measures_each_iteration: ClassVar[bool] = False
@@ -129,7 +134,9 @@ class Limits(Protocol):
 
 
 class Solver(Limits, Protocol):
-    """What ``solve`` needs of a method: its limits and how to start it on a problem."""
+    """What ``solve`` needs of a method: its limits, the laws it takes, and how to start it on a problem."""
+
+    cones: ClassVar[tuple[type[FrictionCone], ...]]
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Prepare the method on a problem, from a guess (n, d)."""

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.problems.contact import ContactProblem
-from clapas.problems.conversions import reduce
+from clapas.problems.conversions import delassus_matrix
 from clapas.typing import Array
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
     """The products by D W D and by its transpose, on arrays (n, d); ``scale`` is 1/√λ_i, (n,)."""
     small = problem.n_contacts * problem.d <= DENSE_ROWS
     if small:
-        return _full_products(reduce(problem), scale)
+        return _full_products(delassus_matrix(problem), scale, problem.d)
     if problem.form == "reduced":
         W, d = problem.W, problem.d
         product = _block_product(W, scale, d)
@@ -123,9 +123,9 @@ def _products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
     return product, product
 
 
-def _full_products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
-    every = np.repeat(scale, problem.d)
-    W = every[:, None] * problem.W.toarray() * every
+def _full_products(matrix: Any, scale: Array, d: int) -> tuple[Product, Product]:
+    every = np.repeat(scale, d)
+    W = every[:, None] * matrix.toarray() * every
 
     def product(x: Array) -> Array:
         return np.asarray(W @ x.ravel()).reshape(x.shape)

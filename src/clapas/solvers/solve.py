@@ -7,10 +7,8 @@ import numpy.typing as npt
 
 from clapas.errors import NotSolved, ProblemError
 from clapas.problems.contact import ContactProblem
-from clapas.problems.rolling import RollingProblem
 from clapas.solvers.auto import Auto
 from clapas.solvers.loop import Solver, Watcher, iterate
-from clapas.solvers.nsgs import NSGS
 from clapas.solvers.solution import Solution
 from clapas.status import Status
 from clapas.typing import Array
@@ -51,10 +49,13 @@ def solve(
     array([[ 0.0981 , -0.04905,  0.     ]])
     """
     solver = solver or Auto()
-    if isinstance(problem, RollingProblem) and not isinstance(solver, NSGS | Auto):
+    if not isinstance(problem.cone, solver.cones):
+        from clapas.solvers import registry
+
+        able = [entry.name for entry in registry.entries() if isinstance(problem.cone, entry.solver.cones)]
         raise ProblemError(
-            "contacts that resist rolling or spinning are solved by NSGS (or Auto, which takes it) only, "
-            f"got {type(solver).__name__}"
+            f"{type(solver).__name__} does not take the law of these contacts "
+            f"({type(problem.cone).__name__}); these do: {', '.join(able)}"
         )
     guess = _impulses(problem, guess)  # large ones of the caller may go now
     solution = iterate(problem, solver, guess, progress)

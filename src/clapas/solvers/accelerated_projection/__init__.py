@@ -14,7 +14,9 @@ straight, as along a narrow valley, where all momentum is welcome.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from clapas.convex.base import FrictionCone
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.loop import Iteration, IterativeSolver
@@ -56,6 +58,8 @@ class AcceleratedProjection(IterativeSolver):
 
     max_iterations: int = 100_000
     window: int = 200
+
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
 
     def __post_init__(self) -> None:
         super().__post_init__()

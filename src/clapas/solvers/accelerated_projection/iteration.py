@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from clapas.convex.coulomb_kernels import project_contacts
+from clapas.convex import CoulombCone
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.accelerated_projection.kernels import curvature, extrapolate, projected_step
+from clapas.solvers.convex.projections import projection
 from clapas.solvers.loop import Iteration
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
@@ -25,11 +26,11 @@ class Momentum(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, window: int) -> None:
         self.scaled = ScaledDelassus(problem)
-        self.mu = problem.mu
+        self.cone = problem.cone
         self.components = (0,) * problem.d
         self.free = self.scaled.from_velocities(problem.q)
         self.x = np.ascontiguousarray(self.scaled.from_impulses(guess))
-        project_contacts(self.x, self.mu, self.x)
+        self.x = np.ascontiguousarray(projection(self.cone, self.scaled.root.ravel())(self.x))
         self.u = self.scaled.product(self.x) + self.free
         self.y, self.u_y, self.moved = self.x.copy(), self.u.copy(), np.empty_like(self.x)
         self.theta, self.rho = 1.0, 1.0
@@ -58,15 +59,25 @@ class Momentum(Iteration):
     def _step(self) -> tuple[Array, float]:
         """Step from y no further than the curvature met allows: the velocity there and the slope from x."""
         while True:
-            square, slope = projected_step(
-                self.y, self.u_y, self.mu, self.rho, self.x, self.components, self.moved
-            )
+            square, slope = self._project()
             u_moved = self.scaled.product(self.moved) + self.free
             if not self.rho * curvature(self.moved, self.y, u_moved, self.u_y) > square:
                 return u_moved, slope
             if self.rho < SHORTEST:
                 return u_moved, slope
             self.rho *= 0.5
+
+    def _project(self) -> tuple[float, float]:
+        """Write P_K(y − ρ ũ) into ``moved``; |moved − y|² and the slope ũ·(moved − x)."""
+        cone = self.cone
+        if isinstance(cone, CoulombCone):
+            point = self.y, self.u_y, cone.mu, self.rho, self.x, self.components, self.moved
+            return projected_step(*point)
+        shifted = self.u_y.copy()
+        shifted[:, 0] += cone.shift(self.u_y)
+        self.moved[:] = cone.project(self.y - self.rho * shifted)
+        step = self.moved - self.y
+        return float(np.vdot(step, step)), float(np.vdot(shifted, self.moved - self.x))
 
 
 class Bound:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from clapas.convex.base import FrictionCone
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.typing import Array
@@ -11,7 +13,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(IterativeSolver):
-    """Solve by several methods in turn, each given time as long as it deserves it.
+    """Solve by several methods in turn, each as long as it makes progress.
 
     Gauss-Seidel begins. If it has not arrived after some sweeps, the parts of the problem that share no body
     and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and the
@@ -21,7 +23,7 @@ class Auto(IterativeSolver):
     products by W, not in seconds: the same input gives the same bits. The notes tell what was tried.
 
     This is the default of :func:`solve` and of simulations: where Gauss-Seidel is enough it costs no more.
-    Contacts that resist rolling or spinning are left to Gauss-Seidel.
+    Laws other than Coulomb's, as of contacts that resist rolling, are raced by the methods that take them.
 
     Parameters
     ----------
@@ -41,6 +43,8 @@ class Auto(IterativeSolver):
     """
 
     max_iterations: int = 10_000_000
+
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Begin with Gauss-Seidel at the guess."""

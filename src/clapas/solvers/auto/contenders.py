@@ -14,10 +14,11 @@ from typing import Literal
 
 import numpy as np
 
+from clapas.convex import CoulombCone
 from clapas.problems.contact import ContactProblem
-from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers.accelerated_projection import AcceleratedProjection
+from clapas.solvers.admm import ADMM
 from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.interior_point import InteriorPoint
@@ -63,8 +64,12 @@ class Contender:
 
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     """Those that suit a connected problem, in the order in which they join."""
-    if isinstance(problem, RollingProblem):  # solved by Gauss-Seidel only
-        return [Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=1_000)]
+    if not isinstance(problem.cone, CoulombCone):
+        return [
+            Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000),
+            Contender("accelerated-projection", _endless(AcceleratedProjection, tol), 1.0, 50.0, 10_000),
+            Contender("admm", _endless(ADMM, tol), 10.0, joins=1_000, patience=20_000),
+        ]
     field = [
         Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000),
         Contender(

@@ -20,10 +20,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
 from clapas.errors import ProblemError
 from clapas.problems.contact import ContactProblem
-from clapas.problems.conversions import reduce
+from clapas.problems.conversions import delassus_matrix
 from clapas.solvers.contact_system.base import SMALL, ContactSystem, Linearised, Solve, multiply
 from clapas.solvers.contact_system.bodies import BodySpace, GeneralBodySpace
 from clapas.solvers.contact_system.contacts import FullContactSpace, SparseContactSpace
@@ -60,7 +61,9 @@ def contact_system(
     if space == "bodies" or (space == "auto" and crowded):
         blocks = problem.blocks
         return BodySpace(blocks) if blocks is not None else GeneralBodySpace(problem)
-    W = reduce(problem).W
+    d = problem.d
+    W = sparse.bsr_array(delassus_matrix(problem), blocksize=(d, d))
+    W.sort_indices()
     if unknowns <= SMALL or len(W.data) * problem.d**2 > FULL * unknowns**2:
         return FullContactSpace(W.toarray(), problem.d)
     return SparseContactSpace(W, problem.d)

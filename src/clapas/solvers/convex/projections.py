@@ -11,12 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from clapas.convex import CoulombCone, TrescaSet
+from clapas.convex.base import FrictionCone
 from clapas.typing import Array
 
 Projection = Callable[[Array], Array]
 
 
-def projection(admissible: CoulombCone | TrescaSet, scale: Array) -> Projection:
+def projection(admissible: FrictionCone | TrescaSet, scale: Array) -> Projection:
     """The projection of points (n, d) whose contacts were multiplied by ``scale`` (n,).
 
     A cone does not feel the scale; a threshold s becomes scale·s.
@@ -31,11 +32,12 @@ def projection(admissible: CoulombCone | TrescaSet, scale: Array) -> Projection:
     from clapas.convex.coulomb_kernels import project_contacts
     from clapas.solvers.convex.kernels import project_tresca
 
-    kernel, parameter = (
-        (project_contacts, np.asarray(admissible.mu))
-        if isinstance(admissible, CoulombCone)
-        else (project_tresca, admissible.s * scale)
-    )
+    if isinstance(admissible, TrescaSet):
+        kernel, parameter = project_tresca, admissible.s * scale
+    elif isinstance(admissible, CoulombCone):
+        kernel, parameter = project_contacts, np.asarray(admissible.mu)
+    else:
+        return admissible.project
 
     def project(x: Array) -> Array:
         out = np.empty_like(x)

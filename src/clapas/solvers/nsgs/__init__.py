@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
+from clapas.convex.base import FrictionCone
+from clapas.convex.coulomb import CoulombCone
+from clapas.convex.rolling import RollingCone
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
@@ -75,6 +78,8 @@ class NSGS(IterativeSolver):
     relaxation: float = 1.0
     acceleration: int = 3
     form: Literal["auto", "bodies", "delassus"] = "auto"
+
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone, RollingCone)
 
     def __post_init__(self) -> None:
         super().__post_init__()
