@@ -190,6 +190,7 @@ def compare(
         with ExitStack() as stack:
             pair = []
             for side, folder in (("old", old), ("new", new)):
+                (cache / side).mkdir(parents=True, exist_ok=True)
                 worker = Worker(folder, cache / side, size, threads)
                 stack.callback(worker.close)
                 pair.append(worker)
@@ -283,12 +284,16 @@ def chosen(words: Sequence[str]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, print the table, write the file; return the exit code."""
     options = _options(arguments)
-    names = chosen(options.only)
-    with ExitStack() as stack:
-        old, new = (stack.enter_context(checkout(given)) for given in (options.old, options.new))
-        cache = options.cache or Path(stack.enter_context(TemporaryDirectory(prefix="clapas-kernels-")))
-        settings = {key: getattr(options, key) for key in ("size", "rounds", "repeats", "threads")}
-        found = compare(old, new, names, cache=cache.resolve(), **settings)
+    settings = {key: getattr(options, key) for key in ("size", "rounds", "repeats", "threads")}
+    try:
+        names = chosen(options.only)
+        with ExitStack() as stack:
+            old, new = (stack.enter_context(checkout(given)) for given in (options.old, options.new))
+            cache = options.cache or Path(stack.enter_context(TemporaryDirectory(prefix="clapas-kernels-")))
+            found = compare(old, new, names, cache=cache.resolve(), **settings)
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     here = machine.describe()
     print("\n".join(here.lines()))
     timed = "processor time" if options.threads == 1 else f"clock, {options.threads} threads"

@@ -8,18 +8,19 @@ from clapas.collision import Detector
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import HalfPlane, Plane, Shape
-from clapas.geometry.table import collider_table
+from clapas.geometry.table import Frame, collider_table
 
 TRIES = 60
 
 
 class Pair:
-    """Two shapes, each the only collider of its body: contacts at any places and turns."""
+    """Two shapes, each in the frame of its own body: contacts at any places and turns."""
 
     def __init__(self, one: Shape, two: Shape) -> None:
         movable = np.array([not isinstance(shape, Plane | HalfPlane) for shape in (one, two)])
         self.d = one.d
-        self._detector = Detector(collider_table(self.d, [(0, one, 0), (1, two, 0)]), movable=movable)
+        rows = [(k, shape, 0, Frame.own(self.d)) for k, shape in enumerate((one, two))]
+        self._detector = Detector(collider_table(self.d, rows), movable=movable)
 
     def touch(
         self,
