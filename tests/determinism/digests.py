@@ -19,9 +19,9 @@ and how large the tolerance, was measured with kernels and libraries held to the
 processor (``python -m tests.determinism --plain``). Largest differences of the sums, no fused and no wide
 instructions against a Zen 3 processor with both:
 
-    spheres         9e-14 after 3 steps, 5e-10 after 4, 5e-9 after 6, 5e-2 after 20
+    spheres         1e-13 after 3 steps, 5e-10 after 4, 5e-9 after 6, 5e-2 after 20
     boxes           5e-13 after 45 steps, 3e-13 after 60, 5e-12 after 70, 6e-5 after 100
-    other runs      1.4e-12 at their ends
+    other runs      5e-12 at their ends
 
 The tolerance is some hundred times the largest difference that is left.
 """
@@ -115,8 +115,9 @@ def environment() -> str:
     cpu = config.CPU_NAME or binding.get_host_cpu_name()
     host = binding.get_host_cpu_features()
     wide = next((name for name in ("avx512f", "avx2", "avx", "neon") if host.get(name)), "baseline")
+    system = " ".join((platform.system(), platform.machine(), *platform.libc_ver()))
     return (
-        f"{platform.system()} {platform.machine()} {cpu} {wide}, numba {numba.__version__}, "
+        f"{system}, {cpu} {wide}, numba {numba.__version__}, "
         f"llvmlite {llvmlite.__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
     )
 

@@ -140,5 +140,5 @@ RUNS = {
     "boxes": Run(boxes, dt=1e-3, steps=100, portable=60),
     "source-in-the-plane": Run(source_in_the_plane, dt=1e-3, steps=150, portable=150),
     "shaken-with-restitution": Run(shaken_with_restitution, dt=1e-3, steps=41, portable=41),
-    "rolling-and-sticky": Run(rolling_and_sticky, dt=1e-3, steps=25, portable=25),
+    "rolling-and-sticky": Run(rolling_and_sticky, dt=1e-3, steps=20, portable=20, tol=1e-5),
 }
