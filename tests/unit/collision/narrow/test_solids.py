@@ -1,0 +1,95 @@
+"""Two boxes: fifteen axes of separation when they overlap, the distance of hulls when they do not.
+
+Together these are the kernels of ``solids``, ``axes``, ``choices``, ``gjk`` and ``manifold``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.geometry.shapes import Box
+from tests.unit.collision.narrow.pairs import TRIES, Pair, cube, in_world, turns
+from tests.unit.collision.oracles import signed_distance
+
+ONE, TWO = np.array((0.5, 0.4, 0.3)), np.array((0.35, 0.2, 0.45))
+
+
+def best_axis(a: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Largest separation over the normals of the faces and the cross products of the edges, by corners."""
+    axes = [*x, *y, *(np.cross(u, v) for u in x for v in y)]
+    best = (-np.inf, np.zeros(3))
+    for axis in axes:
+        if np.linalg.norm(axis) < 1e-9:
+            continue
+        for n in (axis / np.linalg.norm(axis), -axis / np.linalg.norm(axis)):
+            best = max(best, (float((b @ n).min() - (a @ n).max()), n), key=lambda found: found[0])
+    return best
+
+
+def placed(rng: np.random.Generator, spread: float) -> tuple[np.ndarray, ...]:
+    x, q = np.array([np.zeros(3), rng.normal(size=3) * spread]), turns(rng)
+    corners = in_world(cube(ONE), x[0], q[0]), in_world(cube(TWO), x[1], q[1])
+    axes = in_world(np.eye(3), np.zeros(3), q[0]), in_world(np.eye(3), np.zeros(3), q[1])
+    return x, q, *corners, *axes
+
+
+def test_overlapping_boxes_have_the_least_depth() -> None:
+    pair, rng, overlapping = Pair(Box(tuple(2 * ONE)), Box(tuple(2 * TWO))), np.random.default_rng(1), 0
+    for _ in range(TRIES):
+        x, q, a, b, u, v = placed(rng, 0.4)
+        separation, n = best_axis(a, b, u, v)
+        found = pair.touch(x, q)
+        assert (len(found) > 0) == (separation <= 0)
+        if len(found):
+            overlapping += 1
+            np.testing.assert_allclose(found.gap.min(), separation, atol=1e-12)
+            np.testing.assert_allclose(found.normal, np.tile(n, (len(found), 1)), atol=1e-9)
+            # Each point is between the two surfaces along the normal.
+            assert np.all(found.point @ n <= (a @ n).max() + 1e-9)
+            assert np.all(found.point @ n >= (b @ n).min() - 1e-9)
+    assert overlapping > 10
+
+
+def test_boxes_apart_have_the_distance_of_their_hulls() -> None:
+    pair, rng, near = Pair(Box(tuple(2 * ONE)), Box(tuple(2 * TWO))), np.random.default_rng(2), 0
+    for _ in range(TRIES):
+        x, q, a, b, *_ = placed(rng, 0.8)
+        distance = signed_distance(a, b)
+        found = pair.touch(x, q, 0.3)
+        assert (len(found) > 0) == (distance <= 0.3)
+        if 0 < distance <= 0.3:
+            near += 1
+            np.testing.assert_allclose(found.gap.min(), distance, atol=1e-9)
+    assert near > 5
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, np.pi / 4])
+def test_faces_touch_in_the_polygon_they_share(angle: float) -> None:
+    """Corners of the intersection of two squares, by cutting one with the half-planes of the other."""
+    half = angle / 2
+    q = np.array([(1.0, 0, 0, 0), (np.cos(half), 0, 0, np.sin(half))])
+    found = Pair(Box((1, 1, 1)), Box((1, 1, 1))).touch([(0, 0, 0), (0.3, 0.1, 0.99)], q)
+    np.testing.assert_allclose(found.gap, -0.01, atol=1e-12)
+    square = np.array([(0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5)])
+    turn = np.array([(np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))])
+    expected = clipped(square @ turn.T + (0.3, 0.1), 0.5)
+    assert len(found) == len(expected)
+    for corner in expected:
+        assert np.linalg.norm(found.point[:, :2] - corner, axis=1).min() < 1e-9
+
+
+def clipped(polygon: np.ndarray, half: float) -> np.ndarray:
+    """A polygon cut by the square |x|, |y| ≤ half (Sutherland and Hodgman)."""
+    for axis in (0, 1):
+        for sign in (1.0, -1.0):
+            depth = half - sign * polygon[:, axis]
+            kept = []
+            for k in range(len(polygon)):
+                p, q, h, g = polygon[k - 1], polygon[k], depth[k - 1], depth[k]
+                if (h < 0) != (g < 0):
+                    kept.append(p + h / (h - g) * (q - p))
+                if g >= 0:
+                    kept.append(q)
+            polygon = np.array(kept)
+    return polygon
