@@ -76,9 +76,6 @@ def test_velocities_and_spins_follow_newton() -> None:
     np.testing.assert_allclose(sweeps.y[number], expected[:-1], rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.xfail(
-    strict=False, reason="for mu = 0 the projection takes a point with x_N < 0, x_T = 0 as inside the cone"
-)
 def test_relaxed_sweeps_without_friction_never_pull() -> None:
     blocks, rng = drawn(1), np.random.default_rng(2)
     w = rng.normal(size=(N_CONTACTS, 3))

@@ -32,6 +32,7 @@ def projection(admissible: FrictionCone | TrescaSet, scale: Array) -> Projection
     from clapas.convex.coulomb_kernels import project_contacts
     from clapas.solvers.convex.kernels import project_tresca
 
+    kernel: Callable[[Array, Array, Array], None]
     if isinstance(admissible, TrescaSet):
         kernel, parameter = project_tresca, admissible.s * scale
     elif isinstance(admissible, CoulombCone):
