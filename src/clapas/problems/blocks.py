@@ -20,7 +20,8 @@ from scipy import sparse
 
 from clapas.compiled import kernel
 from clapas.linalg.factor import BlockDiagonalFactor
-from clapas.problems.judge import missed_by_blocks
+from clapas.linalg.norms import norm
+from clapas.problems.judge import violation_by_blocks
 from clapas.typing import Array, Indices
 
 RIGID_BODY = {2: 3, 3: 6}  # degrees of freedom of a rigid body by dimension
@@ -100,7 +101,7 @@ class BodyBlocks:
     def free_speeds(self, w: Array | None) -> tuple[float, float]:
         """Size of the free velocities, and their largest component."""
         q = self.free_velocity(w)
-        return float(np.sqrt(np.sum(q**2))), float(np.max(np.abs(q), initial=0.0))
+        return norm(q), float(np.max(np.abs(q), initial=0.0))
 
     def answer(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
@@ -121,10 +122,10 @@ class BodyBlocks:
         """Mean diagonals of these blocks, (n,)."""
         return np.asarray(np.einsum("nckj,nckj->n", self.G, self.G) / self.G.shape[2])
 
-    def missed(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
-        """By how much the law is missed: see :func:`clapas.problems.judge.missed`."""
+    def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
+        """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
         given = self.G, self.bodies, self.motion(r), self._imposed(w), r, mu, response
-        return float(missed_by_blocks(*given, *compile_time(self.G)))
+        return float(violation_by_blocks(*given, *compile_time(self.G)))
 
     def _imposed(self, w: Array | None) -> Array:
         return np.zeros((self.n_contacts, self.d)) if w is None else w

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
+from clapas.linalg.norms import SAFE, norm
 from clapas.problems import coulomb, validation
 from clapas.typing import Array, MatrixLike
 
@@ -67,7 +69,7 @@ class ContactProblem:
     >>> problem.residual([[0.0981, -0.04905, 0.0]]) < 1e-15
     True
     >>> round(problem.residual(np.zeros((1, 3))), 3)
-    0.087
+    0.098
     """
 
     def __init__(
@@ -210,8 +212,7 @@ class ContactProblem:
         """Size of the free velocity, and its largest component."""
         if self._many_blocks:
             return self._many_blocks.free_speeds(self.imposed)
-        # norm() would wake the threads of BLAS
-        return float(np.sqrt(np.sum(self.q**2))), float(np.max(np.abs(self.q), initial=0.0))
+        return norm(self.q), float(np.max(np.abs(self.q), initial=0.0))
 
     @cached_property
     def local_blocks(self) -> Array:
@@ -260,41 +261,48 @@ class ContactProblem:
 
     # ---------------------------------------------------------------- the judge
 
-    def natural_map(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
-        """Distance from the law at each contact, as a velocity: λ_i (r_i − P_K(r_i − ũ_i / λ_i))."""
+    def violation(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
+        """Velocity by which each part of the law is violated, (n, d): see :func:`~.coulomb.violation`."""
         r = self.impulse(r)
         u = self.velocity(r) if u is None else u
-        return self.response[:, None] * coulomb.natural_map(u, r, self.mu, 1.0 / self.response)
+        return coulomb.violation(u, self.response[:, None] * r, self.mu)
 
     def residual(self, r: npt.ArrayLike) -> float:
         """How far r is from a solution: a number without unit, zero at solutions up to rounding.
 
-        With λ_i the mean diagonal of the Delassus block of contact i and ũ computed from r,
+        With λ_i the mean diagonal of the Delassus block of contact i, x = λ r and u computed from r,
 
-            residual(r) = |λ_i (r_i − P_K(r_i − ũ_i / λ_i))| / |q|,
+            residual(r) = |e| / |q|,    e_N = min(u_N, x_N),    e_T = x_T − P_disc(mu x_N)(x_T − u_T),
 
-        Euclidean norms over all contacts: the velocity by which the law is missed, relative to the
-        free velocity. The choice ρ_i = 1/λ_i makes it the same number in any system of units. (When
-        q = 0, where r = 0 is a solution, the scale is |λ_i r_i|.)
+        Euclidean norms over all contacts: the velocity by which the law is violated, relative to the
+        free velocity. A residual of at most tol bounds penetration velocity, cone violation,
+        complementarity and slip direction by tol in this one scale, whatever mu; the choice of λ makes it
+        the same number in any system of units. (When q = 0, where r = 0 is a solution, the scale is |x|.)
 
-        It is at least what rounding hides, ε |λ_i r_i| / |q| with ε = 2.2e-16: where no solution exists
-        impulses may grow until r − ũ/λ is r to the last digit, which must not pass for a solution.
+        It is at least what rounding hides, ε |x| / |q| with ε = 2.2e-16: where no solution exists
+        impulses may grow until x − u is x to the last digit, which must not pass for a solution.
+        Numbers too large to be squared or even represented give infinity, never zero.
         """
         r = self.impulse(r)
-        with np.errstate(over="ignore", invalid="ignore"):
-            missed = self._missed(r)
-            scale = self.free_speed or float(np.linalg.norm(self.response[:, None] * r))
-        return missed / scale if scale > 0 else missed
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            scale = self.free_speed or norm(self.response[:, None] * r)
+            if SAFE < scale < 1.0 / SAFE:
+                size = self._violation_norm(r)
+            else:  # squares would overflow or vanish
+                hidden = ROUNDING * norm(self.response[:, None] * r)
+                size = max(norm(self.violation(r)), hidden)
+            result = size / scale if scale > 0.0 else size
+        return result if math.isfinite(result) and math.isfinite(scale) else math.inf
 
-    def _missed(self, r: Array) -> float:
+    def _violation_norm(self, r: Array) -> float:
         if self.n_contacts < MANY and not self._given_by_blocks:
-            hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
-            return max(float(np.linalg.norm(self.natural_map(r))), hidden)
+            hidden = ROUNDING * norm(self.response[:, None] * r)
+            return max(norm(self.violation(r)), hidden)
         if self._many_blocks:
-            return self._many_blocks.missed(r, self.imposed, self.mu, self.response)
-        from clapas.problems.judge import missed  # the same formula, compiled
+            return self._many_blocks.violation_norm(r, self.imposed, self.mu, self.response)
+        from clapas.problems.judge import violation_norm  # the same formula, compiled
 
-        return float(missed(self.velocity(r), r, self.mu, self.response))
+        return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
     def report(self, r: npt.ArrayLike) -> Report:
         """The same answer measured by every known form of Coulomb's law."""

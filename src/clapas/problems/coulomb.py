@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.convex import coulomb
+from clapas.convex.base import length_and_direction
 from clapas.typing import Array
 
 
@@ -16,6 +17,33 @@ def shifted(u: Array, mu: Array) -> Array:
     result = u.copy()
     result[:, 0] += mu * np.linalg.norm(u[:, 1:], axis=1)
     return result
+
+
+def violation(u: Array, x: Array, mu: Array) -> Array:
+    """Velocity by which each part of the law is violated, (n, d), given x = λ r as velocities.
+
+        e_N = min(u_N, x_N),    e_T = x_T − P_disc(mu x_N)(x_T − u_T)
+
+    Zero exactly when (u, x) obeys the law. The normal part bounds the penetration velocity −u_N, a
+    pulling impulse −x_N and the smaller of the two where both are positive (complementarity); the
+    tangential part bounds |x_T| − mu x_N (the cone), |u_T| inside the cone (sticking) and, on its
+    edge, the angle between −u_T and r_T times the smaller of |u_T| and |x_T|. No part is multiplied
+    or divided by mu: the same violation has the same size for mu = 0 and for mu = 1e16. (The natural
+    map divides the penetration velocity of a sliding contact by √(1 + mu²).)
+
+    It is Alart and Curnier's function with ρ = 1/λ, as a velocity.
+    """
+    result = np.empty_like(x)
+    result[:, 0] = np.minimum(u[:, 0], x[:, 0])
+    result[:, 1:] = disc_violation(u[:, 1:], x[:, 1:], mu * np.maximum(x[:, 0], 0.0))
+    return result
+
+
+def disc_violation(u: Array, x: Array, radius: Array) -> Array:
+    """Distance x − P_disc(x − u) of x (n, k) from the law of a slider that holds up to ``radius`` (n,)."""
+    length, direction = length_and_direction(x - u)
+    nearest = np.where((length > radius)[:, None], radius[:, None] * direction, x - u)
+    return np.asarray(x - nearest)
 
 
 def natural_map(u: Array, r: Array, mu: Array, rho: Array) -> Array:

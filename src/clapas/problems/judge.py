@@ -1,6 +1,6 @@
-"""The natural-map residual in one compiled pass, for problems with many contacts.
+"""The residual in one compiled pass, for problems with many contacts.
 
-The definition to read is :func:`clapas.problems.coulomb.natural_map`; this is its twin for speed.
+The definition to read is :func:`clapas.problems.coulomb.violation`; this is its twin for speed.
 """
 
 from __future__ import annotations
@@ -14,44 +14,36 @@ ROUNDING = float(np.finfo(float).eps)
 
 
 @inlined
-def missed_square(
+def violation_square(
     u_n: float, u_1: float, u_2: float, r_n: float, r_1: float, r_2: float, mu: float, response: float
 ) -> float:
-    """Return |λ (r − P_K(r − ũ / λ))|² of one contact; in the plane the second tangent is idle.
+    """Return the squared violation of the law at one contact; in the plane the second tangent is idle.
 
     Plain numbers: the compiler counts references to views of arrays, which costs more than the formula.
     """
-    inverse = 1.0 / response
-    wish_1, wish_2 = r_1 - u_1 * inverse, r_2 - u_2 * inverse
-    slip, size = np.sqrt(u_1 * u_1 + u_2 * u_2), np.sqrt(wish_1 * wish_1 + wish_2 * wish_2)
-    normal = r_n - (u_n + mu * slip) * inverse
-    # P_K(wish) = (p, shrink · wish_T)
-    if size <= mu * normal:
-        p, shrink = normal, 1.0
-    elif mu * size <= -normal:
-        p, shrink = 0.0, 0.0
-    else:
-        p = (normal + mu * size) / (1.0 + mu * mu)
-        shrink = mu * p / size
-    gap_n, gap_1, gap_2 = r_n - p, r_1 - shrink * wish_1, r_2 - shrink * wish_2
-    return float(response * response * (gap_n * gap_n + gap_1 * gap_1 + gap_2 * gap_2))
+    x_n, x_1, x_2 = response * r_n, response * r_1, response * r_2
+    wish_1, wish_2 = x_1 - u_1, x_2 - u_2
+    size, radius = np.sqrt(wish_1 * wish_1 + wish_2 * wish_2), mu * max(x_n, 0.0)
+    shrink = radius / size if size > radius else 1.0
+    e_n, e_1, e_2 = min(u_n, x_n), x_1 - shrink * wish_1, x_2 - shrink * wish_2
+    return float(e_n * e_n + e_1 * e_1 + e_2 * e_2)
 
 
 @kernel
-def missed(u: Array, r: Array, mu: Array, response: Array) -> float:
-    """Return |λ_i (r_i − P_K(r_i − ũ_i / λ_i))| over all contacts, at least what rounding hides."""
+def violation_norm(u: Array, r: Array, mu: Array, response: Array) -> float:
+    """Return the norm of the violation over all contacts, at least what rounding hides."""
     total, hidden, in_space = 0.0, 0.0, r.shape[1] == 3
     for i in range(len(r)):
         u_2, r_2, size = 0.0, 0.0, response[i]
         if in_space:
             u_2, r_2 = u[i, 2], r[i, 2]
-        total += missed_square(u[i, 0], u[i, 1], u_2, r[i, 0], r[i, 1], r_2, mu[i], size)
+        total += violation_square(u[i, 0], u[i, 1], u_2, r[i, 0], r[i, 1], r_2, mu[i], size)
         hidden += size * size * (r[i, 0] * r[i, 0] + r[i, 1] * r[i, 1] + r_2 * r_2)
     return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
 
 
 @kernel
-def missed_by_blocks(
+def violation_by_blocks(
     G: Array,
     bodies: Indices,
     y: Array,
@@ -74,6 +66,6 @@ def missed_by_blocks(
             u_2, r_2 = w[i, 2], r[i, 2]
             for j in range(len(size)):
                 u_2 += G[i, 0, 2, j] * y[a, j] + G[i, 1, 2, j] * y[b, j]
-        total += missed_square(u_n, u_1, u_2, r[i, 0], r[i, 1], r_2, mu[i], m)
+        total += violation_square(u_n, u_1, u_2, r[i, 0], r[i, 1], r_2, mu[i], m)
         hidden += m * m * (r[i, 0] * r[i, 0] + r[i, 1] * r[i, 1] + r_2 * r_2)
     return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))

@@ -1,6 +1,6 @@
 """One answer measured by every known form of Coulomb's law.
 
-The natural-map residual decides; the other numbers say *how* an answer is wrong.
+The residual decides; the other numbers say *how* an answer is wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clapas.convex.coulomb import project
+from clapas.linalg.norms import norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
 
@@ -27,9 +28,9 @@ class Report:
     Parameters
     ----------
     residual : float
-        Natural-map residual relative to |q|, no unit: the judge (``ContactProblem.residual``).
-    alart_curnier : float
-        The same with Alart and Curnier's function in place of the natural map, no unit.
+        Size of the violation of the law relative to |q|, no unit: the judge (``ContactProblem.residual``).
+    natural_map : float
+        The same with the natural map λ (r − P_K(r − ũ/λ)) in place of the violation, no unit.
     thesis_criterion : float
         Stopping rule (5.1) of Cadoux 2009, |f_AC|² / (2 n d) with ρ = 1. It depends on the units.
     bipotential_gap : float
@@ -50,7 +51,7 @@ class Report:
     """
 
     residual: float
-    alart_curnier: float
+    natural_map: float
     thesis_criterion: float
     bipotential_gap: float
     penetration: float
@@ -71,8 +72,8 @@ class Report:
         modes = f"{self.open} open, {self.sticking} sticking, {self.sliding} sliding"
         lines = [f"{n} contact{'s' * (n != 1)}: {modes}"]
         rows = [
-            ("natural-map residual", self.residual, "relative to |q|"),
-            ("Alart-Curnier residual", self.alart_curnier, "relative to |q|"),
+            ("residual", self.residual, "relative to |q|"),
+            ("natural map", self.natural_map, "relative to |q|"),
             ("|f_AC|²/(2nd), rho = 1", self.thesis_criterion, "unit-dependent"),
             ("bipotential gap", self.bipotential_gap, "J"),
             ("penetration velocity", self.penetration, "m/s"),
@@ -91,12 +92,12 @@ def measure(problem: ContactProblem, r: Array) -> Report:
     is_open, sticking, sliding = modes(problem, r, u)
     response = problem.response
     # Both residuals share one scale, that of ContactProblem.residual.
-    scale = problem.free_speed or float(np.linalg.norm(response[:, None] * r)) or 1.0
-    f_ac = response[:, None] * coulomb.alart_curnier(u, r, mu, 1.0 / response)
+    scale = problem.free_speed or norm(response[:, None] * r) or 1.0
+    natural = response[:, None] * coulomb.natural_map(u, r, mu, 1.0 / response)
     f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
     return Report(
         residual=problem.residual(r),
-        alart_curnier=float(np.linalg.norm(f_ac)) / scale,
+        natural_map=norm(natural) / scale,
         thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
         bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
         penetration=float(np.max(-u[:, 0], initial=0.0)),
@@ -113,17 +114,17 @@ def measure(problem: ContactProblem, r: Array) -> Report:
 def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Mask, Mask, Mask]:
     """Which contacts are open, sticking, sliding.
 
-    Decided as the natural map does, by where r − ũ/λ lies: in the polar cone (open), inside the
-    cone (sticking) or between (sliding). On a solution this is the mode; near one it does not
-    depend on a threshold except for a rounding margin that calls the degenerate contact sticking.
+    Decided as the judge does: open where λ r_N ≤ u_N, else sticking where λ r_T − u_T lies in the disc
+    of radius mu λ r_N, else sliding. On a solution this is the mode; near one it does not depend on a
+    threshold except for a rounding margin that calls the degenerate contact sticking.
     """
     u = problem.velocity(r) if u is None else u
     mu = problem.mu
-    wish = r - coulomb.shifted(u, mu) / problem.response[:, None]
-    normal, tangential = wish[:, 0], np.linalg.norm(wish[:, 1:], axis=1)
-    margin = 1e-12 * (np.abs(normal) + tangential)
-    is_open = mu * tangential <= -normal
-    sticking = ~is_open & (tangential <= mu * normal + margin)
+    x = problem.response[:, None] * r
+    tangential, radius = np.linalg.norm(x[:, 1:] - u[:, 1:], axis=1), mu * x[:, 0]
+    margin = 1e-12 * (np.abs(x[:, 0]) + tangential)
+    is_open = x[:, 0] <= u[:, 0]
+    sticking = ~is_open & (tangential <= radius + margin)
     return is_open, sticking, ~is_open & ~sticking
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.convex import rolling
+from clapas.linalg.norms import norm
+from clapas.problems import coulomb
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ROUNDING, ContactProblem
 from clapas.problems.report import Report, measure
@@ -29,7 +31,8 @@ class RollingProblem(ContactProblem):
         K* ∋ ũ ⟂ r ∈ K,    ũ = u + (mu |u_T| + |u_S| + |u_R|) e_N.
 
     The same shift as De Saxcé's makes the law exact: a rolling body does not lift. Nothing is frozen or
-    lagged; the residual is the natural map of this cone, and an answer that passes obeys the coupled law.
+    lagged; the residual is that of Coulomb's law with a slider for each part of the couple, and an answer
+    that passes obeys the coupled law.
 
     Components are (N, T, R) in the plane and (N, T_1, T_2, S, R_1, R_2) in space: ``d`` is 3 or 6. Make
     one with :meth:`from_blocks`, from blocks with that many rows. A length of zero is a row of zeros:
@@ -44,19 +47,22 @@ class RollingProblem(ContactProblem):
         sliding = rolling.DISCS[self.d][0].stop
         return np.asarray(self._diagonals[:, :sliding].mean(axis=1))
 
-    def natural_map(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
-        """Distance from the law at each contact, as a velocity: λ (r − P_K(r − ũ / λ)).
+    def violation(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
+        """Velocity by which each part of the law is violated: one slider per part of the couple.
 
         With the one λ of the contact for all components: the couples are scaled by their lengths, short
         against the bodies, so that their own response is less.
         """
         r = self.impulse(r)
         u = self.velocity(r) if u is None else u
-        shifted = u.copy()
-        shifted[:, 0] += np.sum(rolling.coefficients(self.mu, self.d) * rolling.sizes(u), axis=1)
-        step = self.response[:, None]
         moves = self._diagonals > 0.0  # False for a length of zero
-        return np.asarray(step * moves * (r - rolling.project(r - shifted / step, self.mu)))
+        x = moves * self.response[:, None] * r
+        result = np.empty_like(x)
+        result[:, 0] = np.minimum(u[:, 0], x[:, 0])
+        radii = rolling.coefficients(self.mu, self.d) * np.maximum(x[:, :1], 0.0)
+        for k, part in enumerate(rolling.DISCS[self.d]):
+            result[:, part] = coulomb.disc_violation(u[:, part], x[:, part], radii[:, k])
+        return np.asarray(moves * result)
 
     def sliding_part(self, r: npt.ArrayLike) -> tuple[ContactProblem, Array]:
         """The problem of the impulses alone, the couples of r held as loads, and its unknown."""
@@ -79,6 +85,6 @@ class RollingProblem(ContactProblem):
     def _diagonals(self) -> Array:
         return np.diagonal(self.local_blocks, axis1=1, axis2=2)
 
-    def _missed(self, r: Array) -> float:
-        hidden = ROUNDING * float(np.linalg.norm(self.response[:, None] * r))
-        return max(float(np.linalg.norm(self.natural_map(r))), hidden)
+    def _violation_norm(self, r: Array) -> float:
+        hidden = ROUNDING * norm(self.response[:, None] * r)
+        return max(norm(self.violation(r)), hidden)

@@ -19,10 +19,11 @@ from functools import cached_property
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.linalg.norms import SAFE, norm
 from clapas.prefetch import prefetch_bodies
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.frames import frames, tangents
-from clapas.problems.judge import ROUNDING, missed_square
+from clapas.problems.judge import ROUNDING, violation_square
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
@@ -108,7 +109,9 @@ class SphereBlocks(BodyBlocks):
         sizes = np.zeros((-(-self.n_contacts // STRIDE), 2))
         given = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
         self._share_out(lambda member: sizes_of_velocities(member, *given, sizes))
-        return float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
+        size, largest = float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
+        squares_hold = SAFE < size < 1.0 / SAFE or largest == 0.0
+        return (size if squares_hold else norm(self.free_velocity(w))), largest
 
     def answer(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
@@ -127,12 +130,12 @@ class SphereBlocks(BodyBlocks):
         self._share_out(lambda member: fill_responses(member, self.reach, self.bodies, self.x_free, result))
         return result
 
-    def missed(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
-        """By how much the law is missed: see :func:`clapas.problems.judge.missed`."""
+    def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
+        """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
         x = self.moved(r)
         squares = np.zeros((-(-len(r) // STRIDE), 2))
         given = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
-        self._share_out(lambda member: missed_squares(member, *given, squares))
+        self._share_out(lambda member: violation_squares(member, *given, squares))
         total, hidden = squares.sum(axis=0)
         return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
 
@@ -324,7 +327,7 @@ def fill_responses(member: Member, reach: Array, bodies: Indices, x: Array, resp
 
 
 @kernel
-def missed_squares(
+def violation_squares(
     member: Member,
     normal: Array,
     reach: Array,
@@ -336,7 +339,7 @@ def missed_squares(
     response: Array,
     squares: Array,
 ) -> None:
-    """One thread's part of the squares of what is missed, and of what rounding hides, by strides."""
+    """One thread's part of the squares of the violation, and of what rounding hides, by strides."""
     first, last = share(member, len(squares))
     for stride in range(first, last):
         total, hidden = 0.0, 0.0
@@ -344,7 +347,7 @@ def missed_squares(
             prefetch_bodies(x, bodies, i)
             u_n, u_s, u_t = contact_velocity(normal, reach, bodies, x, w, i)
             r_n, r_s, r_t, size = r[i, 0], r[i, 1], r[i, 2], response[i]
-            total += missed_square(u_n, u_s, u_t, r_n, r_s, r_t, mu[i], size)
+            total += violation_square(u_n, u_s, u_t, r_n, r_s, r_t, mu[i], size)
             hidden += size * size * (r_n * r_n + r_s * r_s + r_t * r_t)
         squares[stride, 0] = total
         squares[stride, 1] = hidden

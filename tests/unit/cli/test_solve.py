@@ -29,7 +29,7 @@ def test_solved_problems_exit_with_0_and_a_report(run: Run, source: str) -> None
     outcome = run("solve", source)
     assert outcome.code == 0
     assert "SOLVED: residual " in outcome.out
-    assert "natural-map residual" in outcome.out
+    assert "natural map" in outcome.out
     assert "Auto(tol=1e-08" in outcome.out
 
 

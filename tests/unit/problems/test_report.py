@@ -53,7 +53,7 @@ def test_particle_by_hand() -> None:
     report = particle().report([[0.0981, -0.04905, 0.0]])
     assert (report.open, report.sticking, report.sliding) == (0, 0, 1)
     assert report.dissipation == pytest.approx(0.04905 * (1 - 0.04905))
-    assert max(report.residual, report.alart_curnier, report.penetration, report.cone_violation) < 1e-15
+    assert max(report.residual, report.natural_map, report.penetration, report.cone_violation) < 1e-15
     wrong = particle().report([[0.05, 0.0, 0.05]])
     assert wrong.penetration == pytest.approx(0.0481)
     assert wrong.cone_violation == pytest.approx((0.05 - 0.025) / np.sqrt(1.25))

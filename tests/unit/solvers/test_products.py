@@ -66,8 +66,8 @@ def test_size_is_the_ruler_of_the_residual() -> None:
     problem = random_global(4, n=5)
     scaled = ScaledDelassus(problem)
     r = np.random.default_rng(1).normal(size=(5, 3))
-    missed = problem.natural_map(r) / problem.response[:, None]  # as an impulse
-    assert scaled.size(scaled.from_impulses(missed)) == pytest.approx(problem.residual(r))
+    violation = problem.violation(r) / problem.response[:, None]  # as an impulse
+    assert scaled.size(scaled.from_impulses(violation)) == pytest.approx(problem.residual(r))
 
 
 def test_no_contact() -> None:

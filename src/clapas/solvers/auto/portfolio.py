@@ -69,13 +69,13 @@ class Portfolio(Iteration):
         if len(self._field) == 1:  # nobody to hand them over to
             return []
         r = self._r = best.copy()
-        missed = np.linalg.norm(self._problem.natural_map(r), axis=1)
+        violation = np.linalg.norm(self._problem.violation(r), axis=1)
         speed = self._problem.free_speed or 1.0
         n = self._problem.n_contacts
         parts = []
         for component in split(self._problem):
             goal = self._tol * speed * np.sqrt(len(component.contacts) / n)
-            if np.linalg.norm(missed[component.contacts]) <= goal:
+            if np.linalg.norm(violation[component.contacts]) <= goal:
                 continue
             tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
             part, at = component.problem, component.contacts

@@ -166,7 +166,7 @@ class FixedPointIteration(Iteration):
         frozen = self.frozen_problem(s * self.speed, lag)
         self.r = self._minimise(frozen)
         u = self.problem.velocity(self.r)
-        self.residual = float(np.linalg.norm(self.problem.natural_map(self.r, u))) / self.speed
+        self.residual = float(np.linalg.norm(self.problem.violation(self.r, u))) / self.speed
         self.latest = Evaluation(s, self.frozen_numbers(self.r, u) / self.speed, self.r, u)
         return self.latest
 

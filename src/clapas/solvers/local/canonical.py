@@ -33,6 +33,8 @@ Coefficients: TypeAlias = Array | tuple[float, float, float, float, float, float
 # Principal values of S below this fraction of trace(W_ii) are rounding: the contact cannot be
 # stopped along that tangent by its own impulse.
 SINGULAR = 1e-14
+# Sweeps square the coefficient: beyond this value they take this value, which no data tell apart.
+LARGEST_MU = 1e100
 
 
 @inlined
@@ -88,7 +90,7 @@ def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
         coefficients[i, 2] = c_2
         coefficients[i, 3] = s_1
         coefficients[i, 4] = s_2
-        coefficients[i, 5] = mu[i]
+        coefficients[i, 5] = min(mu[i], LARGEST_MU)
         turn[i, 0] = cosine
         turn[i, 1] = sine
     return coefficients, turn

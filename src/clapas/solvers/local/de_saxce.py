@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined
+from clapas.convex.coulomb_kernels import project_3d
 from clapas.solvers.local.canonical import Coefficients
 
 
@@ -32,14 +33,7 @@ def project_once(
     rho = k[0] / (1.0 + k[1] * k[1] + k[2] * k[2] + k[0] * max(k[3], k[4]))
     x_n = r_n - rho * (u_n + mu * np.sqrt(u_1 * u_1 + u_2 * u_2))
     x_1, x_2 = r_1 - rho * u_1, r_2 - rho * u_2
-    size = np.sqrt(x_1 * x_1 + x_2 * x_2)
-    if size <= mu * x_n:
-        return x_n, x_1, x_2
-    if mu * size <= -x_n:
-        return 0.0, 0.0, 0.0
-    n = (x_n + mu * size) / (1.0 + mu * mu)
-    factor = mu * n / size
-    return n, factor * x_1, factor * x_2
+    return project_3d(x_n, x_1, x_2, mu)
 
 
 @inlined

@@ -200,15 +200,22 @@ def solve_de_saxce_lanes(part: DeSaxcePart, r: Triple, u: Triple, k: Any) -> Tri
 def project(x_n: Lanes, x_1: Lanes, x_2: Lanes, mu: Lanes) -> Triple:
     """Projection onto the cone of slope mu."""
     size = sqrt(x_1 * x_1 + x_2 * x_2)
-    n = (x_n + mu * size) / (1.0 + mu * mu)
-    outside, beyond = size > mu * x_n, n <= 0.0
-    factor = where(beyond, 0.0, mu * n / size)
-    n = where(beyond, 0.0, n)
-    return (
-        where(outside, n, x_n),
-        where(outside, factor * x_1, x_1),
-        where(outside, factor * x_2, x_2),
-    )
+    n = projected_normal(x_n, size, mu)
+    limit = mu * n
+    factor = where(size > limit, limit / size, 1.0)
+    return n, factor * x_1, factor * x_2
+
+
+@inlined
+def projected_normal(normal: Lanes, size: Lanes, mu: Lanes) -> Lanes:
+    """Normal part of the projection of vectors with this normal part and tangential size.
+
+    The tangential part is then the given one, cut to mu times the result.
+    """
+    # With mu = 0 the first test alone would take a vector along −e_N for one inside the cone.
+    outside = (size > mu * normal) | (normal < 0.0)
+    nearest = (normal + mu * size) / (1.0 + mu * mu)
+    return where(outside, where(nearest > 0.0, nearest, 0.0), normal)
 
 
 @inlined

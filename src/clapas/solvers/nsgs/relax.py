@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from clapas.compiled import inlined
+from clapas.convex.coulomb_kernels import project_3d
 
 
 @inlined
@@ -15,10 +14,4 @@ def relaxed(
     x_n = r_n + omega * (n - r_n)
     x_1 = r_1 + omega * (t_1 - r_1)
     x_2 = r_2 + omega * (t_2 - r_2)
-    size = np.sqrt(x_1 * x_1 + x_2 * x_2)
-    if size <= mu * x_n:
-        return x_n, x_1, x_2
-    if mu * size <= -x_n:
-        return 0.0, 0.0, 0.0
-    x_n = (x_n + mu * size) / (1.0 + mu * mu)
-    return x_n, mu * x_n * x_1 / size, mu * x_n * x_2 / size
+    return project_3d(x_n, x_1, x_2, mu)

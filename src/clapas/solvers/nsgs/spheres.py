@@ -30,9 +30,10 @@ from clapas.simd import (
     store,
     where,
 )
+from clapas.solvers.local.canonical import LARGEST_MU
 from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
 from clapas.solvers.nsgs.arrangement import arranged
-from clapas.solvers.nsgs.lanes import Lanes, Triple
+from clapas.solvers.nsgs.lanes import Lanes, Triple, projected_normal
 from clapas.solvers.nsgs.sweeps import Manner
 from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
@@ -121,7 +122,7 @@ def fill(
             data[block, k, l] = normal[i, k]
         data[block, REACH, l], data[block, REACH + 1, l] = reach[i, 0], reach[i, 1]
         data[block, ANSWERS, l], data[block, ANSWERS + 1, l] = 1.0 / along, 1.0 / across
-        data[block, MU, l] = mu[i]
+        data[block, MU, l] = min(mu[i], LARGEST_MU)
         put(in_world(normal, i, guess[i, 0], guess[i, 1], guess[i, 2]), r, block, l)
         if len(w) > 0:
             put(in_world(normal, i, w[i, 0], w[i, 1], w[i, 2]), lanes_of_w, block, l)
@@ -270,8 +271,7 @@ def relaxed(omega: float, mu: Lanes, n: Triple, old: Triple, new: Triple) -> Tri
     along = dot(x, n)
     t = plus(x, -along, n)
     size = sqrt(dot(t, t))
-    nearest = (along + mu * size) / (1.0 + mu * mu)
-    push = where(size > mu * along, where(nearest > 0.0, nearest, 0.0), along)
+    push = projected_normal(along, size, mu)
     return limited(push, t, n, mu * push)
 
 
