@@ -141,7 +141,7 @@ class Copies:
         rows = np.empty(16 * self.count, dtype=ROW)
         spent = 0.0
         for group, which in listed.rows.items():
-            way = detector._ways[0].of(group, 0.0, listed.separated)
+            way = detector._ways[0].of(group, listed.separated)
             spent += best_seconds(
                 lambda which=which, way=way: touch_pairs(which, pairs, detector._shapes, 0.0, way, rows),
                 repeats,
@@ -228,7 +228,7 @@ def c_comparison(count: int, repeats: int) -> str:
     found = detector.detect(x, q)
     shapes, pairs, listed = detector._shapes, detector._pairs(), detector._candidates
     ((group, which),) = listed.rows.items()
-    way, rows = detector._ways[0].of(group, 0.0, listed.separated), np.empty(len(which), dtype=ROW)
+    way, rows = detector._ways[0].of(group, listed.separated), np.empty(len(which), dtype=ROW)
     ij = np.ascontiguousarray(np.column_stack((pairs.listed["i"], pairs.listed["j"])), dtype=np.int32)
     centres, radii = numbers(shapes.centres, "x", "y", "z").copy(), shapes.pieces["rounding"].copy()
     out = np.empty((len(which), 8))

@@ -205,20 +205,6 @@ def test_block_on_a_turntable_slips_beyond_the_friction_radius() -> None:
 # -------------------------------------------------------------------- options
 
 
-def test_predicted_contacts_stop_a_fall_before_the_floor() -> None:
-    depths = {}
-    for activation in ("gap", "predicted"):
-        scene = Scene()
-        scene.law(mu=0.3)
-        scene.add(Plane())
-        scene.add(Sphere(0.1), (0, 0, 0.5), velocity=(0, 0, -5), density=1000)
-        history = run(scene, 0.2, 5e-3, scheme=MoreauMidpoint(activation=activation))
-        depths[activation] = float(history.position()[:, 2].min()) - 0.1
-        assert abs(history.velocity()[-1, 2]) < 1e-9
-    assert depths["gap"] < -1e-3
-    assert depths["predicted"] >= -1e-3 / 5
-
-
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_projection_removes_penetration_and_leaves_velocities(share: float) -> None:
     histories = []
@@ -255,7 +241,8 @@ def test_quasi_static_steps_find_rest_at_once_and_creep_only_when_they_must() ->
     [
         ({"theta": 0.0}, "theta must be in"),
         ({"theta": 1.5}, "theta must be in"),
-        ({"activation": "soon"}, "activation must be 'gap' or 'predicted', got 'soon'"),
+        ({"reach": -1e-6}, "reach must be a length, zero or more, or None, got -1e-06"),
+        ({"reach": float("inf")}, "reach must be a length, zero or more, or None, got inf"),
         ({"projection": 2.0}, r"projection must be in \[0, 1\], got 2.0"),
     ],
 )

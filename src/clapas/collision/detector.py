@@ -182,7 +182,7 @@ class Detector:
 
     def _touch_part(self, group: Group, part: int, which: Indices, pairs: Pairs, distance: float) -> Found:
         """Contacts of a part of a group, in as much room as they need."""
-        way = self._ways[part].of(group, distance, self._candidates.separated)
+        way = self._ways[part].of(group, self._candidates.separated)
         key = group, part
         while True:
             rows = np.empty(self._room.get(key, len(which) // 2 + 16), dtype=ROW)

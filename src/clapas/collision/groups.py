@@ -15,7 +15,7 @@ from clapas.collision.narrow.manifold import new_bench
 from clapas.collision.narrow.planes import CornersOnPlane, HullOnPlane, SphereOnPlane, new_kept
 from clapas.collision.narrow.polygons import Polygons
 from clapas.collision.narrow.segments import Capsules
-from clapas.collision.narrow.solids import CORNERS, Apart, Overlapping
+from clapas.collision.narrow.solids import Solids
 from clapas.collision.narrow.sphere_solid import (
     SphereOnCapsule,
     SphereOnCylinder,
@@ -106,11 +106,8 @@ class Ways:
         self._simplex, self._kept, self._tried = new_simplex(), new_kept(), new_tried()
         self._trials, self._bench = new_trials(shapes.pieces), new_bench(shapes.faces)
         self._prisms = new_prism(), new_prism()
-        solid = shapes.pieces["inner"] > 0.0
-        # As near as this, the nearest points of solids are not better than their axes.
-        self._rounding = CORNERS * float(shapes.pieces["bound"][solid].min(initial=np.inf))
 
-    def of(self, group: Group, distance: float, separated: Indices) -> Any:
+    def of(self, group: Group, separated: Indices) -> Any:
         """The way of a group; ``separated`` keeps an axis for each pair of solids."""
         simplex, trials, bench, radix = self._simplex, self._trials, self._bench, self._radix
         match group:
@@ -134,10 +131,8 @@ class Ways:
                 return SphereOnTriangle()
             case Group.CAPSULES:
                 return Capsules()
-            case Group.SOLIDS if distance <= self._rounding:
-                return Overlapping(trials, bench, separated, radix)
             case Group.SOLIDS:
-                return Apart(simplex, trials, bench, radix)
+                return Solids(simplex, trials, bench, separated, radix)
             case Group.THIN:
                 return Thin(simplex, trials, bench, radix)
             case Group.CYLINDERS:

@@ -24,7 +24,7 @@ from clapas.problems.contact import MANY, ROUNDING, ContactProblem
 from clapas.problems.frames import frames
 from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
 
@@ -39,6 +39,8 @@ class StepProblem:
         Its unknown is the impulse plus the cohesion; a :class:`RollingProblem` where laws ask for couples.
     contacts : Contacts
         The active contacts.
+    apart : array (n,) of bool
+        Those that do not touch but are within reach.
     own_frame : array (n, d, d), or None
         Their frames, normal and tangents; None where the tangents are those that follow from the normals.
     wall : array (n, k), or None
@@ -52,6 +54,7 @@ class StepProblem:
 
     problem: ContactProblem
     contacts: Contacts
+    apart: Mask
     own_frame: Array | None
     wall: Array | None
     cohesion: Array
@@ -98,6 +101,16 @@ class StepProblem:
         to_world(frame, own, world)
         return Impulses(*which, world, couple)
 
+    def carrying(self, r: Array) -> Indices | None:
+        """Rows of the contacts that count as such: they touch, or carry an impulse. None if all do.
+
+        The others were within reach, and nothing came of it.
+        """
+        if not self.apart.any():
+            return None
+        counts = ~self.apart | r.any(axis=1)
+        return None if counts.all() else np.flatnonzero(counts)
+
     def work_of_walls(self, r: Array) -> float:
         """Work of the impulses r along imposed motions during the step (J)."""
         if self.wall is None:
@@ -111,7 +124,14 @@ class StepProblem:
         return self.problem, r
 
 
-def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, dt: float) -> StepProblem:
+def step_problem(
+    model: Model,
+    middle: State,
+    contacts: Contacts,
+    free: Array,
+    dt: float,
+    touching: float = np.inf,
+) -> StepProblem:
     """Assemble the problem of one step.
 
     Parameters
@@ -126,6 +146,9 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
         Velocities at the end of the step without contact.
     dt : float
         Time step (s).
+    touching : float
+        Gap (m) up to which contacts touch and follow Moreau's rule, u_N ≥ 0. Those with a gap g above may
+        close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
     """
     laws, pair = model.laws, _materials(model, contacts)
     if model.has_spheres and len(contacts) >= MANY:
@@ -133,7 +156,7 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
     else:
         form = _form(model, middle, contacts, free, pair)
     if model.blocked is not None and not (parting := can_part(form.blocks.G)).all():
-        return step_problem(model, middle, contacts.take(np.flatnonzero(parting)), free, dt)
+        return step_problem(model, middle, contacts.take(np.flatnonzero(parting)), free, dt, touching)
     cohesion = _of_pair(laws.cohesion, pair) * dt
     blocks = form.blocks
     if cohesion.any():
@@ -142,10 +165,11 @@ def step_problem(model: Model, middle: State, contacts: Contacts, free: Array, d
         blocks = blocks.pushed(pull)
     kind = RollingProblem if laws.has_couples else ContactProblem
     mu = _of_pair(np.maximum(laws.mu, laws.mu_across), pair)
-    problem = kind.from_blocks(blocks, mu=mu, w=_imposed(model, form, pair))
+    apart = contacts.gap > touching
+    problem = kind.from_blocks(blocks, mu=mu, w=_imposed(model, form, pair, apart, contacts.gap / dt))
     if len(contacts) and _is_rounding(problem, form.wall):
         return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
-    return StepProblem(problem, contacts, form.own_frame, form.wall, cohesion, form.scale)
+    return StepProblem(problem, contacts, apart, form.own_frame, form.wall, cohesion, form.scale)
 
 
 class Form(NamedTuple):
@@ -184,7 +208,7 @@ def _form(
 def _form_of_spheres(model: Model, middle: State, contacts: Contacts, free: Array) -> Form:
     """Many contacts between spheres: geometry is enough."""
     bodies = np.column_stack((contacts.a, contacts.b))
-    place = contacts.normal, contacts.point, _shift(model, contacts), bodies, middle.position
+    place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
     x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
     blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free)
@@ -197,7 +221,7 @@ def _form_of_spheres(model: Model, middle: State, contacts: Contacts, free: Arra
     return Form(blocks, None, np.ones((1, 3)), wall, before)
 
 
-def _shift(model: Model, contacts: Contacts) -> Array:
+def image_shifts(model: Model, contacts: Contacts) -> Array:
     """Shifts to periodic images, as kernels take them: without rows if there are none."""
     if all(period is None for period in model.period):
         return np.empty((0, model.d))
@@ -215,15 +239,25 @@ def _of_pair(table: Array, pair: tuple[Indices, Indices]) -> Array:
     return np.full(len(pair[0]), first) if (table == first).all() else table[pair]
 
 
-def _imposed(model: Model, form: Form, pair: tuple[Indices, Indices]) -> Array | None:
-    """The velocities w: those of walls, and the share of those before that restitution gives back."""
-    if form.wall is None and form.before is None:
+def _imposed(
+    model: Model, form: Form, pair: tuple[Indices, Indices], apart: Mask, closing: Array
+) -> Array | None:
+    """The velocities w: those of walls, and what contacts that touch and contacts apart add.
+
+    Where bodies touch, the share of the velocity before that restitution gives back; where they are apart,
+    the velocity at which the gap closes in one step.
+    """
+    are_apart = bool(apart.any())
+    if form.wall is None and form.before is None and not are_apart:
         return None
     w = np.zeros((form.blocks.n_contacts, form.blocks.d)) if form.wall is None else form.wall.copy()
     if form.before is not None:
-        w[:, 0] += _of_pair(model.laws.restitution, pair) * form.before[:, 0]
-        tangential = _of_pair(model.laws.tangential_restitution, pair)[:, None]
+        touch = ~apart
+        w[:, 0] += touch * _of_pair(model.laws.restitution, pair) * form.before[:, 0]
+        tangential = (touch * _of_pair(model.laws.tangential_restitution, pair))[:, None]
         w[:, 1 : model.d] += tangential * form.before[:, 1 : model.d]
+    if are_apart:
+        w[apart, 0] += closing[apart]
     return w
 
 
@@ -249,7 +283,7 @@ def _blocks(model: Model, middle: State, contacts: Contacts, frame: Array) -> tu
     rows = d + (COUPLES[d] if model.laws.has_couples else 0)
     G, w = np.zeros((n, 2, rows, model.masses.shape[1])), np.zeros((n, rows))
     bodies = np.column_stack((contacts.a, contacts.b))
-    place = contacts.point, _shift(model, contacts), frame, middle.position
+    place = contacts.point, image_shifts(model, contacts), frame, middle.position
     turn, velocity, inverse, movable = middle.orientation, middle.velocity, model.inverse_root, model.movable
     passes = [(velocity, movable)]
     if model.blocked is not None:  # along blocked axes a guided body moves as a wall does

@@ -151,6 +151,11 @@ class Model:
         """Farthest point of each body from its centre of mass (m); infinite for planes."""
         return sizes.reach(self.colliders, self.n_bodies)
 
+    @cached_property
+    def smallest(self) -> float:
+        """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
+        return float(self.reach[self.movable].min(initial=np.inf))
+
     def driven(self, body: int, velocity: Array, time: float) -> Array:
         """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""
         told = np.concatenate(self.motions[body](time))
@@ -219,6 +224,10 @@ class Impulses:
             n, d = self.impulse.shape
             zeros = np.broadcast_to(0.0, (n, 3 if d == 3 else 1))  # takes no room
             object.__setattr__(self, "couple", zeros)
+
+    def take(self, rows: Indices) -> Impulses:
+        """Some of the impulses, in the given order."""
+        return Impulses(self.a[rows], self.b[rows], self.feature[rows], self.impulse[rows], self.couple[rows])
 
     @staticmethod
     def none(d: int) -> Impulses:

@@ -94,8 +94,8 @@ def _borne(done: Stepped, asleep: Mask) -> Array:
     """Sum of the sizes of the impulses each body bears, (N,): a sleeper those from bodies that are awake."""
     contacts, impulses = done.contacts, done.state.impulses.impulse
     size = np.linalg.norm(impulses, axis=1)
-    if done.solved is not None:
-        size[~done.solved] = 0.0
+    if done.rows is not None:
+        size[done.rows < 0] = 0.0
     n = len(asleep)
     return np.asarray(np.bincount(contacts.a, size, n) + np.bincount(contacts.b, size, n))
 

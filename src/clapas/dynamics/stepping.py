@@ -1,7 +1,7 @@
 """Moreau's time stepping: one step fits on a page.
 
     q_m             middle of the step, reached at the old velocity
-    contacts        those with gap ≤ 0 at q_m
+    contacts        those with gap ≤ 0 at q_m, or within reach of it
     problem         M v + f = Hᵀ r, u = H v + w, Coulomb's law, all evaluated at q_m
     solve           new velocity v and impulses r
     q               from q_m at the new velocity
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -23,14 +22,15 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.reaching import default_reach, within_reach
+from clapas.dynamics.surroundings import Surroundings, touching_gap
 from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.loop import Solver
-from clapas.typing import Array, Mask
+from clapas.typing import Array, Indices, Mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,6 @@ class MoreauJean:
     ----------
     theta : float
         In ]0, 1]. ½ is second order for smooth motion; 1 is implicit in position.
-    activation : "gap" or "predicted"
-        A contact is active if its gap at q_m is ≤ 0, or if it would be ≤ 0 at the end of the step
-        without contact.
     inertia : bool
         False forgets velocities at the start of each step: for loads applied slowly, and to bring a
         packing to rest. Motion stops as soon as equilibrium is possible.
@@ -58,26 +55,31 @@ class MoreauJean:
         its thickness; infinite, the default, never divides. See :mod:`clapas.dynamics.subdivision`.
     halvings : int
         How many times a step may be halved at most.
+    reach : float, optional
+        Contacts with a gap up to this (m) that close or part slower than reach/h are active too, and may
+        close their gap in the step and no more: what touches keeps touching
+        (:mod:`clapas.dynamics.reaching`). By default |gravity| h², or 1e-3 of the radius of the smallest
+        movable body if that is less. 0 is Moreau's scheme: a contact is active if its gap at q_m is ≤ 0.
     """
 
     theta: float = 0.5
-    activation: Literal["gap", "predicted"] = "gap"
     inertia: bool = True
     projection: float = 0.0
     travel: float = math.inf
     halvings: int = 8
+    reach: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.theta <= 1:
             raise SettingsError(f"theta must be in ]0, 1], got {self.theta}")
-        if self.activation not in ("gap", "predicted"):
-            raise SettingsError(f"activation must be 'gap' or 'predicted', got '{self.activation}'")
         if not 0 <= self.projection <= 1:
             raise SettingsError(f"projection must be in [0, 1], got {self.projection}")
         if not self.travel > 0:
             raise SettingsError(f"travel must be positive, got {self.travel}")
         if not (isinstance(self.halvings, int) and 0 <= self.halvings <= 30):
             raise SettingsError(f"halvings must be a whole number from 0 to 30, got {self.halvings!r}")
+        if self.reach is not None and not 0 <= self.reach < math.inf:
+            raise SettingsError(f"reach must be a length, zero or more, or None, got {self.reach}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +114,9 @@ class Stepped:
     given : float
         Work of walls that move, guides and loads (J): what the world puts in.
     contacts : Contacts
-        All contacts, in the order of the impulses of the state.
-    solved : array (n,) of bool, or None
-        Those in the problem: not those between bodies that sleep. None if all are.
+        The contacts that touch or carry an impulse, in the order of the impulses of the state.
+    rows : array (n,), or None
+        Where each is in the problem, −1 for those between bodies that sleep. None if they are the same.
     """
 
     state: State
@@ -124,7 +126,7 @@ class Stepped:
     work: float
     given: float
     contacts: Contacts
-    solved: Mask | None = None
+    rows: Indices | None = None
 
 
 def step(
@@ -163,18 +165,27 @@ def step(
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
     middle = _middle(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
-    found = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
+    reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
+    touching = touching_gap(middle)
+    found = surroundings.detect(middle, max(reach, touching))
     treated = found if held is None else between_free(alive, found)
-    problem = step_problem(alive, middle, treated, free, dt)
+    treated = within_reach(alive, middle, treated, touching, reach, dt)
+    problem = step_problem(alive, middle, treated, free, dt, touching)
     longer = dt / state.dt if state.dt else 1.0
     solution = solve(
         problem.problem, solver or Auto(tol=1e-6), problem.guess(state.impulses, longer), check=False
     )
     velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
-    contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
+    contacts, impulses, rows = problem.contacts, problem.impulses(solution.r), problem.carrying(solution.r)
+    if rows is not None:
+        contacts, impulses = contacts.take(rows), impulses.take(rows)
     if held is not None:
-        contacts, impulses, solved = with_held(alive, found, contacts, impulses, state.impulses, longer)
+        among = np.arange(len(problem.contacts)) if rows is None else rows
+        contacts, impulses, place = with_held(
+            alive, found, contacts, impulses, state.impulses, longer, touching
+        )
+        rows = np.where(place < 0, -1, np.append(among, -1)[place])
     end = State(
         time=state.time + dt,
         step=state.step + 1,
@@ -190,7 +201,7 @@ def step(
     walls = problem.work_of_walls(solution.r)
     done += walls + work_of_laying(model, before, state)
     given = _given(alive, state.velocity, middle, velocity, dt) - walls
-    return Stepped(end, middle, problem, solution, done, given, contacts, solved)
+    return Stepped(end, middle, problem, solution, done, given, contacts, rows)
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:

@@ -37,5 +37,18 @@ def from_plain(data: Any) -> Any:
         made = next((getattr(place, name) for place in places if hasattr(place, name)), None)
         if not (isinstance(made, type) and is_dataclass(made)):
             raise FormatError(f"the settings name '{name}', which this version of clapas does not have")
-        return made(**{key: from_plain(value) for key, value in data.items() if key != "type"})
+        entries = {key: from_plain(value) for key, value in data.items() if key != "type"}
+        if issubclass(made, stepping.MoreauJean):
+            entries = _with_reach(entries)
+        return made(**entries)
     return float(data) if data in ("inf", "-inf") else data
+
+
+def _with_reach(entries: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a scheme as they are now; recordings made before there was a reach had none."""
+    if entries.pop("activation", "gap") != "gap":
+        raise FormatError(
+            "the recording was made with activation='predicted', which this version of clapas does not have: "
+            "run its scene again, contacts within reach do better"
+        )
+    return {"reach": 0.0} | entries

@@ -105,7 +105,7 @@ def _assert_frame(frame: object, kept: Kept) -> None:
     if kept.stepped is None:
         assert len(frame.contacts) == 0
         return
-    solution, contacts = kept.stepped.solution, kept.stepped.problem.contacts
+    solution, contacts = kept.stepped.solution, kept.stepped.contacts
     assert (frame.residual, frame.iterations) == (solution.residual, solution.iterations)
     assert frame.status is solution.status
     for name in ("a", "b", "collider_a", "collider_b", "feature", "point", "normal", "gap"):
@@ -158,8 +158,8 @@ def test_a_scheme_and_a_solver_are_written_and_read_again(tmp_path: Path) -> Non
     simulate(falling, 0.01, 1e-3, NSGS(tol=1e-3), out=path, scheme=MoreauJean(theta=1.0)).close()
     with resume(path, 0.02) as run:
         assert run.settings["scheme"] == {
-            "type": "MoreauJean", "theta": 1.0, "activation": "gap", "inertia": True, "projection": 0.0,
-            "travel": "inf", "halvings": 8,
+            "type": "MoreauJean", "theta": 1.0, "inertia": True, "projection": 0.0,
+            "travel": "inf", "halvings": 8, "reach": None,
         }  # fmt: skip
         assert run.settings["solver"]["time_limit"] == "inf"
         assert run.frame(-1).state.position[0, 2] == pytest.approx(-9.81 * (0.02**2 + 0.02e-3) / 2)

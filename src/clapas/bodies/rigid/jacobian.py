@@ -12,7 +12,7 @@ F (ω_b − ω_a): spin about the normal, then rolling about the tangents; in 2-
 
 from __future__ import annotations
 
-from clapas.bodies.rigid.motion import rotate_back
+from clapas.bodies.rigid.motion import rotate, rotate_back
 from clapas.compiled import kernel
 from clapas.typing import Array, Indices, Mask
 
@@ -134,3 +134,38 @@ def fill_couples_2d(
                 G[i, side, 2, 2] = sign * inverse_root[body, 2]
             else:
                 w[i, 2] += sign * velocity[body, 2]
+
+
+@kernel
+def fill_normal_velocities(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    normal: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    speed: Array,
+) -> None:
+    """Fill the normal velocities (n,) of b relative to a, movable or not: positive when parting.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    d = normal.shape[1]
+    for i in range(len(bodies)):
+        total = 0.0
+        for side in range(2):
+            body = bodies[i, side]
+            v, sign = velocity[body], 1.0 if side == 1 else -1.0
+            image = side == 1 and len(shift) > 0
+            l_x = point[i, 0] - position[body, 0] - (shift[i, 0] if image else 0.0)
+            l_y = point[i, 1] - position[body, 1] - (shift[i, 1] if image else 0.0)
+            if d == 2:
+                total += sign * (normal[i, 0] * (v[0] - v[2] * l_y) + normal[i, 1] * (v[1] + v[2] * l_x))
+                continue
+            l_z = point[i, 2] - position[body, 2] - (shift[i, 2] if image else 0.0)
+            x, y, z = rotate(orientation[body], v[3], v[4], v[5])
+            total += sign * normal[i, 0] * (v[0] + y * l_z - z * l_y)
+            total += sign * normal[i, 1] * (v[1] + z * l_x - x * l_z)
+            total += sign * normal[i, 2] * (v[2] + x * l_y - y * l_x)
+        speed[i] = total

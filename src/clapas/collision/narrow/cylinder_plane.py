@@ -16,7 +16,9 @@ from clapas.collision.rows import Meeting
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 
-UPRIGHT = 1e-7  # sine of the tilt below which a cylinder has no lowest point
+UPRIGHT = (
+    1e-5  # sine of the tilt below which a cylinder has no lowest point: it would turn with the last digits
+)
 
 
 class CylinderOnPlane(NamedTuple):

@@ -6,6 +6,17 @@ two faces, so that the deepest has the depth of the pair. The points do not depe
 is called the first, and each is either a corner of one of them or a crossing of an edge of one with an edge
 of the other. That is its identity: it stays while the point slides, and while n turns.
 
+Impulses are carried from one step to the next by identity, so a point must also keep its *place* while nothing
+moves but by rounding. Two equal squares turned by 10⁻⁹ rad against each other have eight common corners: four near
+the corners of the squares, under names that depend on the last bit, and four somewhere along the sides, at
+(offset)/(angle). Three rules leave the four corners that a mason would name:
+
+* points nearer than ``merge`` are one, at a corner rather than at a crossing;
+* a point nearer than STRAIGHT to the line through its neighbours carries nothing they cannot: it is dropped;
+* a point within this length of a corner has the name of the corner, of B before A.
+
+None of them hides depth: a point deeper than its neighbours by LEVEL stays.
+
 Codes, for a radix above all numbers of corners and edges: edge of A · radix + edge of B for a crossing,
 2 radix² + corner for a corner of A, 3 radix² + corner for one of B.
 """
@@ -26,6 +37,9 @@ MOST_POINTS = 8
 FLAT = 0.985  # cosine of the angle (10°) under which a face is taken to lie across the normal
 STEEP = 1e-3  # cosine under which a face is seen from its side
 ON = 1e-9  # of the bound: a corner this far from a face is on it
+STRAIGHT = 1e-4  # of the size: a point nearer than this to the line through its neighbours is on it
+LEVEL = 1e-8  # of the size: gaps that differ by less are equal
+TIE = 1e-6  # of the size: of many points, those that span as much to within this are equal
 
 CORNER = record("corner edge", "x y z gap", long="code")
 """A corner of a polygon seen along n.
@@ -224,7 +238,15 @@ def face_points(
         new.z = (height if cut_is_b else c.z) + r_a + 0.5 * gap
         new.code = code_of(bench.cut, n_cut, k, bench.knife, cut_is_b, radix)
         found += 1
-    found = thinned(bench.spare, found, merge)
+    size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
+    straight = min(merge, STRAIGHT * size)
+    found = merged(bench.spare, found, merge, LEVEL * size)
+    found = straightened(bench.spare, found, straight, LEVEL * size)
+    n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
+    name_corners(bench.spare, found, bench.cut, n_cut, 2 * radix * radix, straight)
+    n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
+    name_corners(bench.spare, found, bench.cut, n_cut, 3 * radix * radix, straight)
+    found = thinned(bench.spare, found, TIE * size)
     return write_points(rows, count, meeting, shapes, view, bench.spare, found), least
 
 
@@ -259,32 +281,97 @@ def remove(points: Records, found: int, k: int) -> int:
 
 
 @subroutine
-def thinned(points: Records, found: int, merge: float) -> int:
-    """Merge points nearer than ``merge``, then drop those that span least until eight are left.
+def merged(points: Records, found: int, merge: float, level: float) -> int:
+    """Make one of neighbours nearer than ``merge``; returns how many points are left.
 
-    Of points that merge the deeper stays, under the larger code: a corner rather than a crossing. The
-    deepest of all is never dropped.
+    The point with the larger code stays, a corner rather than a crossing, at its place. If the gaps differ by
+    more than ``level`` it is the deeper one that stays, under the larger code.
     """
     k = 0
     while k < found and found > 1:
         after = (k + 1) % found
         u, v = points[k], points[after]
         if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
-            u.code = v.code = max(u.code, v.code)
-            found = remove(points, found, k if u.gap > v.gap else after)
+            drop = k if u.code < v.code else after
+            if abs(u.gap - v.gap) > level:
+                drop = k if u.gap > v.gap else after
+                u.code = v.code = max(u.code, v.code)
+            found = remove(points, found, drop)
             k = max(k - 1, 0)
         else:
             k += 1
-    while found > MOST_POINTS:
-        deepest = 0
+    return found
+
+
+@subroutine
+def straightened(points: Records, found: int, straight: float, level: float) -> int:
+    """Drop points on the line through their neighbours while more than three are left; returns how many are.
+
+    The distance from that line is twice the area of the triangle over its base.
+    """
+    k = 0
+    while k < found and found > 3:
+        u, v, w = points[(k + found - 1) % found], points[k], points[(k + 1) % found]
+        area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
+        base = (w.x - u.x) ** 2 + (w.y - u.y) ** 2
+        is_deeper = v.gap < min(u.gap, w.gap) - level
+        if not is_deeper and area * area <= straight * straight * base:
+            found = remove(points, found, k)
+            k = max(k - 2, 0)  # the two before have new neighbours
+        else:
+            k += 1
+    return found
+
+
+@subroutine
+def name_corners(
+    points: Records, found: int, polygon: Records, n_corners: int, first: int, near: float
+) -> None:
+    """Give the code of each corner of a polygon, ``first`` + its number, to the point that is nearest to it.
+
+    Only within the distance ``near`` (m).
+    """
+    for m in range(n_corners):
+        c, best, nearest = polygon[m], near * near, -1
         for k in range(found):
-            if points[k].gap < points[deepest].gap:
-                deepest = k
+            square = (points[k].x - c.x) ** 2 + (points[k].y - c.y) ** 2
+            if square <= best:
+                best, nearest = square, k
+        if nearest >= 0:
+            points[nearest].code = first + c.corner
+
+
+@subroutine
+def thinned(points: Records, found: int, tie: float) -> int:
+    """Drop the points that span least until eight are left; returns how many are.
+
+    Of those that span as much to within ``tie`` (m, times the distance of the outermost points), as in a regular
+    polygon, the one with the smallest code goes. Where that loses more than ``tie`` of depth, the deepest point
+    takes the place of the nearest that is left.
+    """
+    if found <= MOST_POINTS:
+        return found
+    deepest, across = 0, 0.0
+    for k in range(found):
+        if points[k].gap < points[deepest].gap:
+            deepest = k
+        across = max(across, abs(points[k].x - points[0].x), abs(points[k].y - points[0].y))
+    kept = points[len(points) - 1]  # beyond all points
+    points[len(points) - 1] = points[deepest]
+    while found > MOST_POINTS:
         least, drop = np.inf, -1
         for k in range(found):
             u, v, w = points[(k + found - 1) % found], points[k], points[(k + 1) % found]
             area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
-            if k != deepest and area < least:
+            if area < least - tie * across or (area < least + tie * across and v.code < points[drop].code):
                 least, drop = area, k
         found = remove(points, found, drop)
+    lowest, nearest, best = np.inf, 0, np.inf
+    for k in range(found):
+        lowest = min(lowest, points[k].gap)
+        square = (points[k].x - kept.x) ** 2 + (points[k].y - kept.y) ** 2
+        if square < best:
+            best, nearest = square, k
+    if lowest > kept.gap + tie:
+        points[nearest] = kept
     return found

@@ -16,6 +16,7 @@ from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 MOST_POINTS = 8
+TIE = 1e-6  # of the bound: corners as far in a direction to within this are equal, and the first one counts
 
 
 class SphereOnPlane(NamedTuple):
@@ -163,17 +164,17 @@ def low_corners(shapes: Shapes, c: int, face: int, limit: float, kept: Indices) 
     for direction in range(MOST_POINTS):
         angle = 2.0 * np.pi * direction / MOST_POINTS
         found = insert(kept, found, extreme_corner(shapes, c, face, limit, np.cos(angle), np.sin(angle)))
-    return with_deepest(shapes, first, face, kept, found, deepest, depth)
+    return with_deepest(shapes, first, face, kept, found, deepest, depth, TIE * shapes.pieces[c].bound)
 
 
 @subroutine
 def extreme_corner(shapes: Shapes, c: int, face: int, limit: float, cosine: float, sine: float) -> int:
     """The low corner furthest in a direction of the plane."""
     best, corner = -np.inf, -1
-    first = shapes.pieces[c].vertex
+    first, tie = shapes.pieces[c].vertex, TIE * shapes.pieces[c].bound
     for k in range(shapes.pieces[c].n_vertices):
         far = cosine * height_of(shapes, first + k, face + 1) + sine * height_of(shapes, first + k, face + 2)
-        if far > best and height_of(shapes, first + k, face) <= limit:
+        if far > best + tie and height_of(shapes, first + k, face) <= limit:
             best, corner = far, k
     return corner
 
@@ -194,16 +195,16 @@ def insert(kept: Indices, found: int, corner: int) -> int:
 
 @subroutine
 def with_deepest(
-    shapes: Shapes, first: int, face: int, kept: Indices, found: int, deepest: int, depth: float
+    shapes: Shapes, first: int, face: int, kept: Indices, found: int, deepest: int, depth: float, tie: float
 ) -> int:
-    """See that the deepest corner is kept: in the place of the highest, if need be."""
+    """Put the deepest corner in the place of the highest, if it is deeper by ``tie`` (m) than all that are kept."""
     highest, top, lowest = 0, -np.inf, np.inf
     for k in range(found):
         h = height_of(shapes, first + kept[k], face)
         lowest = min(lowest, h)
         if h > top:
             highest, top = k, h
-    if lowest <= depth:
+    if lowest <= depth + tie:
         return found
     for k in range(highest, found - 1):
         kept[k] = kept[k + 1]

@@ -17,7 +17,7 @@ from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this
-MERGE = 1e-6  # of the size: corners nearer than this count as one
+MERGE = 1e-4  # of the size: corners nearer than this count as one, so that rounding does not rename them
 
 
 class Near(NamedTuple):

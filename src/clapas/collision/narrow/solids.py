@@ -1,12 +1,14 @@
 """Two closed solids (boxes, polyhedra): distance or depth, then the points.
 
-Overlapping, the normal is the axis of least penetration (:mod:`axes`), and the contact points are those of the
-faces that look at each other (:mod:`manifold`), or of two edges. Most pairs that do not touch are told
-by the axis that separated them a step before: it is kept with the pair, and two rows of dot products show that
-it still does.
+Most pairs that do not touch are recognised by the axis that separated them a step before: it is kept with the
+pair, and two rows of dot products show that it still does. For the others the axis n of largest separation s
+(:mod:`axes`) is found, and the contact points are those of the faces that look at each other along it
+(:mod:`manifold`), or of two edges.
 
-Apart and within a distance that is more than rounding, the normal is that between the nearest points
-(:mod:`gjk`); so near that this vector has lost its digits, it is the axis.
+Overlapping (s ≤ 0), this is the contact. Apart, s is only a lower bound of the distance: the distance is s if
+some point of the faces has the gap s, and that is nearly always so between bodies at rest on each other. If not,
+corners or edges face each other: the normal is that between the nearest points (:mod:`gjk`), or the axis
+where they are so near that this vector has lost its digits.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from clapas.typing import Indices
 
 NEAR = 1e-6  # of the size: nearer, the vector between nearest points is not trusted
 CORNERS = 1e-8  # of the size: further apart than along any axis by this, only corners face each other
-MERGE = 1e-5  # of the size: points nearer than this are one
+MERGE = 1e-4  # of the size: points nearer than this are one
 CERTAIN = 1e-9  # of the size: separated by this along the axis kept, separated
 
 POINTS = 3
@@ -35,12 +37,12 @@ POINTS = 3
 UNKNOWN = -1
 
 
-class Overlapping(NamedTuple):
-    """How closed solids are met that overlap, or touch by rounding.
+class Solids(NamedTuple):
+    """How two closed solids are met.
 
     Parameters
     ----------
-    trials, bench : Trials, Bench
+    simplex, trials, bench : Simplex, Trials, Bench
         Work space.
     separated : array (n_pairs,)
         Axis that separated each pair when it was last looked at, coded; or UNKNOWN.
@@ -48,33 +50,37 @@ class Overlapping(NamedTuple):
         Above all numbers of corners and edges.
     """
 
+    simplex: Simplex
     trials: Trials
     bench: Bench
     separated: Indices
     radix: int
 
 
-class Apart(NamedTuple):
-    """How closed solids are met that may be some distance apart: work space, and the radix."""
-
-    simplex: Simplex
-    trials: Trials
-    bench: Bench
-    radix: int
-
-
 @subroutine
-def touch_overlapping(way: Overlapping, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
-    """Contacts of two closed solids that overlap, at most eight."""
-    known = way.separated[meeting.p]
-    if known != UNKNOWN and is_separated(shapes, meeting, known, way.radix):
+def touch_solids(way: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of two closed solids: at most eight of the faces, or else the nearest points."""
+    known, radix = way.separated[meeting.p], way.radix
+    if known != UNKNOWN and is_separated(shapes, meeting, known, radix):
         return count
     axis = best_axis(shapes, meeting, Anywhere(), way.trials, meeting.distance)
     if axis.s > meeting.distance:
-        way.separated[meeting.p] = code_of_axis(axis, way.radix)
+        way.separated[meeting.p] = code_of_axis(axis, radix)
         return count
     way.separated[meeting.p] = UNKNOWN
-    return overlap_points(rows, count, meeting, shapes, axis, way.bench, way.radix)
+    size, n_points = size_of(shapes, meeting), 0
+    after, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, way.bench)
+    if least <= axis.s + CORNERS * size:
+        return after
+    if axis.s > CORNERS * size:  # apart, with corners or edges towards each other
+        axis, n_points = axis_between(shapes, meeting, meeting.distance, Anywhere(), way.simplex, way.trials)
+        if axis.s > meeting.distance:
+            return count
+        after, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, way.bench)
+        if least <= axis.s + CORNERS * size:
+            return after
+    # The nearest points are on the rim of both faces, or on none: one contact more.
+    return single_point(rows, after, meeting, shapes, axis, n_points, radix, way.simplex)
 
 
 @subroutine
@@ -118,34 +124,6 @@ def is_separated(shapes: Shapes, meeting: Meeting, code: int, radix: int) -> boo
     s = x * meeting.x + y * meeting.y + z * meeting.z + lowest - highest
     limit = meeting.distance + CERTAIN * (one.bound + two.bound)
     return s > 0.0 and s * s > limit * limit * (x * x + y * y + z * z)
-
-
-@subroutine
-def overlap_points(
-    rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, bench: Bench, radix: int
-) -> int:
-    """Write the contact points of two solids along an axis of separation."""
-    size = size_of(shapes, meeting)
-    count, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, bench)
-    # A nearest point on the rim of both faces may be lost by rounding; then it is added.
-    if least <= axis.s + CORNERS * size:
-        return count
-    if axis.sort == EDGES:
-        return crossing_edges(rows, count, meeting, shapes, axis, radix)
-    return lowest_corner(rows, count, meeting, shapes, axis, radix)
-
-
-@subroutine
-def touch_apart(way: Apart, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
-    """Contacts of two closed solids within a distance: at most eight of the faces, and the nearest."""
-    axis, n_points = axis_between(shapes, meeting, meeting.distance, Anywhere(), way.simplex, way.trials)
-    if axis.s > meeting.distance:
-        return count
-    size = size_of(shapes, meeting)
-    count, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, way.radix, way.bench)
-    if least <= axis.s + CORNERS * size:
-        return count
-    return single_point(rows, count, meeting, shapes, axis, n_points, way.radix, way.simplex)
 
 
 @subroutine

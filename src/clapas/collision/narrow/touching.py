@@ -25,7 +25,7 @@ from clapas.collision.narrow.planes import (
 )
 from clapas.collision.narrow.polygons import Polygons, touch_polygons
 from clapas.collision.narrow.segments import Capsules, touch_capsules
-from clapas.collision.narrow.solids import Apart, Overlapping, touch_apart, touch_overlapping
+from clapas.collision.narrow.solids import Solids, touch_solids
 from clapas.collision.narrow.sphere_solid import (
     SphereOnCapsule,
     SphereOnCylinder,
@@ -54,8 +54,7 @@ WAYS: dict[type, Callable[..., int]] = {
     SphereOnFaces: touch_sphere_faces,
     SphereOnTriangle: touch_sphere_triangle,
     Capsules: touch_capsules,
-    Overlapping: touch_overlapping,
-    Apart: touch_apart,
+    Solids: touch_solids,
     Thin: touch_thin,
     Cylinders: touch_cylinders,
     Polygons: touch_polygons,

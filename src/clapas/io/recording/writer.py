@@ -246,12 +246,14 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
     problem, solution = kept.stepped.problem, kept.stepped.solution
     _, sticking, sliding = modes(*problem.sliding_part(solution.r))
     mode = (sticking + 2 * sliding).astype(np.int8)
-    if kept.stepped.solved is not None:  # between sleepers nothing slides
-        solved, mode = mode, np.any(kept.state.impulses.impulse != 0.0, axis=1).astype(np.int8)
-        mode[kept.stepped.solved] = solved
+    rows = kept.stepped.rows
+    if rows is not None:  # between sleepers nothing slides
+        stuck = np.any(kept.state.impulses.impulse != 0.0, axis=1)
+        mode = np.append(mode, 0)[rows]
+        mode[rows < 0] = stuck[rows < 0]
     names = "a b collider_a collider_b feature point normal gap".split()
-    rows = {name: getattr(kept.stepped.contacts, name) for name in names}
-    return rows | {
+    columns = {name: getattr(kept.stepped.contacts, name) for name in names}
+    return columns | {
         "impulse": kept.state.impulses.impulse,
         "couple": kept.state.impulses.couple,
         "mode": mode,

@@ -1,0 +1,56 @@
+"""Contacts within reach: bodies that are about to touch, or have just parted by rounding.
+
+Moreau's rule takes a contact as active when its gap g at the middle of the step is not positive. Bodies at
+rest then lose and find their contacts by rounding, and each lost contact lets its bodies fall for a step. A
+contact a little apart that closes slowly is therefore kept, under the law that lets it close and no further:
+
+    0 ≤ u_N + g/h  ⟂  r_N ≥ 0.
+
+From one middle to the next a body moves by h v⁺ (*Computation* in the documentation), so an impulse
+acts only where the next gap is zero. Contacts that close faster than reach/h wait until they touch: an
+impact, with its restitution, is Moreau's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.bodies.rigid.jacobian import fill_normal_velocities
+from clapas.dynamics.assembly import image_shifts
+from clapas.dynamics.model import Model, State
+from clapas.geometry.colliders import Contacts
+
+SHARE = 1e-3
+"""Of the radius of the smallest movable body: the reach is never longer by itself."""
+
+
+def default_reach(model: Model, dt: float) -> float:
+    """How far (m) a body that has lost its contacts falls from one middle to the next, |gravity| h².
+
+    Never more than 1e-3 of the smallest movable body; zero without gravity.
+    """
+    return min(float(np.linalg.norm(model.gravity)) * dt * dt, SHARE * model.smallest)
+
+
+def within_reach(
+    model: Model, middle: State, found: Contacts, touching: float, reach: float, dt: float
+) -> Contacts:
+    """The contacts a step must consider, of those ``found`` up to the reach.
+
+    Those that touch, with gap ≤ ``touching`` (m), and those apart whose bodies approach or part slower
+    than reach/h. Cohesion needs touch: cohesive materials apart are left out.
+    """
+    gap = found.gap
+    if not (gap > touching).any():
+        return found
+    speed = np.empty(len(found))
+    bodies = np.column_stack((found.a, found.b))
+    place = found.point, image_shifts(model, found), found.normal, middle.position
+    fill_normal_velocities(bodies, *place, middle.orientation, middle.velocity, speed)
+    kept = (gap <= touching) | (np.abs(speed) * dt <= reach)
+    if model.laws.cohesion.any():
+        material = model.colliders.material
+        kept &= (gap <= touching) | (
+            model.laws.cohesion[material[found.collider_a], material[found.collider_b]] == 0.0
+        )
+    return found if kept.all() else found.take(np.flatnonzero(kept))
