@@ -135,7 +135,9 @@ def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
 
 
 @subroutine
-def is_level(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float) -> bool:
+def is_level(
+    shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float
+) -> bool:
     """Are all the neighbours of triangle c at its corner at row ``at`` as high as it, along n?"""
     v, o = shapes.vertices[at], shapes.centres[c]
     for k in range(first, first + count):

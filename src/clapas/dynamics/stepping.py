@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
+from clapas.bodies.rigid.motion import moved, spin, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.held import between_free, with_held
@@ -31,6 +31,9 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
+
+GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
+GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,10 +170,17 @@ def step(
     treated = found if held is None else between_free(alive, found)
     problem = step_problem(alive, middle, treated, free, dt)
     longer = dt / state.dt if state.dt else 1.0
-    solution = solve(
-        problem.problem, solver or Auto(tol=1e-6), problem.guess(state.impulses, longer), check=False
-    )
+    solver = solver or Auto(tol=1e-6)
+    solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
     velocity = _velocity(alive, middle, problem, solution.v, free)
+    for left in range(GYRO_ROUNDS - 1, -1, -1) if alive.gyrates and len(problem.contacts) else ():
+        turned, free, matters = gyrated(alive, middle, free, velocity, dt)
+        if not matters or left == 0:
+            velocity = turned
+            break
+        problem = step_problem(alive, middle, treated, free, dt)
+        solution = solve(problem.problem, solver, solution.r, check=False)
+        velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
     if held is not None:
@@ -207,14 +217,42 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
     free = middle.velocity.copy()
     free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
+    pushes = _pushes(model, middle, dt)
     if model.d == 3:
-        spin_freely(free, model.inertia, dt)
-    for body, push in _pushes(model, middle, dt).items():
-        free[body] += push / model.masses[body]
+        spin(free, model.inertia, dt, _kicks(model, pushes))
+    for body, push in pushes.items():
+        # The spin of a body that gyrates has its push already.
+        gained = push[:3] if model.gyrates_freely[body] else push
+        free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
     free[model.walls] = middle.velocity[model.walls]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
+
+
+def gyrated(
+    model: Model, middle: State, free: Array, velocity: Array, dt: float
+) -> tuple[Array, Array, bool]:
+    """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
+
+    Returns
+    -------
+    velocity : array (N, 6)
+        Velocities under the same impulses.
+    free : array (N, 6)
+        Those without the impulses of contacts.
+    matters : bool
+        Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
+    """
+    kick = velocity - free  # by contacts
+    turned = middle.velocity.copy()
+    spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, _pushes(model, middle, dt)))
+    turned[:, :3] = velocity[:, :3]
+    turned = np.where(model.gyrates_freely[:, None], turned, velocity)
+    own, change = model.masses[model.movable], (turned - velocity)[model.movable]
+    square = float(np.sum(own * change**2))
+    matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))
+    return turned, turned - kick, matters
 
 
 def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
@@ -225,6 +263,15 @@ def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
         if model.blocked is not None:
             pushes[body][model.blocked[body]] = 0.0
     return pushes
+
+
+def _kicks(model: Model, pushes: dict[int, Array]) -> Array:
+    """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
+    kicks = np.zeros((len(model.mass), 3))
+    for body, push in pushes.items():
+        if model.gyrates_freely[body]:
+            kicks[body] = push[3:] / model.inertia[body]
+    return kicks
 
 
 def _given(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
