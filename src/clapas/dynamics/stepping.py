@@ -21,6 +21,7 @@ import numpy as np
 from clapas.bodies.rigid.motion import moved, spin, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.surroundings import Surroundings
@@ -168,7 +169,8 @@ def step(
     free = free_motion(alive, middle, dt)
     found = surroundings.active(middle, free, scheme.theta * dt, scheme.activation)
     treated = found if held is None else between_free(alive, found)
-    problem = step_problem(alive, middle, treated, free, dt)
+    ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
+    problem = step_problem(alive, middle, treated, free, dt, ahead)
     longer = dt / state.dt if state.dt else 1.0
     solver = solver or Auto(tol=1e-6)
     solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
@@ -178,7 +180,7 @@ def step(
         if not matters or left == 0:
             velocity = turned
             break
-        problem = step_problem(alive, middle, treated, free, dt)
+        problem = step_problem(alive, middle, treated, free, dt, ahead)
         solution = solve(problem.problem, solver, solution.r, check=False)
         velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
