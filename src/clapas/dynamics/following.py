@@ -1,20 +1,20 @@
 """Walls that turn or speed up, and what they carry.
 
-Contacts prescribe velocities at the end of a step, from positions in its middle. What sticks to a wall goes on
-with that velocity until the middle of the next step. If it is the velocity of the wall in the middle of this
-step, a body at x on a table that turns by Ω moves as x ← x + h Ω × x, and spirals out: |x| grows as
+Contacts prescribe velocities at the end of a step, from positions in its middle. What sticks to a wall goes
+on with that velocity until the middle of the next step. If it is the velocity of the wall in the middle of
+this step, a body at x on a table that turns by Ω moves as x ← x + h Ω × x, and spirals out: |x| grows as
 exp(h Ω² t/2).
 
 So contacts are given the mean velocity of the wall from this middle to the next. A wall with its origin at c
-moves by h V and turns by R meanwhile, and carries what is at x to x + h V + (R − 1)(x − c). A body that sticks
-to it turns by R too, about its own centre, so x is that centre, whatever point of it touches:
+moves by h V and turns by R meanwhile, and carries what is at x to x + h V + (R − 1)(x − c). A body that
+sticks to it turns by R too, about its own centre, so x is that centre, whatever point of it touches:
 
     V(x) = V + (R − 1)(x − c)/h     instead of     v + Ω × (x − c).
 
-It follows exactly, for any rigid motion of the wall about an axis of fixed direction. A body that slides or rolls leaves
-x: half-way to the next middle it is ½ h (v_b − V⁻(x)) further on, where V⁻ is the mean velocity of the wall since
-the last middle, and there the wall is faster by ½ h Ω × (v_b − V⁻(x)). With that the velocity is second order in h
-for such a body as well.
+It follows exactly, for any rigid motion of the wall about an axis of fixed direction. A body that slides or
+rolls leaves x: half-way to the next middle it is ½ h (v_b − V⁻(x)) further on, where V⁻ is the mean velocity
+of the wall since the last middle, and there the wall is faster by ½ h Ω × (v_b − V⁻(x)). With that the
+velocity is second order in h for such a body as well.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Array, 
 
 
 def _over_steps(model: Model, middle: State, wall: int, dt: float) -> tuple[Array, Array]:
-    """Velocities (3, d) and angular velocities in the world of a wall in the last step, this one and the next."""
+    """Velocities and spins, in the world, of a wall in the middles of the last step, this one and the next."""
     time, still = middle.time + 0.5 * dt, np.zeros_like(middle.velocity[wall])
     velocity = np.stack([model.driven(wall, still, t) for t in (max(time - dt, 0.0), time, time + dt)])
     spin = velocity[:, model.d :]
