@@ -6,6 +6,9 @@ surface. A direction n is one along which the mesh can push at an edge (a corner
 around it are all below: n·(w − v) ≤ 0 for their other corners w. Contacts on an edge or a corner with any
 other normal are dropped, since a neighbour is nearer and has the true one. On a ridge all triangles around
 agree; the first in the table speaks for them.
+
+A body that overlaps several triangles around a ridge leaves them along one direction, as it would leave the solid
+they bound: the one of least depth (:mod:`clapas.collision.narrow.seams`).
 """
 
 from __future__ import annotations
@@ -97,26 +100,69 @@ def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: flo
 
 
 @subroutine
-def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
-    """Can a collider push along n where it is highest? A triangle only if its neighbours let it."""
-    piece = shapes.pieces[c]
-    if piece.kind != TRIANGLE:
-        return True
-    first = piece.vertex
+def highest_of(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> int:
+    """Which corners of triangle c are highest along n: 1, 2 and 4 for its corners, 7 for the whole face."""
+    first = shapes.pieces[c].vertex
     p, q, r = shapes.vertices[first], shapes.vertices[first + 1], shapes.vertices[first + 2]
     h0 = nx * p.x + ny * p.y + nz * p.z
     h1 = nx * q.x + ny * q.y + nz * q.z
     h2 = nx * r.x + ny * r.y + nz * r.z
-    top = max(h0, h1, h2) - RISE * piece.bound
-    highest = (h0 >= top) + 2 * (h1 >= top) + 4 * (h2 >= top)
+    top = max(h0, h1, h2) - RISE * shapes.pieces[c].bound
+    return (h0 >= top) + 2 * (h1 >= top) + 4 * (h2 >= top)
+
+
+@subroutine
+def start_of(highest: int) -> int:
+    """The corner that is highest, or the one at which the side that is highest starts."""
+    if highest == 2 or highest == 6:
+        return 1
+    return 2 if highest == 4 or highest == 5 else 0
+
+
+@subroutine
+def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
+    """Can a collider push along n where it is highest? A triangle only if its neighbours let it."""
+    if shapes.pieces[c].kind != TRIANGLE:
+        return True
+    highest = highest_of(shapes, c, nx, ny, nz)
     if highest == 7:
         return True
-    at = first
-    if highest == 2 or highest == 6:
-        at = first + 1
-    elif highest == 4 or highest == 5:
-        at = first + 2
+    at = shapes.pieces[c].vertex + start_of(highest)
     seam = shapes.seams[at]
     if highest == 3 or highest == 5 or highest == 6:
         return not rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
     return not rises(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
+
+
+@subroutine
+def is_level(
+    shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float
+) -> bool:
+    """Are all the neighbours of triangle c at its corner at row ``at`` as high as it, along n?"""
+    v, o = shapes.vertices[at], shapes.centres[c]
+    for k in range(first, first + count):
+        w, p = shapes.vertices[shapes.neighbours[k].vertex], shapes.centres[shapes.neighbours[k].piece]
+        x, y, z = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
+        if abs(nx * x + ny * y + nz * z) > RISE * np.sqrt(x * x + y * y + z * z):
+            return False
+    return True
+
+
+@subroutine
+def goes_on(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
+    """Does the surface go on flat, at right angles to n, beyond side k of triangle c?"""
+    at = shapes.pieces[c].vertex + k
+    seam = shapes.seams[at]
+    return seam.n_sides > 1 and is_level(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
+
+
+@subroutine
+def goes_on_around(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
+    """Does the surface go on flat, at right angles to n, around corner k of triangle c?"""
+    at = shapes.pieces[c].vertex + k
+    seam = shapes.seams[at]
+    return (
+        goes_on(shapes, c, k, nx, ny, nz)
+        and goes_on(shapes, c, (k + 2) % 3, nx, ny, nz)
+        and is_level(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
+    )

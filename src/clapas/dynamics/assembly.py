@@ -131,6 +131,7 @@ def step_problem(
     free: Array,
     dt: float,
     touching: float = np.inf,
+    lead: Array | None = None,
 ) -> StepProblem:
     """Assemble the problem of one step.
 
@@ -149,14 +150,20 @@ def step_problem(
     touching : float
         Gap (m) up to which contacts touch and follow Moreau's rule, u_N ≥ 0. Those with a gap g above may
         close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
+    lead : array (n, d), optional
+        What the velocities of walls miss at the contacts (:func:`clapas.dynamics.following.lead`).
     """
     laws, pair = model.laws, _materials(model, contacts)
     if model.has_spheres and len(contacts) >= MANY:
         form = _form_of_spheres(model, middle, contacts, free)
     else:
         form = _form(model, middle, contacts, free, pair)
+    if lead is not None:
+        _add_lead(form, contacts, lead)
     if model.blocked is not None and not (parting := can_part(form.blocks.G)).all():
-        return step_problem(model, middle, contacts.take(np.flatnonzero(parting)), free, dt, touching)
+        kept = np.flatnonzero(parting)
+        ahead = None if lead is None else lead[kept]
+        return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead)
     cohesion = _of_pair(laws.cohesion, pair) * dt
     blocks = form.blocks
     if cohesion.any():
@@ -170,6 +177,14 @@ def step_problem(
     if len(contacts) and _is_rounding(problem, form.wall):
         return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
     return StepProblem(problem, contacts, apart, form.own_frame, form.wall, cohesion, form.scale)
+
+
+def _add_lead(form: Form, contacts: Contacts, lead: Array) -> None:
+    """Add what the velocities of walls miss, in world coordinates, to those at the contacts."""
+    assert form.wall is not None
+    d = lead.shape[1]
+    frame = frames(contacts.normal) if form.own_frame is None else form.own_frame
+    form.wall[:, :d] += np.einsum("nij,nj->ni", frame, lead) * form.scale[:, :d]
 
 
 class Form(NamedTuple):

@@ -134,6 +134,19 @@ class Model:
         return bool((inertia == inertia[:, :1]).all() and centred[moves].all())
 
     @cached_property
+    def gyrates_freely(self) -> Mask:
+        """Movable bodies of unequal moments of inertia, free to spin about all axes: they feel their spin."""
+        if self.d == 2:
+            return np.zeros_like(self.movable)
+        uneven = self.movable & (self.inertia != self.inertia[:, :1]).any(axis=1)
+        return uneven if self.blocked is None else uneven & ~self.blocked[:, self.d :].any(axis=1)
+
+    @cached_property
+    def gyrates(self) -> bool:
+        """Whether any body does so."""
+        return bool(self.gyrates_freely.any())
+
+    @cached_property
     def is_wall(self) -> Mask:
         """Bodies that cannot move, and guided ones that only slide (see :mod:`clapas.dynamics.guides`)."""
         if self.blocked is None:

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import moved, spin_freely, spins_in_body_frames, work
+from clapas.bodies.rigid.motion import moved, spin, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.reaching import default_reach, within_reach
@@ -31,6 +32,9 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Indices, Mask
+
+GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
+GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,12 +174,20 @@ def step(
     found = surroundings.detect(middle, max(reach, touching))
     treated = found if held is None else between_free(alive, found)
     treated = within_reach(alive, middle, treated, touching, reach, dt)
-    problem = step_problem(alive, middle, treated, free, dt, touching)
+    ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
+    problem = step_problem(alive, middle, treated, free, dt, touching, ahead)
     longer = dt / state.dt if state.dt else 1.0
-    solution = solve(
-        problem.problem, solver or Auto(tol=1e-6), problem.guess(state.impulses, longer), check=False
-    )
+    solver = solver or Auto(tol=1e-6)
+    solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
     velocity = _velocity(alive, middle, problem, solution.v, free)
+    for left in range(GYRO_ROUNDS - 1, -1, -1) if alive.gyrates and len(problem.contacts) else ():
+        turned, free, matters = gyrated(alive, middle, free, velocity, dt)
+        if not matters or left == 0:
+            velocity = turned
+            break
+        problem = step_problem(alive, middle, treated, free, dt, touching, ahead)
+        solution = solve(problem.problem, solver, solution.r, check=False)
+        velocity = _velocity(alive, middle, problem, solution.v, free)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     contacts, impulses, rows = problem.contacts, problem.impulses(solution.r), problem.carrying(solution.r)
     if rows is not None:
@@ -218,14 +230,42 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
     free = middle.velocity.copy()
     free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
+    pushes = _pushes(model, middle, dt)
     if model.d == 3:
-        spin_freely(free, model.inertia, dt)
-    for body, push in _pushes(model, middle, dt).items():
-        free[body] += push / model.masses[body]
+        spin(free, model.inertia, dt, _kicks(model, pushes))
+    for body, push in pushes.items():
+        # The spin of a body that gyrates has its push already.
+        gained = push[:3] if model.gyrates_freely[body] else push
+        free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
     free[model.walls] = middle.velocity[model.walls]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
+
+
+def gyrated(
+    model: Model, middle: State, free: Array, velocity: Array, dt: float
+) -> tuple[Array, Array, bool]:
+    """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
+
+    Returns
+    -------
+    velocity : array (N, 6)
+        Velocities under the same impulses.
+    free : array (N, 6)
+        Those without the impulses of contacts.
+    matters : bool
+        Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
+    """
+    kick = velocity - free  # by contacts
+    turned = middle.velocity.copy()
+    spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, _pushes(model, middle, dt)))
+    turned[:, :3] = velocity[:, :3]
+    turned = np.where(model.gyrates_freely[:, None], turned, velocity)
+    own, change = model.masses[model.movable], (turned - velocity)[model.movable]
+    square = float(np.sum(own * change**2))
+    matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))
+    return turned, turned - kick, matters
 
 
 def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
@@ -236,6 +276,15 @@ def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
         if model.blocked is not None:
             pushes[body][model.blocked[body]] = 0.0
     return pushes
+
+
+def _kicks(model: Model, pushes: dict[int, Array]) -> Array:
+    """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
+    kicks = np.zeros((len(model.mass), 3))
+    for body, push in pushes.items():
+        if model.gyrates_freely[body]:
+            kicks[body] = push[3:] / model.inertia[body]
+    return kicks
 
 
 def _given(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:

@@ -1,8 +1,13 @@
 """Motion of free bodies: positions, rotations that stay unit, the gyroscopic term.
 
 A body spins by ω in its own frame, where the inertia I is constant and diagonal. Over a step h
-orientations follow Q ← Q exp(h ω). Without torque, I ω' + ω × I ω = 0 is advanced by the midpoint
-rule, which keeps the energy ω·Iω and the size |Iω| of the angular momentum to rounding.
+orientations follow Q ← Q exp(h ω). The gyroscopic term is taken by the midpoint rule,
+
+    I (ω⁺ − ω⁻) + h ω_m × I ω_m = I k,    ω_m = (ω⁻ + ω⁺)/2,
+
+where k is what all impulses of the step change: loads, contacts. The term does no work, as ω_m·(ω_m × I ω_m)
+is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses the size |Iω| of the
+angular momentum is kept too. The error is second order in h.
 """
 
 from __future__ import annotations
@@ -46,24 +51,34 @@ def turned(orientation: Array, velocity: Array, h: float) -> Array:
 
 
 @kernel
-def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
-    """Advance the angular velocities of 3-D bodies without torque by h, in place."""
+def spin(velocity: Array, inertia: Array, h: float, kick: Array) -> None:
+    """Advance the angular velocities of 3-D bodies of unequal moments by h, in place.
+
+    ``kick`` (n, 3) is what the impulses of the step change of each (rad/s). Bodies of equal moments are
+    left as they are: they only gain their kick.
+    """
     for i in range(len(velocity)):
         a, b, c = inertia[i, 0], inertia[i, 1], inertia[i, 2]
         if a == b and b == c:
             continue
         x_0, y_0, z_0 = velocity[i, 3], velocity[i, 4], velocity[i, 5]
-        x, y, z = x_0, y_0, z_0
+        k_x, k_y, k_z = x_0 + kick[i, 0], y_0 + kick[i, 1], z_0 + kick[i, 2]
+        x, y, z = k_x, k_y, k_z
         for _ in range(GYRO_ITERATIONS):
             m_x, m_y, m_z = 0.5 * (x_0 + x), 0.5 * (y_0 + y), 0.5 * (z_0 + z)
-            x_1 = x_0 + h * (b - c) / a * m_y * m_z
-            y_1 = y_0 + h * (c - a) / b * m_z * m_x
-            z_1 = z_0 + h * (a - b) / c * m_x * m_y
+            x_1 = k_x + h * (b - c) / a * m_y * m_z
+            y_1 = k_y + h * (c - a) / b * m_z * m_x
+            z_1 = k_z + h * (a - b) / c * m_x * m_y
             change = abs(x_1 - x) + abs(y_1 - y) + abs(z_1 - z)
             x, y, z = x_1, y_1, z_1
             if change <= 1e-16 * (abs(x) + abs(y) + abs(z)):
                 break
         velocity[i, 3], velocity[i, 4], velocity[i, 5] = x, y, z
+
+
+def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
+    """Advance the angular velocities of 3-D bodies without torque by h, in place."""
+    spin(velocity, inertia, h, np.zeros((len(velocity), 3)))
 
 
 @kernel

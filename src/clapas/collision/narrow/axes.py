@@ -127,7 +127,7 @@ def best_face(
             top, start = height, k
     if start < 0:
         return to_beat, best
-    for step in range(-1, -1 if one.kind == TRIANGLE else one.n_faces):
+    for step in range(-1, 0 if one.kind == TRIANGLE else one.n_faces):
         k = start if step < 0 else step  # the most promising first: it excludes most of the others
         if heights.centre[k] - two.inner <= to_beat or (step >= 0 and k == start):
             continue

@@ -11,6 +11,9 @@ Overlapping solids can be separated along several directions that are each the b
 prism, thinner than its cylinder, may prefer one that is not the best of all. It is never worse than the
 cylinder along any direction: so the next best one of the regular prism is refined too, as long as it
 promises more than what was found.
+
+Against another cylinder or a capsule no digit is lost: where both touch with their sides the contact is that of two
+axes, and elsewhere the normal is polished (:mod:`round_pairs`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from clapas.collision.narrow.axes import Axis, Trials, best_axis
 from clapas.collision.narrow.choices import Elsewhere, Guide, Seams
 from clapas.collision.narrow.gjk import Simplex
 from clapas.collision.narrow.manifold import Bench
+from clapas.collision.narrow.round_pairs import are_round, polished, touch_sides
 from clapas.collision.narrow.solids import POINTS, axis_between
 from clapas.collision.narrow.thin import thin_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
@@ -76,6 +80,11 @@ def new_tried() -> Array:
 @subroutine
 def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of a cylinder with a solid."""
+    both_round = are_round(shapes, meeting)
+    if both_round:
+        is_done, count = touch_sides(rows, count, meeting, shapes)
+        if is_done:
+            return count
     r_a, r_b = radius_of(shapes, meeting.i), radius_of(shapes, meeting.j)
     wide = meeting.distance + SAGITTA * (r_a + r_b)
     start, _ = axis_between(shapes, meeting, wide, Seams(), way.simplex, way.trials)
@@ -91,6 +100,8 @@ def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting,
     if promised > axis.s:
         start = best_start(way, meeting, shapes, start, axis, wide)
         axis, n_points = refined(way, meeting, shapes, start, wide)
+    if both_round and axis.s <= wide:
+        axis = polished(shapes, meeting, axis)
     if axis.s <= meeting.distance:
         if is_on_cap(shapes, meeting.i, axis):
             give_back(shapes, meeting.i, way.kept_a)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clapas.collision.meshes import is_ghost
-from clapas.collision.narrow.axes import EDGES, Axis, Trials
+import numpy as np
+
+from clapas.collision.meshes import can_push, highest_of, is_ghost
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, Axis, Trials
 from clapas.collision.narrow.choices import Seams
 from clapas.collision.narrow.gjk import Simplex, furthest
 from clapas.collision.narrow.manifold import Bench, face_points
+from clapas.collision.narrow.seams import is_of_neighbour, reach_along, without_seams
 from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
 from clapas.collision.narrow.solids import (
     CORNERS,
@@ -65,12 +68,16 @@ def thin_points(
 ) -> int:
     """Write the contact points of a pair whose normal is known."""
     kind_a, kind_b = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
-    if axis.sort == POINTS and (
-        is_seam(shapes, meeting.i, axis, True, n_points, simplex)
-        or is_seam(shapes, meeting.j, axis, False, n_points, simplex)
-    ):
+    axis = axis_of_mesh(shapes, meeting, axis, True, n_points, simplex)
+    axis = axis_of_mesh(shapes, meeting, axis, False, n_points, simplex)
+    if axis.s > meeting.distance:
         return count
+    if is_of_neighbour(shapes, meeting, axis, True) or is_of_neighbour(shapes, meeting, axis, False):
+        return count
+    before = count
     count, least = face_points(rows, count, meeting, shapes, axis, merge, radix, bench)
+    if kind_a == TRIANGLE or kind_b == TRIANGLE:
+        count = without_seams(rows, before, count, meeting, shapes, axis, radix)
     # A nearest point on the rim of both faces may be lost by rounding; then it is added.
     if least <= axis.s + CORNERS * size_of(shapes, meeting):
         return count
@@ -85,16 +92,34 @@ def thin_points(
 
 
 @subroutine
-def is_seam(shapes: Shapes, c: int, axis: Axis, is_first: bool, n_points: int, simplex: Simplex) -> bool:
-    """Is the nearest point of c on an inner edge or corner of a mesh, so that a neighbour has it too?"""
-    if shapes.pieces[c].kind != TRIANGLE:
-        return False
+def axis_of_mesh(
+    shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool, n_points: int, simplex: Simplex
+) -> Axis:
+    """The axis between nearest points, put right where that of a triangle is on a seam of its mesh.
+
+    If the surface rises beyond the seam, what is over the triangle is measured along its normal; if it
+    does not, and the seam is that of another triangle, nothing is: the distance is infinite.
+    """
+    c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
+    x, y, z = sign * axis.x, sign * axis.y, sign * axis.z
+    if shapes.pieces[c].kind != TRIANGLE or axis.sort != POINTS or highest_of(shapes, c, x, y, z) == 7:
+        return axis
     used, first = 0, shapes.pieces[c].vertex
     for k in range(n_points):
         used |= 1 << ((simplex.points[k].a if is_first else simplex.points[k].b) - first)
     feature = (0, 1, 2, 4, 3, 6, 5, 0)[used]  # corners 1 to 3, sides 4 to 6
-    sign = 1.0 if is_first else -1.0
-    return is_ghost(shapes, c, feature, sign * axis.x, sign * axis.y, sign * axis.z)
+    if not is_ghost(shapes, c, feature, x, y, z):
+        return axis
+    if can_push(shapes, c, x, y, z):
+        return Axis(np.inf, axis.x, axis.y, axis.z, POINTS, -1, -1)
+    tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
+    n, face = shapes.faces[shapes.pieces[c].face], 0
+    if n.x * tx + n.y * ty + n.z * tz < n.height:
+        n, face = shapes.faces[shapes.pieces[c].face + 1], 1
+    s = n.x * tx + n.y * ty + n.z * tz - n.height - reach_along(shapes, other, -n.x, -n.y, -n.z)
+    if is_first:
+        return Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
+    return Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
 
 
 @subroutine

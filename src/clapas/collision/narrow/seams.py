@@ -1,0 +1,159 @@
+"""What the neighbours of a triangle say of its contacts with a body.
+
+Taken alone, a triangle knows neither that the surface bends down beyond its side, nor that it goes on flat. Two rules
+make a mesh push as the solid does that it bounds:
+
+* *One direction over a ridge.* Let the surface bend down from triangle T to T', with normal n'. The two are faces
+  of a wedge, and a convex body B leaves a wedge along the direction of least depth. If B is deeper along the axis n
+  that is best for T than along n', s(n) < s(n') = min_B n'·x − max_T' n'·x, the contact is that of T'.
+* *No points on flat seams.* Where the surface goes on flat beyond a side, the rim of the common part of T and a
+  face of B is no rim: the points on it stand between others, those of the neighbour. They are left out.
+
+So a box has the same contacts on a mesh as on a plane, or as on the box whose surface the mesh is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, start_of
+from clapas.collision.narrow.axes import Axis
+from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
+from clapas.collision.rows import Meeting
+from clapas.compiled import subroutine
+
+TIE = 1e-9  # of the size: directions as good as each other
+AT_CORNER = 1e-7  # of the size: a crossing this near the end of an edge is that end
+
+
+@subroutine
+def reach_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> float:
+    """How far a collider reaches from its centre along a unit vector (m): its support function."""
+    piece = shapes.pieces[c]
+    if piece.kind == CYLINDER:
+        a = shapes.faces[piece.face + 1]
+        along = x * a.x + y * a.y + z * a.z
+        return piece.half * abs(along) + piece.radius * np.sqrt(max(0.0, 1.0 - along * along))
+    far = -np.inf
+    for row in range(piece.vertex, piece.vertex + piece.n_vertices):
+        v = shapes.vertices[row]
+        far = max(far, v.x * x + v.y * y + v.z * z)
+    return far + piece.rounding
+
+
+@subroutine
+def is_of_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> bool:
+    """Is the contact of a triangle with a body along an axis one that a neighbour over a ridge has?
+
+    ``is_first`` says that the triangle is the first of the two. Never, for anything but a triangle.
+    """
+    c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
+    if shapes.pieces[c].kind != TRIANGLE:
+        return False
+    nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
+    tie = TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
+    highest = highest_of(shapes, c, nx, ny, nz)
+    if highest == 7:
+        for k in range(3):
+            seam = shapes.seams[shapes.pieces[c].vertex + k]
+            if seam.n_sides > 1 and is_better_beyond(
+                shapes, meeting, is_first, k, seam.side, seam.n_sides, nx, ny, nz, axis.s + tie
+            ):
+                return True
+        return False
+    k = start_of(highest)
+    seam = shapes.seams[shapes.pieces[c].vertex + k]
+    first, count = seam.corner, seam.n_corners
+    if highest == 3 or highest == 5 or highest == 6:
+        first, count = seam.side, seam.n_sides
+    return is_better_beyond(shapes, meeting, is_first, k, first, count, nx, ny, nz, axis.s - tie)
+
+
+@subroutine
+def is_better_beyond(
+    shapes: Shapes,
+    meeting: Meeting,
+    is_first: bool,
+    k: int,
+    first: int,
+    count: int,
+    nx: float,
+    ny: float,
+    nz: float,
+    to_beat: float,
+) -> bool:
+    """Is the body less deep than ``to_beat`` along the normal of a neighbour, where the surface bends down?
+
+    The neighbours are ``count`` rows from ``first`` on, those at corner k of the triangle.
+    """
+    c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
+    v, o = shapes.vertices[shapes.pieces[c].vertex + k], shapes.centres[c]
+    bx, by, bz = sign * meeting.x - v.x, sign * meeting.y - v.y, sign * meeting.z - v.z
+    for row in range(first, first + count):
+        piece, w = shapes.neighbours[row].piece, shapes.vertices[shapes.neighbours[row].vertex]
+        if piece == c:
+            continue
+        p, m = shapes.centres[piece], shapes.faces[shapes.pieces[piece].face]
+        x, y, z = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
+        if nx * x + ny * y + nz * z > RISE * np.sqrt(x * x + y * y + z * z):
+            continue
+        # The side of the neighbour from which the triangle is behind; for a flat one, that of n.
+        behind = -(m.x * v.x + m.y * v.y + m.z * v.z)
+        if abs(behind) <= RISE * shapes.pieces[c].bound:
+            behind = -(m.x * nx + m.y * ny + m.z * nz)
+        side = 1.0 if behind <= 0.0 else -1.0
+        mx, my, mz = side * m.x, side * m.y, side * m.z
+        s = mx * bx + my * by + mz * bz - reach_along(shapes, other, -mx, -my, -mz)
+        if s > to_beat:
+            return True
+    return False
+
+
+@subroutine
+def without_seams(
+    rows: Records, before: int, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
+) -> int:
+    """Take points on flat seams of a triangle out of the rows from ``before`` on; returns the count."""
+    if count > len(rows):  # all will be found again, in more room
+        return count
+    for turn in range(2):
+        c, other, sign = (meeting.i, meeting.j, 1.0) if turn == 0 else (meeting.j, meeting.i, -1.0)
+        nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
+        if shapes.pieces[c].kind != TRIANGLE or highest_of(shapes, c, nx, ny, nz) != 7:
+            continue
+        own_corner = 2 + turn
+        kept = before
+        for row in range(before, count):
+            kind, rest = rows[row].code // (radix * radix), rows[row].code % (radix * radix)
+            is_inner = False
+            if kind == own_corner:
+                is_inner = goes_on_around(shapes, c, rest, nx, ny, nz)
+            elif kind == 0:
+                edge, edge_of_other = rest // radix, rest % radix
+                if turn == 1:
+                    edge, edge_of_other = edge_of_other, edge
+                is_inner = goes_on(shapes, c, edge // 2, nx, ny, nz) and not is_at_corner(
+                    rows[row], meeting, shapes, other, edge_of_other, axis
+                )
+            if not is_inner:
+                rows[kept] = rows[row]
+                kept += 1
+        count = kept
+    return count
+
+
+@subroutine
+def is_at_corner(row: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, axis: Axis) -> bool:
+    """Is a point, seen along the axis, an end of an edge of a solid?"""
+    o, piece = shapes.centres[meeting.i], shapes.pieces[c]
+    px, py, pz = row.x - o.x, row.y - o.y, row.z - o.z
+    if c == meeting.j:
+        px, py, pz = px - meeting.x, py - meeting.y, pz - meeting.z
+    e, close = shapes.edges[piece.edge + edge], AT_CORNER * piece.bound
+    for turn in range(2):
+        v = shapes.vertices[piece.vertex + (e.corner_0 if turn == 0 else e.corner_1)]
+        x, y, z = v.x - px, v.y - py, v.z - pz
+        along = x * axis.x + y * axis.y + z * axis.z
+        if x * x + y * y + z * z - along * along <= close * close:
+            return True
+    return False
