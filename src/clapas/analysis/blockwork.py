@@ -68,6 +68,8 @@ class Blockwork:
         block is a body of its own.
     loads : array (bodies, 3), optional
         Other loads on the bodies: forces (N) and torques about their centres (N·m).
+    mass_centre : array (bodies, 2), optional
+        Centres of mass of the bodies (m); by default those of their blocks.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Blockwork:
     gravity: npt.ArrayLike = (0.0, -GRAVITY)
     body: Indices | None = None
     loads: Array | None = None
+    mass_centre: Array | None = None
 
     @staticmethod
     def of_scene(scene: Scene, density: float | None = None) -> Blockwork:
@@ -119,6 +122,7 @@ class Blockwork:
             model.gravity,
             number[owner],
             loads,
+            model.position[model.movable],
         )
 
     @property
@@ -144,6 +148,8 @@ class Blockwork:
     @cached_property
     def centres(self) -> Array:
         """Centres of mass of the bodies, (bodies, 2) (m)."""
+        if self.mass_centre is not None:
+            return np.asarray(self.mass_centre, dtype=float)
         middles = np.array([of_polygon(corners)[1] for corners in self.blocks]).reshape(-1, 2)
         moments = np.zeros((self.n_bodies, 2))
         np.add.at(moments, self._body, (self.density * self.areas)[:, None] * middles)

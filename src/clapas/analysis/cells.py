@@ -27,6 +27,7 @@ from clapas.errors import SettingsError
 from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices, Mask
 
+LEAST_POINTS = 200_000
 AT_ONCE = 4_000_000  # pairs of a point and a part looked at together: bounds the memory
 
 
@@ -112,10 +113,15 @@ def cell_volumes(instant: Instant, low: Sequence[float], high: Sequence[float], 
 def packing_fraction(
     instant: Instant, low: Sequence[float], high: Sequence[float], resolution: float | None = None
 ) -> float:
-    """Share of a box that grains fill, on a raster of that spacing (m); by default 1/8 of the mean radius."""
-    grains = instant.reach[instant.movable]
+    """Share of a box that grains fill, on a raster of that spacing (m).
+
+    By default the spacing is 1/8 of the mean radius, less in small boxes: at least 200 000 points.
+    """
     if resolution is None:
-        resolution = float(grains.mean()) / 8 if len(grains) else min(np.subtract(high, low), default=1.0)
+        grains = instant.reach[instant.movable]
+        room = float(np.prod(np.abs(np.subtract(high, low)))) or 1.0
+        fine = (room / LEAST_POINTS) ** (1.0 / instant.d)
+        resolution = min(fine, float(grains.mean()) / 8) if len(grains) else fine
     points, _ = _raster(instant.d, low, high, resolution)
     return float(owners(instant, points)[1].mean())
 

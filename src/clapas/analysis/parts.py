@@ -51,9 +51,10 @@ class Parts:
             Kind.CYLINDER: _in_cylinder,
             Kind.BOX: _in_box,
         }
-        for chosen, test in tests.items():
-            own = kind == chosen
-            inside[own] = test(local[own], size[own])
+        for chosen in np.unique(kind).tolist():
+            if chosen in tests:
+                own = kind == chosen
+                inside[own] = tests[Kind(chosen)](local[own], size[own])
         hulls = np.where(kind == Kind.POLYHEDRON, table.hull[rows], -1)
         for hull in np.unique(hulls[hulls >= 0]):
             inside[hulls == hull] = self._in_hull(int(hull), local[hulls == hull])

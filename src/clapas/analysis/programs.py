@@ -170,10 +170,9 @@ class ConeProgram:
         bounds = [(None, None) if free else (0.0, None) for free in np.arange(size) % k != 0]
         bounds[n * k :] = [(0.0, None)] * (size - n * k)
         bounds = [pair if moves else (0.0, 0.0) for pair, moves in zip(bounds, self._may_move, strict=True)]
-        far = sparse.csr_array(
-            np.append(np.arange(n * k) % k == 0, np.ones(size - n * k)).astype(float)[None]
-        )
-        cuts = [far, *self._first_cuts()]
+        normal = np.append(np.arange(n * k) % k == 0, np.ones(size - n * k, dtype=bool))
+        far = normal.astype(float)  # Σ x_N and load factors, at most FAR
+        cuts = [sparse.csr_array(far[None, :]), *self._first_cuts()]
         tops = [np.array([FAR]), *(np.zeros(cut.shape[0]) for cut in cuts[1:])]
         for _ in range(ROUNDS):
             x, value = _linprog(goal, B, b, sparse.vstack(cuts), np.concatenate(tops), bounds)
