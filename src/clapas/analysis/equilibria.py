@@ -13,7 +13,7 @@ calls possible *may* stand: with Coulomb's friction, whose sliding is not normal
 slip away.
 
 Every answer is checked against the equations before it is returned. Just above a limit an interior-point
-method may end without an answer; then linear programs with cuts decide (see :mod:`clapas.analysis.programs`).
+method may end without an answer; then other programs decide (see :mod:`clapas.analysis.programs`).
 
 References: Moreau 2003, section 8; Livesley 1978; Drucker 1954 (why friction breaks the theorems of limit
 analysis).

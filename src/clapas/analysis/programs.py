@@ -6,9 +6,13 @@ after the contacts come unknowns that are only ≥ 0 (load factors). In the plan
 is a linear program (HiGHS). In space it is a second-order cone program (Clarabel, an interior-point method).
 
 An interior-point method may stop without an answer where the set is nearly empty, or has no interior. What
-it returns is therefore measured, and when it does not hold, linear programs decide: cones are replaced by
-polyhedra around them, and every cone that the point found violates is cut there, u·x_p ≤ x_N with
-u = x_p/|x_p|, until none is (Kelley 1960). A set that is empty with the polyhedra is empty.
+it returns is therefore measured, and when it does not hold, the distance from the equations,
+
+    min |B x − b|   over the cones,
+
+which always has an answer, decides whether the set is empty: its dual is a lower bound. Where only the goal
+is missing, linear programs find it: cones are replaced by polyhedra around them, and every cone that the
+point found violates is cut there, u·x_p ≤ x_N with u = x_p/|x_p|, until none is (Kelley 1960).
 """
 
 from __future__ import annotations
@@ -31,11 +35,13 @@ from clapas.typing import Array, Indices, Mask
 INFEASIBLE, UNBOUNDED = 2, 3  # of HiGHS
 ENGINE = 1e-10  # what is asked of the conic engine, and of HiGHS
 EXACT = 1e-8  # error of an answer that is accepted, relative to the right-hand side
+ROUNDING = 1e-12  # of the largest load: less is none
 FIRST_CUTS = 8  # sides of the polygons that cones begin with
 ROUNDS = 200
 FAR = 1e7  # of the right-hand side: a goal that only bounds there has none
 
 Found = tuple[Array | None, float]
+ENDED = ("Solved", "AlmostSolved")  # words of Clarabel after which numbers are worth measuring
 NOTHING: Found = (None, math.inf)
 BOUNDLESS: Found = (None, -math.inf)
 
@@ -102,7 +108,7 @@ class ConeProgram:
         largest = np.asarray(abs(B).max(axis=1).toarray()).ravel() if self.size else np.zeros(len(self.load))
         used = largest > 0.0
         most = float(np.abs(self.load).max(initial=0.0))
-        if np.any(np.abs(self.load[~used]) > EXACT * most):
+        if np.any(np.abs(self.load[~used]) > ROUNDING * most):  # a body that nothing touches
             return B, None, 1.0
         rows = sparse.csr_array(sparse.diags_array(1.0 / largest[used]) @ B[used]) if used.any() else B[used]
         b = self.load[used] / largest[used]
@@ -120,16 +126,23 @@ class ConeProgram:
     def _solved(self, B: sparse.csr_array, b: Array, goal: Array) -> Found:
         if self.discs.is_plane:
             return self._linear(B, b, goal)
-        x, value, status = _conic(B, b, goal, self.discs, self.moves)
+        x, value, gap, status = _conic(B, b, goal, self.discs, self.moves)
         if status == "PrimalInfeasible":
             return NOTHING
-        if status == "Solved" and x is not None and self._holds(B, b, x):
+        if status in ENDED and gap <= EXACT * max(1.0, abs(value)) and self._holds(B, b, x):
             return x, value
-        if goal.any() and self._solved(B, b, np.zeros_like(goal))[0] is None:
+        distance, near = _nearest(B, b, self.discs, self.moves)
+        if distance > EXACT:
             return NOTHING
+        holds = self._holds(B, b, near)
+        if holds and not goal.any():
+            return near, 0.0
         if status == "DualInfeasible":
             return BOUNDLESS
-        return self._by_cuts(B, b, goal)
+        found = self._by_cuts(B, b, goal)
+        if holds and found[1] == math.inf:  # empty by less than the accuracy of all answers: one point
+            return near, float(goal @ near)
+        return found
 
     def _holds(self, B: sparse.csr_array, b: Array, x: Array) -> bool:
         """Whether x obeys the equations and the cones to ``EXACT``; b is of size one."""
@@ -247,32 +260,59 @@ def _linprog(
 
 def _conic(
     B: sparse.csr_array, b: Array, goal: Array, discs: Discs, moves: Mask
-) -> tuple[Array | None, float, str]:
-    """The program by Clarabel: x, the goal, and the word of the engine."""
+) -> tuple[Array, float, float, str]:
+    """The program by Clarabel: x, the goal, its distance from the dual goal, and the word of the engine."""
     engine = _engine()
-    n, k, size = discs.n, discs.k, B.shape[1]
+    rows, cones = _cones(discs, moves, B.shape[1])
+    found = _ended(goal, [B, *rows], b, [engine.ZeroConeT(len(b)), *cones])
+    return np.array(found.x), float(found.obj_val), abs(found.obj_val - found.obj_val_dual), str(found.status)
+
+
+def _nearest(B: sparse.csr_array, b: Array, discs: Discs, moves: Mask) -> tuple[float, Array]:
+    """A lower bound of |B x − b| over the cones, and where it is least.
+
+    The unknowns are x, e = b − B x and t ≥ |e|; the goal is t.
+    """
+    engine = _engine()
+    m, size = B.shape
+    none = sparse.csr_array((m, 1))
+    balance = sparse.hstack((B, sparse.eye_array(m), none))
+    rows, cones = _cones(discs, moves, size)
+    rows = [sparse.hstack((row, sparse.csr_array((row.shape[0], m + 1)))) for row in rows]
+    ball = sparse.hstack((sparse.csr_array((m + 1, size)), sparse.eye_array(m + 1)))[[m, *range(m)]]
+    goal = np.append(np.zeros(size + m), 1.0)
+    cones = [engine.ZeroConeT(m), *cones, engine.SecondOrderConeT(m + 1)]
+    found = _ended(goal, [balance, *rows, -ball], b, cones)
+    bound = float(found.obj_val_dual) if str(found.status) in ENDED else 0.0
+    return bound, np.array(found.x)[:size]
+
+
+def _cones(discs: Discs, moves: Mask, size: int) -> tuple[list[sparse.sparray], list[Any]]:
+    """Rows and cones that keep x in K; x_N ≥ 0 also where no friction asks for it."""
+    engine = _engine()
+    n, k = discs.n, discs.k
     identity = sparse.eye_array(size, format="csr")
-    normal = k * np.arange(n)
-    rows, cones = [B], [engine.ZeroConeT(len(b))]
-    still = np.flatnonzero(~moves)
-    if len(still):
-        rows.append(identity[still])
-        cones.append(engine.ZeroConeT(len(still)))
-    signed = np.append(normal, np.arange(n * k, size))  # x_N ≥ 0 also where no friction asks for it
-    rows.append(-identity[signed])
+    normal, still = k * np.arange(n), np.flatnonzero(~moves)
+    signed = np.append(normal, np.arange(n * k, size))
+    rows, cones = [identity[still], -identity[signed]], [engine.ZeroConeT(len(still))]
     cones.append(engine.NonnegativeConeT(len(signed)))
     for part in discs.parts:
-        width = part.stop - part.start + 1
         columns = np.column_stack((normal, normal[:, None] + np.arange(part.start, part.stop)))
         rows.append(-identity[columns.ravel()])
-        cones += [engine.SecondOrderConeT(width)] * n
+        cones += [engine.SecondOrderConeT(columns.shape[1])] * n
+    return (rows, cones) if len(still) else (rows[1:], cones[1:])
+
+
+def _ended(goal: Array, rows: list[sparse.sparray], b: Array, cones: list[Any]) -> Any:
+    """What Clarabel returns for min goal·x over b' − A x in the cones, b' = b followed by zeros."""
+    engine = _engine()
     A = sparse.csc_matrix(sparse.vstack(rows))
     bounds = np.concatenate((b, np.zeros(A.shape[0] - len(b))))
     options = engine.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = ENGINE
-    found = engine.DefaultSolver(sparse.csc_matrix((size, size)), goal, A, bounds, cones, options).solve()
-    return np.array(found.x), float(found.obj_val), str(found.status)
+    nothing = sparse.csc_matrix((len(goal), len(goal)))
+    return engine.DefaultSolver(nothing, goal, A, bounds, cones, options).solve()
 
 
 def _engine() -> Any:

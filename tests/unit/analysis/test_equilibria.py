@@ -13,6 +13,7 @@ from clapas.analysis.blockwork import Blockwork, draw_blockwork
 from clapas.analysis.equilibria import Equilibria, at_rest, bisect
 from clapas.analysis.indeterminacy import draw_cloud, draw_ranges, random_starts, shuffled_orders
 from clapas.dynamics.examples.blocks import stone_arch
+from clapas.dynamics.examples.masonry import dome
 from clapas.dynamics.examples.piles import pile_of_balls, pile_of_disks
 from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
@@ -126,6 +127,23 @@ def test_the_limit_of_a_block_in_space_is_found_by_bisection() -> None:
         return tilted(tangent, Box((0.1, 0.1, 0.4)), height=0.2, mu=2.0).one() is None
 
     assert bisect(falls, 0.2, 0.3, 1e-8) == pytest.approx(0.25, abs=2e-7)
+
+
+@pytest.mark.parametrize("away", [-1e-8, 0.0, 4e-10, 4e-8])
+def test_ranges_are_finite_up_to_the_accuracy_above_a_limit(away: float) -> None:
+    """A block about to turn over stands on two corners: the others carry nothing."""
+    low, high = tilted(0.25 * (1 + away), Box((0.1, 0.1, 0.4)), height=0.2, mu=2.0).range(0)
+    assert low == pytest.approx(high, abs=1e-4)
+
+
+def test_the_least_friction_of_a_dome_in_space() -> None:
+    """296 contacts: within 1e-4 of the limit, both sides are decided, and soon."""
+    limit = 0.184103
+
+    def holds(mu: float) -> bool:
+        return stands(Equilibria.of_problem(at_rest(dome(rings=3, lunes=8, mu=mu))))
+
+    assert [holds(limit * (1 + away)) for away in (-1e-2, -1e-4, 1e-4, 1e-2)] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("d", [2, 3])
