@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from clapas.analysis.equilibria import Equilibria
 from clapas.errors import SettingsError
@@ -24,6 +25,7 @@ from clapas.problems.gallery.rigid import contact_frames, contact_jacobian
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
+    from clapas.dynamics.model import Model
     from clapas.dynamics.scene import Scene
 
 GRAVITY = 9.81
@@ -57,8 +59,17 @@ class Blockwork:
         Corners of the blocks that may move, counterclockwise (m).
     supports : sequence of arrays (k, 2)
         Corners of what is fixed.
-    density : float
+    density : float or array (blocks,)
         kg/m².
+    gravity : two floats
+        Acceleration of gravity (m/s²).
+    body : array (blocks,), optional
+        Number of the body that each block is a part of, for bodies of several convex blocks; by default every
+        block is a body of its own.
+    loads : array (bodies, 3), optional
+        Other loads on the bodies: forces (N) and torques about their centres (N·m).
+    mass_centre : array (bodies, 2), optional
+        Centres of mass of the bodies (m); by default those of their blocks.
 
     Examples
     --------
@@ -72,33 +83,56 @@ class Blockwork:
 
     blocks: Sequence[Array]
     supports: Sequence[Array]
-    density: float = 2000.0
+    density: float | Array = 2000.0
+    gravity: npt.ArrayLike = (0.0, -GRAVITY)
+    body: Indices | None = None
+    loads: Array | None = None
+    mass_centre: Array | None = None
 
     @staticmethod
-    def of_scene(scene: Scene, density: float = 2000.0) -> Blockwork:
-        """The polygons of a scene in 2-D where they start; half-planes and fixed bodies are supports."""
+    def of_scene(scene: Scene, density: float | None = None) -> Blockwork:
+        """The polygons of a scene in 2-D where they start, with its masses, gravity and loads.
+
+        Half-planes and fixed bodies are supports, a clump of polygons is one body. Friction is the one that
+        :meth:`equilibria` is asked for; cohesion is left out, as joints without mortar have none. A density
+        (kg/m²), if given, replaces the masses of the scene.
+        """
         from clapas.dynamics.compilation import compile_scene
 
         model = compile_scene(scene)
         if model.d != 2:
             raise SettingsError("blockwork lies in the plane, this scene is in 3-D")
+        if model.blocked is not None:
+            raise SettingsError("a guided body is no block: take Equilibria.of_problem(at_rest(scene))")
         table = model.colliders
-        blocks: list[Array] = []
-        supports: list[Array] = []
-        size = 10.0 * (float(np.abs(model.position).max(initial=0.0)) + 1.0)
-        for row in range(len(table)):
-            body = table.body[row]
-            if table.kind[row] == Kind.POLYHEDRON:
-                start, end = table.hulls.vertex_start[table.hull[row] : table.hull[row] + 2]
-                local = table.hulls.vertices[start:end, :2]
-            elif table.kind[row] == Kind.PLANE:
-                local = size * np.array([(-1, 0), (-1, -1), (1, -1), (1, 0)], dtype=float)
-            else:
-                continue
-            local = table.position[row] + rotations.rotate(table.orientation[row], local)
-            corners = model.position[body] + rotations.rotate(model.orientation[body], local)
-            (blocks if model.movable[body] else supports).append(corners)
-        return Blockwork(blocks, supports, density)
+        corners = _polygons(model)
+        moving = np.flatnonzero(model.movable[table.body])
+        blocks = [corners[row] for row in moving]
+        number = np.cumsum(model.movable) - 1
+        owner = table.body[moving]
+        area = np.array([of_polygon(block)[0] for block in blocks])
+        whole = np.bincount(owner, weights=area, minlength=model.n_bodies)
+        loads = np.zeros((int(model.movable.sum()), 3))
+        for body, load in model.loads.items():
+            loads[number[body]] = load.in_body_frame(0.0, model.orientation[body])
+        return Blockwork(
+            blocks,
+            [corners[row] for row in np.flatnonzero(~model.movable[table.body])],
+            model.mass[owner] / whole[owner] if density is None else density,
+            model.gravity,
+            number[owner],
+            loads,
+            model.position[model.movable],
+        )
+
+    @property
+    def n_bodies(self) -> int:
+        """Bodies that may move."""
+        return int(self._body.max(initial=-1)) + 1
+
+    @cached_property
+    def _body(self) -> Indices:
+        return np.arange(len(self.blocks)) if self.body is None else np.asarray(self.body)
 
     @cached_property
     def areas(self) -> Array:
@@ -106,13 +140,24 @@ class Blockwork:
         return np.array([of_polygon(corners)[0] for corners in self.blocks])
 
     @cached_property
+    def masses(self) -> Array:
+        """Masses of the bodies (kg)."""
+        weights = self.density * self.areas
+        return np.bincount(self._body, weights=weights, minlength=self.n_bodies).astype(float)
+
+    @cached_property
     def centres(self) -> Array:
-        """Centres of the blocks, (blocks, 2) (m)."""
-        return np.array([of_polygon(corners)[1] for corners in self.blocks]).reshape(-1, 2)
+        """Centres of mass of the bodies, (bodies, 2) (m)."""
+        if self.mass_centre is not None:
+            return np.asarray(self.mass_centre, dtype=float)
+        middles = np.array([of_polygon(corners)[1] for corners in self.blocks]).reshape(-1, 2)
+        moments = np.zeros((self.n_bodies, 2))
+        np.add.at(moments, self._body, (self.density * self.areas)[:, None] * middles)
+        return np.asarray(moments / self.masses[:, None])
 
     @cached_property
     def joints(self) -> Joints:
-        """Where blocks touch each other and the supports."""
+        """Where bodies touch each other and the supports."""
         owner, start, end = self._sides()
         along = end - start
         length = np.linalg.norm(along, axis=1)
@@ -136,21 +181,47 @@ class Blockwork:
         )
 
     def equilibria(self, mu: float, live: Array | None = None) -> Equilibria:
-        """The forces that can hold the blocks under their weight, and loads ``live`` (blocks, 3) (N, N·m)."""
+        """The forces that can hold the blocks under their weight, and loads ``live`` (bodies, 3) (N, N·m)."""
         a, b, point, normal = self.joints
         arms = point - self.centres[a], point - self.centres[b]
-        H = contact_jacobian(contact_frames(normal), (a, b), arms, len(self.blocks))
-        f = np.zeros((len(self.blocks), 3))
-        f[:, 1] = self.density * GRAVITY * self.areas
-        return Equilibria(H, (f if live is None else f - live).ravel(), np.full(len(a), mu))
+        H = contact_jacobian(contact_frames(normal), (a, b), arms, self.n_bodies)
+        f = np.zeros((self.n_bodies, 3))
+        f[:, :2] = -self.masses[:, None] * np.asarray(self.gravity, dtype=float)
+        for loads in (self.loads, live):
+            if loads is not None:
+                f -= loads
+        return Equilibria(H, f.ravel(), np.full(len(a), mu))
 
     def _sides(self) -> tuple[Indices, Array, Array]:
-        """Owner (−1 for supports), start and end of all sides."""
+        """Body (−1 for supports), start and end of all sides."""
         every = [*self.blocks, *self.supports]
-        owner = [np.full(len(corners), k if k < len(self.blocks) else -1) for k, corners in enumerate(every)]
+        bodies = [*self._body.tolist(), *[-1] * len(self.supports)]
+        owner = [np.full(len(corners), body) for corners, body in zip(every, bodies, strict=True)]
         start = np.concatenate(every)
         end = np.concatenate([np.roll(corners, -1, axis=0) for corners in every])
         return np.concatenate(owner), start, end
+
+
+def _polygons(model: Model) -> list[Array]:
+    """Corners in the world of every part of the bodies of a model (m); half-planes are large rectangles."""
+    table = model.colliders
+    size = 10.0 * (float(np.abs(model.position).max(initial=0.0)) + 1.0)
+    made = []
+    for row in range(len(table)):
+        body = int(table.body[row])
+        if table.kind[row] == Kind.POLYHEDRON:
+            start, end = table.hulls.vertex_start[table.hull[row] : table.hull[row] + 2]
+            local = table.hulls.vertices[start:end, :2]
+        elif table.kind[row] == Kind.PLANE:
+            local = size * np.array([(-1, 0), (-1, -1), (1, -1), (1, 0)], dtype=float)
+        else:
+            raise SettingsError(
+                f"body '{model.names[body] or body}' has a round part: blockwork is made of polygons; take "
+                "Equilibria.of_problem(at_rest(scene)), which knows every shape"
+            )
+        local = table.position[row] + rotations.rotate(table.orientation[row], local)
+        made.append(model.position[body] + rotations.rotate(model.orientation[body], local))
+    return made
 
 
 def draw_blockwork(axes: Any, work: Blockwork, force: Array | None = None) -> None:

@@ -1,36 +1,110 @@
 """Which grain a point of space belongs to: cells about grains, and the room they fill.
 
-A point belongs to the sphere of smallest power |x − c|² − r²: the cells of Laguerre (radical, Voronoi-like)
-that never cut a sphere. It is inside some sphere exactly when this power is negative. With R the largest
-radius, |x − c|² + (R² − r²) is a squared distance in one more dimension, so a search tree finds the owner.
+Only grains count, bodies that are no walls: a wall fills nothing and owns nothing, so that the box to look at
+is chosen between the walls. In a periodic cell all images of the grains count.
+
+*Cells.* A point belongs to the sphere of smallest power |x − c|² − r²: the cells of Laguerre (radical,
+Voronoi-like) that never cut a sphere. With R the largest radius, |x − c|² + (R² − r²) is a squared
+distance in one more dimension, so a search tree finds the owner. The spheres are the parts of the grains: a
+ball is one, a clump of balls several, whose cells together are the cell of the clump; any other part counts
+as the sphere about it.
+
+*Filled room.* A point is filled if it lies inside a grain as it is shaped: ball, box, capsule, cylinder,
+polyhedron, polygon. A point inside two grains, or two parts, counts once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from clapas.analysis.images import images, is_periodic
 from clapas.analysis.instant import Instant
 from clapas.errors import SettingsError
+from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices, Mask
+
+LEAST_POINTS = 200_000
+AT_ONCE = 4_000_000  # pairs of a point and a part looked at together: bounds the memory
+
+
+class _Spheres(NamedTuple):
+    """Spheres about the parts of grains, images included: owner, row of the part, centre and radius."""
+
+    body: Indices
+    row: Indices
+    centre: Array
+    radius: Array
 
 
 def owners(instant: Instant, points: Array) -> tuple[Indices, Mask]:
-    """The grain each point (m, d) belongs to, and whether it is inside it. Bodies count as spheres."""
-    spheres = np.flatnonzero(np.isfinite(instant.reach) & (instant.reach > 0.0))
-    if len(spheres) == 0:
+    """The grain each point (m, d) belongs to (−1 if there is none), and whether it is inside a grain."""
+    spheres = _spheres(instant, points)
+    if len(spheres.body) == 0:
         return np.full(len(points), -1), np.zeros(len(points), dtype=bool)
-    radius = instant.reach[spheres]
-    largest = radius.max()
-    lifted = np.column_stack((instant.centre[spheres], np.sqrt(largest**2 - radius**2)))
+    largest = spheres.radius.max()
+    lifted = np.column_stack((spheres.centre, np.sqrt(largest**2 - spheres.radius**2)))
     distance, nearest = cKDTree(lifted).query(np.column_stack((points, np.zeros(len(points)))))
-    return spheres[nearest], np.asarray(distance < largest)
+    return spheres.body[nearest], _filled(instant, points, spheres, np.asarray(distance < largest))
+
+
+def _spheres(instant: Instant, points: Array) -> _Spheres:
+    """The spheres that may own or cover some of the points."""
+    if instant.parts is None:
+        body: Indices = np.arange(instant.n_bodies)
+        centre, radius = instant.centre, instant.reach
+    else:
+        table = instant.parts.colliders
+        body, centre, radius = table.body, instant.parts.centre, table.bound
+    row = np.flatnonzero(instant.movable[body] & np.isfinite(radius) & (radius > 0.0))
+    centre = centre[row]
+    if is_periodic(instant.period) and len(points):
+        # The image of a sphere nearest to a point is at most half a period away from it along each axis.
+        half = np.array([0.5 * (length or 0.0) for length in (*instant.period, None)])[: instant.d]
+        which, shift = images(centre - half, centre + half, instant.period, (points.min(0), points.max(0)))
+        row, centre = row[which], centre[which] + shift
+    return _Spheres(body[row], row, centre, radius[row])
+
+
+def _filled(instant: Instant, points: Array, spheres: _Spheres, covered: Mask) -> Mask:
+    """Points inside grains, from those covered by the spheres about their parts."""
+    if instant.parts is None:
+        return covered
+    parts = instant.parts
+    if (parts.colliders.kind[spheres.row] == Kind.SPHERE).all():
+        return covered
+    inside = np.zeros(len(points), dtype=bool)
+    near = np.flatnonzero(covered)
+    if len(near) == 0:
+        return inside
+    tree = cKDTree(points[near])
+    count = tree.query_ball_point(spheres.centre, spheres.radius, return_length=True)
+    first = 0
+    for last in _groups(np.asarray(count)):
+        own = slice(first, last)
+        found = tree.query_ball_point(spheres.centre[own], spheres.radius[own], return_sorted=False)
+        point = near[np.concatenate([np.asarray(each, dtype=np.int64) for each in found])]
+        sphere = np.repeat(np.arange(first, last), count[own])
+        hit = parts.contain(spheres.row[sphere], points[point] - spheres.centre[sphere])
+        inside[point[hit]] = True
+        first = last
+    return inside
+
+
+def _groups(count: Indices) -> list[int]:
+    """Ends of runs of spheres that have at most about ``AT_ONCE`` points together."""
+    group = np.cumsum(count) // AT_ONCE
+    return [*(np.flatnonzero(np.diff(group)) + 1).tolist(), len(count)]
 
 
 def cell_volumes(instant: Instant, low: Sequence[float], high: Sequence[float], resolution: float) -> Array:
-    """Volume of the cell of each grain inside a box, (N,) (m³; m² in 2-D), on a raster of that spacing."""
+    """Volume of the cell of each grain inside a box, (N,) (m³; m² in 2-D), on a raster of that spacing (m).
+
+    The cells fill the box; walls have none.
+    """
     points, room = _raster(instant.d, low, high, resolution)
     owner, _ = owners(instant, points)
     return room * np.bincount(owner[owner >= 0], minlength=instant.n_bodies).astype(float)
@@ -39,9 +113,15 @@ def cell_volumes(instant: Instant, low: Sequence[float], high: Sequence[float], 
 def packing_fraction(
     instant: Instant, low: Sequence[float], high: Sequence[float], resolution: float | None = None
 ) -> float:
-    """Share of a box that grains (as spheres) fill, on a raster; by default 1/8 of the mean radius."""
+    """Share of a box that grains fill, on a raster of that spacing (m).
+
+    By default the spacing is 1/8 of the mean radius, less in small boxes: at least 200 000 points.
+    """
     if resolution is None:
-        resolution = float(instant.reach[instant.movable].mean()) / 8
+        grains = instant.reach[instant.movable]
+        room = float(np.prod(np.abs(np.subtract(high, low)))) or 1.0
+        fine = (room / LEAST_POINTS) ** (1.0 / instant.d)
+        resolution = min(fine, float(grains.mean()) / 8) if len(grains) else fine
     points, _ = _raster(instant.d, low, high, resolution)
     return float(owners(instant, points)[1].mean())
 
@@ -73,8 +153,13 @@ def fraction_below(instant: Instant, summit: float, foot: float, skin: float, co
     count : int
         Points drawn evenly in the box about the cone, with a fixed seed.
     """
-    if instant.d != 3 or not 2 * skin < summit:
-        raise SettingsError(f"no room inside a cone of height {summit} m without a skin of {skin} m, in 3-D")
+    if instant.d != 3:
+        raise SettingsError("a cone stands about the vertical axis of a scene in 3-D, this one is in 2-D")
+    if not 2 * skin < summit:
+        raise SettingsError(f"no room inside a cone of height {summit} m without a skin of {skin} m")
     points = np.random.default_rng(0).uniform((-foot, -foot, skin), (foot, foot, summit - skin), (count, 3))
     surface = summit * (1.0 - np.hypot(points[:, 0], points[:, 1]) / foot)
-    return float(owners(instant, points[points[:, 2] < surface - skin])[1].mean())
+    below = points[points[:, 2] < surface - skin]
+    if len(below) == 0:
+        raise SettingsError(f"none of {count} points is inside a cone of height {summit} m and foot {foot} m")
+    return float(owners(instant, below)[1].mean())

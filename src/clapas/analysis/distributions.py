@@ -34,7 +34,10 @@ class Distribution:
 
 
 def force_distribution(instant: Instant, bins: int = 30) -> Distribution:
-    """Normal forces divided by their mean, over the contacts that carry (``mean`` is in newtons)."""
+    """Normal forces divided by their mean, over the contacts that carry (``mean`` is in newtons).
+
+    Where cohesion makes the mean negative or zero the forces are not divided.
+    """
     force = instant.normal_force[instant.carrying]
     mean = float(force.mean()) if len(force) else 0.0
     made = _histogram(force / mean if mean > 0.0 else force, bins)
@@ -42,16 +45,33 @@ def force_distribution(instant: Instant, bins: int = 30) -> Distribution:
 
 
 def mobilised_friction(instant: Instant) -> Array:
-    """Share |f_T| / (mu f_N) of the possible friction that each contact uses, (n,).
+    """Share of the possible friction that each contact uses, (n,): 1 where it slides.
 
-    1 where it slides; NaN where there is no friction, or hardly a force.
+    With f_1 and f_2 the friction along and across the grain of the contact, C its cohesion,
+
+        share = √((f_1/mu)² + (f_2/mu_across)²) / (f_N + C),
+
+    which is |f_T| / (mu f_N) for plain Coulomb friction. NaN where there is no friction, and where f_N + C is
+    hardly a force: at contacts that do not carry, or pull with all their cohesion.
     """
-    normal, possible = instant.normal_force, instant.mu * instant.normal_force
-    least = SETTLED * float(normal[instant.carrying].mean()) if instant.carrying.any() else 0.0
-    known = (possible > 0.0) & (normal > least)
+    bearing = instant.normal_force + instant.cohesion
+    least = SETTLED * float(bearing[instant.carrying].mean()) if instant.carrying.any() else 0.0
+    rough = np.maximum(instant.mu, instant.mu_across) > 0.0
+    known = instant.carrying & rough & (bearing > max(least, 0.0))
     share = np.full(instant.n_contacts, np.nan)
-    share[known] = instant.friction_force[known] / possible[known]
+    share[known] = _friction_needed(instant)[known] / bearing[known]
     return share
+
+
+def _friction_needed(instant: Instant) -> Array:
+    """Normal force (N), cohesion included, that the friction of each contact needs at least, (n,)."""
+    tangential = instant.force - instant.normal_force[:, None] * instant.normal
+    along = np.sum(tangential * instant.grain, axis=1)
+    across = np.linalg.norm(tangential - along[:, None] * instant.grain, axis=1)
+    # Without a grain all friction is in ``across``, and both coefficients are the same.
+    parts = (along, instant.mu), (across, instant.mu_across)
+    needed = [np.divide(f, mu, out=np.zeros_like(mu), where=mu > 0.0) for f, mu in parts]
+    return np.asarray(np.hypot(*needed))
 
 
 def friction_distribution(instant: Instant, bins: int = 20) -> Distribution:
@@ -61,12 +81,12 @@ def friction_distribution(instant: Instant, bins: int = 20) -> Distribution:
 
 
 def slip_velocities(instant: Instant) -> Array:
-    """Velocity of b past a along each contact, (n, d) (m/s)."""
-    moving = []
-    for body, shift in ((instant.a, 0.0), (instant.b, instant.shift)):
-        arm = instant.point - instant.centre[body] - shift
-        moving.append(instant.velocity[body] + _turning(instant.spin[body], arm))
-    relative = moving[1] - moving[0]
+    """Velocity of b past a along each contact at the end of the step, (n, d) (m/s)."""
+    of_a, of_b = (
+        instant.velocity[body] + _turning(instant.spin[body], arm)
+        for body, arm in zip((instant.a, instant.b), instant.arms, strict=True)
+    )
+    relative = of_b - of_a
     along = np.sum(relative * instant.normal, axis=1, keepdims=True)
     return np.asarray(relative - along * instant.normal)
 
@@ -92,7 +112,7 @@ def _turning(spin: Array, arm: Array) -> Array:
 def _histogram(values: Array, bins: int) -> Distribution:
     if bins < 1:
         raise SettingsError(f"bins must be at least 1, got {bins}")
-    top = float(values.max(initial=0.0)) or 1.0
-    counts, edges = np.histogram(values, bins=bins, range=(0.0, top))
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))  # below zero: cohesive pulls
+    counts, edges = np.histogram(values, bins=bins, range=(low, high if high > low else low + 1.0))
     density = counts / max(1, counts.sum()) / np.diff(edges)
     return Distribution(edges, density, float(values.mean()) if len(values) else 0.0)

@@ -1,11 +1,14 @@
 """Where the energy of a run went.
 
-In Moreau's midpoint scheme the energy of a step changes by the work of its contacts and by what the world
-puts in, to rounding:
+In Moreau's midpoint scheme the energy of a step changes by the work of its contacts and by the external work:
 
     E = kinetic + potential,     E(t) = E(0) + births + given + work,     dissipated = −work,
 
-where bodies born on the way bring their own energy, and walls that move, guides and loads give theirs.
+where bodies born on the way bring their own energy, and walls that move, guides and loads give theirs. This
+holds to rounding for disks, for spheres, and for any body in flight. Where bodies in 3-D with unequal
+moments of inertia touch something, the gyroscopic term may do work that is in no account: ``error`` shows
+it, and it vanishes with dt. It also shows what other schemes (θ ≠ ½, ``projection``, no inertia) gain or
+lose.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ class EnergyBalance:
     dissipated : array
         Lost in contacts, and in laying grains down, since the start.
     error : array
-        What is missing from the balance.
+        What is missing from the balance, E − E(0) − births − given − work.
     """
 
     time: Array

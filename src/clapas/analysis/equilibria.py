@@ -2,12 +2,18 @@
 
 For bodies at rest under the loads −f the forces at the contacts obey
 
-    Hᵀ r = f,     r ∈ K        (|r_T| ≤ mu r_N at each contact),
+    Hᵀ r = f,     r + C e_N ∈ K,
 
-a convex set, usually much more than one point. The largest and the smallest value of one force over it, and
-the largest load it can bear, are linear programs in 2-D (friction cones are angles) and second-order cone
-programs in 3-D. This is static limit analysis: what it calls impossible falls. What it calls possible *may*
-stand: with Coulomb's friction, whose sliding is not normal to the cone, it may also slip away.
+with C the cohesion of each contact and K its cone: |r_T| ≤ mu r_N, and where contacts resist rolling and
+spinning also |couple across the normal| ≤ rolling r_N and |couple along it| ≤ spinning r_N, one condition
+for each. This is a convex set, usually much more than one point. The largest and the smallest value of one
+force over it, and the largest load it can bear, are linear programs in 2-D (the cones are polyhedra) and
+second-order cone programs in 3-D. This is static limit analysis: what it calls impossible falls. What it
+calls possible *may* stand: with Coulomb's friction, whose sliding is not normal to the cone, it may also
+slip away.
+
+Every answer is checked against the equations before it is returned. Just above a limit an interior-point
+method may end without an answer; then other programs decide (see :mod:`clapas.analysis.programs`).
 
 References: Moreau 2003, section 8; Livesley 1978; Drucker 1954 (why friction breaks the theorems of limit
 analysis).
@@ -15,46 +21,52 @@ analysis).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linprog
 
-from clapas.errors import MissingDependency, SettingsError
+from clapas.analysis.programs import ConeProgram, Discs
+from clapas.convex.rolling import DISCS
+from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array
 
 if TYPE_CHECKING:
     from clapas.dynamics.scene import Scene
 
-INFEASIBLE, UNBOUNDED = 2, 3  # of HiGHS
-EXACT = 1e-10  # what is asked of the conic engine
-
 
 @dataclass(frozen=True)
 class Equilibria:
-    """The set {r ∈ K : Hᵀ r = f}.
+    """The set {r : Hᵀ r = f, r + C e_N ∈ K}.
 
     Parameters
     ----------
-    H : matrix (d·n × m)
-        Contact Jacobian.
+    H : matrix (k·n × m)
+        Contact Jacobian. The k components of a contact are normal and tangents, d of them; with ``couples``
+        then the rotation in the plane, or spin and two components of rolling in space.
     f : array (m,)
         Minus the loads on the bodies (N, N·m).
     mu : array (n,)
         Coefficients of friction.
+    cohesion : array (n,), optional
+        Traction C that each contact resists (N); by default 0.
+    limits : array (n, k − 1), optional
+        Largest value of each component beside the normal one per unit of r_N + C: friction along each
+        tangent, then lengths of spinning and rolling resistance (m). By default mu along all tangents.
+    couples : bool
+        Whether rows of H are those of contacts that resist rolling; then ``limits`` are needed.
 
     Examples
     --------
     A particle of 10 N in a groove at 45° with mu = 0.5: each face may carry more or less.
 
-    >>> c = math.sqrt(0.5)
+    >>> c = np.sqrt(0.5)
     >>> H = np.array([[c, c], [c, -c], [-c, c], [-c, -c]])
     >>> held = Equilibria(H, np.array([0.0, 10.0]), np.full(2, 0.5))
     >>> [round(bound, 3) for bound in held.range(0)]
@@ -64,11 +76,44 @@ class Equilibria:
     H: Array | sparse.csr_array
     f: Array
     mu: Array
+    cohesion: Array | None = None
+    limits: Array | None = None
+    couples: bool = False
+
+    def __post_init__(self) -> None:
+        n, rows = self.n_contacts, self.H.shape[0]
+        if (n == 0) != (rows == 0) or (n and rows % n) or self.H.shape[1] != len(self.f):
+            raise SettingsError(
+                f"H must have the same number of rows for each of {n} contacts and {len(self.f)} columns, "
+                f"got {rows} × {self.H.shape[1]}"
+            )
+        if n and self.size not in ((3, 6) if self.couples else (2, 3)):
+            raise SettingsError(f"a contact has 2 or 3 components, 3 or 6 with couples, got {self.size}")
+        if self.couples and n and (self.limits is None or self.limits.shape != (n, self.size - 1)):
+            raise SettingsError(f"couples need limits of shape ({n}, {self.size - 1})")
 
     @staticmethod
     def of_problem(problem: ContactProblem) -> Equilibria:
-        """Those of a contact problem in global form, as impulses over its step."""
-        return Equilibria(problem.H, problem.f, problem.mu)
+        """Those of a contact problem in global form, as impulses over its step.
+
+        Of :func:`at_rest` the answers are forces (N) and couples (N·m), cohesion and the units of elliptic
+        friction and couples taken off again; of any other problem they are in the units of its unknown.
+        """
+        couples = isinstance(problem, RollingProblem)
+        limits = np.ones((problem.n_contacts, problem.d - 1))
+        limits[:, : _tangents(problem.d, couples)] = problem.mu[:, None]
+        if not isinstance(problem, ProblemAtRest | RollingProblemAtRest):
+            return Equilibria(problem.H, problem.f, problem.mu, limits=limits, couples=couples)
+        scale = np.broadcast_to(problem.scale, (problem.n_contacts, problem.d))
+        weight = np.divide(
+            1.0, scale, out=np.zeros(scale.shape), where=scale > 0.0
+        )  # a length of zero: no row
+        H = sparse.csr_array(sparse.diags_array(weight.ravel()) @ sparse.csr_array(problem.H))
+        pull = np.zeros((problem.n_contacts, problem.d))
+        pull[:, 0] = problem.cohesion
+        return Equilibria(
+            H, problem.f - H.T @ pull.ravel(), problem.mu, problem.cohesion, limits * scale[:, 1:], couples
+        )
 
     @property
     def n_contacts(self) -> int:
@@ -76,39 +121,105 @@ class Equilibria:
         return len(self.mu)
 
     @property
+    def size(self) -> int:
+        """Components k of a contact; 2 without contacts."""
+        return int(self.H.shape[0] // self.n_contacts) if self.n_contacts else 2
+
+    @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
-        return int(self.H.shape[0] // max(1, self.n_contacts)) if self.n_contacts else 2
+        return _tangents(self.size, self.couples) + 1
 
     def one(self) -> Array | None:
-        """An equilibrium (n, d), or None if there is none."""
-        return self._best(np.zeros((self.n_contacts, self.d)))[0]
+        """An equilibrium (n, k), or None if there is none."""
+        return self._least(np.zeros((self.n_contacts, self.size)))[0]
 
     def range(self, contact: int, component: int = 0) -> tuple[float, float]:
         """Smallest and largest value of one component of one force; ±inf where nothing bounds it."""
-        goal = np.zeros((self.n_contacts, self.d))
+        goal = np.zeros((self.n_contacts, self.size))
         goal[contact, component] = 1.0
         if self.one() is None:
             raise SettingsError("there is no equilibrium: no force has a range")
-        return self._best(goal)[1], -self._best(-goal)[1]
+        low, high = self._least(goal)[1], -self._least(-goal)[1]
+        return low, max(low, high)  # where forces are unique rounding may turn them round
 
     def largest_load(self, live: npt.ArrayLike) -> float:
         """Largest factor λ ≥ 0 such that the loads −f and λ live, (m,), can be borne together.
 
         −inf if the loads −f alone cannot be borne, inf if there is no limit.
         """
-        row = sparse.csr_array(np.asarray(live, dtype=float)[None, :])
-        both = sparse.vstack((sparse.csr_array(self.H), row)).tocsr()
-        return -_minimum(both, self.f, self.mu, np.append(np.zeros(self.n_contacts * self.d), -1.0), self.d)[
-            1
-        ]
+        program = self._program(np.asarray(live, dtype=float))
+        goal = np.zeros(program.size)
+        goal[-1] = -1.0
+        return -program.least(goal)[1]
 
-    def _best(self, goal: Array) -> tuple[Array | None, float]:
-        r, value = _minimum(sparse.csr_array(self.H), self.f, self.mu, goal.ravel(), self.d)
-        return (None if r is None else r.reshape(self.n_contacts, self.d)), value
+    def _least(self, goal: Array) -> tuple[Array | None, float]:
+        """Least goal·r over the set, and where: (None, inf) if it is empty, (None, −inf) without a bound."""
+        program = self._program()
+        x, value = program.least(goal.ravel() * self._units.ravel())
+        if x is None:
+            return None, value
+        r = x.reshape(self.n_contacts, self.size) * self._units
+        r[:, 0] -= self._cohesion
+        return r, float(np.sum(goal * r))
+
+    @cached_property
+    def _cohesion(self) -> Array:
+        return np.zeros(self.n_contacts) if self.cohesion is None else np.asarray(self.cohesion, dtype=float)
+
+    @cached_property
+    def _units(self) -> Array:
+        """What one unit of each unknown x stands for, (n, k): K is then |x_part| ≤ x_N for each part.
+
+        The largest is one, so that very rough contacts are as well scaled as others.
+        """
+        limits = np.repeat(self.mu[:, None], self.size - 1, axis=1) if self.limits is None else self.limits
+        units = np.column_stack((np.ones(self.n_contacts), limits))
+        return np.asarray(units / units.max(axis=1, keepdims=True))
+
+    def _program(self, live: Array | None = None) -> ConeProgram:
+        """The program in x with r = units · x − C e_N; a load factor, if any, is the last unknown."""
+        H = sparse.csr_array(self.H)
+        pull = np.zeros((self.n_contacts, self.size))
+        pull[:, 0] = self._cohesion
+        rows = sparse.csr_array(sparse.diags_array(self._units.ravel()) @ H)
+        if live is not None:
+            rows = sparse.csr_array(sparse.vstack((rows, sparse.csr_array(live[None, :]))))
+        parts = DISCS[self.size] if self.couples else (slice(1, self.size),)
+        discs = Discs(self.n_contacts, self.size, parts)
+        return ConeProgram(
+            sparse.csc_array(rows.T), self.f + H.T @ pull.ravel(), discs, self._units.ravel() > 0
+        )
 
 
-def at_rest(scene: Scene, margin: float = 1e-9) -> ContactProblem:
+def _tangents(size: int, couples: bool) -> int:
+    """Tangents of a contact with so many components."""
+    return {3: 1, 6: 2}[size] if couples else size - 1
+
+
+class ProblemAtRest(ContactProblem):
+    """The contact problem of a scene at rest; force = ``scale`` · r − ``cohesion`` e_N.
+
+    Parameters
+    ----------
+    cohesion : array (n,)
+        Traction each contact resists (N).
+    scale : array (n, d) or (1, d)
+        See :class:`clapas.dynamics.assembly.StepProblem`.
+    """
+
+    cohesion: Array
+    scale: Array
+
+
+class RollingProblemAtRest(RollingProblem):
+    """The same with contacts that resist rolling or spinning."""
+
+    cohesion: Array
+    scale: Array
+
+
+def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProblemAtRest:
     """The contact problem of a scene where it stands, over one second: impulses are then forces (N).
 
     Parameters
@@ -127,7 +238,13 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ContactProblem:
     model = compile_scene(scene)
     state = initial_state(model)
     contacts = Surroundings(model).detect(state, margin)
-    return step_problem(model, state, contacts, free_motion(model, state, 1.0), 1.0).problem
+    made = step_problem(model, state, contacts, free_motion(model, state, 1.0), 1.0)
+    assert made.problem.blocks is not None
+    kind = RollingProblemAtRest if isinstance(made.problem, RollingProblem) else ProblemAtRest
+    problem = kind.from_blocks(made.problem.blocks, mu=made.problem.mu, w=made.problem.imposed)
+    assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)
+    problem.cohesion, problem.scale = made.cohesion, made.scale
+    return problem
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, accuracy: float) -> float:
@@ -138,67 +255,3 @@ def bisect(holds: Callable[[float], bool], low: float, high: float, accuracy: fl
         middle = 0.5 * (low + high)
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def _minimum(H: sparse.csr_array, f: Array, mu: Array, goal: Array, d: int) -> tuple[Array | None, float]:
-    """Least goal·r over Hᵀ r = f with r ∈ K, and where; rows of H after those of contacts are free loads ≥ 0.
-
-    (None, inf) where there is no such r, (None, −inf) where goal·r has no bound.
-    """
-    scale = float(np.abs(f).max(initial=0.0)) or 1.0
-    solver = _linear if d == 2 else _conic
-    r, value = solver(sparse.csc_array(H.T), f / scale, mu, goal, d)
-    return (None if r is None else scale * r), scale * value
-
-
-def _linear(
-    balance: sparse.csc_array, f: Array, mu: Array, goal: Array, d: int
-) -> tuple[Array | None, float]:
-    """Unknowns are the parts along the two edges of each friction cone."""
-    size = np.maximum(1.0, mu)
-    n, loads = len(mu), len(goal) - 2 * len(mu)
-    column, normal = np.arange(n), 2 * np.arange(n)
-    entries = np.concatenate((1 / size, 1 / size, mu / size, -mu / size, np.ones(loads)))
-    rows = np.concatenate((normal, normal, normal + 1, normal + 1, 2 * n + np.arange(loads)))
-    columns = np.concatenate((column, n + column, column, n + column, 2 * n + np.arange(loads)))
-    edges = sparse.csr_array(sparse.coo_array((entries, (rows, columns)), shape=(2 * n + loads,) * 2))
-    found = linprog(edges.T @ goal, A_eq=balance @ edges, b_eq=f, bounds=(0, None), method="highs")
-    if found.status == INFEASIBLE:
-        return None, math.inf
-    if found.status == UNBOUNDED:
-        return None, -math.inf
-    if found.status != 0 and goal.any():  # HiGHS may not tell which of the two: a goal of zero has a bound
-        nothing = _linear(balance, f, mu, np.zeros_like(goal), d)[0] is None
-        return None, math.inf if nothing else -math.inf
-    return (None, math.inf) if found.x is None else (edges @ found.x, float(found.fun))
-
-
-def _conic(balance: sparse.csc_array, f: Array, mu: Array, goal: Array, d: int) -> tuple[Array | None, float]:
-    """Unknowns are the forces, (mu r_N, r_T) in Lorentz cones."""
-    engine = _engine()
-    n, size = len(mu), len(goal)
-    weights = np.ones(size)
-    weights[: d * n : d] = mu
-    cones = [engine.ZeroConeT(len(f)), *(engine.SecondOrderConeT(d) for _ in range(n))]
-    if size > d * n:
-        cones.append(engine.NonnegativeConeT(size - d * n))
-    rows = sparse.vstack((balance, -sparse.diags_array(weights)))
-    bounds = np.concatenate((f, np.zeros(size)))
-    options = engine.DefaultSettings()
-    options.verbose = False
-    options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = EXACT
-    nothing = sparse.csc_matrix((size, size))
-    found = engine.DefaultSolver(nothing, goal, sparse.csc_matrix(rows), bounds, cones, options).solve()
-    status = str(found.status)
-    if "PrimalInfeasible" in status:
-        return None, math.inf
-    if "DualInfeasible" in status:
-        return None, -math.inf
-    return np.array(found.x), float(found.obj_val)
-
-
-def _engine() -> Any:
-    try:
-        return import_module("clarabel")
-    except ImportError:
-        raise MissingDependency("clarabel", "conic", "Limit analysis in 3-D") from None

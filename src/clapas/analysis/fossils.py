@@ -47,11 +47,13 @@ def layer(instant: Instant, start: float, end: float) -> Mask:
 
 def in_slice(instant: Instant, thickness: float) -> Mask:
     """Grains with their centres in the slice |y| ≤ thickness/2 through the axis, (N,)."""
+    _require_space(instant)
     return np.asarray(instant.movable & (np.abs(instant.centre[:, 1]) <= thickness / 2))
 
 
 def layer_profile(instant: Instant, chosen: Mask, edges: Array, least: int = 5) -> LayerProfile:
     """Mean section of a layer between radii ``edges`` (m); rings with fewer than ``least`` grains are NaN."""
+    _require_space(instant)
     r, z = np.hypot(instant.centre[chosen, 0], instant.centre[chosen, 1]), instant.centre[chosen, 2]
     ring = np.digitize(r, edges) - 1
     bins = len(edges) - 1
@@ -62,6 +64,13 @@ def layer_profile(instant: Instant, chosen: Mask, edges: Array, least: int = 5) 
             radius[k], height[k] = r[own].mean(), z[own].mean()
             slope[k] = -np.arctan(np.polyfit(r[wide], z[wide], 1)[0])
     return LayerProfile(radius, height, slope, np.bincount(ring[(ring >= 0) & (ring < bins)], minlength=bins))
+
+
+def _require_space(instant: Instant) -> None:
+    if instant.d != 3:
+        raise SettingsError(
+            "slices and layers are about the vertical axis of a scene in 3-D, this one is in 2-D"
+        )
 
 
 def draw_slice(axes: Any, instant: Instant, thickness: float, dark: Mask | None = None) -> None:

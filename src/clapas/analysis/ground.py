@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clapas.analysis.images import images
 from clapas.analysis.instant import Instant
 from clapas.errors import SettingsError
 from clapas.typing import Array, Indices
@@ -30,7 +31,7 @@ class RingPressure:
     error : array (rings,)
         Standard error (Pa) from the spread between sectors.
     contacts : array (rings,)
-        Contacts of each ring.
+        Contacts of each ring that carry.
     """
 
     edges: Array
@@ -45,7 +46,7 @@ class RingPressure:
 
 
 def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) -> RingPressure:
-    """Sum the vertical forces of grains on all that is fixed, ring by ring.
+    """Sum the vertical forces of grains on walls, ring by ring; in a periodic cell those of all images.
 
     Parameters
     ----------
@@ -65,8 +66,12 @@ def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) 
     on_a = ~instant.movable[instant.a] & instant.movable[instant.b]
     on_b = instant.movable[instant.a] & ~instant.movable[instant.b]
     push = np.where(on_a, instant.force[:, 2], 0.0) - np.where(on_b, instant.force[:, 2], 0.0)
-    ground = on_a | on_b
+    ground = (on_a | on_b) & instant.carrying
     point, push = instant.point[ground], push[ground]
+    rows, shift = images(
+        point, point, instant.period, (np.full(3, -rings * width), np.full(3, rings * width))
+    )
+    point, push = point[rows] + shift, push[rows]
     ring = (np.hypot(point[:, 0], point[:, 1]) / width).astype(np.int64)
     share = (np.arctan2(point[:, 1], point[:, 0]) + math.pi) / (2 * math.pi)
     sector = np.minimum((share * sectors).astype(np.int64), sectors - 1)

@@ -1,17 +1,27 @@
-"""Bodies and contact forces at one instant: what every measure looks at."""
+"""Bodies and contact forces at one instant: what every measure looks at.
+
+Contacts are found at the middle of a step and positions are kept at its end. Arms from centres to contact
+points must use one and the same instant: mixed, a body that moves at v has arms wrong by v dt/2, and a ball
+that glides without friction has a shear stress. An instant therefore knows the centres at both times. The
+earlier ones need no room in recordings: positions end at q = q_m + θ dt v, so q_m = q − θ dt v.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clapas.analysis.parts import Parts
 from clapas.analysis.volumes import body_volumes
+from clapas.bodies.rigid.motion import moved
+from clapas.dynamics.model import carries
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
+from clapas.problems.frames import frames
 from clapas.typing import Array, Indices, Mask
 
 if TYPE_CHECKING:
@@ -47,11 +57,25 @@ class Instant:
     point, normal : arrays (n, d)
         Contact points (m) and unit normals from a to b.
     force : array (n, d)
-        Forces on b, in the world, mean over the step (N).
+        Forces on b, in the world (N): impulses over the length of the step, or of the last part of a divided
+        step.
     mu : array (n,)
-        Coefficients of friction.
+        Coefficients of friction, along ``grain`` where friction is elliptic.
     shift : array (n, d)
         What to add to the centre of b to find the image that touches a in a periodic cell (m).
+    middle : array (N, d), optional
+        Centres of mass where the contacts were found, at the middle of the step (m); by default ``centre``.
+    cohesion : array (n,), optional
+        Traction each contact resists (N); by default 0.
+    mu_across : array (n,), optional
+        Coefficients of friction across ``grain``; by default ``mu``.
+    grain : array (n, d), optional
+        Unit direction of the grain of elliptic friction in the contact plane; zero, the default, where
+        friction is the same in all directions.
+    period : tuple of two
+        Lengths of the periodic cell along x and y (m), None where it does not repeat.
+    parts : Parts, optional
+        Shapes of the bodies where they are; by default spheres of radius ``reach``.
 
     Examples
     --------
@@ -80,6 +104,23 @@ class Instant:
     force: Array
     mu: Array
     shift: Array
+    middle: Array = field(default_factory=lambda: np.empty(0))
+    cohesion: Array = field(default_factory=lambda: np.empty(0))
+    mu_across: Array = field(default_factory=lambda: np.empty(0))
+    grain: Array = field(default_factory=lambda: np.empty(0))
+    period: tuple[float | None, float | None] = (None, None)
+    parts: Parts | None = None
+
+    def __post_init__(self) -> None:
+        plain = {
+            "middle": self.centre,
+            "cohesion": np.zeros(self.n_contacts),
+            "mu_across": self.mu,
+            "grain": np.zeros_like(self.normal),
+        }
+        for name, values in plain.items():
+            if getattr(self, name).size == 0:
+                object.__setattr__(self, name, values)
 
     @staticmethod
     def of_recording(recording: Recording | str | os.PathLike[str], frame: int = -1) -> Instant:
@@ -89,44 +130,30 @@ class Instant:
 
             with Recording(recording) as opened:
                 return Instant.of_recording(opened, frame)
+        if recording.n_frames == 0:
+            raise SettingsError(f"{recording.path}: no frame is complete, so there is nothing to measure")
         kept = recording.frame(frame)
-        return Instant.of(recording.model, kept.state, kept.contacts, kept.state.dt or recording.dt)
+        dt = kept.state.dt or recording.dt
+        return Instant.of(recording.model, kept.state, kept.contacts, dt, theta=theta_of(recording))
 
     @staticmethod
     def of_step(model: Model, stepped: Stepped) -> Instant:
-        """A step just made."""
-        return Instant.of(model, stepped.state, stepped.contacts, stepped.state.dt)
+        """A step just made; of a divided step, its last part."""
+        place = stepped.middle.position, stepped.middle.orientation
+        return _made(model, stepped.state, stepped.contacts, stepped.state.dt, *place)
 
     @staticmethod
-    def of(model: Model, state: State, contacts: Contacts, dt: float) -> Instant:
-        """A state with its contacts; its impulses acted over ``dt`` seconds."""
+    def of(model: Model, state: State, contacts: Contacts, dt: float, *, theta: float = 0.5) -> Instant:
+        """A state with its contacts; its impulses acted over ``dt`` seconds.
+
+        ``theta`` is that of the scheme: contacts were found θ dt before the state. A displacement that
+        removes penetrations (``projection``) came after and is not undone.
+        """
         if not dt > 0:
             raise SettingsError(f"dt must be positive, got {dt}: forces are impulses divided by it")
-        alive, d = model.first(state.n_bodies), model.d
-        colliders = alive.colliders
-        spin = state.velocity[:, d:]
-        reach = np.zeros(state.n_bodies)
-        away = np.linalg.norm(colliders.position, axis=1)
-        np.maximum.at(reach, colliders.body, away + colliders.bound)
-        pair = colliders.material[contacts.collider_a], colliders.material[contacts.collider_b]
-        return Instant(
-            time=state.time,
-            gravity=alive.gravity,
-            mass=alive.mass,
-            volume=body_volumes(colliders, state.n_bodies),
-            reach=reach,
-            movable=~alive.is_wall,
-            birth=alive.birth,
-            centre=state.position,
-            velocity=state.velocity[:, :d],
-            spin=rotations.rotate(state.orientation, spin) if d == 3 else spin,
-            a=contacts.a,
-            b=contacts.b,
-            point=contacts.point,
-            normal=contacts.normal,
-            force=state.impulses.impulse / dt,
-            mu=alive.laws.mu[pair],
-            shift=_shifts(contacts.point, state.position[contacts.b], model.period),
+        back = -theta * state.dt
+        return _made(
+            model, state, contacts, dt, *moved(state.position, state.orientation, state.velocity, back)
         )
 
     @property
@@ -157,18 +184,82 @@ class Instant:
 
     @cached_property
     def carrying(self) -> Mask:
-        """Contacts that carry a force, (n,)."""
-        return np.asarray(np.any(self.force != 0.0, axis=1))
+        """Contacts that carry a force, (n,): those that every measure counts.
+
+        See :func:`clapas.dynamics.model.carries`, the one definition of it. Bodies within reach of each other
+        that do not push or pull carry nothing.
+        """
+        return carries(self.force)
+
+    @cached_property
+    def arms(self) -> tuple[Array, Array]:
+        """Arms (n, d) from the centres of a and of b to the contact points (m), at the middle of the step."""
+        return self.point - self.middle[self.a], self.point - self.middle[self.b] - self.shift
 
     @cached_property
     def branches(self) -> tuple[Array, Array]:
-        """Both ends (n, d) of each branch, from the centre of a to that of b (m).
+        """Both ends (n, d) of each branch, from the centre of a to that of b where contacts were found (m).
 
         A wall has no centre that matters: its end of the branch is the contact point.
         """
-        start = np.where(self.movable[self.a, None], self.centre[self.a], self.point)
-        end = np.where(self.movable[self.b, None], self.centre[self.b] + self.shift, self.point)
+        start = np.where(self.movable[self.a, None], self.middle[self.a], self.point)
+        end = np.where(self.movable[self.b, None], self.middle[self.b] + self.shift, self.point)
         return start, end
+
+
+def theta_of(recording: Recording) -> float:
+    """Parameter θ of the scheme of a run: the contacts of a frame were found θ dt before it."""
+    return float((recording.settings.get("scheme") or {}).get("theta", 0.5))
+
+
+def _made(
+    model: Model, state: State, contacts: Contacts, dt: float, position: Array, orientation: Array
+) -> Instant:
+    """The instant of a state whose contacts were found at the positions and orientations given last."""
+    alive, d = model.first(state.n_bodies), model.d
+    colliders, laws = alive.colliders, alive.laws
+    pair = colliders.material[contacts.collider_a], colliders.material[contacts.collider_b]
+    spin = state.velocity[:, d:]
+    return Instant(
+        time=state.time,
+        gravity=alive.gravity,
+        mass=alive.mass,
+        volume=body_volumes(colliders, state.n_bodies),
+        reach=alive.reach,
+        movable=~alive.is_wall,
+        birth=alive.birth,
+        centre=state.position,
+        velocity=state.velocity[:, :d],
+        spin=rotations.rotate(state.orientation, spin) if d == 3 else spin,
+        a=contacts.a,
+        b=contacts.b,
+        point=contacts.point,
+        normal=contacts.normal,
+        force=state.impulses.impulse / dt,
+        mu=laws.mu[pair],
+        shift=_shifts(contacts.point, position[contacts.b], model.period),
+        middle=position,
+        cohesion=laws.cohesion[pair],
+        mu_across=laws.mu_across[pair],
+        grain=_grains(laws.direction[pair], orientation[contacts.a], contacts.normal),
+        period=model.period,
+        parts=Parts(colliders, state.position, state.orientation),
+    )
+
+
+def _grains(direction: Array, orientation: Array, normal: Array) -> Array:
+    """Directions of elliptic friction, fixed to bodies a, along the contact planes: unit vectors.
+
+    Zero where friction has none. Along a normal the direction says nothing, and the step takes the first
+    tangent of the contact frame.
+    """
+    if not direction.any():
+        return np.zeros_like(normal)
+    world = rotations.rotate(orientation, direction)
+    along = world - np.sum(world * normal, axis=1, keepdims=True) * normal
+    size = np.linalg.norm(along, axis=1, keepdims=True)
+    grain = np.where(size > 1e-12, along / np.where(size > 0.0, size, 1.0), frames(normal)[:, 1])
+    return np.where(direction.any(axis=1, keepdims=True), grain, 0.0)
 
 
 def _shifts(point: Array, centre: Array, period: tuple[float | None, float | None]) -> Array:

@@ -67,7 +67,8 @@ def chains(instant: Instant, angle: float = math.pi / 4, shortest: int = 3) -> C
     loaded = instant.movable & (largest > 0.0)
     pressed = loaded & (largest > (largest[loaded].mean() if loaded.any() else 0.0))
     a, b = instant.a, instant.b
-    branch = instant.centre[b] + instant.shift - instant.centre[a]
+    arm_a, arm_b = instant.arms
+    branch = arm_a - arm_b
     length = np.linalg.norm(branch, axis=1)
     branch = branch / np.where(length > 0.0, length, 1.0)[:, None]
     in_line = np.ones(instant.n_contacts, dtype=bool)

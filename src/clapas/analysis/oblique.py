@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clapas.analysis.instant import Instant
+from clapas.errors import SettingsError
 from clapas.typing import Indices
 
 GREYS = ("1.0", "0.75", "0.5", "0.25", "0.0")  # from rest to the largest speed
@@ -30,6 +31,8 @@ def draw_oblique(axes: Any, instant: Instant) -> None:
     """Draw the grains from the front and above, fixed ones outlined, moving ones the darker the faster."""
     from matplotlib.collections import EllipseCollection
 
+    if instant.d != 3:
+        raise SettingsError("an oblique view is one of a scene in 3-D, this one is in 2-D: take draw_profile")
     shown = np.flatnonzero(np.isfinite(instant.reach))
     centre = instant.centre[shown]
     depth = centre[:, 1] - TILT * centre[:, 2]

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clapas.analysis.images import images
 from clapas.analysis.instant import Instant
+from clapas.analysis.surface import check_spacing
 from clapas.errors import SettingsError
 from clapas.typing import Array
 
@@ -40,15 +42,23 @@ def surface_line(instant: Instant, spacing: float, low: float, high: float) -> A
     instant : Instant
         Grains in 2-D.
     spacing : float
-        Width of the columns (m), about the size of a grain.
+        Width of the columns (m), at least the mean diameter of the grains: a narrower column that no grain of
+        the surface stands in would show a buried one.
     low, high : float
         Where to look (m).
     """
-    if not (spacing > 0 and low < high):
-        raise SettingsError(f"spacing must be positive and low < high, got {spacing}, {low} and {high}")
-    x = instant.centre[:, 0]
-    own = instant.movable & (x >= low) & (x <= high)
-    x, top = x[own], (instant.centre[:, 1] + instant.reach)[own]
+    if instant.d != 2:
+        raise SettingsError(
+            "a surface line is that of a scene in 2-D, this one is in 3-D: take surface_samples"
+        )
+    if not low < high:
+        raise SettingsError(f"low must be less than high, got {low} and {high}")
+    check_spacing(spacing, instant.reach[instant.movable])
+    centre, reach = instant.centre[instant.movable], instant.reach[instant.movable]
+    rows, shift = images(centre, centre, instant.period, ((low, -math.inf), (high, math.inf)))
+    x = (centre[rows] + shift)[:, 0]
+    own = (x >= low) & (x <= high)
+    x, top = x[own], (centre[rows, 1] + reach[rows])[own]
     order = np.argsort(-top, kind="stable")
     _, first = np.unique(np.floor((x[order] - low) / spacing), return_index=True)
     return np.column_stack((x, top))[order[first]]
@@ -64,6 +74,8 @@ def incline(points: Array) -> Incline:
     if len(points) < 3:
         raise SettingsError(f"a slope needs three points of the surface at least, got {len(points)}")
     x, y = points.T
+    if not np.ptp(x) > 0.0:
+        raise SettingsError("a slope needs points of the surface at different abscissae, got one column")
     gradient, height = np.polyfit(x, y, 1)
     scatter = np.sum((y - height - gradient * x) ** 2) / (len(x) - 2)
     error = math.sqrt(scatter / np.sum((x - x.mean()) ** 2)) / (1 + gradient**2)

@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from clapas.analysis.images import images, is_periodic
 from clapas.analysis.instant import Instant
 from clapas.analysis.ribbon_sums import sum_through
+from clapas.dynamics.model import carries
 from clapas.errors import SettingsError
 from clapas.typing import Array
 
@@ -106,13 +108,19 @@ class ForceDensity:
 
 
 def force_density(instant: Instant, ribbon: Ribbon) -> ForceDensity:
-    """Mean meridian force density on a ribbon."""
+    """Mean meridian force density on a ribbon; in a periodic cell every image that it cuts counts."""
     if instant.d != 3:
         raise SettingsError("ribbons turn about the vertical axis of a scene in 3-D, this one is in 2-D")
     sums = np.zeros((2, 2))
     start, end = instant.branches
+    point, force = instant.point, instant.force
+    if is_periodic(instant.period):
+        wide = np.full(3, max(ribbon.start[0], ribbon.end[0]))
+        rows, shift = images(point, point, instant.period, (-wide, wide))
+        start, end, point, force = start[rows] + shift, end[rows] + shift, point[rows] + shift, force[rows]
+    carrying = carries(force)
     ends = np.array(ribbon.start), np.array(ribbon.end)
-    count = sum_through(start, end, instant.point, instant.force, *ends, sums)
+    count = sum_through(start[carrying], end[carrying], point[carrying], force[carrying], *ends, sums)
     return ForceDensity(ribbon, sums[0] / ribbon.area, np.sqrt(sums[1]) / ribbon.area, int(count))
 
 

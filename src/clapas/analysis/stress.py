@@ -5,8 +5,12 @@ average over a volume V is
 
     σ = (1/V) Σ f ⊗ l,
 
-each branch counted for the part of it inside V. Compression is positive. The tensor is symmetric where the
-grains are at rest.
+each branch counted for the part of it inside V. Compression is positive. In a periodic cell every image of a
+branch that reaches into V counts. Branches and contact points are both of the middle of the step.
+
+The tensor holds forces alone. It is symmetric where the grains are at rest and contacts carry no couples;
+with rolling or spinning resistance V (σ_ij − σ_ji) is the sum of the couples about the axis across i and j.
+The motion of the grains (Reynolds' part, ρ v ⊗ v about the mean velocity) is not in it.
 
 References: Love 1927; Weber 1966; Goldhirsch 2010 (branches weighted by a window).
 """
@@ -21,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.analysis.branches import spread_over_cells, sum_over_bodies
+from clapas.analysis.images import images, is_periodic
 from clapas.analysis.instant import Instant
 from clapas.errors import SettingsError
 from clapas.typing import Array
@@ -43,7 +48,7 @@ class StressField:
 
     @property
     def pressure(self) -> Array:
-        """Mean normal stress of each cell, trace(σ)/d (Pa)."""
+        """Mean normal stress of each cell, trace(σ)/d (Pa; N/m in 2-D)."""
         return np.asarray(np.trace(self.stress, axis1=-2, axis2=-1) / len(self.edges))
 
 
@@ -59,16 +64,17 @@ def grain_stresses(instant: Instant, volume: npt.ArrayLike | None = None) -> Arr
         the bodies themselves. Bodies without volume (walls) get zero.
     """
     moment = np.zeros((instant.n_bodies, instant.d, instant.d))
-    arm_a = instant.point - instant.centre[instant.a]
-    arm_b = instant.point - instant.centre[instant.b] - instant.shift
-    sum_over_bodies(instant.a, instant.b, arm_a, arm_b, instant.force, moment)
+    sum_over_bodies(instant.a, instant.b, *instant.arms, instant.force, moment)
     own = np.where(instant.movable, instant.volume if volume is None else np.asarray(volume, float), 0.0)
     stress = np.divide(-moment, own[:, None, None], out=np.zeros_like(moment), where=own[:, None, None] > 0.0)
     return np.swapaxes(stress, 1, 2)
 
 
 def box_stress(instant: Instant, low: Sequence[float], high: Sequence[float]) -> Array:
-    """Mean stress in a box with edges along the axes, (d, d) (Pa; N/m in 2-D)."""
+    """Mean stress in a box with edges along the axes, (d, d) (Pa; N/m in 2-D).
+
+    A box as wide as a periodic cell gives the mean over the cell, wherever it begins.
+    """
     field = stress_field(instant, low, high, (1,) * instant.d)
     return np.asarray(field.stress.reshape(instant.d, instant.d))
 
@@ -96,7 +102,14 @@ def stress_field(
         raise SettingsError(f"the box must not be empty: got low {low}, high {high}, shape {shape}")
     size = (opposite - corner) / counts
     start, end = instant.branches
-    tensor = np.einsum("ni,nj->nij", instant.force, end - start)
+    if is_periodic(instant.period):
+        rows, shift = images(
+            np.minimum(start, end), np.maximum(start, end), instant.period, (corner, opposite)
+        )
+        start, end, force = start[rows] + shift, end[rows] + shift, instant.force[rows]
+    else:
+        force = instant.force
+    tensor = np.einsum("ni,nj->nij", force, end - start)
     total = np.zeros((int(counts.prod()), d, d))
     spread_over_cells(start, end, tensor, corner, size, counts, total)
     edges = tuple(corner[k] + size[k] * np.arange(counts[k] + 1) for k in range(d))
@@ -117,4 +130,5 @@ def draw_pressure(axes: Any, field: StressField) -> None:
         pressure, edges = pressure.mean(axis=1), (edges[0], edges[2])
     mesh = axes.pcolormesh(*edges, pressure.T, cmap="viridis")
     axes.set(xlabel="x (m)", ylabel="z (m)" if len(field.edges) == 3 else "y (m)", aspect="equal")
-    axes.figure.colorbar(mesh, ax=axes, label="pressure (Pa)", shrink=0.7)
+    unit = "Pa" if len(field.edges) == 3 else "N/m"
+    axes.figure.colorbar(mesh, ax=axes, label=f"pressure ({unit})", shrink=0.7)

@@ -1,4 +1,7 @@
-"""How grains are arranged: contacts per grain, directions of contacts."""
+"""How grains are arranged: contacts per grain, directions of contacts.
+
+Contacts count where they carry (:attr:`clapas.analysis.instant.Instant.carrying`).
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,13 @@ class Coordination:
 
 
 def coordination(instant: Instant) -> Coordination:
-    """Count the neighbours of each body; several contact points with the same neighbour count once."""
-    pairs = np.unique(np.column_stack((instant.a, instant.b))[instant.carrying], axis=0)
-    counts = np.bincount(pairs.ravel(), minlength=instant.n_bodies)
+    """Count the neighbours of each body; several contact points with the same neighbour count once.
+
+    In a periodic cell two images of a body are two neighbours.
+    """
+    pairs = np.column_stack((instant.a, instant.b, instant.shift))[instant.carrying]
+    touching = np.unique(pairs, axis=0)[:, :2].astype(np.int64)
+    counts = np.bincount(touching.ravel(), minlength=instant.n_bodies)
     own = counts[instant.movable]
     held = own[own >= instant.d]
     return Coordination(

@@ -53,20 +53,32 @@ def surface_samples(instant: Instant, spacing: float, slowest: float = math.inf)
     instant : Instant
         Grains.
     spacing : float
-        Side of the columns (m), about the size of a grain.
+        Side of the columns (m), at least the mean diameter of the grains: a narrower column that no grain of
+        the surface stands in would show a buried one.
     slowest : float
         Grains faster than this are in the air or rolling: left out (m/s).
     """
-    if not spacing > 0:
-        raise SettingsError(f"spacing must be positive, got {spacing}")
+    if instant.d != 3:
+        raise SettingsError("columns stand in a scene in 3-D, this one is in 2-D: take profile.surface_line")
     rest = instant.movable & (np.linalg.norm(instant.velocity, axis=1) <= slowest)
     centre, radius = instant.centre[rest], instant.reach[rest]
+    check_spacing(spacing, radius)
     top = centre[:, 2] + radius
     order = np.argsort(-top)
     columns = np.floor(centre[order, :2] / spacing).astype(np.int64)
     _, first = np.unique(columns, axis=0, return_index=True)
     chosen = order[first]
     return np.column_stack((centre[chosen, :2], top[chosen]))
+
+
+def check_spacing(spacing: float, radius: Array) -> None:
+    """Refuse columns narrower than the mean diameter of grains of these radii (m)."""
+    least = 2.0 * float(radius.mean()) if len(radius) else 0.0
+    if not (spacing > 0.0 and spacing >= least * (1.0 - 1e-9)):
+        raise SettingsError(
+            f"spacing must be positive and at least the mean diameter of the grains, {least:g} m, got "
+            f"{spacing}: narrower columns show buried grains"
+        )
 
 
 def slope(
@@ -97,6 +109,8 @@ def slope(
         raise SettingsError(
             f"impossible sectors {sectors}, inner {inner}, outer {outer} or confidence {confidence}"
         )
+    if len(samples) < 3:
+        raise SettingsError(f"too few points ({len(samples)}) of a surface make no heap: no grain at rest?")
     r, z = np.hypot(samples[:, 0], samples[:, 1]), samples[:, 2] - ground
     sector = ((np.arctan2(samples[:, 1], samples[:, 0]) + math.pi) / (2 * math.pi) * sectors).astype(int)
     foot = _foot(r, z)

@@ -158,6 +158,10 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
 
 def describe(recording: Recording) -> dict[str, Any]:
     """Numbers that describe a recording."""
+    if recording.n_frames == 0:
+        from clapas.errors import FormatError
+
+        raise FormatError(f"{recording.path}: no frame is complete; run the scene again")
     last = recording.frame(-1)
     residual, iterations = recording.column("residual"), recording.column("iterations")
     return {

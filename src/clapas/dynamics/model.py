@@ -248,6 +248,20 @@ class Impulses:
         whole = np.empty(0, dtype=np.int64)
         return Impulses(whole, whole, whole, np.empty((0, d)))
 
+    @property
+    def carrying(self) -> Mask:
+        """The contacts that carry, (n,)."""
+        return carries(self.impulse)
+
+
+def carries(force: Array) -> Mask:
+    """Which contacts carry, (n,), from their forces or impulses (n, d): those whose force is not zero.
+
+    The one definition behind every count of contacts. Bodies that are near each other, or that touch
+    without a force, do not carry. A cohesive contact in tension does: its normal force is negative.
+    """
+    return np.asarray(np.any(force != 0.0, axis=1))
+
 
 @dataclass(frozen=True)
 class Sleep:

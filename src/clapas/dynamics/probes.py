@@ -1,4 +1,8 @@
-"""Probes: what to write down at every step, about one body or between two."""
+"""Probes: what to write down at every step, about one body or between two.
+
+Positions and velocities are those at the end of the step. Forces, moments, gaps and contacts are those of the
+whole step, all parts of a divided one together: forces and moments are means over it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ OF_BODIES = {
     "torque": "sum of their moments about its centre of mass (N·m)",
 }
 OF_CONTACTS = {
-    "contacts": "number of contacts",
+    "contacts": "number of contacts that touch or carry",
     "gap": "smallest gap (m)",
     "normal_force": "sum of the normal forces (N)",
     "tangential_force": "sum of the sizes of the tangential forces (N)",

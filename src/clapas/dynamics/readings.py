@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,17 +21,19 @@ class Reading(NamedTuple):
     values: Array
 
 
-def read(model: Model, stepped: Stepped | None, state: State) -> Reading:
-    """Read the probes of a model in a state and on the contacts of the step that led to it, if any.
+def read(model: Model, parts: Sequence[Stepped], state: State) -> Reading:
+    """Read the probes of a model in a state, and on the contacts of the step that led to it.
 
-    Forces are impulses divided by the length of the step. Moments are about the centre of mass where
-    contacts were found. The smallest gap of no contact is NaN.
+    ``parts`` are the parts of that step, one unless it was divided; none at the start. Forces are the
+    impulses of all parts divided by the length of the whole step: their sum times dt is the momentum they
+    gave. Moments are about the centre of mass where contacts were found. The smallest gap of no contact is
+    NaN.
     """
-    values = [np.atleast_1d(_value(probe, model, stepped, state)) for probe in model.probes]
+    values = [np.atleast_1d(_value(probe, model, parts, state)) for probe in model.probes]
     return Reading(state.time, np.concatenate(values) if values else np.empty(0))
 
 
-def _value(probe: Probe, model: Model, stepped: Stepped | None, state: State) -> Array | float:
+def _value(probe: Probe, model: Model, parts: Sequence[Stepped], state: State) -> Array | float:
     d, body = model.d, probe.body
     velocity = state.velocity[body]
     match probe.quantity:
@@ -44,51 +47,58 @@ def _value(probe: Probe, model: Model, stepped: Stepped | None, state: State) ->
             return velocity[d:] if d == 2 else rotations.rotate(state.orientation[body], velocity[d:])
         case "kinetic_energy":
             return 0.5 * float(model.masses[body] @ velocity**2) if model.movable[body] else 0.0
-    return _of_contacts(probe, model, stepped)
+        case "contacts":
+            return float(len(set().union(*(_touching(probe, part) for part in parts))))
+        case "gap":
+            gaps = [part.contacts.gap[_rows(probe, part)] for part in parts]
+            return float(np.min(np.concatenate(gaps), initial=np.inf)) if any(map(len, gaps)) else np.nan
+    duration = sum(part.state.dt for part in parts)
+    sums = [_impulse(probe, part) for part in parts]
+    if not sums:
+        return np.zeros({"force": d, "contact_force": d, "torque": 3 if d == 3 else 1}.get(probe.quantity, 1))
+    return np.asarray(sum(sums) / duration)
 
 
-def _of_contacts(probe: Probe, model: Model, stepped: Stepped | None) -> Array | float:
-    """The quantities of contacts, and the force and the torque they make."""
-    d = model.d
-    if stepped is None:
-        nothing = {"force": d, "contact_force": d, "torque": 3 if d == 3 else 1}
-        if probe.quantity in nothing:
-            return np.zeros(nothing[probe.quantity])
-        return np.nan if probe.quantity == "gap" else 0.0
-    contacts, rows = stepped.contacts, _rows(probe, stepped)
+def _impulse(probe: Probe, part: Stepped) -> Array | float:
+    """What the contacts of a body give it in one part of a step: N·s, N·m·s."""
+    contacts, rows = part.contacts, _rows(probe, part)
     # Impulses are given on b.
     sign = np.where(contacts.b[rows] == probe.body, 1.0, -1.0)[:, None]
-    force = sign * stepped.state.impulses.impulse[rows] / stepped.state.dt
-    normal = np.sum(force * sign * contacts.normal[rows], axis=1)
+    impulse = sign * part.state.impulses.impulse[rows]
+    outward = sign * contacts.normal[rows]
+    normal = np.sum(impulse * outward, axis=1)
     match probe.quantity:
-        case "contacts":
-            return float(rows.sum())
-        case "gap":
-            return float(contacts.gap[rows].min()) if rows.any() else np.nan
         case "normal_force":
             return float(normal.sum())
         case "tangential_force":
-            across = force - normal[:, None] * sign * contacts.normal[rows]
-            return float(np.linalg.norm(across, axis=1).sum())
+            return float(np.linalg.norm(impulse - normal[:, None] * outward, axis=1).sum())
         case "torque":
-            couple = sign * stepped.state.impulses.couple[rows] / stepped.state.dt
-            return np.asarray((_moments(_arms(probe.body, stepped, rows), force) + couple).sum(axis=0))
-    return np.asarray(force.sum(axis=0))
+            couple = sign * part.state.impulses.couple[rows]
+            return np.asarray((_moments(_arms(probe.body, part, rows), impulse) + couple).sum(axis=0))
+    return np.asarray(impulse.sum(axis=0))
 
 
-def _rows(probe: Probe, stepped: Stepped) -> Mask:
+def _touching(probe: Probe, part: Stepped) -> set[tuple[int, ...]]:
+    """Identities of the contacts of a body that touch or carry: within reach alone does not count."""
+    contacts, carrying = part.contacts, part.state.impulses.carrying
+    rows = _rows(probe, part) & (carrying | (contacts.gap <= 0.0))
+    identity = np.column_stack((contacts.a, contacts.b, contacts.feature))[rows]
+    return set(map(tuple, identity.tolist()))
+
+
+def _rows(probe: Probe, part: Stepped) -> Mask:
     """The contacts a probe looks at."""
-    a, b = stepped.contacts.a, stepped.contacts.b
+    a, b = part.contacts.a, part.contacts.b
     rows = (a == probe.body) | (b == probe.body)
     if probe.other is not None:
         rows &= (a == probe.other) | (b == probe.other)
     return np.asarray(rows)
 
 
-def _arms(body: int, stepped: Stepped, rows: Mask) -> Array:
-    contacts = stepped.contacts
+def _arms(body: int, part: Stepped, rows: Mask) -> Array:
+    contacts = part.contacts
     shift = np.where((contacts.b[rows] == body)[:, None], contacts.shift[rows], 0.0)
-    return np.asarray(contacts.point[rows] - shift - stepped.middle.position[body])
+    return np.asarray(contacts.point[rows] - shift - part.middle.position[body])
 
 
 def _moments(arms: Array, force: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
@@ -194,7 +194,7 @@ def simulate(
     steps, unsolved, worst = round(duration / dt), 0, 0.0
     if state is None:
         state = initial_state(model)
-        _noted(recorder, model, None, state)
+        _noted(recorder, model, [], state)
         if recorder:
             recorder.keep(Kept(None, state, energy(model, state), work, given))
     first = state.step
@@ -210,14 +210,14 @@ def simulate(
             unsolved += bool(failed)
             stop = _told(progress, done, steps, time.perf_counter() - start) or interrupted.is_set()
             last = stop or state.step == steps or (failed and on_unsolved == "raise")
-            _noted(recorder, model, done, state)
+            _noted(recorder, model, parts, state)
             if recorder and (last or state.step % every == 0):
                 recorder.keep(Kept(done, state, energy(model, state), work, given))
             if failed and on_unsolved == "raise":
                 raise NotSolved(failed[0])
             if stop:
                 break
-            del done  # or its problem would take memory during the next step
+            del done, parts  # or their problems would take memory during the next step
     status = Status.ALMOST_SOLVED if unsolved else Status.SOLVED
     if state.step < steps:
         status = Status.STOPPED
@@ -236,9 +236,9 @@ def _check(duration: float, dt: float, every: int, on_unsolved: str) -> None:
         raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
 
 
-def _noted(recorder: Recorder | None, model: Model, done: Stepped | None, state: State) -> None:
+def _noted(recorder: Recorder | None, model: Model, parts: Sequence[Stepped], state: State) -> None:
     if recorder and model.probes:
-        recorder.note(read(model, done, state))
+        recorder.note(read(model, parts, state))
 
 
 def _told(

@@ -22,6 +22,8 @@ def step_after(recording: Recording, number: int) -> Stepped:
     Of a divided step this is the last part.
     """
     steps = recording.column("step")
+    if len(steps) == 0:
+        raise FormatError(f"{recording.path}: no frame is complete, so no step can be done again")
     earlier = int((steps <= number).sum()) - 1
     if number < 0 or earlier < 0 or number >= int(steps[-1]):
         raise FormatError(

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from clapas.geometry import rotations
 from clapas.io.recording import Frame, Recording
 
 AXES = ("x", "y", "z")
@@ -22,6 +23,7 @@ Rows: TypeAlias = Iterable[Iterable[Any]]
 def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Path]:
     """Write ``frames.csv``, ``bodies.csv`` and ``contacts.csv`` into a folder (made if needed). SI units.
 
+    All vectors are in the world, spins too; ``q_w … q_z`` is the quaternion from body to world.
     ``probes.csv`` too if there are probes: one row per step, kept or not.
     """
     folder = Path(folder)
@@ -43,8 +45,10 @@ def _bodies(recording: Recording, folder: Path) -> Path:
     header = ["time", "body", *AXES[:d], *turns, *(f"v_{axis}" for axis in AXES[:d]), *spins]
 
     def rows(frame: Frame) -> Rows:
-        state = frame.state
-        return _rows(state.time, np.arange(state.n_bodies), state.position, state.orientation, state.velocity)
+        state, spin = frame.state, frame.state.velocity[:, d:]
+        spin = rotations.rotate(state.orientation, spin) if d == 3 else spin  # kept in body frames
+        numbers = np.arange(state.n_bodies)
+        return _rows(state.time, numbers, state.position, state.orientation, state.velocity[:, :d], spin)
 
     return _write(folder / "bodies.csv", header, chain.from_iterable(map(rows, recording.frames())))
 

@@ -1,11 +1,15 @@
 """Export a recording for ParaView: VTK files, one set per frame, and an index in time.
 
     DIR/bodies.pvd       centres with radius, velocity, angular velocity, orientation, mass, number
-    DIR/surfaces.pvd     triangles of the boxes, polyhedra and meshes, with the body's velocity
+    DIR/spheres.pvd      spheres (disks) that are parts of clumps, with radius, body and its velocity
+    DIR/surfaces.pvd     triangles of all other shapes but planes, with the body's velocity
     DIR/contacts.pvd     contact points with normal, gap, impulse, force, couple and mode
 
 Open the .pvd files. Show grains with the glyph filter (sphere, scaled by ``radius``), forces with
-arrows along ``force``. SI units.
+arrows along ``force``. ``radius`` of a body is that of a single sphere at its centre of mass, else 0: the
+glyphs of clumps are those of ``spheres``. Velocities and angular velocities are in the world; ``orientation``
+is the quaternion w x y z from body to world, or the angle. Capsules and cylinders are drawn with 24 sides.
+SI units.
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ from clapas.dynamics.model import Model
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind
 from clapas.io.recording import Frame, Recording
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
+
+SIDES = 24  # of capsules and cylinders
 
 TYPES = {"f8": "Float64", "i8": "Int64", "i4": "Int32", "i1": "Int8"}
 
@@ -59,11 +65,13 @@ def export_vtk(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    surfaces = Surfaces(recording.model)
+    surfaces, spheres = Surfaces(recording.model), _spheres_of_clumps(recording.model)
     makers: dict[str, Callable[[Frame], PolyData]] = {
         "bodies": lambda frame: _bodies(recording.model, frame),
         "contacts": _contacts,
     }
+    if len(spheres):
+        makers["spheres"] = lambda frame: _spheres(recording.model, spheres, frame)
     if len(surfaces.triangles):
         makers["surfaces"] = surfaces.of_frame
     written: dict[str, list[tuple[float, str]]] = {name: [] for name in makers}
@@ -95,7 +103,7 @@ def write_polydata(path: Path, data: PolyData) -> None:
 
 
 class Surfaces:
-    """The triangles of all colliders that have flat faces, carried by their bodies."""
+    """The triangles of all colliders but spheres and planes, carried by their bodies."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -128,8 +136,11 @@ class Surfaces:
 
 
 def _faces(model: Model, row: int) -> tuple[Array, Indices]:
-    """Local vertices and triangles of one collider (none for round shapes and planes)."""
+    """Local vertices and triangles of one collider (none for spheres and planes)."""
     colliders, hulls = model.colliders, model.colliders.hulls
+    if colliders.kind[row] in (Kind.CAPSULE, Kind.CYLINDER):
+        radius, half = colliders.size[row, :2]
+        return _turned_about_z(*_profile(radius, half, bool(colliders.kind[row] == Kind.CAPSULE)))
     if colliders.kind[row] == Kind.BOX:
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
         quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -152,21 +163,71 @@ def _fan(loop: Indices) -> Indices:
     return np.column_stack((np.repeat(loop[0], len(loop) - 2), loop[1:-1], loop[2:])).astype(np.int64)
 
 
+def _profile(radius: float, half: float, is_capsule: bool) -> tuple[Array, Array]:
+    """Half a section about z, from the lower to the upper pole: distances from the axis, heights (m)."""
+    if not is_capsule:
+        return np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half])
+    angle = np.linspace(0.0, 0.5 * np.pi, SIDES // 4 + 1)
+    r, z = radius * np.cos(angle), half + radius * np.sin(angle)
+    r[-1] = 0.0
+    return np.concatenate((r[::-1], r)), np.concatenate((-z[::-1], z))
+
+
+def _turned_about_z(r: Array, z: Array) -> tuple[Array, Indices]:
+    """Vertices and triangles, outward, of the surface that a line from pole to pole sweeps about z."""
+    turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    rings = np.stack((r[1:-1, None] * np.cos(turn), r[1:-1, None] * np.sin(turn)), axis=-1).reshape(-1, 2)
+    ring = np.column_stack((rings, np.repeat(z[1:-1], SIDES)))
+    vertices = np.concatenate((ring, [(0.0, 0.0, z[0]), (0.0, 0.0, z[-1])]))
+    this, following = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
+    bottom, top = np.full(SIDES, len(ring)), np.full(SIDES, len(ring) + 1)
+    last = len(ring) - SIDES
+    triangles = [
+        np.column_stack((bottom, following, this)),
+        np.column_stack((top, last + this, last + following)),
+    ]
+    for low in range(0, last, SIDES):
+        a, b, c, e = low + this, low + following, low + SIDES + following, low + SIDES + this
+        triangles += [np.column_stack((a, b, c)), np.column_stack((a, c, e))]
+    return vertices, np.concatenate(triangles).astype(np.int64)
+
+
+def _single_spheres(model: Model) -> Mask:
+    """Colliders that are the only part of their body, and spheres about its centre of mass."""
+    colliders = model.colliders
+    parts = np.bincount(colliders.body, minlength=model.n_bodies)
+    centred = ~colliders.position.any(axis=1)
+    return np.asarray((colliders.kind == Kind.SPHERE) & centred & (parts[colliders.body] == 1))
+
+
+def _spheres_of_clumps(model: Model) -> Indices:
+    """Rows of the colliders that are spheres among other parts, or away from the centre of mass."""
+    return np.flatnonzero((model.colliders.kind == Kind.SPHERE) & ~_single_spheres(model))
+
+
+def _spheres(model: Model, rows: Indices, frame: Frame) -> PolyData:
+    state, table, d = frame.state, model.colliders, model.d
+    rows = rows[table.body[rows] < state.n_bodies]
+    body = table.body[rows]
+    away = rotations.rotate(state.orientation[body], table.position[rows])
+    arrays = {"body": body, "radius": table.size[rows, 0], "velocity": _three(state.velocity[body, :d])}
+    return PolyData(_three(state.position[body] + away), arrays)
+
+
 def _bodies(model: Model, frame: Frame) -> PolyData:
     state, d = frame.state, model.d
     n = state.n_bodies
-    radius = np.zeros(n)
-    round_ones = np.isin(model.colliders.kind, (Kind.SPHERE, Kind.CAPSULE))
-    owner = model.colliders.body[round_ones]
-    born = owner < n
-    np.maximum.at(radius, owner[born], model.colliders.size[round_ones][born, 0])
+    radius = np.zeros(model.n_bodies)
+    single = _single_spheres(model)
+    radius[model.colliders.body[single]] = model.colliders.size[single, 0]
+    spin = state.velocity[:, d:]
     arrays = {
         "body": np.arange(n),
-        "radius": radius,
+        "radius": radius[:n],
         "mass": model.mass[:n],
         "birth": np.where(np.isfinite(model.birth[:n]), model.birth[:n], 0.0),
         "velocity": _three(state.velocity[:, :d]),
-        "angular_velocity": state.velocity[:, d:],
+        "angular_velocity": rotations.rotate(state.orientation, spin) if d == 3 else spin,
         "orientation": state.orientation,
     }
     return PolyData(_three(state.position), arrays)

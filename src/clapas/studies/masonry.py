@@ -6,7 +6,7 @@ Reference: Heyman 1966, 1967, 1969; Milankovitch 1907 (the exact least thickness
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -100,7 +100,7 @@ class Masonry:
         rows = []
         for thickness in THICKNESSES:
             work = arch(31, thickness)
-            weight = work.density * GRAVITY * work.areas.sum()
+            weight = GRAVITY * work.masses.sum()
             stone = int(np.argmin(np.abs(work.centres[:, 0] - 0.5)))
             load = np.zeros((len(work.blocks), 3))
             load[stone, 1] = -1.0
@@ -182,7 +182,7 @@ def least_pier(height: float, accuracy: float) -> float:
 def undermined_wall(gap: float) -> Blockwork:
     """The wall of the scene ``settling-wall`` when the ground under ``gap`` bricks has gone."""
     whole = Blockwork.of_scene(settling_wall(gap=gap))
-    return Blockwork(whole.blocks, whole.supports[:2], whole.density)
+    return replace(whole, supports=whole.supports[:2])
 
 
 def least_dome(stones: int, accuracy: float) -> float:

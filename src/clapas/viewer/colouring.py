@@ -11,7 +11,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.io.recording import Frame
 from clapas.typing import Array
-from clapas.viewer.frames import forces, mean_pressure
+from clapas.viewer.frames import forces, mean_pressure, middles
 from clapas.viewer.source import Shown
 
 if TYPE_CHECKING:
@@ -57,11 +57,12 @@ def _spin(shown: Shown, frame: Frame) -> Array:
 
 def _pressure(shown: Shown, frame: Frame) -> Array:
     model = shown.recording.model
-    return mean_pressure(frame.contacts, forces(frame), frame.state.position, model, shown.volume)
+    place = middles(frame, shown.theta)
+    return mean_pressure(frame.contacts, forces(frame), place, model, shown.volume)
 
 
 def _contacts(shown: Shown, frame: Frame) -> Array:
-    carrying = frame.mode > 0
+    carrying = frame.state.impulses.carrying
     ends = np.concatenate((frame.contacts.a[carrying], frame.contacts.b[carrying]))
     return np.bincount(ends, minlength=frame.state.n_bodies).astype(float)
 

@@ -16,7 +16,7 @@ from clapas.typing import Array
 from clapas.viewer.packing import pack
 
 
-def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array) -> bytes:
+def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array, theta: float = 0.5) -> bytes:
     """Bytes of a frame.
 
     Parameters
@@ -29,6 +29,8 @@ def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array) -> byte
         What to subtract from positions (m).
     volume : array (N,)
         Volumes of the bodies (m³, m² in the plane), for stresses.
+    theta : float
+        That of the scheme: contacts were found θ dt before the frame.
     """
     state, contacts, d = frame.state, frame.contacts, model.d
     force = forces(frame)
@@ -47,7 +49,7 @@ def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array) -> byte
         "orientation": single(quaternions(state.orientation)),
         "velocity": single(spatial(state.velocity[:, :d])),
         "spin": single(spatial_spin(state.velocity[:, d:])),
-        "pressure": single(mean_pressure(contacts, force, state.position, model, volume)),
+        "pressure": single(mean_pressure(contacts, force, middles(frame, theta), model, volume)),
         "a": contacts.a.astype("i4"),
         "b": contacts.b.astype("i4"),
         "point": single(spatial(contacts.point) - origin),
@@ -66,6 +68,12 @@ def forces(frame: Frame) -> Array:
     return frame.state.impulses.impulse / (dt if dt > 0.0 else 1.0)  # at the start there is no impulse
 
 
+def middles(frame: Frame, theta: float) -> Array:
+    """Centres where the contacts of a frame were found, θ dt before it, (N, d) (m)."""
+    state = frame.state
+    return state.position - theta * state.dt * state.velocity[:, : state.position.shape[1]]
+
+
 def friction(model: Model, contacts: Contacts) -> Array:
     """Coefficient of friction of each contact, (n,)."""
     material = model.colliders.material
@@ -74,6 +82,8 @@ def friction(model: Model, contacts: Contacts) -> Array:
 
 def mean_pressure(contacts: Contacts, force: Array, position: Array, model: Model, volume: Array) -> Array:
     """Mean pressure in each body from the forces on it: −tr σ / d, positive in compression, (N,) in Pa.
+
+    In N/m in 2-D. ``position`` holds the centres where the contacts were found.
 
     σ = (1/V) Σ (x_c − x) ⊗ f over the contacts of the body is the mean of the stress in a body at rest
     (Weber 1966). Forces that balance make it independent of the point the arms are taken from, so an

@@ -43,6 +43,8 @@ def scene_html(scene: Scene) -> str:
 def recording_html(recording: Recording) -> str:
     """What a recording holds, and its last frame."""
     times = recording.times
+    if len(times) == 0:
+        return _card("Recording", {"file": recording.path.name, "frames": "none complete"}, None)
     rows = {
         "file": recording.path.name,
         "frames": f"{recording.n_frames}",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from clapas.errors import MissingDependency, SettingsError
+from clapas.errors import FormatError, MissingDependency, SettingsError
 from clapas.io.recording import Recording
 from clapas.viewer.colouring import Palette
 from clapas.viewer.painting import VIEWS, Painter
@@ -59,6 +59,12 @@ def snapshot(
         Width and height (pixels).
     """
     times = recording.times
+    if len(times) == 0:
+        raise FormatError(f"{recording.path}: no frame is complete")
+    if time is not None and not np.isfinite(time):
+        raise SettingsError(
+            f"time must be finite, got {time}: the run goes from {times[0]:g} to {times[-1]:g} s"
+        )
     index = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
     figures = _Figures(recording, view, colour, size, [index])
     figures.of(index).savefig(path, dpi=DPI)
@@ -94,6 +100,8 @@ def movie(
         Called with the number of frames done and of all.
     """
     target, total = Path(path), recording.n_frames
+    if total == 0:
+        raise FormatError(f"{recording.path}: no frame is complete")
     writer = {".gif": _write_gif, ".mp4": _write_mp4}.get(target.suffix.lower())
     if writer is None:
         raise SettingsError(f"{target.name}: a film is a .gif or an .mp4 file")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from clapas.analysis.instant import theta_of
 from clapas.errors import Error, FormatError
 from clapas.io.recording import Recording
 from clapas.typing import Array, Indices
@@ -85,7 +86,12 @@ class Source:
         identity = f"{status.st_dev:x}-{status.st_ino:x}"
         if self._shown is None or self._shown.identity != identity:
             self._forget()
-            self._shown = Shown(Recording(self.path), identity)
+            recording = Recording(self.path)
+            try:
+                self._shown = Shown(recording, identity)
+            except FormatError:
+                recording.close()
+                raise
         return self._shown
 
     def _forget(self) -> None:
@@ -100,7 +106,6 @@ class Shown:
     def __init__(self, recording: Recording, identity: str) -> None:
         self.recording, self.identity = recording, identity
         if recording.n_frames == 0:
-            recording.close()
             raise FormatError(f"{recording.path}: no frame is complete")
 
     @cached_property
@@ -155,7 +160,13 @@ class Shown:
 
     def frame(self, index: int) -> bytes:
         """Bytes of one frame."""
-        return pack_frame(self.recording.model, self.recording.frame(index), self.origin, self.volume)
+        recording = self.recording
+        return pack_frame(recording.model, recording.frame(index), self.origin, self.volume, self.theta)
+
+    @cached_property
+    def theta(self) -> float:
+        """Parameter θ of the scheme of the run."""
+        return theta_of(self.recording)
 
     @cached_property
     def volume(self) -> Array:

@@ -7,16 +7,19 @@ import math
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.optimize import linprog
 
 from clapas.analysis.blockwork import Blockwork, draw_blockwork
 from clapas.analysis.equilibria import Equilibria, at_rest, bisect
 from clapas.analysis.indeterminacy import draw_cloud, draw_ranges, random_starts, shuffled_orders
 from clapas.dynamics.examples.blocks import stone_arch
+from clapas.dynamics.examples.masonry import dome
 from clapas.dynamics.examples.piles import pile_of_balls, pile_of_disks
 from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
-from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon
+from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
 from clapas.problems import gallery
+from clapas.problems.gallery.rigid import contact_frames
 from clapas.typing import Array
 
 SLOPE = math.radians(10.0)
@@ -87,6 +90,233 @@ def test_what_hangs_in_the_air_falls() -> None:
     assert nothing.largest_load([1.0, 0.0, 0.0]) == -math.inf
     with pytest.raises(SettingsError, match="no equilibrium"):
         nothing.range(0)
+
+
+def tilted(tangent: float, *shapes: Shape, d: int = 3, height: float = 0.1, **law: float) -> Equilibria:
+    """Shapes at a height on a plane that leans by an angle with that tangent."""
+    angle = math.atan(tangent)
+    down, along = -9.81 * math.cos(angle), 9.81 * math.sin(angle)
+    scene = Scene(d=d, gravity=(along, down) if d == 2 else (along, 0, down), overlap=1e-9)
+    scene.law(**law)
+    scene.add(HalfPlane() if d == 2 else Plane())
+    for shape in shapes:
+        scene.add(shape, position=(*[0.0] * (d - 1), height), mass=1.0)
+    return Equilibria.of_problem(at_rest(scene))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_block_in_space_stands_below_its_limit_and_falls_above_it(seed: int) -> None:
+    """An interior-point method has no answer there: forces of 1e100 N are none."""
+    random = np.random.default_rng(seed)
+    width, height = random.uniform(0.05, 0.5, 2)
+    limit, away = width / height, 10 ** random.uniform(-7, -2)
+    for tangent, holds in ((limit * (1 - away), True), (limit * (1 + away), False)):
+        held = tilted(tangent, Box((width, 0.2, height)), height=height / 2, mu=3 * limit)
+        r = held.one()
+        assert (r is not None) == holds
+        if r is not None:
+            assert np.abs(held.H.T @ r.ravel() - held.f).max() < 1e-7 * 9.81
+            assert np.abs(r).max() < 2 * 9.81 * (1 + 3 * limit)
+        else:
+            with pytest.raises(SettingsError, match="no equilibrium"):
+                held.range(0)
+
+
+def test_the_limit_of_a_block_in_space_is_found_by_bisection() -> None:
+    def falls(tangent: float) -> bool:
+        return tilted(tangent, Box((0.1, 0.1, 0.4)), height=0.2, mu=2.0).one() is None
+
+    assert bisect(falls, 0.2, 0.3, 1e-8) == pytest.approx(0.25, abs=2e-7)
+
+
+@pytest.mark.parametrize("away", [-1e-8, 0.0, 4e-10, 4e-8])
+def test_ranges_are_finite_up_to_the_accuracy_above_a_limit(away: float) -> None:
+    """A block about to turn over stands on two corners: the others carry nothing."""
+    low, high = tilted(0.25 * (1 + away), Box((0.1, 0.1, 0.4)), height=0.2, mu=2.0).range(0)
+    assert low == pytest.approx(high, abs=1e-4)
+
+
+def test_the_least_friction_of_a_dome_in_space() -> None:
+    """296 contacts: within 1e-4 of the limit, both sides are decided, and soon."""
+    limit = 0.184103
+
+    def holds(mu: float) -> bool:
+        return stands(Equilibria.of_problem(at_rest(dome(rings=3, lunes=8, mu=mu))))
+
+    assert [holds(limit * (1 + away)) for away in (-1e-2, -1e-4, 1e-4, 1e-2)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_contacts_without_friction_do_not_pull(d: int) -> None:
+    ceiling = np.array([[0, 0, -1.0], [1, 0, 0], [0, 1, 0]]) if d == 3 else np.array([[0, -1.0], [1, 0]])
+    assert Equilibria(ceiling, np.eye(d)[-1] * 10.0, np.zeros(1)).one() is None
+    floor = Equilibria(-ceiling, np.eye(d)[-1] * 10.0, np.zeros(1))
+    assert floor.range(0) == pytest.approx((10.0, 10.0))
+    if d == 3:
+        assert tilted(0.0, Box((1, 1, 1)), height=0.5, mu=0.0).range(0) == pytest.approx(
+            (0.0, 9.81 / 2), abs=1e-6
+        )
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_ball_that_resists_rolling_stays_up_to_its_own_slope(d: int) -> None:
+    """The least of mu and rolling / radius, not a mixture of both."""
+    ball = Disk(0.1) if d == 2 else Sphere(0.1)
+    for mu, rolling, limit in ((0.5, 0.02, 0.2), (0.15, 0.02, 0.15)):
+        for tangent in (0.5 * limit, 0.99999 * limit):
+            r = tilted(tangent, ball, d=d, mu=mu, rolling=rolling).one()
+            assert r is not None
+            normal = 9.81 * math.cos(math.atan(tangent))
+            assert r[0, 0] == pytest.approx(normal, rel=1e-6)
+            assert np.linalg.norm(r[0, 1:d]) == pytest.approx(tangent * normal, rel=1e-5)
+            assert np.linalg.norm(r[0, d:]) == pytest.approx(0.1 * tangent * normal, rel=1e-5)  # N·m
+        assert tilted(1.00001 * limit, ball, d=d, mu=mu, rolling=rolling).one() is None
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_cohesion_is_no_part_of_the_force(d: int) -> None:
+    ball = Disk(0.1) if d == 2 else Sphere(0.1)
+    assert tilted(0.0, ball, d=d, mu=0.5, cohesion=100.0).range(0) == pytest.approx((9.81, 9.81))
+    under = Scene(d=d, overlap=1e-9)
+    under.law(mu=0.5, cohesion=100.0)
+    up = np.eye(d)[-1]
+    under.add(HalfPlane(-up) if d == 2 else Plane(-up))
+    under.add(ball, position=-0.1 * up, mass=1.0)
+    assert Equilibria.of_problem(at_rest(under)).range(0) == pytest.approx((-9.81, -9.81))
+    heavy = Equilibria.of_problem(at_rest(under)).largest_load([*(-up), *[0.0] * (2 * d - 3)])
+    assert heavy == pytest.approx(100.0 - 9.81, rel=1e-6)
+    # Friction is that of the cohesion too: mu (weight + C).
+    block = Polygon.rectangle(0.4, 0.2) if d == 2 else Box((0.4, 0.4, 0.2))
+    push = tilted(0.0, block, d=d, mu=0.3, cohesion=10.0).largest_load(np.eye(3 * d - 3)[0])
+    corners = 2 if d == 2 else 4
+    assert push == pytest.approx(0.3 * (9.81 + 10.0 * corners), rel=1e-6)
+
+
+def test_elliptic_friction_has_two_limits() -> None:
+    law = {"mu": 0.2, "mu_across": 0.6, "direction": (1, 0, 0)}
+    held = tilted(0.0, Box((1, 1, 0.01)), height=0.005, **law)
+    along, across, between = np.eye(6)[0], np.eye(6)[1], np.array([1, 1, 0, 0, 0, 0]) / math.sqrt(2)
+    assert held.largest_load(along) == pytest.approx(0.2 * 9.81, rel=1e-6)
+    assert held.largest_load(across) == pytest.approx(0.6 * 9.81, rel=1e-6)
+    oblique = 1 / math.hypot(1 / 0.2, 1 / 0.6) * math.sqrt(2)
+    assert held.largest_load(between) == pytest.approx(oblique * 9.81, rel=1e-6)
+
+
+def polyhedral(held: Equilibria, live: Array, sides: int) -> tuple[float, float]:
+    """Largest load with polygons inside and around the discs: own linear programs, contact by contact."""
+    n, d = held.n_contacts, held.d
+    turn = 2 * math.pi * (np.arange(sides) + 0.5) / sides
+    found = []
+    for grown in (1.0, 1.0 / math.cos(math.pi / sides)):
+        columns = []
+        for k in range(n):
+            for angle in turn:
+                edge = np.zeros(n * d)
+                edge[k * d : k * d + 3] = (
+                    1.0,
+                    *(held.mu[k] * grown * np.array([math.cos(angle), math.sin(angle)])),
+                )
+                columns.append(held.H.T @ edge)
+        A = np.column_stack((*columns, live))
+        goal = np.append(np.zeros(A.shape[1] - 1), -1.0)
+        found.append(-linprog(goal, A_eq=A, b_eq=held.f, bounds=(0, None)).fun)
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loads_in_space_lie_between_two_linear_programs(seed: int) -> None:
+    """A particle in a random bowl, pushed sideways."""
+    random = np.random.default_rng(seed)
+    normal = 0.3 * random.normal(size=(4, 3)) + np.array([0, 0, 1.0])
+    frames = contact_frames(normal / np.linalg.norm(normal, axis=1)[:, None])
+    held = Equilibria(frames.reshape(-1, 3), np.array([0.0, 0.0, 10.0]), random.uniform(0.1, 0.8, 4))
+    live = np.append(random.normal(size=2), 0.0)
+    inside, around = polyhedral(held, live, 48)
+    assert inside * (1 - 1e-9) <= held.largest_load(live) <= around * (1 + 1e-9)
+    assert around < 1.02 * inside
+
+
+def test_cuts_give_what_the_conic_engine_gives() -> None:
+    problem = at_rest(pile_of_balls(2, 0.5))
+    held = Equilibria.of_problem(problem)
+    program = held._program()
+    B, b, scale = program._scaled
+    assert b is not None
+    for component in (0, 5):
+        goal = np.eye(program.size)[component]
+        assert scale * program._by_cuts(B, b, goal)[1] == pytest.approx(program.least(goal)[1], abs=1e-5)
+    steep = Equilibria.of_problem(at_rest(pile_of_balls(2, 0.41)))._program()
+    B, b, _ = steep._scaled
+    assert b is not None
+    assert steep._by_cuts(B, b, np.zeros(steep.size))[0] is None
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_contact_holds_nothing_but_what_has_no_weight(d: int) -> None:
+    flying = Scene(d=d)
+    flying.law(mu=0.5)
+    flying.add(Disk(0.1) if d == 2 else Sphere(0.1), position=(0,) * d, mass=1.0)
+    held = Equilibria.of_problem(at_rest(flying))
+    assert held.n_contacts == 0
+    assert held.one() is None
+    assert held.largest_load(np.eye(3 * d - 3)[d - 1]) == pytest.approx(9.81)  # the load alone bears it
+    nothing = Equilibria(np.zeros((0, 3)), np.zeros(3), np.zeros(0))
+    assert nothing.one() is not None
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(SettingsError, match="same number of rows"):
+        Equilibria(np.zeros((3, 3)), np.zeros(3), np.zeros(2))
+    with pytest.raises(SettingsError, match="2 or 3 components"):
+        Equilibria(np.zeros((6, 3)), np.zeros(3), np.zeros(1))
+    with pytest.raises(SettingsError, match="couples need limits"):
+        Equilibria(np.zeros((6, 3)), np.zeros(3), np.zeros(1), couples=True)
+
+
+def test_blocks_weigh_what_the_scene_says() -> None:
+    scene = Scene(d=2, gravity=(1.0, -5.0), overlap=1e-9)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane())
+    scene.add(Polygon.rectangle(1, 1), position=(0, 0.5), density=500, force=(0.0, -70.0))
+    scene.add(Polygon.rectangle(1, 1), position=(0, 1.5), density=5000)
+    work = Blockwork.of_scene(scene)
+    assert work.masses == pytest.approx([500, 5000])
+    assert -work.equilibria(0.5).f.reshape(-1, 3) == pytest.approx(
+        np.array([[500, -2570, 0], [5000, -25000, 0]])
+    )
+    assert Blockwork.of_scene(scene, density=100.0).masses == pytest.approx([100, 100])
+    twin = Equilibria.of_problem(at_rest(scene))
+    push = np.zeros(6)
+    push[3] = 1.0
+    assert work.equilibria(0.5).largest_load(push) == pytest.approx(twin.largest_load(push), rel=1e-6)
+
+
+def test_a_clump_of_polygons_is_one_body() -> None:
+    """A T stands on its stem; taken to pieces its arms would fall."""
+    bar = Polygon.rectangle(0.2, 0.2)
+    tee = Clump(
+        [(bar, (0, 0)), (Polygon.rectangle(0.4, 0.2), (-0.2, 0.2)), (Polygon.rectangle(0.4, 0.2), (0.2, 0.2))]
+    )
+    scene = Scene(d=2, overlap=1e-9)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane())
+    scene.add(tee, position=(0.0, 0.1), density=1000)  # the frame of a clump is that of its parts
+    work = Blockwork.of_scene(scene)
+    assert (len(work.blocks), work.n_bodies) == (3, 1)
+    assert work.masses == pytest.approx([200.0])
+    assert stands(work.equilibria(0.5))
+    r = work.equilibria(0.5).one()
+    assert r is not None
+    assert r[:, 0].sum() == pytest.approx(200 * 9.81)
+
+
+def test_what_is_no_polygon_is_no_blockwork() -> None:
+    scene = Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane())
+    scene.add(Disk(0.1), position=(0, 0.1), density=1000, name="pebble")
+    with pytest.raises(SettingsError, match="'pebble' has a round part"):
+        Blockwork.of_scene(scene)
 
 
 def test_a_limit_outside_is_refused() -> None:

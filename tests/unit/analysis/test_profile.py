@@ -59,7 +59,7 @@ def test_scatter_gives_an_error() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(SettingsError, match="three points of the surface at least, got 2"):
         incline(np.zeros((2, 2)))
-    with pytest.raises(SettingsError, match="spacing must be positive and low < high"):
+    with pytest.raises(SettingsError, match="spacing must be positive and at least"):
         surface_line(slope_of_disks(0.0), 0.0, 0.0, 1.0)
 
 

@@ -16,6 +16,7 @@ from clapas.dynamics.probes import QUANTITIES
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Memory
 from clapas.dynamics.simulation import simulate as run_model
+from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter
 from clapas.io.simulation import resume, simulate
@@ -161,3 +162,41 @@ def test_no_probes_no_table(tmp_path: Path) -> None:
             "bodies.csv",
             "contacts.csv",
         ]
+
+
+@pytest.mark.parametrize("travel", [0.2, 0.05, math.inf])
+def test_forces_of_divided_steps_are_means_over_the_whole_step(travel: float) -> None:
+    """A disk thrown on the floor bounces and slides: Σ F dt is the momentum the floor gave it."""
+    scene = Scene(d=2)
+    scene.law(mu=0.3, restitution=0.8)
+    scene.add(HalfPlane())
+    disk = scene.add(Disk(0.1), position=(0, 0.6), velocity=(1.0, 0.0), density=1000)
+    for quantity in (
+        "force",
+        "contact_force",
+        "normal_force",
+        "tangential_force",
+        "torque",
+        "contacts",
+        "gap",
+    ):
+        scene.probe(quantity, disk, name=quantity)
+    scene.probe("velocity", disk, name="velocity")
+    scene.probe("angular_velocity", disk, name="spin")
+    dt, duration = 1e-2, 1.5
+    scheme = MoreauMidpoint(travel=travel)
+    with simulate(scene, duration, dt, NSGS(tol=1e-12), scheme=scheme) as run:
+        mass, inertia = run.model.mass[disk], run.model.inertia[disk, 0]
+        velocity, spin = run.probe("velocity"), run.probe("spin")
+        given = mass * (velocity[-1] - velocity[0]) + [0.0, mass * G * duration]
+        force = run.probe("force")
+        assert force[0].tolist() == [0.0, 0.0]
+        np.testing.assert_allclose(force.sum(axis=0) * dt, given, rtol=1e-9)
+        np.testing.assert_array_equal(run.probe("contact_force"), force)
+        np.testing.assert_allclose(run.probe("normal_force"), force[:, 1], atol=1e-9)
+        # Sizes are added: friction turns round when the disk comes to roll.
+        assert abs(given[0]) * (1 - 1e-9) <= run.probe("tangential_force").sum() * dt < 1.1 * abs(given[0])
+        np.testing.assert_allclose(run.probe("torque").sum() * dt, inertia * (spin[-1] - spin[0]), rtol=1e-9)
+        touched = run.probe("contacts") > 0
+        np.testing.assert_array_equal(touched, ~np.isnan(run.probe("gap")))
+        assert np.all(touched[force.any(axis=1)])
