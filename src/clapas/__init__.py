@@ -20,6 +20,11 @@ from typing import TYPE_CHECKING, Any
 from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from clapas.bodies.lagrangian import LagrangianSystem as LagrangianSystem
+    from clapas.dynamics.motions import Oscillation as Oscillation
+    from clapas.dynamics.motions import Table as Table
+    from clapas.dynamics.regions import BoxRegion as BoxRegion
+    from clapas.dynamics.regions import DiscRegion as DiscRegion
     from clapas.dynamics.scene import Scene as Scene
     from clapas.dynamics.sleeping import Sleeping as Sleeping
     from clapas.dynamics.stepping import MoreauJean as MoreauJean
@@ -73,6 +78,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
+    "clapas.bodies.lagrangian": "LagrangianSystem",
+    "clapas.dynamics.motions": "Oscillation Table",
+    "clapas.dynamics.regions": "BoxRegion DiscRegion",
     "clapas.dynamics.scene": "Scene",
     "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",

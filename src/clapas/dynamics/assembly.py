@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -153,41 +154,68 @@ def step_problem(
     lead : array (n, d), optional
         What the velocities of walls miss at the contacts (:func:`clapas.dynamics.following.lead`).
     """
-    laws, pair = model.laws, _materials(model, contacts)
     if model.has_spheres and len(contacts) >= MANY:
-        form = _form_of_spheres(model, middle, contacts, free)
+        geometry = _geometry_of_spheres(model, middle, contacts, free)
     else:
-        form = _form(model, middle, contacts, free, pair)
-    if lead is not None:
-        _add_lead(form, contacts, lead)
-    if model.blocked is not None and not (parting := can_part(form.blocks.G)).all():
+        geometry = contact_geometry(model, middle, contacts, free)
+        if not model.motions:
+            geometry = geometry._replace(wall=None)
+    blocks = geometry.blocks
+    if model.blocked is not None and not (parting := can_part(blocks.G)).all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
         return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead)
-    cohesion = _of_pair(laws.cohesion, pair) * dt
-    blocks = form.blocks
+    kind = RollingProblem if model.laws.has_couples else ContactProblem
+
+    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+        return kind.from_blocks(blocks if pull is None else blocks.pushed(pull), mu=mu, w=w)
+
+    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    if len(contacts) and is_rounding(problem.problem, blocks.largest_term(), problem.wall):
+        none = contacts.take(np.empty(0, dtype=np.int64))
+        return step_problem(model, middle, none, free, dt)
+    return problem
+
+
+Made = Callable[[Array | None, Array, Array | None], ContactProblem]
+"""Makes the problem from imposed velocities w, friction mu and impulses (n, k) that act beforehand."""
+
+
+def under_laws(
+    model: Model,
+    contacts: Contacts,
+    geometry: Geometry,
+    made: Made,
+    dt: float,
+    touching: float,
+    lead: Array | None,
+) -> StepProblem:
+    """Add to the geometry of a step what the laws say: friction, restitution, cohesion, gaps to close."""
+    laws, pair, wall = model.laws, _materials(model, contacts), geometry.wall
+    if lead is not None:
+        wall = _with_lead(geometry, contacts, lead)
+        geometry = geometry._replace(wall=wall)
+    shape = len(contacts), geometry.scale.shape[1]
+    cohesion, pull = _of_pair(laws.cohesion, pair) * dt, None
     if cohesion.any():
-        pull = np.zeros((len(contacts), blocks.d))
+        pull = np.zeros(shape)
         pull[:, 0] = -cohesion
-        blocks = blocks.pushed(pull)
-    kind = RollingProblem if laws.has_couples else ContactProblem
     mu = _of_pair(np.maximum(laws.mu, laws.mu_across), pair)
     apart = contacts.gap > touching
-    problem = kind.from_blocks(blocks, mu=mu, w=_imposed(model, form, pair, apart, contacts.gap / dt))
-    if len(contacts) and _is_rounding(problem, form.wall):
-        return step_problem(model, middle, contacts.take(np.empty(0, dtype=np.int64)), free, dt)
-    return StepProblem(problem, contacts, apart, form.own_frame, form.wall, cohesion, form.scale)
+    w = _imposed(model, geometry, shape, pair, apart, contacts.gap / dt)
+    return StepProblem(made(w, mu, pull), contacts, apart, geometry.own_frame, wall, cohesion, geometry.scale)
 
 
-def _add_lead(form: Form, contacts: Contacts, lead: Array) -> None:
-    """Add what the velocities of walls miss, in world coordinates, to those at the contacts."""
-    assert form.wall is not None
-    d = lead.shape[1]
-    frame = frames(contacts.normal) if form.own_frame is None else form.own_frame
-    form.wall[:, :d] += np.einsum("nij,nj->ni", frame, lead) * form.scale[:, :d]
+def _with_lead(geometry: Geometry, contacts: Contacts, lead: Array) -> Array:
+    """Velocities of walls with what they miss, given in world coordinates."""
+    assert geometry.wall is not None
+    d, wall = lead.shape[1], geometry.wall.copy()
+    frame = frames(contacts.normal) if geometry.own_frame is None else geometry.own_frame
+    wall[:, :d] += np.einsum("nij,nj->ni", frame, lead) * geometry.scale[:, :d]
+    return wall
 
 
-class Form(NamedTuple):
+class Geometry(NamedTuple):
     """The part of the problem that geometry and velocities make.
 
     ``before`` are the velocities at the contacts at the start of the step, None if no law asks for them;
@@ -201,11 +229,9 @@ class Form(NamedTuple):
     before: Array | None
 
 
-def _form(
-    model: Model, middle: State, contacts: Contacts, free: Array, pair: tuple[Indices, Indices]
-) -> Form:
+def contact_geometry(model: Model, middle: State, contacts: Contacts, free: Array) -> Geometry:
     """Any bodies and laws: blocks of H."""
-    laws = model.laws
+    laws, pair = model.laws, _materials(model, contacts)
     frame = _along_grain(model, middle, contacts, pair) if laws.is_elliptic else frames(contacts.normal)
     G, wall = _blocks(model, middle, contacts, frame)
     scale = np.ones((1, wall.shape[1]))
@@ -217,10 +243,10 @@ def _form(
     root = np.where(model.movable[:, None], np.sqrt(model.masses), 0.0)
     before = contact_velocities(G, bodies, middle.velocity * root, wall) if laws.has_restitution else None
     blocks = BodyBlocks(G, model.number[bodies], _with_ground((free * root)[model.moving]), model.roots)
-    return Form(blocks, frame, scale, wall if model.motions else None, before)
+    return Geometry(blocks, frame, scale, wall, before)
 
 
-def _form_of_spheres(model: Model, middle: State, contacts: Contacts, free: Array) -> Form:
+def _geometry_of_spheres(model: Model, middle: State, contacts: Contacts, free: Array) -> Geometry:
     """Many contacts between spheres: geometry is enough."""
     bodies = np.column_stack((contacts.a, contacts.b))
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
@@ -233,7 +259,7 @@ def _form_of_spheres(model: Model, middle: State, contacts: Contacts, free: Arra
         wall = velocities_at(*place, world_rows(turn, driven, answer))
     if model.laws.has_restitution:
         before = velocities_at(*place, world_rows(turn, middle.velocity, answer))
-    return Form(blocks, None, np.ones((1, 3)), wall, before)
+    return Geometry(blocks, None, np.ones((1, 3)), wall, before)
 
 
 def image_shifts(model: Model, contacts: Contacts) -> Array:
@@ -255,7 +281,12 @@ def _of_pair(table: Array, pair: tuple[Indices, Indices]) -> Array:
 
 
 def _imposed(
-    model: Model, form: Form, pair: tuple[Indices, Indices], apart: Mask, closing: Array
+    model: Model,
+    geometry: Geometry,
+    shape: tuple[int, int],
+    pair: tuple[Indices, Indices],
+    apart: Mask,
+    closing: Array,
 ) -> Array | None:
     """The velocities w: those of walls, and what contacts that touch and contacts apart add.
 
@@ -263,28 +294,25 @@ def _imposed(
     the velocity at which the gap closes in one step.
     """
     are_apart = bool(apart.any())
-    if form.wall is None and form.before is None and not are_apart:
+    if geometry.wall is None and geometry.before is None and not are_apart:
         return None
-    w = np.zeros((form.blocks.n_contacts, form.blocks.d)) if form.wall is None else form.wall.copy()
-    if form.before is not None:
+    w = np.zeros(shape) if geometry.wall is None else geometry.wall.copy()
+    if geometry.before is not None:
         touch = ~apart
-        w[:, 0] += touch * _of_pair(model.laws.restitution, pair) * form.before[:, 0]
+        w[:, 0] += touch * _of_pair(model.laws.restitution, pair) * geometry.before[:, 0]
         tangential = (touch * _of_pair(model.laws.tangential_restitution, pair))[:, None]
-        w[:, 1 : model.d] += tangential * form.before[:, 1 : model.d]
+        w[:, 1 : model.d] += tangential * geometry.before[:, 1 : model.d]
     if are_apart:
         w[apart, 0] += closing[apart]
     return w
 
 
-def _is_rounding(problem: ContactProblem, wall: Array | None) -> bool:
+def is_rounding(problem: ContactProblem, largest_term: float, wall: Array | None) -> bool:
     """Whether bodies that touch move together: their free velocities at the contacts are rounding.
 
     Then nothing happens at the contacts, and there is nothing to measure an answer against.
     """
-    assert problem.blocks is not None
-    most = problem.blocks.largest_term()
-    if wall is not None:
-        most += float(np.max(np.abs(wall), initial=0.0))
+    most = largest_term + (0.0 if wall is None else float(np.max(np.abs(wall), initial=0.0)))
     return problem.free_speeds[1] <= 16.0 * ROUNDING * most
 
 

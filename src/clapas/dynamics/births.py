@@ -20,6 +20,7 @@ def initial_state(model: Model, time: float = 0.0) -> State:
         orientation=np.empty((0, model.orientation.shape[1])),
         velocity=np.empty((0, model.velocity.shape[1])),
         impulses=Impulses.none(d),
+        parts=tuple(system.bodies.start() for system in model.systems),
     )
     return with_births(model, empty)
 

@@ -13,6 +13,7 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.overlaps import refuse_overlaps
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.surroundings import Surroundings
+from clapas.errors import SceneError
 from clapas.geometry.table import collider_table
 from clapas.typing import Mask
 
@@ -47,7 +48,13 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         period=scene.period,
         names=tuple(body.name for body in records),
         probes=tuple(scene.probes),
+        systems=tuple(scene.systems),
     )
+    if model.systems and laws.has_couples:
+        raise SceneError(
+            "laws with rolling or spinning resistance do not reach systems yet: leave rolling and spinning "
+            f"out where there are systems (here '{model.systems[0].name}')"
+        )
     refuse_other_shapes(model)
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.

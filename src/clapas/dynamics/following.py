@@ -80,7 +80,7 @@ def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Array, 
 
 
 def _over_steps(model: Model, middle: State, wall: int, dt: float) -> tuple[Array, Array]:
-    """Velocities and spins, in the world, of a wall in the middles of the last step, this one and the next."""
+    """World velocities and spins of a wall in the middles of the last step, this one and the next."""
     time, still = middle.time + 0.5 * dt, np.zeros_like(middle.velocity[wall])
     velocity = np.stack([model.driven(wall, still, t) for t in (max(time - dt, 0.0), time, time + dt)])
     spin = velocity[:, model.d :]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clapas.bodies.kind import Bodies, Part
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
@@ -17,6 +18,31 @@ from clapas.typing import Array, Indices, Mask
 
 Motion = Callable[[float], tuple[Array, Array]]
 """Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame)."""
+
+
+@dataclass(frozen=True)
+class System:
+    """Bodies of another kind in a model.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    bodies : Bodies
+        The kind with its constant data.
+    rows : array (k,)
+        Bodies of the model that its carriers are: walls to all but the system itself.
+    carrier : array (k,)
+        Which carrier each of them is.
+    self_contact : bool
+        Whether its own carriers may touch each other.
+    """
+
+    name: str
+    bodies: Bodies
+    rows: Indices
+    carrier: Indices
+    self_contact: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +82,8 @@ class Model:
         Names of the bodies.
     probes : tuple of Probe
         Quantities to write down at every step.
+    systems : tuple of System
+        Bodies of other kinds.
     """
 
     gravity: Array
@@ -75,6 +103,7 @@ class Model:
     period: tuple[float | None, float | None] = (None, None)
     names: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
+    systems: tuple[System, ...] = ()
 
     @property
     def d(self) -> int:
@@ -149,10 +178,29 @@ class Model:
     @cached_property
     def is_wall(self) -> Mask:
         """Bodies that cannot move, and guided ones that only slide (see :mod:`clapas.dynamics.guides`)."""
-        if self.blocked is None:
-            return np.asarray(~self.movable)
-        slides = self.blocked[:, self.d :].all(axis=1) & self.blocked[:, : self.d].any(axis=1)
-        return np.asarray(~self.movable | slides)
+        walls: Mask = ~self.movable
+        if self.blocked is not None:
+            slides = self.blocked[:, self.d :].all(axis=1) & self.blocked[:, : self.d].any(axis=1)
+            walls = walls | slides
+        for system in self.systems:
+            walls[system.rows] = False
+        return walls
+
+    @cached_property
+    def system_of(self) -> Indices:
+        """Number of the system whose carrier each body is, (N,); −1 for the others."""
+        number = np.full(self.n_bodies, -1)
+        for k, system in enumerate(self.systems):
+            number[system.rows] = k
+        return number
+
+    @cached_property
+    def carrier_of(self) -> Indices:
+        """Which carrier of its system each body is, (N,); −1 for the others."""
+        number = np.full(self.n_bodies, -1)
+        for system in self.systems:
+            number[system.rows] = system.carrier
+        return number
 
     @cached_property
     def thickness(self) -> Array:
@@ -338,6 +386,8 @@ class State:
         acted. 0 at the start.
     sleep : Sleep, optional
         Who sleeps, in runs with sleep.
+    parts : tuple of Part
+        Coordinates and velocities of the systems of the model.
     """
 
     time: float
@@ -348,6 +398,7 @@ class State:
     impulses: Impulses
     dt: float = 0.0
     sleep: Sleep | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def n_bodies(self) -> int:

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from clapas.bodies.kind import ShapedBodies
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
 from clapas.dynamics.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
+from clapas.dynamics.model import System
 from clapas.dynamics.packing import packed
 from clapas.dynamics.probes import Probe
 from clapas.dynamics.regions import BoxRegion, Region
@@ -92,6 +94,7 @@ class Scene:
         self.bodies: list[Body] = []
         self.sources: list[Source] = []
         self.probes: list[Probe] = []
+        self.systems: list[System] = []
         self.run = Run()
         self._laws: dict[Pair, Law] = {}
         self._law_for_all: Law | None = None
@@ -347,6 +350,77 @@ class Scene:
             for grain, position, turn in placed
         ]
 
+    def add_system(
+        self,
+        system: ShapedBodies,
+        *,
+        material: str = DEFAULT,
+        name: str = "system",
+        self_contact: bool = False,
+    ) -> list[int]:
+        """Add bodies of another kind, such as a :class:`~clapas.bodies.lagrangian.LagrangianSystem`.
+
+        Parameters
+        ----------
+        system : LagrangianSystem or another kind (see :mod:`clapas.bodies.kind`)
+            Its coordinates, masses and forces; its ``shapes`` take part in contacts.
+        material : str
+            Material of its shapes.
+        name : str
+            A name no other system has; its shapes are bodies called "name 0", "name 1" and so on, or "name"
+            with the names of its links.
+        self_contact : bool
+            Whether its own shapes may touch each other; by default they pass through one another.
+
+        Returns
+        -------
+        list of int
+            Numbers of the bodies that its shapes are, for probes and measures.
+
+        Examples
+        --------
+        A pendulum of 1 m whose bob of 5 cm may touch things:
+
+        >>> from clapas.bodies.lagrangian import LagrangianSystem
+        >>> from clapas.geometry.shapes import Disk
+        >>> scene = Scene(d=2)
+        >>> scene.law(mu=0.3)
+        >>> pendulum = LagrangianSystem(
+        ...     mass=lambda q: [[1.0]],
+        ...     force=lambda q, v, t: -9.81 * np.sin(q),
+        ...     frames=lambda q: ([[np.sin(q[0]), -np.cos(q[0])]], [[q[0]]]),
+        ...     shapes=[(0, Disk(0.05))],
+        ...     q=[1.0],
+        ... )
+        >>> scene.add_system(pendulum, name="pendulum")
+        [0]
+        """
+        if name in (other.name for other in self.systems):
+            raise SceneError(f"system '{name}': another system has this name; names are unique")
+        if system.shapes and system.d != self.d:
+            raise SceneError(f"system '{name}': its links are in {system.d}-D, the scene is in {self.d}-D")
+        poses = system.poses(system.start())
+        names = list(system.link_names)
+        numbers = []
+        for k, (link, shape) in enumerate(system.shapes):
+            word = names[link] if link < len(names) and names[link] else str(k)
+            turn = poses.orientation[link]
+            numbers.append(
+                self.add(
+                    shape,
+                    poses.position[link],
+                    turn if self.d == 3 else float(turn[0]),
+                    material=material,
+                    fixed=True,
+                    name=f"{name} {word}",
+                    group=name,
+                )
+            )
+        links = np.array([link for link, _ in system.shapes], dtype=np.int64)
+        rows = np.array(numbers, dtype=np.int64)
+        self.systems.append(System(name, system, rows, links, self_contact))
+        return numbers
+
     def number(self, body: int | str) -> int:
         """Number of a body from its name or its number.
 
@@ -532,6 +606,11 @@ class Scene:
 
     def to_dict(self) -> dict[str, Any]:
         """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
+        if self.systems:
+            raise SceneError(
+                f"system '{self.systems[0].name}': it is made of Python functions, which no file can hold; "
+                "keep the scene as a Python script"
+            )
         period = {axis: length for axis, length in zip("xy", self.period, strict=True) if length is not None}
         laws = [{"between": list(names), **law_entries(law)} for names, law in self._laws.items()]
         if self._law_for_all is not None:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from clapas.bodies.kind import Energy
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
@@ -19,26 +20,21 @@ from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, Stepped
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.systems import energy_of
 from clapas.errors import NotSolved, SettingsError
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.status import Status
 
 
-class Energy(NamedTuple):
-    """Energies of a state (J)."""
-
-    kinetic: float
-    potential: float
-
-
 def energy(model: Model, state: State) -> Energy:
-    """Kinetic energy, and potential energy of gravity, of the movable bodies."""
+    """Kinetic energy, and potential energy of gravity, of the movable bodies and of the systems."""
     alive = model.first(state.n_bodies)
+    others = energy_of(alive, state)
     moving = alive.movable
     kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
-    return Energy(kinetic, -float(alive.mass[moving] @ height))
+    return Energy(kinetic + others.kinetic, others.potential - float(alive.mass[moving] @ height))
 
 
 @dataclass(frozen=True)
@@ -190,6 +186,10 @@ def simulate(
     """
     _check(duration, dt, every, on_unsolved)
     solver, scheme = solver or Auto(tol=1e-6), scheme or MoreauMidpoint()
+    if sleeping is not None and model.systems:
+        raise SettingsError(
+            f"sleeping: bodies that touch a system ('{model.systems[0].name}') cannot sleep yet: leave it out"
+        )
     surroundings, start = Surroundings(model), time.perf_counter()
     steps, unsolved, worst = round(duration / dt), 0, 0.0
     if state is None:

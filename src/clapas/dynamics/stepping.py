@@ -25,6 +25,14 @@ from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.surroundings import Surroundings, touching_gap
+from clapas.dynamics.systems import (
+    SystemsInStep,
+    apart_from_themselves,
+    mixed_problem,
+    split_velocity,
+    systems_in_step,
+    with_carriers,
+)
 from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
@@ -167,27 +175,37 @@ def step(
     held = asleep if asleep is not None and asleep.any() else None
     if held is not None:
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
-    middle = _middle(alive, state, scheme, dt)
+    middle, systems = _middle(alive, state, scheme, dt), None
+    if alive.systems:
+        systems, middle = systems_in_step(alive, state, middle, scheme.theta, dt, inertia=scheme.inertia)
     free = free_motion(alive, middle, dt)
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
     touching = touching_gap(middle)
     found = surroundings.detect(middle, max(reach, touching))
     treated = found if held is None else between_free(alive, found)
+    if systems:
+        treated = apart_from_themselves(alive, treated)
     treated = within_reach(alive, middle, treated, touching, reach, dt)
     ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
-    problem = step_problem(alive, middle, treated, free, dt, touching, ahead)
+
+    def assembled(free: Array) -> StepProblem:
+        if systems and systems.touch(alive, treated):
+            return mixed_problem(alive, systems, middle, treated, free, dt, touching, ahead)
+        return step_problem(alive, middle, treated, free, dt, touching, ahead)
+
     longer = dt / state.dt if state.dt else 1.0
     solver = solver or Auto(tol=1e-6)
+    problem = assembled(free)
     solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
-    velocity = _velocity(alive, middle, problem, solution.v, free)
+    velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
     for left in range(GYRO_ROUNDS - 1, -1, -1) if alive.gyrates and len(problem.contacts) else ():
         turned, free, matters = gyrated(alive, middle, free, velocity, dt)
         if not matters or left == 0:
             velocity = turned
             break
-        problem = step_problem(alive, middle, treated, free, dt, touching, ahead)
+        problem = assembled(free)
         solution = solve(problem.problem, solver, solution.r, check=False)
-        velocity = _velocity(alive, middle, problem, solution.v, free)
+        velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
     contacts, impulses, rows = problem.contacts, problem.impulses(solution.r), problem.carrying(solution.r)
     if rows is not None:
@@ -210,6 +228,9 @@ def step(
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
     done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
+    if systems:
+        end = with_carriers(alive, replace(end, parts=systems.moved(others, scheme.theta * dt)))
+        done += systems.work(others)
     walls = problem.work_of_walls(solution.r)
     done += walls + work_of_laying(model, before, state)
     given = _given(alive, state.velocity, middle, velocity, dt) - walls
@@ -301,16 +322,32 @@ def _given(model: Model, before: Array, middle: State, after: Array, dt: float) 
     return given
 
 
-def _velocity(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:
-    """Velocities of all bodies, from those ``v`` of the movable ones; ``free`` are those of the others."""
+def _velocities(
+    model: Model,
+    at: State,
+    problem: StepProblem,
+    v: Array | None,
+    free: Array,
+    systems: SystemsInStep | None = None,
+) -> tuple[Array, tuple[Array, ...]]:
+    """Velocities of all rigid bodies, walls included, and of the systems, from the answer of the problem.
+
+    ``free`` are the velocities of bodies that no impulse changes.
+    """
     assert v is not None
-    moving = v.reshape(-1, free.shape[1])
+    others = () if systems is None else systems.free
+    size = free.shape[1]
+    if systems is not None and len(v) > model.movable.sum() * size:
+        v, others = split_velocity(v, systems)
+    moving = v.reshape(-1, size)
     if problem.has_spheres:  # its spins are in the world
         moving = moving.copy()  # v belongs to the solution
         spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()
     velocity[model.moving] = moving
-    return velocity if model.blocked is None else np.where(model.blocked, free, velocity)
+    if model.blocked is not None:
+        velocity = np.where(model.blocked, free, velocity)
+    return velocity, others
 
 
 def pulled_apart(model: Model, state: State, problem: StepProblem, share: float) -> State:
@@ -330,6 +367,6 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
         ContactProblem.from_blocks(still, mu=0.0, w=w), NSGS(tol=1e-3, max_iterations=200), check=False
     )
     zero = np.zeros_like(state.velocity)
-    away = _velocity(model, state, problem, displacement.v, zero)
+    away, _ = _velocities(model, state, problem, displacement.v, zero)
     position, orientation = moved(state.position, state.orientation, away, 1.0)
     return replace(state, position=position, orientation=orientation)

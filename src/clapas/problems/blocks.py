@@ -144,6 +144,8 @@ class BodyBlocks:
 
     def mass(self) -> sparse.csr_array:
         """M = L Lᵀ, block diagonal."""
+        if not len(self.root):
+            return sparse.csr_array((0, 0))
         lower = np.linalg.inv(self.root).transpose(0, 2, 1)
         return sparse.csr_array(sparse.block_diag(lower @ lower.transpose(0, 2, 1), format="csr"))
 

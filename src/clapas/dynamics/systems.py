@@ -1,0 +1,193 @@
+"""Bodies of other kinds in a step: linkages, trusses, rods beside rigid bodies.
+
+The engine asks a kind what :mod:`clapas.bodies.kind` lists and nothing else. Its carriers stand in the table
+of bodies as walls that move by themselves: detection, recordings and the viewer need no more. In the contact
+problem the velocities of the kind join those of the rigid bodies,
+
+    M = diag(M_rigid, M̃_1, M̃_2, …),    H = [H_rigid  H_1  H_2  …],
+
+where H_k are the velocities of material points at the contacts, from the kind, along the contact frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from clapas.bodies.kind import Bodies, Energy, Part, Span, Touches
+from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.model import Model, State, System
+from clapas.geometry.colliders import Contacts
+from clapas.problems.contact import ContactProblem
+from clapas.typing import Array, Indices, Mask
+
+IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
+
+
+@dataclass(frozen=True)
+class SystemsInStep:
+    """The systems of a model during one step.
+
+    Parameters
+    ----------
+    systems : tuple of System
+        They.
+    parts : tuple of Part
+        Their coordinates at the middle of the step, with the velocities of its start.
+    mass : tuple of sparse matrices
+        Effective masses M̃.
+    free : tuple of arrays
+        Velocities at the end of the step without contact.
+    """
+
+    systems: tuple[System, ...]
+    parts: tuple[Part, ...]
+    mass: tuple[sparse.csr_array, ...]
+    free: tuple[Array, ...]
+
+    def touch(self, model: Model, contacts: Contacts) -> bool:
+        """Whether a carrier is in contact."""
+        return bool((model.system_of[contacts.a] >= 0).any() or (model.system_of[contacts.b] >= 0).any())
+
+    def moved(self, velocities: tuple[Array, ...], h: float) -> tuple[Part, ...]:
+        """The parts after h seconds at new velocities."""
+        return tuple(
+            system.bodies.advance(part, v, h)
+            for system, part, v in zip(self.systems, self.parts, velocities, strict=True)
+        )
+
+    def work(self, velocities: tuple[Array, ...]) -> float:
+        """Work of the impulses of the step on the systems, Σ M̃ (v⁺ − v_free)·(v⁻ + v⁺)/2 (J)."""
+        total = 0.0
+        for part, M, free, after in zip(self.parts, self.mass, self.free, velocities, strict=True):
+            total += 0.5 * float((M @ (after - free)) @ (part.v + after))
+        return total
+
+
+def systems_in_step(
+    model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
+) -> tuple[SystemsInStep, State]:
+    """The systems at the middle of a step, and the middle with their carriers where they are."""
+    parts, mass, free = [], [], []
+    span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
+    for system, part in zip(model.systems, state.parts, strict=True):
+        start = part if inertia else Part(part.q, np.zeros_like(part.v))
+        half = system.bodies.drift(start, (1.0 - theta) * dt)
+        M, v = system.bodies.free(half, span)
+        parts.append(half)
+        mass.append(M)
+        free.append(v)
+    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free))
+    return step, with_carriers(model, replace(middle, parts=step.parts))
+
+
+def with_carriers(model: Model, state: State) -> State:
+    """The state with the poses and velocities of carriers as its parts have them."""
+    position, orientation, velocity = state.position.copy(), state.orientation.copy(), state.velocity.copy()
+    for system, part in zip(model.systems, state.parts, strict=True):
+        poses, twists = system.bodies.poses(part), system.bodies.twists(part)
+        position[system.rows] = poses.position[system.carrier]
+        orientation[system.rows] = poses.orientation[system.carrier]
+        velocity[system.rows] = twists[system.carrier]
+    return replace(state, position=position, orientation=orientation, velocity=velocity)
+
+
+def energy_of(model: Model, state: State) -> Energy:
+    """Energies of the systems (J)."""
+    kinetic = potential = 0.0
+    for system, part in zip(model.systems, state.parts, strict=True):
+        own = system.bodies.energy(part, model.gravity)
+        kinetic, potential = kinetic + own.kinetic, potential + own.potential
+    return Energy(kinetic, potential)
+
+
+def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
+    """The contacts without those between carriers of one system, unless it may touch itself."""
+    a, b = model.system_of[contacts.a], model.system_of[contacts.b]
+    inner = (a >= 0) & (a == b)
+    if not inner.any():
+        return contacts
+    may = np.array([system.self_contact for system in model.systems])
+    kept = ~inner | may[a]
+    return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
+
+
+def mixed_problem(
+    model: Model,
+    systems: SystemsInStep,
+    middle: State,
+    contacts: Contacts,
+    free: Array,
+    dt: float,
+    touching: float,
+    lead: Array | None,
+) -> StepProblem:
+    """The problem of a step in which carriers touch something; see ``step_problem`` for the arguments."""
+    geometry = contact_geometry(model, middle, contacts, free)
+    assert geometry.wall is not None
+    assert geometry.own_frame is not None
+    along = geometry.own_frame * geometry.scale[:, : model.d, None]
+    own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
+    rigid = geometry.blocks
+    H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
+    M = sparse.csr_array(sparse.block_diag([rigid.mass(), *systems.mass], format="csr"))
+    parting = _parting(H, model.d, M)
+    if not parting.all():
+        kept = np.flatnonzero(parting)
+        ahead = None if lead is None else lead[kept]
+        return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead)
+    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
+    wall = geometry.wall.copy()
+    for matrix, part in zip(own, systems.parts, strict=True):
+        wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
+    v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), model.d))), *systems.free])
+    f = -(M @ v_free)
+
+    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+        loads = f if pull is None else f - H.T @ pull.ravel()
+        return ContactProblem(M=M, H=H, f=loads, w=w, mu=mu, d=model.d)
+
+    problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
+    largest = float(np.max(abs(H) @ np.abs(v_free), initial=0.0))
+    if len(contacts) and is_rounding(problem.problem, largest, problem.wall):
+        none = contacts.take(np.empty(0, dtype=np.int64))
+        return mixed_problem(model, systems, middle, none, free, dt, touching, None)
+    return problem
+
+
+def split_velocity(v: Array, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
+    """The velocities of the rigid bodies, and those of each system."""
+    sizes = [system.bodies.n_dof for system in systems.systems]
+    ends = np.cumsum([len(v) - sum(sizes), *sizes])
+    return v[: ends[0]], tuple(v[a:b] for a, b in pairwise(ends))
+
+
+def _jacobian(
+    model: Model, k: int, systems: SystemsInStep, contacts: Contacts, along: Array
+) -> sparse.csr_array:
+    """H_k (d·n × m_k): what the velocities of system k are along the frames of the contacts."""
+    bodies: Bodies = systems.systems[k].bodies
+    n, d = contacts.normal.shape
+    H = sparse.csr_array((n * d, bodies.n_dof))
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at: Indices = np.flatnonzero(model.system_of[body] == k)
+        if not at.size:
+            continue
+        point = contacts.point[at] - shift * contacts.shift[at]
+        P = bodies.jacobian(systems.parts[k], Touches(model.carrier_of[body[at]], point))
+        own_rows = sparse.bsr_array(
+            (sign * along[at], np.arange(len(at)), np.searchsorted(at, np.arange(n + 1))),
+            shape=(n * d, len(at) * d),
+        )
+        H = H + sparse.csr_array(own_rows @ P)
+    return sparse.csr_array(H)
+
+
+def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array) -> Mask:
+    """The contacts whose bodies can part: some velocity moves them along the normal."""
+    normal = H[::d]
+    response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
+    return np.asarray(response > IDLE * float(response.max(initial=0.0)))
