@@ -95,7 +95,7 @@ class Instant:
     @staticmethod
     def of_step(model: Model, stepped: Stepped) -> Instant:
         """A step just made."""
-        return Instant.of(model, stepped.state, stepped.problem.contacts, stepped.state.dt)
+        return Instant.of(model, stepped.state, stepped.contacts, stepped.state.dt)
 
     @staticmethod
     def of(model: Model, state: State, contacts: Contacts, dt: float) -> Instant:

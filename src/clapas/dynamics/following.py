@@ -24,7 +24,7 @@ import numpy as np
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 
 
 def lead(
@@ -69,7 +69,7 @@ def lead(
     return missing if found else None
 
 
-def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Array, Array, float]]:
+def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Indices, Indices, float]]:
     """Contacts of a wall with bodies that move: where they are, the bodies, 1 if the wall is b, −1 if a."""
     ends = []
     for one, other, sign in ((contacts.a, contacts.b, -1.0), (contacts.b, contacts.a, 1.0)):
@@ -80,7 +80,7 @@ def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Array, 
 
 
 def _over_steps(model: Model, middle: State, wall: int, dt: float) -> tuple[Array, Array]:
-    """Velocities and spins, in the world, of a wall in the middles of the last step, this one and the next."""
+    """Velocities and spins, in the world, of a wall in the middles of the last, this and the next step."""
     time, still = middle.time + 0.5 * dt, np.zeros_like(middle.velocity[wall])
     velocity = np.stack([model.driven(wall, still, t) for t in (max(time - dt, 0.0), time, time + dt)])
     spin = velocity[:, model.d :]

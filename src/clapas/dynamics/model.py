@@ -139,7 +139,9 @@ class Model:
         if self.d == 2:
             return np.zeros_like(self.movable)
         uneven = self.movable & (self.inertia != self.inertia[:, :1]).any(axis=1)
-        return uneven if self.blocked is None else uneven & ~self.blocked[:, self.d :].any(axis=1)
+        if self.blocked is not None:
+            uneven &= ~self.blocked[:, self.d :].any(axis=1)
+        return np.asarray(uneven)
 
     @cached_property
     def gyrates(self) -> bool:

@@ -23,7 +23,7 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
@@ -187,6 +187,10 @@ def step(
     contacts, impulses, solved = problem.contacts, problem.impulses(solution.r), None
     if held is not None:
         contacts, impulses, solved = with_held(alive, found, contacts, impulses, state.impulses, longer)
+    elif len(treated) and not len(contacts) and alive.blocked is None:
+        # What touches and moves together was in no problem: it bears nothing.
+        contacts, solved = treated, np.zeros(len(treated), dtype=bool)
+        impulses = Impulses(treated.a, treated.b, treated.feature, np.zeros((len(treated), alive.d)))
     end = State(
         time=state.time + dt,
         step=state.step + 1,

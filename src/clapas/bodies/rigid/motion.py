@@ -6,8 +6,8 @@ orientations follow Q ← Q exp(h ω). The gyroscopic term is taken by the midpo
     I (ω⁺ − ω⁻) + h ω_m × I ω_m = I k,    ω_m = (ω⁻ + ω⁺)/2,
 
 where k is what all impulses of the step change: loads, contacts. The term does no work, as ω_m·(ω_m × I ω_m)
-is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses the size |Iω| of the
-angular momentum is kept too. The error is second order in h.
+is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses the size |Iω| of
+the angular momentum is kept too. The error is second order in h.
 """
 
 from __future__ import annotations
