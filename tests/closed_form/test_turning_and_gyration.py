@@ -48,14 +48,18 @@ def test_what_sticks_to_a_turntable_stays_at_its_radius(dt: float) -> None:
     assert balance(history) < 1e-15
 
 
-def test_what_sticks_inside_a_turning_drum_of_the_plane_stays_on_it() -> None:
-    """A disk on a floor that turns about a point above it: carried like a piece of the floor."""
+def test_what_sticks_to_a_turning_floor_of_the_plane_stays_on_it() -> None:
+    """A disk that cannot roll on a floor that turns about a point of it is carried like a piece of it."""
     rate = 2.0
-    scene = Scene((0.0, -G), overlap=1e-6)
+    scene = Scene((0.0, -G), d=2, overlap=1e-6)
     scene.law(mu=5.0, rolling=1.0)
     scene.add(HalfPlane(), (0.0, -1.0), motion=Rotation(None, rate))
     scene.add(
-        Disk(0.1), (0.05, -0.9 - 1e-7), velocity=(0.0, 0.05 * rate), angular_velocity=rate, density=1000
+        Disk(0.1),
+        (0.05, -0.9 - 1e-7),
+        velocity=(-0.1 * rate, 0.05 * rate),
+        angular_velocity=rate,
+        density=1000,
     )
     history = run(scene, 0.2, 1e-3)
     arm = history.position() - (0.0, -1.0)
@@ -101,7 +105,7 @@ def test_a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_rate() -> None:
 def test_a_plate_that_speeds_up_carries_a_block_below_mu_g(share: float) -> None:
     mu, dt, duration = 0.4, 1e-3, 0.5
     a = share * mu * G
-    scene = Scene((0.0, -G), overlap=1e-6)
+    scene = Scene((0.0, -G), d=2, overlap=1e-6)
     scene.law(mu=mu)
     scene.add(HalfPlane(), motion=Table([0.0, 10.0], [(0.0, 0.0), (10.0 * a, 0.0)]))
     scene.add(Disk(0.1), (0.0, 0.1 - 1e-7), mass=1.0, inertia=1e9)
