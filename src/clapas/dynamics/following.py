@@ -71,7 +71,7 @@ def lead(
 
 def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Indices, Indices, float]]:
     """Contacts of a wall with bodies that move: where they are, the bodies, 1 if the wall is b, −1 if a."""
-    ends = []
+    ends: list[tuple[Indices, Indices, float]] = []
     for one, other, sign in ((contacts.a, contacts.b, -1.0), (contacts.b, contacts.a, 1.0)):
         at = np.flatnonzero((one == wall) & model.movable[other])
         if len(at):
