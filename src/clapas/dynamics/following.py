@@ -24,7 +24,7 @@ import numpy as np
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 
 
 def lead(
@@ -69,9 +69,9 @@ def lead(
     return missing if found else None
 
 
-def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Array, Array, float]]:
+def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Indices, Indices, float]]:
     """Contacts of a wall with bodies that move: where they are, the bodies, 1 if the wall is b, −1 if a."""
-    ends = []
+    ends: list[tuple[Indices, Indices, float]] = []
     for one, other, sign in ((contacts.a, contacts.b, -1.0), (contacts.b, contacts.a, 1.0)):
         at = np.flatnonzero((one == wall) & model.movable[other])
         if len(at):

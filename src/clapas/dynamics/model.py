@@ -12,7 +12,7 @@ from clapas.bodies.kind import Bodies, Part
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders, Kind
+from clapas.geometry.colliders import Colliders, Contacts, Kind
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -168,7 +168,9 @@ class Model:
         if self.d == 2:
             return np.zeros_like(self.movable)
         uneven = self.movable & (self.inertia != self.inertia[:, :1]).any(axis=1)
-        return uneven if self.blocked is None else uneven & ~self.blocked[:, self.d :].any(axis=1)
+        if self.blocked is not None:
+            uneven &= ~self.blocked[:, self.d :].any(axis=1)
+        return np.asarray(uneven)
 
     @cached_property
     def gyrates(self) -> bool:
@@ -289,6 +291,12 @@ class Impulses:
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
         return Impulses(self.a[rows], self.b[rows], self.feature[rows], self.impulse[rows], self.couple[rows])
+
+    @staticmethod
+    def zero(contacts: Contacts) -> Impulses:
+        """Those of contacts that bear nothing."""
+        nothing = np.zeros(contacts.normal.shape)
+        return Impulses(contacts.a, contacts.b, contacts.feature, nothing)
 
     @staticmethod
     def none(d: int) -> Impulses:

@@ -22,7 +22,7 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.surroundings import Surroundings, touching_gap
 from clapas.dynamics.systems import (
@@ -216,6 +216,10 @@ def step(
             alive, found, contacts, impulses, state.impulses, longer, touching
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
+    elif len(treated) and not len(problem.contacts) and alive.blocked is None:
+        # What touches and moves together was in no problem: it bears nothing.
+        contacts = treated.take(np.flatnonzero(treated.gap <= touching))
+        impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
     end = State(
         time=state.time + dt,
         step=state.step + 1,

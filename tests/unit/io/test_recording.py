@@ -110,9 +110,10 @@ def _assert_frame(frame: object, kept: Kept) -> None:
     assert frame.status is solution.status
     for name in ("a", "b", "collider_a", "collider_b", "feature", "point", "normal", "gap"):
         np.testing.assert_array_equal(getattr(frame.contacts, name), getattr(contacts, name))
-    # 0 open, 1 sticking, 2 sliding: an open contact carries nothing, a sliding one all it can.
+    # 0 open, 1 sticking, 2 sliding. An open contact carries nothing in an exact answer; here answers are
+    # good to 1e-4 of velocities, and what is left on a contact that opens is of that order.
     size = np.linalg.norm(frame.state.impulses.impulse, axis=1)
-    assert (size[frame.mode == 0] <= 1e-12).all()
+    assert (size[frame.mode == 0] <= 10 * METHOD["solver"].tol * size.max(initial=0.0)).all()
     assert set(frame.mode.tolist()) <= {0, 1, 2}
 
 

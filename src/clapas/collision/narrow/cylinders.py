@@ -39,6 +39,7 @@ ROUNDS = 6
 FINE = 3  # rounds after which a normal that does not change ends them
 CLUSTER = 4  # corners on each side of the middle one
 CLOSER = 0.25
+FINEST = 1e-4  # spacing of the corners of a prism where a polished normal says the contact is (rad)
 NEARBY = 0.8  # spacings within which the next normal is
 STEADY = 1e-10
 SAGITTA = 0.02  # 1 − cos(π/16): how far the regular prism is inside, of the radius
@@ -102,6 +103,8 @@ def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting,
         axis, n_points = refined(way, meeting, shapes, start, wide)
     if both_round and axis.s <= wide:
         axis = polished(shapes, meeting, axis)
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, FINEST, way.kept_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, FINEST, way.kept_b)
     if axis.s <= meeting.distance:
         if is_on_cap(shapes, meeting.i, axis):
             give_back(shapes, meeting.i, way.kept_a)

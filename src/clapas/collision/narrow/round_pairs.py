@@ -35,7 +35,7 @@ from clapas.compiled import subroutine
 PARALLEL = 1e-6  # square of the sine under which axes are taken to be parallel
 ON_SIDE = 3e-4  # cosine of the angle between normal and axis, as refined, under which a side touches
 ON_CAP = 1e-6  # sine of that angle under which a cap touches
-NEARBY = 1e-3  # how far a polished normal may be from the refined one
+NEARBY = 0.05  # how far a polished normal may be from the refined one
 NEWTON = 8
 
 
@@ -43,7 +43,7 @@ NEWTON = 8
 def are_round(shapes: Shapes, meeting: Meeting) -> bool:
     """Is each of the two a cylinder or a capsule?"""
     one, two = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
-    return (one == CYLINDER or one == CAPSULE) and (two == CYLINDER or two == CAPSULE)  # noqa: SIM109 (kernel)
+    return one in (CYLINDER, CAPSULE) and two in (CYLINDER, CAPSULE)
 
 
 @subroutine
@@ -132,7 +132,7 @@ def polished(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
         ux, uy, uz = nx - along * ax, ny - along * ay, nz - along * az
         rho_a = np.sqrt(ux * ux + uy * uy + uz * uz)
         if rho_a <= ON_CAP:
-            return axis
+            return best_of(shapes, meeting, axis, axis.x, axis.y, axis.z)
         up = 0.0 if on_a else (half_a if along > 0.0 else -half_a)
         px, py, pz = up * ax + r_a * ux / rho_a, up * ay + r_a * uy / rho_a, up * az + r_a * uz / rho_a
         qx, qy, qz = unit(ay * nz - az * ny, az * nx - ax * nz, ax * ny - ay * nx)
@@ -140,7 +140,7 @@ def polished(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
         ux, uy, uz = -nx - along * bx, -ny - along * by, -nz - along * bz
         rho_b = np.sqrt(ux * ux + uy * uy + uz * uz)
         if rho_b <= ON_CAP:
-            return axis
+            return best_of(shapes, meeting, axis, axis.x, axis.y, axis.z)
         up = 0.0 if on_b else (half_b if along > 0.0 else -half_b)
         wx = meeting.x + up * bx + r_b * ux / rho_b - px
         wy = meeting.y + up * by + r_b * uy / rho_b - py
@@ -181,11 +181,18 @@ def unit(x: float, y: float, z: float) -> tuple[float, float, float]:
 
 
 @subroutine
-def best_of(shapes: Shapes, meeting: Meeting, axis: Axis, x: float, y: float, z: float) -> Axis:
-    """The axis turned to (x, y, z), if that is near it and separates as much but for rounding."""
-    if (axis.x - x) ** 2 + (axis.y - y) ** 2 + (axis.z - z) ** 2 > NEARBY * NEARBY:
-        return axis
+def separation(shapes: Shapes, meeting: Meeting, x: float, y: float, z: float) -> float:
+    """How far the two are apart along a direction (m)."""
     s = meeting.x * x + meeting.y * y + meeting.z * z
-    s -= reach_along(shapes, meeting.i, x, y, z) + reach_along(shapes, meeting.j, -x, -y, -z)
-    scale = 1e-8 * min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
-    return Axis(s, x, y, z, axis.sort, axis.i, axis.j) if s >= axis.s - scale else axis
+    return s - reach_along(shapes, meeting.i, x, y, z) - reach_along(shapes, meeting.j, -x, -y, -z)
+
+
+@subroutine
+def best_of(shapes: Shapes, meeting: Meeting, axis: Axis, x: float, y: float, z: float) -> Axis:
+    """The axis, or the direction (x, y, z) near it if that separates as much but for rounding."""
+    s, own = separation(shapes, meeting, x, y, z), separation(shapes, meeting, axis.x, axis.y, axis.z)
+    rounding = 1e-12 * (shapes.pieces[meeting.i].bound + shapes.pieces[meeting.j].bound)
+    is_near = (axis.x - x) ** 2 + (axis.y - y) ** 2 + (axis.z - z) ** 2 <= NEARBY * NEARBY
+    if is_near and s >= own - rounding:
+        return Axis(s, x, y, z, axis.sort, axis.i, axis.j)
+    return Axis(own, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j)

@@ -1,0 +1,143 @@
+"""Shapes on meshes of triangles against the same shapes on a plane, or on the solid the mesh bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.collision import Detector
+from clapas.geometry.colliders import Contacts
+from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere, TriangleMesh
+from clapas.typing import Array
+from tests.unit.collision.oracles import random_quaternion, two_bodies
+
+SHAPES: dict[str, Shape] = {
+    "sphere": Sphere(0.1),
+    "box": Box((0.2, 0.2, 0.2)),
+    "tetrahedron": Polyhedron([(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)]),
+    "rock": Polyhedron(np.random.default_rng(1).normal(size=(14, 3)) * 0.1),
+    "capsule": Capsule(0.06, 0.2),
+    "cylinder": Cylinder(0.08, 0.2),
+}
+FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+HERE = (1.0, 0.0, 0.0, 0.0)
+DEPTH = 1e-3
+
+
+def grid(n: int) -> TriangleMesh:
+    """A square of 2 m in the plane z = 0, n × n cells of two triangles."""
+    side = np.linspace(-1.0, 1.0, n + 1)
+    corners = [(x, y, 0.0) for x in side for y in side]
+    triangles = []
+    for i in range(n):
+        for j in range(n):
+            p = i * (n + 1) + j
+            q = p + n + 1
+            triangles += [(p, q, q + 1), (p, q + 1, p + 1)]
+    return TriangleMesh(corners, triangles)
+
+
+def slab_corners() -> Array:
+    """A slab of 2 m × 2 m × 1 m under the plane z = 0."""
+    return np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 0)], dtype=float)
+
+
+def slab() -> TriangleMesh:
+    return TriangleMesh(slab_corners(), [t for a, b, c, d in FACES for t in ((a, b, c), (a, c, d))])
+
+
+def touched(detector: Detector, x: Array, q: Array, distance: float = 0.0) -> Contacts:
+    return detector.detect([(0.0, 0.0, 0.0), x], [HERE, q], distance)
+
+
+def put_down(detector: Detector, x: Array, q: Array) -> Array:
+    """The place above (x, y) where a shape is so deep in the floor."""
+    low, high = -0.5, 2.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        found = touched(detector, np.array([*x, middle]), q)
+        deep = len(found) > 0 and found.gap.min() < -DEPTH
+        low, high = (middle, high) if deep else (low, middle)
+    return np.array([*x, high])
+
+
+def distinct(found: Contacts) -> Array:
+    """Points, normals and gaps, those that triangles share once."""
+    rows = np.column_stack((found.point, found.normal, found.gap))
+    kept: list[Array] = []
+    for row in rows:
+        if all(np.abs(row - other).max() > 1e-6 for other in kept):
+            kept.append(row)
+    return np.array(kept).reshape(-1, 7)
+
+
+def assert_same(found: Contacts, expected: Contacts) -> None:
+    a, b = distinct(found), distinct(expected)
+    assert len(a) == len(b)
+    for row in a:
+        assert np.abs(b - row).max(axis=1).min() < 1e-6
+
+
+def compare(mesh: TriangleMesh, solid: Shape, shape: Shape, places: Array, seed: int) -> None:
+    on_mesh, on_solid = (two_bodies(floor, shape, movable=[False, True]) for floor in (mesh, solid))
+    rng = np.random.default_rng(seed)
+    for place in places:
+        q = random_quaternion(rng)
+        x = put_down(on_solid, place, q)
+        assert_same(touched(on_mesh, x, q), touched(on_solid, x, q))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("n", [1, 20])
+def test_a_flat_mesh_is_a_plane(name: str, n: int) -> None:
+    if name == "cylinder" and n == 20:
+        n = 6  # its contact points on a rim are those of a prism: few seams near them
+    places = np.random.default_rng(n).uniform(-0.6, 0.6, (20, 2))
+    compare(grid(n), Plane(), SHAPES[name], places, 2)
+
+
+@pytest.mark.parametrize("name", set(SHAPES) - {"cylinder"})
+@pytest.mark.parametrize("where", ["inside", "edge"])
+def test_a_closed_mesh_is_the_solid_it_bounds(name: str, where: str) -> None:
+    rng = np.random.default_rng(3)
+    places = rng.uniform(-0.6, 0.6, (20, 2))
+    if where == "edge":
+        places[:, 0] = 1.0 + rng.uniform(-0.1, 0.1, 20)
+    compare(slab(), Polyhedron(slab_corners()), SHAPES[name], places, 4)
+
+
+@pytest.mark.parametrize("name", set(SHAPES) - {"cylinder"})
+def test_the_border_of_a_sheet_is_the_rim_of_a_solid(name: str) -> None:
+    rng = np.random.default_rng(5)
+    places = np.column_stack((1.0 + rng.uniform(-0.1, 0.02, 20), rng.uniform(-0.6, 0.6, 20)))
+    compare(grid(1), Polyhedron(slab_corners()), SHAPES[name], places, 6)
+
+
+def test_a_box_in_a_concave_corner_has_both_walls() -> None:
+    """A floor and a wall that share an edge; a box flat on one, pressed flat against the other."""
+    mesh = TriangleMesh(
+        [(0, -1, 0), (2, -1, 0), (2, 1, 0), (0, 1, 0), (0, -1, 2), (0, 1, 2)],
+        [(0, 1, 2), (0, 2, 3), (0, 4, 5), (0, 5, 3)],
+    )
+    detector = two_bodies(mesh, Box((0.2, 0.2, 0.2)), movable=[False, True])
+    found = touched(detector, np.array([0.1 - DEPTH, 0.3, 0.1 - 2 * DEPTH]), np.array(HERE))
+    up, out = found.normal[:, 2] > 0.5, found.normal[:, 0] > 0.5
+    assert (up | out).all()
+    np.testing.assert_allclose(found.normal[up], np.tile((0, 0, 1), (up.sum(), 1)), atol=1e-12)
+    np.testing.assert_allclose(found.normal[out], np.tile((1, 0, 0), (out.sum(), 1)), atol=1e-12)
+    np.testing.assert_allclose(found.gap[up], -2 * DEPTH, atol=1e-12)
+    np.testing.assert_allclose(found.gap[out], -DEPTH, atol=1e-12)
+    for mask, k in ((up, 0), (up, 1), (out, 1), (out, 2)):
+        assert np.ptp(found.point[mask, k]) > 0.19
+
+
+@pytest.mark.parametrize("name", ["box", "capsule"])
+def test_within_a_distance_all_low_points_count_on_both_sides_of_a_seam(name: str) -> None:
+    """A shape that hovers, slightly tilted, over many triangles has the contacts it has over a plane."""
+    detectors = [two_bodies(floor, SHAPES[name], movable=[False, True]) for floor in (grid(20), Plane())]
+    flat = (0.7071067811865476, 0.0, 0.7071067811865476, 0.0) if name == "capsule" else HERE
+    tilt = np.add(flat, (0.0, 1e-4, 2e-4, 3e-4))
+    x = np.array([0.033, 0.017, (0.06 if name == "capsule" else 0.1) + 1e-4])
+    on_mesh, on_plane = (touched(d, x, tilt / np.linalg.norm(tilt), 1e-3) for d in detectors)
+    assert len(on_plane) == (2 if name == "capsule" else 4)
+    assert_same(on_mesh, on_plane)
