@@ -87,7 +87,8 @@ def nearest_power_of_two(values: npt.ArrayLike) -> Array:
     array([4.  , 4.  , 0.25])
     """
     with np.errstate(divide="ignore"):
-        return np.exp2(np.clip(np.rint(np.log2(np.asarray(values, dtype=float))), -1000, 1000))
+        powers = np.rint(np.log2(np.asarray(values, dtype=float)))
+    return np.asarray(np.exp2(np.clip(powers, -1000, 1000)))
 
 
 def is_positive_definite(A: Array) -> bool:
@@ -108,7 +109,9 @@ def is_positive_definite(A: Array) -> bool:
         if pivot <= 0:
             return False
         below = rows[i + 1 :, i].copy()
-        rows[i + 1 :, i + 1 :] = (pivot * rows[i + 1 :, i + 1 :] - np.outer(below, rows[i, i + 1 :])) // before
+        rows[i + 1 :, i + 1 :] = (
+            pivot * rows[i + 1 :, i + 1 :] - np.outer(below, rows[i, i + 1 :])
+        ) // before
         before = pivot
     return True
 
@@ -122,7 +125,8 @@ def solve(A: list[list[Fraction]], b: list[Fraction], free: list[Fraction]) -> l
     [Fraction(1, 1), Fraction(2, 1)]
     """
     rows = [[*row, right] for row, right in zip(A, b, strict=True)]
-    columns, pivots = len(free), []
+    columns = len(free)
+    pivots: list[int] = []
     for column in range(columns):
         place = next((i for i in range(len(pivots), len(rows)) if rows[i][column]), None)
         if place is None:

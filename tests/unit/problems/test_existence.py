@@ -312,7 +312,7 @@ def test_singular_matrix_of_one_contact() -> None:
 
 @pytest.mark.parametrize("f", [1.0, -1.0])
 def test_closure_is_enough_where_no_motion_reaches_the_cone(f: float) -> None:
-    # u = (v, v, 1): v − √(v² + 1) < 0 tends to 0, and w·r = 0 along the only self-balanced impulses (1, −1, 0).
+    # u = (v, v, 1): v − √(v² + 1) < 0 tends to 0; w·r = 0 on the self-balanced impulses (1, −1, 0).
     problem = ContactProblem(M=[[1.0]], H=[[1.0], [1.0], [0.0]], f=[f], w=[[0.0, 0.0, 1.0]], mu=[1.0])
     answer = existence.check(problem)
     assert answer.verdict is Verdict.FRAGILE
