@@ -57,8 +57,8 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     first = read_matrix(words, "the first matrix")
     found = _kind(words, first, n, d) if kind == "auto" else kind
     if d == ROLLING:
-        problem = _rolling(words, first, n, found)
-        return ProblemFile(problem=problem, format="siconos", kind=found, path=path)
+        rolling = _rolling(words, first, n, found)
+        return ProblemFile(problem=rolling, format="siconos", kind=found, path=path)
     if found == "local":
         q, mu = _local(words, first, n, d)
         problem, notes = convention.reduced_problem(path, W=first, q=q, mu=mu, d=d, symmetrise=symmetrise)

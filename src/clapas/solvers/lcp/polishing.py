@@ -136,6 +136,8 @@ class Polished(LCPMethod):
         return polished(self.problem, z)
 
     def _look_for_proof(self, z: Array) -> None:
+        if self.infeasibility is not None:
+            return
         proof = Infeasibility(np.maximum(z - self.last_z, 0.0))
         self.last_z = z.copy()
         self.infeasibility = proof.established(self.problem, PROOF)

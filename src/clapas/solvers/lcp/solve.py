@@ -79,8 +79,10 @@ def _explained(solution: LCPSolution) -> LCPSolution:
     if proof is None and problem.size <= feasibility.LARGEST:
         with one_blas_thread():
             proof = feasibility.prove_infeasible(problem)
+    if proof is None and solution.refutation is not None:
+        return solution  # proved by cases
     if proof is None and solution.status is Status.NO_SOLUTION:
-        return solution  # known by other means, an enumeration say
+        solution = replace(solution, status=Status.STALLED)  # nothing is denied without a proof
     if proof is None:
         return replace(solution, notes=(*solution.notes, advise(problem)))
     radius = proof.radius(problem)
