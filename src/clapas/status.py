@@ -13,7 +13,7 @@ class Status(Enum):
         "Nothing to do.",
     )
     ALMOST_SOLVED = (
-        "The residual is above the tolerance but within the margin the solver was allowed.",
+        "The residual is above the tolerance, but within the margin allowed or at the limit of rounding.",
         "Use the answer with its residual in mind, or continue from it as a guess.",
     )
     MAX_ITERATIONS = (
@@ -33,7 +33,7 @@ class Status(Enum):
         "The method diverges on this problem: lower the relaxation or take another method.",
     )
     NO_SOLUTION = (
-        "It is proved that nothing satisfies the law with these data.",
+        "It is proved that nothing up to the size in the notes satisfies the law with these data.",
         "Change the data: imposed velocities that crush a body, or a friction too large.",
     )
     STOPPED = (

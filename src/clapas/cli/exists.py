@@ -72,7 +72,7 @@ def _rows(source: Source, answer: Existence, bounded: float | None) -> Iterator[
     if bounded is not None:
         yield "bounded", f"{bounded:.6g} m/s"
     yield "opening", f"{answer.opening:.3g}"
-    if source.entry is not None:
+    if source.entry is not None and source.entry.known.exists is not None:
         yield "known", known.in_words(source.entry.known)
     for text in source.notes:
         yield "note", text

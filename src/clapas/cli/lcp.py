@@ -21,7 +21,7 @@ FILE_HELP = "HDF5, NPZ, Matrix Market [M q], or the text of Siconos."
 
 def lcp(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
-    solver: Annotated[str, typer.Option(help="Method; 'list' names them.")] = "lemke",
+    solver: Annotated[str, typer.Option(help="Method; 'list' names them.")] = "auto",
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; may be repeated."),

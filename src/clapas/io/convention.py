@@ -22,6 +22,7 @@ from scipy import sparse
 
 from clapas.errors import FormatError, ProblemError
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
 from clapas.problems.validation import SYMMETRY
 from clapas.typing import Array
 
@@ -56,6 +57,28 @@ def global_problem(
             M=M, H=sparse.csr_array(H.T), f=change_sign(f), w=w, mu=mu, d=d, name=problem_name(path)
         )
     return problem, notes
+
+
+def reduced_rolling(path: Path, *, W: Any, q: Array, mu: Array, rolling_mu: Array) -> RollingProblem:
+    """Build the problem of u = W r + q with five rows a contact."""
+    with naming(path):
+        return RollingProblem.from_delassus(W=W, q=q, mu=mu, rolling_mu=rolling_mu, name=problem_name(path))
+
+
+def global_rolling(
+    path: Path, *, M: Any, H: Any, f: Array, w: Array, mu: Array, rolling_mu: Array
+) -> RollingProblem:
+    """Build the problem of M v = H r + f, u = Hᵀ v + w with five rows a contact (the letters of the file)."""
+    with naming(path):
+        return RollingProblem.from_matrices(
+            M=M,
+            H=sparse.csr_array(H.T),
+            f=change_sign(f),
+            w=w,
+            mu=mu,
+            rolling_mu=rolling_mu,
+            name=problem_name(path),
+        )
 
 
 def mass(path: Path, M: Any, symmetrise: bool) -> tuple[Any, list[str]]:

@@ -1,7 +1,8 @@
 """FCLib: the HDF5 files in which frictional contact problems are exchanged.
 
 A file holds ``fclib_local`` (W, q, mu) or ``fclib_global`` (M, H, f, w, mu) with ``spacedim`` and
-``info``, and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses,
+``info``, or ``fclib_global_rolling``, ``fclib_local_rolling`` with five components a contact and ``mu_r``
+(read only); and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses,
 1, 2, …}. Bilateral rows (V, R, s, or G, b) are eliminated on reading. Files written here use the
 names and types of the FCLib library (32-bit integers, doubles, zero-terminated strings), so it
 reads them back: W by rows as in the published files, M and H by columns, the only compressed
@@ -37,6 +38,11 @@ from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
 
 GROUPS: dict[Literal["local", "global"], str] = {"global": "fclib_global", "local": "fclib_local"}
+ROLLING_GROUPS: dict[str, Literal["local", "global"]] = {
+    "fclib_global_rolling": "global",
+    "fclib_local_rolling": "local",
+}
+ROLLING = 5  # components of a contact that resists rolling
 TEXTS = ("title", "description", "math_info")
 
 
@@ -57,6 +63,9 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
 
 
 def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
+    for name in ROLLING_GROUPS:
+        if name in file:
+            return _rolling(file, path, name)
     found, notes = _choose(file, path, kind)
     group = file[GROUPS[found]]
     where = f"{path}: {GROUPS[found]}"
@@ -78,6 +87,44 @@ def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
         guesses=_guesses(file, path, size, n_dof),
         info=_info(group),
         notes=tuple(notes + more + _solution_notes(file, solution)),
+    )
+
+
+def _rolling(file: Any, path: Path, name: str) -> ProblemFile:
+    """Read contacts that resist rolling: five components each, and a coefficient mu_r beside mu."""
+    group, where, found = file[name], f"{path}: {name}", ROLLING_GROUPS[name]
+    d = integer(group, "spacedim", where)
+    _expect(d in (3, ROLLING), f"{where}: spacedim is {d}, expected 5 (rolling in space)")
+    if found == "local":
+        W = read_matrix(_group(group, "W", where), f"{where}/W")
+        n = _contacts(W.shape[0], ROLLING, f"{where}/W")
+        _expect(W.shape[0] == W.shape[1], f"{where}/W: {W.shape[0]}×{W.shape[1]}, expected a square matrix")
+        q = _vector(group, "q", ROLLING * n, where)
+    else:
+        M = read_matrix(_group(group, "M", where), f"{where}/M")
+        H = read_matrix(_group(group, "H", where), f"{where}/H")
+        m, n = M.shape[0], _contacts(H.shape[1], ROLLING, f"{where}/H, columns")
+        _expect(M.shape[1] == m, f"{where}/M: {m}×{M.shape[1]}, expected a square matrix")
+        _expect(H.shape[0] == m, f"{where}/H: {H.shape[0]} rows, expected {m} (the size of M)")
+        f, w = _vector(group, "f", m, where), _vector(group, "w", ROLLING * n, where)
+    if "G" in group and read_matrix(_group(group, "G", where), f"{where}/G").shape[1]:
+        raise FormatError(f"{where}: bilateral rows (G) beside rolling are not read")
+    mu, rolling_mu = _vector(group, "mu", n, where), _vector(group, "mu_r", n, where)
+    problem = (
+        convention.reduced_rolling(path, W=W, q=q, mu=mu, rolling_mu=rolling_mu)
+        if found == "local"
+        else convention.global_rolling(path, M=M, H=H, f=f, w=w, mu=mu, rolling_mu=rolling_mu)
+    )
+    stored = _answer(file, "solution", path, (n, ROLLING), 0)
+    solution = None if stored is None else StoredSolution(r=problem.five_rows(stored.r, rolling_mu))
+    return ProblemFile(
+        problem=problem,
+        format="fclib",
+        kind=found,
+        path=path,
+        solution=solution,
+        info=_info(group),
+        notes=tuple(_solution_notes(file, solution)),
     )
 
 

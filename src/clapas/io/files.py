@@ -12,12 +12,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from clapas.errors import ProblemError, SettingsError
+from clapas.errors import FormatError, ProblemError, SettingsError
 from clapas.io import convention, fclib, siconos
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems import validation
 from clapas.problems.contact import ContactProblem
 
+ENDINGS = (".hdf5", ".h5")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -92,7 +93,7 @@ def write(
     Parameters
     ----------
     path : path
-        The file to write, usually ending in ``.hdf5``.
+        The file to write, ending in ``.hdf5`` or ``.h5``: other endings are refused.
     problem : ContactProblem
         Reduced or global; it is written in its own form.
     solution : array (n, d), or anything with ``r`` and perhaps ``u``, ``v``, optional
@@ -115,6 +116,10 @@ def write(
     ('A drop', True)
     """
     target = Path(os.path.realpath(path))
+    if target.suffix.lower() not in ENDINGS:
+        raise FormatError(
+            f"{path}: contact problems are written as HDF5; the name must end in {' or '.join(ENDINGS)}"
+        )
     info = Info(
         title=(problem.name or convention.problem_name(target)) if title is None else title,
         description=description,

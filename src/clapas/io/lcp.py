@@ -10,8 +10,8 @@ text           as the Siconos platform prints it: n, the matrix (see :mod:`clapa
 =============  =============================================================================================
 
 HDF5 and NPZ may hold a mixed problem, with the array ``is_equation``, or a relay, with the arrays ``lower``
-and ``upper`` and the word ``kind`` ("primal" unless given): they are read as the LCP that stands for them,
-with the way back.
+and ``upper`` and the word ``kind`` ("primal" unless given), and a text may hold a mixed problem
+(:mod:`clapas.io.mixed`): they are read as the LCP that stands for them, with the way back.
 
 A format is recognised by the content when reading and by the ending (``.hdf5``, ``.h5``, ``.npz``, ``.mtx``,
 ``.dat``) when writing. Numbers are written with all their digits; the text is always written with M full.
@@ -33,6 +33,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from clapas.errors import FormatError
+from clapas.io.mixed import read_mixed
 from clapas.io.siconos import read_matrix
 from clapas.io.tokens import Tokens
 from clapas.problems.lcp import LCP
@@ -227,6 +228,11 @@ def _read_text(path: Path) -> LCPFile:
     words = Tokens.of_file(path)
     if not words.remaining:
         raise FormatError(f"{path}: the file is empty")
+    mixed = read_mixed(words)
+    if mixed is not None:
+        lcp, back = mixed.as_lcp()
+        comment = " ".join(words.words[words.position :])
+        return LCPFile(LCP(lcp.M, lcp.q, name=path.stem), "text", comment=comment, whole=mixed, back=back)
     n = words.integer("the number of unknowns")
     is_dense = words.peek() == DENSE_STORAGE
     M = read_matrix(words, "M")

@@ -5,7 +5,8 @@ A file is a list of words, line breaks mean nothing::
     d  n  W  q  mu              local:   u = W r + q
     d  n  M  H  f  w  mu        global:  M v = H r + f,  u = Hᵀ v + w
 
-and some end with a single 0 or 1, a flag of old versions, which is left out. A matrix is its
+with d = 2, 3, or 5 for contacts that resist rolling (normal, two tangents, two axes of rolling; coefficients
+mu_r follow mu), and some end with a single 0 or 1, a flag of old versions, which is left out. A matrix is its
 storage kind, its rows and columns, and then
 
 * 0, dense: rows and columns once more, the values by columns;
@@ -32,10 +33,12 @@ from clapas.errors import FormatError
 from clapas.io import convention
 from clapas.io.record import Kind, ProblemFile
 from clapas.io.tokens import Tokens
+from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
 LONGEST_HEADER = 40  # words of CSparse's greeting
 BY_ROWS = 3
+ROLLING = 5  # components of a contact that resists rolling
 
 
 def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
@@ -47,12 +50,15 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     words = Tokens.of_file(path)
     if not words.remaining:
         raise FormatError(f"{path}: the file is empty")
-    if words.peek() not in ("2", "3"):
-        words.fail("the dimension, 2 or 3 (a contact problem), at the start")
+    if words.peek() not in ("2", "3", "5"):
+        words.fail("the dimension, 2 or 3, or 5 with rolling (a contact problem), at the start")
     d = words.integer("the dimension")
     n = words.integer("the number of contacts")
     first = read_matrix(words, "the first matrix")
     found = _kind(words, first, n, d) if kind == "auto" else kind
+    if d == ROLLING:
+        rolling = _rolling(words, first, n, found)
+        return ProblemFile(problem=rolling, format="siconos", kind=found, path=path)
     if found == "local":
         q, mu = _local(words, first, n, d)
         problem, notes = convention.reduced_problem(path, W=first, q=q, mu=mu, d=d, symmetrise=symmetrise)
@@ -66,11 +72,12 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
 
 def _kind(words: Tokens, first: sparse.csr_array, n: int, d: int) -> Literal["local", "global"]:
     size = n * d
-    if first.shape == (size, size) and words.remaining in (size + n, size + n + 1):
+    coefficients = 2 * n if d == ROLLING else n
+    if first.shape == (size, size) and words.remaining in (size + coefficients, size + coefficients + 1):
         return "local"
     second = (words.peek(0), words.peek(1), words.peek(2))
     is_matrix = second[0] in ("0", "1", "2") and second[1:] == (str(first.shape[0]), str(size))
-    named_global = words.path.name.lower().startswith("gfc")
+    named_global = words.path.name.lower().startswith(("gfc", "grfc"))
     return "global" if is_matrix or named_global else "local"
 
 
@@ -100,6 +107,29 @@ def _global(
     f, w, mu = words.numbers(m, "f"), words.numbers(size, "w"), words.numbers(n, "mu")
     _end(words)
     return H, f, w, mu
+
+
+def _rolling(
+    words: Tokens, first: sparse.csr_array, n: int, found: Literal["local", "global"]
+) -> RollingProblem:
+    size, m = ROLLING * n, first.shape[0]
+    if found == "local":
+        if first.shape != (size, size):
+            raise FormatError(f"{words.path}: W is {m}×{first.shape[1]}, but {n} contacts need {size}×{size}")
+        q = words.numbers(size, "q")
+    else:
+        H = read_matrix(words, "H")
+        if first.shape[1] != m or H.shape != (m, size):
+            raise FormatError(
+                f"{words.path}: M is {m}×{first.shape[1]} and H {H.shape[0]}×{H.shape[1]}, but {n} contacts "
+                f"with rolling need m×m and m×{size}"
+            )
+        f, w = words.numbers(m, "f"), words.numbers(size, "w")
+    mu, rolling_mu = words.numbers(n, "mu"), words.numbers(n, "mu_r")
+    _end(words)
+    if found == "local":
+        return convention.reduced_rolling(words.path, W=first, q=q, mu=mu, rolling_mu=rolling_mu)
+    return convention.global_rolling(words.path, M=first, H=H, f=f, w=w, mu=mu, rolling_mu=rolling_mu)
 
 
 def _end(words: Tokens) -> None:

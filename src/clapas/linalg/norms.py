@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
-from clapas.typing import Array
+import numpy.typing as npt
 
 SAFE = 1e-140  # numbers between this and its inverse have squares that can be added up
 
 
-def norm(x: Array) -> float:
+def norm(x: npt.ArrayLike) -> float:
     """Return |x| of all entries of x, without overflow or underflow; NaN if an entry is NaN.
 
     The plain root of the sum of squares wherever that is safe. (``np.linalg.norm`` overflows beyond
@@ -20,12 +19,14 @@ def norm(x: Array) -> float:
     >>> norm(np.array([[3e200, 4e200]])), norm(np.array([3e-310, 4e-310])) / 1e-310
     (5e+200, 5.0)
     """
-    flat = x.ravel()
-    size = math.sqrt(float(np.einsum("i,i->", flat, flat)))
+    flat = np.asarray(x, dtype=float).ravel()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        size = math.sqrt(float(np.einsum("i,i->", flat, flat)))
     if SAFE < size < 1.0 / SAFE or not len(flat):
         return size
     largest = float(np.max(np.abs(flat)))
     if largest == 0.0 or not math.isfinite(largest):
         return largest
-    scaled = flat / largest
+    with np.errstate(under="ignore"):
+        scaled = flat / largest
     return largest * math.sqrt(float(np.einsum("i,i->", scaled, scaled)))

@@ -24,7 +24,7 @@ from clapas.linalg.norms import norm
 from clapas.problems.judge import violation_by_blocks
 from clapas.typing import Array, Indices
 
-RIGID_BODY = {2: 3, 3: 6}  # degrees of freedom of a rigid body by dimension
+RIGID_BODY = {2: 3, 3: 6, 6: 6}  # degrees of freedom of a rigid body by components of a contact
 
 
 @dataclass(frozen=True)

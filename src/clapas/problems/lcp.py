@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -10,10 +11,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.errors import ProblemError
+from clapas.linalg import exact
+from clapas.linalg.norms import norm
 from clapas.problems import matrix_classes, validation
 from clapas.typing import Array, MatrixLike
 
 ROUNDING = float(np.finfo(float).eps)
+WIDE_ENOUGH = 1e10  # radius asked of a proof: no solution up to so many times the size that q suggests
+EXACT = 60  # unknowns up to which proofs are checked in whole numbers
+NEARLY = 1e-7  # share of its terms below which a sum counts as zero when a proof is sharpened
+LARGEST_SHARPENED = 1500  # unknowns
 NEGLIGIBLE = 1e-12  # a diagonal entry below this share of its row says nothing on the scale of w against z
 
 
@@ -106,14 +113,18 @@ class LCP:
     def residual(self, z: npt.ArrayLike) -> float:
         """How far z is from a solution: |min(w, λ z)| / |q|, zero at solutions up to rounding.
 
-        The same number in any unit of z, and in any unit of w. It is never below what rounding
-        hides in z; with q = 0 it is relative to |λ z|.
+        The same number in any unit of z, and in any unit of w, however large or small: no square is formed
+        that a double cannot hold. It is never below what rounding hides in z; with q = 0 it is relative to
+        |λ z|; it is infinite where M z is.
         """
         z = self.unknowns(z)
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = float(np.linalg.norm(self.response * z))
-            scale = float(np.linalg.norm(self.q)) or moved or 1.0
-            return max(float(np.linalg.norm(self.natural_map(z))), ROUNDING * moved) / scale
+            moved = norm(self.response * z)
+            scale = norm(self.q) or moved or 1.0
+            missed = norm(self.natural_map(z))
+        if not (math.isfinite(missed) and math.isfinite(moved)):
+            return math.inf  # what was computed is beyond the range of doubles
+        return max(missed / scale, ROUNDING * (moved / scale))
 
     def energy_distance(self, z: npt.ArrayLike, reference: npt.ArrayLike) -> float:
         """η = √[(z − z*)ᵀM(z − z*) / z*ᵀM z*] to a reference z*: how the thesis compares its methods.
@@ -240,14 +251,86 @@ class Infeasibility:
     y: Array
 
     def proves(self, problem: LCP, tol: float = 1e-9) -> bool:
-        """Check the three inequalities; ``tol`` is what rounding may spoil, relative to the terms summed."""
+        """Check the three inequalities, without rounding where M is small enough.
+
+        The numbers y are doubles, so that Mᵀy ≤ 0 holds up to their rounding only: the proof excludes
+        solutions up to :meth:`radius`, which must be at least 1e10. Where M is positive definite by more than
+        its own rounding a solution exists, and no such proof is accepted.
+
+        ``tol`` bounds Mᵀy relative to the terms summed, before anything else is looked at.
+        """
         y = problem.unknowns(self.y)
         if not np.isfinite(y).all() or y.min(initial=0.0) < 0.0:
             return False
         pushed, sizes = problem.M.T @ y, abs(problem.M).T @ y
-        gain = float(problem.q @ y)
-        # With a positive rest of Mᵀy this rules out all solutions but those with |M| z beyond 1000 |q|.
-        return bool((pushed <= tol * sizes).all()) and gain < -1e3 * tol * float(np.abs(problem.q) @ y)
+        if not (pushed <= tol * sizes).all() or not float(problem.q @ y) < 0.0:
+            return False
+        radius = self.radius(problem)
+        if radius < WIDE_ENOUGH:
+            return False
+        return math.isinf(radius) or not is_surely_definite(problem)
+
+    def established(self, problem: LCP, tol: float = 1e-9) -> Infeasibility | None:
+        """Return a proof that holds: y as it is, or sharpened; None if neither does.
+
+        ``tol`` bounds Mᵀy relative to the terms summed, above which sharpening is not tried.
+        """
+        y = problem.unknowns(self.y)
+        if not np.isfinite(y).all():
+            return None
+        if not (problem.M.T @ y <= tol * (abs(problem.M).T @ y)).all() or not float(problem.q @ y) < 0.0:
+            return None
+        candidates = (self, self.sharpened(problem))
+        return next((each for each in candidates if each.proves(problem)), None)
+
+    def radius(self, problem: LCP) -> float:
+        """Largest Σ λ_i z_i / |q| of the solutions that are excluded; infinite if Mᵀy ≤ 0 holds exactly.
+
+        For z ≥ 0, 0 ≤ yᵀ(M z + q) ≤ Σ max(0, Mᵀy)_i z_i + qᵀy is impossible while z is small enough. The
+        products are computed in whole numbers, or with all their rounding counted where M is large.
+        """
+        y = problem.unknowns(self.y)
+        if not y.any() or y.min() < 0.0:
+            return 0.0
+        if problem.size <= EXACT:
+            whole = exact.integers(y)
+            pushed = (exact.integers(problem.dense.T) @ whole).nearest()
+            gain = -float((exact.integers(problem.q[None, :]) @ whole).nearest()[0])
+        else:
+            rounding = 2.0 * (problem.size + 4) * ROUNDING
+            pushed = problem.M.T @ y + rounding * (abs(problem.M).T @ y)
+            gain = -float(problem.q @ y) - rounding * float(np.abs(problem.q) @ y)
+        resisted = float(np.max(pushed / problem.response, initial=0.0)) * (1.0 + 8.0 * ROUNDING)
+        if gain <= 0.0:
+            return 0.0
+        return gain / norm(problem.q) / resisted if resisted > 0.0 else math.inf
+
+    def sharpened(self, problem: LCP) -> Infeasibility:
+        """The same proof with (Mᵀy)_i made zero where it nearly is: the last digits decide its radius."""
+        y = problem.unknowns(self.y)
+        used = np.flatnonzero(y > NEGLIGIBLE * float(np.max(y, initial=0.0)))
+        if not 0 < len(used) <= LARGEST_SHARPENED:
+            return self
+        rows = problem.M[used]
+        rows = np.asarray(rows.toarray() if isinstance(rows, sparse.csr_array) else rows)
+        terms = np.abs(rows) * y[used, None]
+        tight = np.flatnonzero((rows * y[used, None]).sum(axis=0) > -NEARLY * terms.sum(axis=0))
+        equations = rows[:, tight].T * y[used]  # unknowns relative to y
+        share = np.ones(len(used))
+        for _ in range(2):
+            share -= np.linalg.lstsq(equations, equations @ share, rcond=NEGLIGIBLE)[0]
+        result = np.zeros_like(y)
+        result[used] = np.maximum(y[used] * share, 0.0)
+        return Infeasibility(result)
+
+
+def is_surely_definite(problem: LCP) -> bool:
+    """Tell whether a small M is positive definite by more than its own rounding, without rounding."""
+    if problem.size > EXACT:
+        return False
+    M = problem.dense
+    margin = 8.0 * problem.size * ROUNDING * np.abs(np.diag(M))
+    return exact.is_positive_definite(M - np.diag(margin))
 
 
 def _largest(entries: Array | sparse.csr_array, axis: int) -> Array:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from clapas.errors import ProblemError
+from clapas.linalg.norms import norm
 from clapas.problems import validation
 from clapas.problems.lcp import LCP
 from clapas.typing import Array, Mask, MatrixLike
@@ -64,7 +65,7 @@ class MixedLCP:
         whole = LCP(self.M, self.q)
         w = whole.slack(values)
         missed = np.where(self.is_equation, w, whole.natural_map(values, w))
-        return float(np.linalg.norm(missed)) / (float(np.linalg.norm(self.q)) or 1.0)
+        return norm(missed) / (norm(self.q) or 1.0)
 
     def reduced(self) -> LCP:
         """The LCP left when the equations are solved for their unknowns.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.errors import ProblemError
+from clapas.linalg.norms import norm
 from clapas.problems import validation
 from clapas.problems.lcp import LCP
 from clapas.typing import Array, MatrixLike
@@ -88,7 +89,7 @@ class Relay:
             missed = response * (values - np.clip(values - w / response, self.lower, self.upper))
         else:
             missed = w - np.clip(w - response * values, self.lower, self.upper)
-        return float(np.linalg.norm(missed)) / (float(np.linalg.norm(self.q)) or 1.0)
+        return norm(missed) / (norm(self.q) or 1.0)
 
     def lcp(self) -> LCP:
         """The same as an LCP of twice the size.

@@ -6,14 +6,18 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from clapas.convex import rolling
 from clapas.convex.base import FrictionCone
+from clapas.errors import ProblemError
+from clapas.linalg.factor import BlockDiagonalFactor, factorise
 from clapas.linalg.norms import norm
-from clapas.problems.blocks import BodyBlocks
+from clapas.problems import validation
+from clapas.problems.blocks import BodyBlocks, recognise
 from clapas.problems.contact import ROUNDING, ContactProblem
 from clapas.problems.report import Report, measure
-from clapas.typing import Array
+from clapas.typing import Array, Indices, MatrixLike
 
 
 class RollingProblem(ContactProblem):
@@ -35,11 +39,111 @@ class RollingProblem(ContactProblem):
     that passes obeys the coupled law.
 
     Components are (N, T, R) in the plane and (N, T_1, T_2, S, R_1, R_2) in space: ``d`` is 3 or 6. Make
-    one with :meth:`from_blocks`, from blocks with that many rows. A length of zero is a row of zeros:
-    there the couple, whatever r says, does nothing.
+    one with :meth:`from_blocks`, from blocks with that many rows, or with :meth:`from_matrices`. A length of
+    zero is a row of zeros: there the couple, whatever r says, does nothing.
 
     NSGS solves it. Moreau 2003, section 3.3, names couples as an extension.
     """
+
+    @classmethod
+    def from_matrices(
+        cls,
+        *,
+        mu: npt.ArrayLike,
+        rolling_mu: npt.ArrayLike,
+        H: MatrixLike,
+        f: npt.ArrayLike,
+        w: npt.ArrayLike,
+        M: MatrixLike,
+        name: str = "",
+    ) -> RollingProblem:
+        """Make a problem in space from matrices with five rows a contact: N, T_1, T_2, R_1, R_2.
+
+        The law is |r_T| ≤ mu r_N and |couple| ≤ mu_r r_N with the couple as it is; here couples are divided
+        by their length, so the two last rows of H and w are multiplied by ℓ_R = mu_r, and a row of zeros
+        stands for the spin, which nothing resists.
+
+        Parameters
+        ----------
+        mu, rolling_mu : arrays (n,)
+            Coefficients of friction (no unit) and of rolling (m).
+        M, H, f, w
+            As in :class:`ContactProblem`, with H (5·n × m).
+        name : str
+            What to call the problem in reports.
+
+        Examples
+        --------
+        A ball that rolls at 1 m/s over its contact, pressed by 1 N·s, is slowed by a couple of mu_r = 0.1:
+
+        >>> H = np.array([[1.0, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
+        >>> problem = RollingProblem.from_matrices(
+        ...     M=np.eye(3), H=H, f=[1.0, 0.0, 0.0], w=[0.0] * 5, mu=[0.5], rolling_mu=[0.1])
+        >>> problem.d, problem.n_contacts
+        (6, 1)
+        """
+        friction, lengths = np.atleast_1d(np.asarray(mu, float)), np.atleast_1d(np.asarray(rolling_mu, float))
+        n = len(friction)
+        if lengths.shape != (n,) or not np.isfinite(lengths).all() or (lengths < 0.0).any():
+            raise ProblemError(f"rolling_mu must be {n} finite numbers ≥ 0, one per contact, got {lengths}")
+        m = validation.square("M", M)
+        jacobian = validation.matrix("H", H, columns=m)
+        if jacobian.shape[0] != 5 * n:
+            raise ProblemError(f"H has {jacobian.shape[0]} rows, expected {5 * n}: five for each mu")
+        place, weight = _five_in_six(lengths)
+        spread = sparse.csr_array((weight, (place, np.arange(5 * n))), shape=(6 * n, 5 * n))
+        whole = sparse.csr_array(spread @ jacobian)
+        factor, load = factorise(validation.mass(M)), validation.vector("f", f, m)
+        blocks = None
+        if isinstance(factor, BlockDiagonalFactor):
+            blocks = recognise(whole, load, factor, 6)
+        if blocks is None:
+            blocks = _one_body(whole, load, validation.mass(M).toarray())
+        imposed = (spread @ validation.vector("w", w, 5 * n)).reshape(n, 6)
+        problem = cls.from_blocks(blocks, mu=friction, w=imposed, name=name)
+        assert isinstance(problem, RollingProblem)
+        return problem
+
+    @classmethod
+    def from_delassus(
+        cls,
+        *,
+        W: MatrixLike,
+        q: npt.ArrayLike,
+        mu: npt.ArrayLike,
+        rolling_mu: npt.ArrayLike,
+        name: str = "",
+    ) -> RollingProblem:
+        """Make a problem in space from u = W r + q with five rows a contact, as in :meth:`from_matrices`.
+
+        W = G Gᵀ is factorised by its eigenvectors: G is the Jacobian of one body with unit masses, whose
+        velocities stand for nothing that can be seen. For some hundred contacts at most.
+        """
+        given = validation.matrix("W", W)
+        dense = given.toarray()
+        size = float(np.abs(dense).max(initial=0.0))
+        if np.abs(dense - dense.T).max(initial=0.0) > validation.SYMMETRY * size:
+            raise ProblemError("W must be symmetric: a contact that resists rolling is solved on its bodies")
+        values, vectors = np.linalg.eigh(0.5 * (dense + dense.T)) if len(dense) else (np.ones(0), dense)
+        if values.min(initial=0.0) < -1e-10 * size * max(1, len(dense)):
+            raise ProblemError(
+                f"W must be positive semidefinite, but it has the eigenvalue {values.min():.3g}"
+            )
+        kept = values > 1e-15 * values.max(initial=0.0)
+        root = vectors[:, kept] * np.sqrt(values[kept])
+        m = max(1, root.shape[1])
+        root = root if root.shape[1] else np.zeros((len(dense), 1))
+        return cls.from_matrices(
+            M=np.eye(m), H=root, f=np.zeros(m), w=q, mu=mu, rolling_mu=rolling_mu, name=name
+        )
+
+    def five_rows(self, x: npt.ArrayLike, lengths: Array) -> Array:
+        """Impulses (n, 6) of this problem from those with five rows a contact: couples by their lengths."""
+        values = np.asarray(x, dtype=float).reshape(self.n_contacts, 5)
+        result = np.zeros((self.n_contacts, 6))
+        result[:, :3] = values[:, :3]
+        result[:, 4:] = values[:, 3:] / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        return result
 
     @cached_property
     def response(self) -> Array:
@@ -87,3 +191,27 @@ class RollingProblem(ContactProblem):
     def _violation_norm(self, r: Array) -> float:
         hidden = ROUNDING * norm(self.response[:, None] * r)
         return max(norm(self.violation(r)), hidden)
+
+
+def _five_in_six(lengths: Array) -> tuple[Indices, Array]:
+    """Places of five rows a contact (N, T_1, T_2, R_1, R_2) among six, and what they are multiplied by."""
+    n = len(lengths)
+    place = (6 * np.arange(n)[:, None] + np.array([0, 1, 2, 4, 5])).ravel()
+    weight = np.ones((n, 5))
+    weight[:, 3:] = lengths[:, None]
+    return place, weight.ravel()
+
+
+def _one_body(H: sparse.csr_array, f: Array, M: Array) -> BodyBlocks:
+    """All that moves as a single body: for masses or contacts that do not join bodies two by two."""
+    m = len(f)
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(M)).T
+    except np.linalg.LinAlgError:
+        raise ProblemError("M must be symmetric positive definite") from None
+    n = H.shape[0] // 6
+    G = np.zeros((n, 2, 6, m))
+    G[:, 0] = np.asarray(H @ root).reshape(n, 6, m)
+    bodies = np.tile(np.array([0, 1]), (n, 1))
+    y_free = np.vstack((-(root.T @ f), np.zeros(m)))
+    return BodyBlocks(G, bodies, y_free, root[None])

@@ -276,7 +276,7 @@ def run(
                 done += method.advance(gap) or gap
         except Halt as reason:
             halted, done = reason.status, done + gap
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ArithmeticError):  # singular, divided by zero, or overflowed
             halted, done = Status.NUMERICAL_ERROR, done + gap
         x = method.unknowns() if method else guess
     assert record.unknowns is not None

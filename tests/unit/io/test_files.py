@@ -94,7 +94,8 @@ def test_published_words_and_attributes(shared_data: Path) -> None:
 
 
 def test_the_content_tells_the_format_not_the_name(tmp_path: Path, drop: ContactProblem) -> None:
-    write(tmp_path / "hdf5-inside.dat", drop)
+    write(tmp_path / "honest.hdf5", drop)
+    (tmp_path / "honest.hdf5").rename(tmp_path / "hdf5-inside.dat")
     (tmp_path / "text-inside.hdf5").write_text(shipped("sliding-block.dat").read_text())
     assert read(tmp_path / "hdf5-inside.dat").format == "fclib"
     assert read(tmp_path / "text-inside.hdf5").format == "siconos"
@@ -112,7 +113,8 @@ def test_hdf5_behind_a_user_block(tmp_path: Path, drop: ContactProblem) -> None:
 
 
 def test_names_lose_their_endings(tmp_path: Path, drop: ContactProblem) -> None:
-    write(tmp_path / "Stack-1.5.hdf5.dat", drop)
+    write(tmp_path / "Stack-1.5.hdf5", drop)
+    (tmp_path / "Stack-1.5.hdf5").rename(tmp_path / "Stack-1.5.hdf5.dat")
     file = read(str(tmp_path / "Stack-1.5.hdf5.dat"))
     assert file.problem.name == "Stack-1.5"
     assert file.info.title == "drop"

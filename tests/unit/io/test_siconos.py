@@ -137,9 +137,10 @@ def test_the_good_files_below_are_good(tmp_path: Path) -> None:
         ("", "the file is empty"),
         (
             "hello",
-            "line 1 (word 1): expected the dimension, 2 or 3 (a contact problem), at the start, got 'hello'",
+            "line 1 (word 1): expected the dimension, 2 or 3, or 5 with rolling (a contact problem)",
         ),
-        (GOOD.replace("2\n1\n", "5\n1\n", 1), "expected the dimension, 2 or 3"),
+        (GOOD.replace("2\n1\n", "4\n1\n", 1), "expected the dimension, 2 or 3"),
+        (GOOD.replace("2\n1\n", "5\n1\n", 1), "W is 2×2, but 1 contacts need 5×5"),
         (
             GOOD.replace("2\n1\n0", "2\n-1\n0", 1),
             "line 2 (word 2): expected the number of contacts (an integer ≥ 0)",

@@ -279,3 +279,77 @@ def test_wedges_of_the_random_family_by_hand() -> None:
         assert (np.hypot(r[:, 1], r[:, 2]) <= problem.mu * r[:, 0] + 1e-6).all()
         assert np.abs(problem.H.T @ r.ravel()).max() < 1e-6
         assert float(np.sum(problem.w * r)) < 0.0
+
+
+def random_plane_problem(random: np.random.Generator) -> ContactProblem:
+    """Small whole numbers, more contacts than motions, so that the reduced W is singular."""
+    n, m = int(random.integers(1, 5)), int(random.integers(1, 4))
+    H = random.integers(-3, 4, (2 * n, m)).astype(float)
+    H[::2][~H[::2].any(axis=1), 0] = 1.0  # a normal row must not be empty
+    w = random.integers(-3, 4, (n, 2)).astype(float)
+    mass = np.diag(2.0 ** random.integers(-2, 3, m))
+    return ContactProblem(
+        M=mass, H=H, f=random.integers(-3, 4, m), w=w, mu=random.choice([0.0, 0.5, 1.0, 3.0], n)
+    )
+
+
+def test_reduced_problems_with_a_singular_matrix_get_the_margin_of_the_global_form() -> None:
+    random = np.random.default_rng(3)
+    singular = 0
+    for _ in range(150):
+        problem = random_plane_problem(random)
+        whole, part = existence.check(problem), existence.check(reduce(problem))
+        singular += np.linalg.matrix_rank(reduce(problem).W.toarray()) < 2 * problem.n_contacts
+        assert part.verdict is whole.verdict, problem
+        assert part.margin == pytest.approx(whole.margin, abs=1e-6 * (1.0 + np.abs(problem.w).max()))
+    assert singular > 100
+
+
+def test_singular_matrix_of_one_contact() -> None:
+    answer = existence.check(ContactProblem(W=[[4.0, -6.0], [-6.0, 9.0]], q=[[0.0, 1.0]], mu=1.0))
+    assert answer.margin == pytest.approx(2 / 3, abs=1e-9)
+
+
+@pytest.mark.parametrize("f", [1.0, -1.0])
+def test_closure_is_enough_where_no_motion_reaches_the_cone(f: float) -> None:
+    # u = (v, v, 1): v − √(v² + 1) < 0 tends to 0; w·r = 0 on the self-balanced impulses (1, −1, 0).
+    problem = ContactProblem(M=[[1.0]], H=[[1.0], [1.0], [0.0]], f=[f], w=[[0.0, 0.0, 1.0]], mu=[1.0])
+    answer = existence.check(problem)
+    assert answer.verdict is Verdict.FRAGILE
+    assert "theorem 3.1" in answer.reason
+    assert answer.margin == pytest.approx(0.0, abs=1e-7)
+    assert solve(problem).status.is_solved
+
+
+@pytest.mark.parametrize("normal", [-0.1, 0.1])
+def test_margin_that_no_motion_attains(normal: float) -> None:
+    problem = ContactProblem(M=[[1.0]], H=[[1.0], [1.0], [0.0]], f=[1.0], w=[[normal, 0.0, 1.0]], mu=[1.0])
+    answer = existence.check(problem)
+    assert answer.margin == pytest.approx(normal, abs=1e-6)
+    assert answer.verdict is (Verdict.CERTIFIED if normal > 0 else Verdict.UNKNOWN)
+
+
+@pytest.mark.filterwarnings("ignore:W is not symmetric")
+@pytest.mark.parametrize(
+    ("W", "why"),
+    [([[0.5, 5.5], [1.5, 22.5]], "not symmetric"), ([[1.0, 5.0], [5.0, 1.0]], "not positive semidefinite")],
+)
+def test_nothing_is_certified_outside_the_theorem(W: list[list[float]], why: str) -> None:
+    answer = existence.check(ContactProblem(W=W, q=[[-4.0, 2.0]], mu=10.0))
+    assert (answer.verdict, answer.exists) == (Verdict.UNKNOWN, None)
+    assert why in answer.reason
+    assert "outside the theorem" in answer.reason
+
+
+@pytest.mark.filterwarnings("ignore:W is not symmetric")
+def test_penetration_needs_no_theorem() -> None:
+    W = [[1.0, 0.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 2.0, 1.0]]
+    answer = existence.check(ContactProblem(W=W, q=[[-1.0, 0.0], [-1.0, 0.0]], mu=0.3))
+    assert answer.verdict is Verdict.IMPOSSIBLE
+
+
+@pytest.mark.parametrize("ratio", [1e6, 1e9, 1e12, 1e14])
+def test_a_heavy_body_on_a_light_one_has_a_solution(ratio: float) -> None:
+    W = np.diag([1.0, 1.0, 1.0 + 1.0 / ratio, 1.0])
+    W[0, 2] = W[2, 0] = -1.0
+    assert existence.check(ContactProblem(W=W, q=[[-1.0, 0.0], [0.0, 0.0]], mu=0.5)).exists is True

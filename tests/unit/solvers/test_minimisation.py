@@ -122,3 +122,33 @@ def test_limited_memory_gives_the_same_answer() -> None:
 def test_bad_settings(make: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         make(**settings)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 12])
+def test_trials_of_the_line_search_count(trials: int) -> None:
+    asked: list[Array] = []
+
+    def valley(x: Array) -> tuple[float, Array]:
+        asked.append(x)
+        return float(50.0 * x @ x), 100.0 * x  # the step 1 along the gradient is 50 times too long
+
+    search = QuasiNewton(valley, np.array([1.0, -2.0]), None, line_search=trials)
+    went_down = search.descend()
+    assert went_down is (trials == 12)
+    assert len(asked) - 1 <= trials
+
+
+def test_time_is_heeded_within_a_subproblem() -> None:
+    problem = gallery.box_stack(2).problem
+    method = Bipotential(inner_iterations=500).start(problem, np.zeros((problem.n_contacts, 3)))
+    evaluations = 0
+    merit = method._lagrangian
+
+    def counted(x: Array) -> tuple[float, Array]:
+        nonlocal evaluations
+        evaluations += 1
+        return merit(x)
+
+    method._lagrangian, method.deadline = counted, -1.0
+    method.advance(1)
+    assert 0 < evaluations < 50

@@ -5,37 +5,44 @@ The criterion looks at the motions alone, neither at the masses nor at the force
     (H)   some v gives  H v + w  in the interior of K*      (H̄)   some v gives  H v + w  in K*
 
 that is: the bodies can move so that every contact opens faster than mu times its sliding, u_N ≥ mu |u_T|. If
-so, Coulomb's problem has a solution whatever M (positive definite) and f are. The converse is false: where
-the criterion fails a solution may exist all the same. But where no v gives u_N ≥ 0, bodies must penetrate
-and there is none.
+so, Coulomb's problem has a solution whatever M (positive definite) and f are. It is even enough that motions
+come as close to K* as one likes: theorem 3.1 asks that w be in the closure of Im H + K*, that is w·r ≥ 0 for
+every r ∈ K with Hᵀ r = 0. In the plane, and wherever K is polyhedral, the two are the same; in space the
+closure is decided by the dual program. The converse is false: where the criterion fails a solution may exist
+all the same. But where no v gives u_N ≥ 0, bodies must penetrate and there is none.
 
 Reduced problems, u = W r + q, are treated alike. W = G Gᵀ and H have the same image when W = H M⁻¹ Hᵀ, and q
 differs from w by an element of it: the velocities q + W x are exactly the w + H v. Nothing is lost; only the
-certificate v is then an impulse x, which moves the contacts as the bodies would.
+certificate v is then an impulse x, which moves the contacts as the bodies would. A W that is not symmetric or
+not positive semidefinite is no such product and the theorem says nothing of it: then nothing is certified,
+and only what needs no theorem (that penetration cannot be avoided) is still said.
 
 The answer comes with what proves it: the velocity v, or the self-balanced impulses r (r ∈ K, Hᵀ r = 0, w·r <
-0: a wedge the imposed motion works against) that show that no v exists. Both are measured in NumPy from the
-data, not taken from the engine that found them.
+0: a wedge the imposed motion works against) that show that no v exists. Both are measured from the data, not
+taken from the engine that found them. Impulses balance up to rounding only, so a wedge excludes motions up to
+a size, ``excluded``, in which all the rounding is counted; it is accepted if that is a billion times the
+imposed motion.
 
 References
 ----------
-Cadoux 2009, chapter 3 (theorems 3.12 and 3.19; 3.4 for the special cases, 3.5 for the programs);
-Klarbring, Pang 1998 (that (H̄) is enough).
+Cadoux 2009, chapter 3 (theorems 3.1, 3.12 and 3.19; 3.4 for the special cases, 3.5 for the programs);
+Klarbring, Pang 1998 (that the closure is enough).
 
 >>> from clapas.problems import existence, gallery
 >>> existence.check(gallery.get("painleve-down-forward").problem)
 Existence(CERTIFIED: the bodies can move so that every contact opens; margin inf)
 >>> existence.check(gallery.get("painleve-down-none").problem)
 Existence(UNKNOWN: no motion keeps the contacts in K*; margin -1 m/s)
->>> existence.check(gallery.get("crushed-disc-rough").problem)
-Existence(IMPOSSIBLE: no motion avoids penetration; margin -0.5 m/s)
+>>> crushed = existence.check(gallery.get("crushed-disc-rough").problem)
+>>> crushed.verdict.name, crushed.excluded > 1e12
+('IMPOSSIBLE', True)
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Literal
@@ -45,8 +52,17 @@ from scipy import linalg, sparse
 from scipy.sparse import linalg as sparse_linalg
 
 from clapas.errors import ProblemError, SettingsError
+from clapas.linalg import exact
+from clapas.linalg.factor import factorise
 from clapas.problems.contact import ContactProblem
-from clapas.problems.existence.programs import Reach, Widest, widest_by_cones, widest_by_facets
+from clapas.problems.existence.programs import (
+    Reach,
+    Widest,
+    least_power,
+    widest_by_cones,
+    widest_by_facets,
+)
+from clapas.problems.validation import SYMMETRY
 from clapas.typing import Array
 
 __all__ = ["Existence", "Method", "Verdict", "advice", "bounded_margin", "check"]
@@ -54,7 +70,13 @@ __all__ = ["Existence", "Method", "Verdict", "advice", "bounded_margin", "check"
 Method = Literal["exact", "inscribed"]
 
 ROUNDING = 1e-11  # of velocities, relative to the largest imposed one
-BALANCED = 1e-7  # imbalance |Hᵀr| / |r| of a wedge, H with columns of length one
+UNIT = float(np.finfo(float).eps) / 2  # relative error of one operation
+RANK = 1e-11  # singular values of H below this share of the largest are rounding
+INDEFINITE = 1e-10  # of an eigenvalue of W with a unit diagonal, below which W is not semidefinite
+FAR_ENOUGH = 1e9  # motions that a wedge must exclude, over the imposed one
+DISTANT = 100.0  # motions beyond this, over the imposed one, may be on their way to infinity
+SUPPORT = 1e-9  # impulses of a wedge below this share of the largest are rounding
+EXACT = 80  # rows up to which definiteness is decided without rounding
 SINGULAR = 1e-10  # smallest pivot of H Hᵀ over the largest, below which rows count as dependent
 DENSE = 1000  # rows up to which full matrices are factorised
 SMALL = 400  # contacts up to which a failed solve asks without being told to
@@ -67,7 +89,7 @@ class Verdict(Enum):
     CERTIFIED = "A solution exists."
     FRAGILE = "A solution exists if the data are exact; the smallest change of them may destroy it."
     UNKNOWN = "The criterion does not tell: a solution may exist or not."
-    IMPOSSIBLE = "No solution exists: penetration cannot be avoided."
+    IMPOSSIBLE = "No solution exists: penetration cannot be avoided by motions of any size that could be."
 
     @property
     def meaning(self) -> str:
@@ -98,6 +120,8 @@ class Existence:
         A motion that reaches K* (in the reduced form an impulse x, (n·d,), with u = W x + q).
     r : array (n, d) or None
         Self-balanced impulses that prove that none does.
+    excluded : float
+        Largest motion (m/s; |v_j| times the length of column j of H) for which r proves it.
     """
 
     verdict: Verdict
@@ -107,6 +131,7 @@ class Existence:
     opening: float
     v: Array | None = None
     r: Array | None = None
+    excluded: float = 0.0
 
     @property
     def exists(self) -> bool | None:
@@ -162,7 +187,11 @@ def check(
         raise SettingsError(f"tol must be positive, got {tol}")
     if method not in ("exact", "inscribed"):
         raise SettingsError(f"method must be 'exact' or 'inscribed', got '{method}'")
-    return _Question(problem, tol, method, time_limit).answer(quick)
+    answer = _Question(problem, tol, method, time_limit).answer(quick)
+    outside = _outside_the_theorem(problem)
+    if outside and answer.verdict in (Verdict.CERTIFIED, Verdict.FRAGILE):
+        return replace(answer, verdict=Verdict.UNKNOWN, reason=f"{outside}, outside the theorem")
+    return answer
 
 
 def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "exact") -> float:
@@ -253,7 +282,8 @@ class _Question:
         if self.is_onto:
             undo = self._preimage(-b.ravel())
         elif b.size <= DENSE:
-            undo = linalg.lstsq(self.G.toarray(), -b.ravel(), lapack_driver="gelsy")[0]
+            # Without a rank tolerance the kernel of a singular W is undone by impulses of 1e15.
+            undo = linalg.lstsq(self.G.toarray(), -b.ravel(), cond=RANK, lapack_driver="gelsy")[0]
         else:
             undo = sparse_linalg.lsmr(self.G, -b.ravel(), atol=1e-14, btol=1e-14, conlim=1e12)[0]
         left = b + (self.G @ undo).reshape(b.shape)
@@ -318,38 +348,104 @@ class _Question:
 
     def _judge(self, found: Widest, opening: float) -> Existence:
         motion = self.rest[0] + self.speed * found.v
-        margin = self.speed * found.sigma
         if found.sigma >= self.tol:
+            least = self._least_power() if np.abs(found.v).max() > DISTANT else None
+            margin = self.speed * (max(found.sigma, least.sigma) if least else found.sigma)
             return self._certified("some motion keeps every contact inside K*", margin, opening, motion)
         if found.sigma > -self.tol:
+            return self._fragile("some motion keeps the contacts in K*, none inside it", found, opening)
+        if self._is_definite:
             return Existence(
-                verdict=Verdict.FRAGILE,
-                reason="some motion keeps the contacts in K*, none inside it",
-                margin=margin,
+                verdict=Verdict.CERTIFIED,
+                reason="W is positive definite (in exact arithmetic)",
+                margin=math.inf,
                 speed=self.speed,
                 opening=opening,
-                v=motion / self.lengths,
             )
+        # The best motion may be infinite. Impulses are not: the dual tells how near to K* motions come.
+        least = self._least_power()
+        if least is not None and least.sigma > -self.tol:
+            return self._fragile("motions come as near to K* as one likes (theorem 3.1)", least, opening)
+        margin = self.speed * (found.sigma if least is None else max(found.sigma, least.sigma))
         flat = self._widest(self.reach.of_normals())
-        if flat is not None and self._is_wedge(self.reach.of_normals(), flat.r):
-            return Existence(
-                verdict=Verdict.IMPOSSIBLE,
-                reason="no motion avoids penetration",
-                margin=margin,
-                speed=self.speed,
-                opening=opening,
-                r=flat.r,
-            )
-        wedge = found.r if self._is_wedge(self.reach, found.r) else None
-        return self._undecided("no motion keeps the contacts in K*", margin, opening, wedge)
+        if flat is not None:
+            r, excluded = self._wedge(flat.r, np.zeros_like(self.given.mu))
+            if excluded >= FAR_ENOUGH * self.speed:
+                size = f" up to {excluded:.0e} m/s" if math.isfinite(excluded) else ""
+                return Existence(
+                    verdict=Verdict.IMPOSSIBLE,
+                    reason=f"no motion{size} avoids penetration",
+                    margin=margin,
+                    speed=self.speed,
+                    opening=opening,
+                    r=r,
+                    excluded=excluded,
+                )
+        reason = "no motion keeps the contacts in K*"
+        for multiplier in (found.r, least.r if least is not None else None):
+            if multiplier is not None:
+                r, excluded = self._wedge(multiplier, self.given.mu)
+                if excluded >= self.speed / self.tol:
+                    return self._undecided(reason, margin, opening, r, excluded)
+        return self._undecided(reason, margin, opening)
 
-    def _is_wedge(self, reach: Reach, r: Array) -> bool:
-        """Self-balanced impulses in the cone on which the imposed motion works: then K* is out of reach."""
-        size = float(np.linalg.norm(r))
-        in_cone = np.linalg.norm(r[:, 1:], axis=1) <= reach.mu * r[:, 0] + BALANCED * size
-        balanced = float(np.linalg.norm(reach.G.T @ r.ravel())) <= BALANCED * size
-        power = float(np.sum(reach.b * r))
-        return bool(size > 0 and in_cone.all() and balanced and power < -0.5 * self.tol * size)
+    @cached_property
+    def _is_definite(self) -> bool:
+        """A small W is positive definite by more than its own rounding, however close to singular.
+
+        Columns of light and heavy bodies are: the margin is then infinite, though no double can hold the
+        impulses that open the contacts.
+        """
+        size = self.G.shape[0]
+        if self.is_global or size > EXACT:
+            return False
+        W = self.given.G.toarray()
+        return exact.is_positive_definite(W - np.diag(8.0 * size * UNIT * np.diag(W)))
+
+    def _least_power(self) -> Widest | None:
+        left = self._end - time.perf_counter()
+        if self.given.d == 2 or self.method == "inscribed" or left <= 0.0:
+            return None
+        return least_power(self.reach, left)
+
+    def _wedge(self, r: Array, mu: Array) -> tuple[Array, float]:
+        """Impulses put into the cone and balanced, and the largest motion (m/s) they exclude.
+
+        For any motion v, u = G v + b gives r·u ≤ Σ |Gᵀr|_j |v_j| + b·r, which is negative while |v| is small
+        enough; but r·u ≥ 0 in K*. The imbalance Gᵀr and the power b·r are those of the given data, with all
+        the rounding that their computation may hide.
+        """
+        r = _into_cones(r, mu)
+        size = float(np.abs(r).max(initial=0.0))
+        used = np.abs(r).ravel() > SUPPORT * size
+        if size == 0.0 or used.sum() > DENSE:
+            return r, 0.0
+        columns = self.G[used].T.toarray()
+        balanced = r.ravel().copy()
+        for _ in range(2):
+            balanced[used] -= linalg.lstsq(columns, columns @ balanced[used], cond=RANK)[0]
+        candidates = (r, _into_cones(balanced.reshape(r.shape), mu))
+        return max(((each, self._excluded(each)) for each in candidates), key=lambda pair: pair[1])
+
+    def _excluded(self, r: Array) -> float:
+        G, b, flat = self.given.G, self.given.b.ravel(), r.ravel()
+        rounding = 2.0 * (flat.size + 4) * UNIT
+        imbalance = np.abs(G.T @ flat) + rounding * (abs(G).T @ np.abs(flat))
+        power = float(b @ flat) + rounding * float(np.abs(b) @ np.abs(flat))
+        resisted = float(np.sum(imbalance / self.lengths)) * (1.0 + rounding)
+        if power >= 0.0:
+            return 0.0
+        return -power / resisted if resisted > 0.0 else math.inf
+
+    def _fragile(self, reason: str, found: Widest, opening: float) -> Existence:
+        return Existence(
+            verdict=Verdict.FRAGILE,
+            reason=reason,
+            margin=self.speed * found.sigma,
+            speed=self.speed,
+            opening=opening,
+            v=(self.rest[0] + self.speed * found.v) / self.lengths,
+        )
 
     def _certified(self, reason: str, margin: float, opening: float, motion: Array) -> Existence:
         v = motion / self.lengths
@@ -369,10 +465,50 @@ class _Question:
             v=v,
         )
 
-    def _undecided(self, reason: str, margin: float, opening: float, r: Array | None = None) -> Existence:
+    def _undecided(
+        self, reason: str, margin: float, opening: float, r: Array | None = None, excluded: float = 0.0
+    ) -> Existence:
         return Existence(
-            verdict=Verdict.UNKNOWN, reason=reason, margin=margin, speed=self.speed, opening=opening, r=r
+            verdict=Verdict.UNKNOWN,
+            reason=reason,
+            margin=margin,
+            speed=self.speed,
+            opening=opening,
+            r=r,
+            excluded=excluded,
         )
+
+
+def _into_cones(r: Array, mu: Array) -> Array:
+    """Impulses with r_N ≥ 0 and |r_T| ≤ mu r_N surely, also after rounding."""
+    result = r.copy()
+    result[:, 0] = np.maximum(r[:, 0], 0.0)
+    allowed = (1.0 - 8.0 * UNIT) * mu * result[:, 0]
+    size = np.linalg.norm(r[:, 1:], axis=1)
+    result[:, 1:] *= np.where(size > allowed, allowed / np.where(size > 0.0, size, 1.0), 1.0)[:, None]
+    return result
+
+
+def _outside_the_theorem(problem: ContactProblem) -> str:
+    """Why W = H M⁻¹ Hᵀ cannot be, in words; empty if it can."""
+    if problem.form == "global" or problem.n_contacts == 0:
+        return ""
+    W = sparse.csr_array(problem.W)
+    if float(abs(W - W.T).max()) > SYMMETRY * float(abs(W).max()):
+        return "W is not symmetric"
+    diagonal = W.diagonal()
+    unit = sparse.diags_array(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, abs(W).max())))
+    scaled = (unit @ W @ unit).tocsr()
+    if scaled.shape[0] <= DENSE:
+        dense = scaled.toarray()
+        lowest = float(linalg.eigvalsh(0.5 * (dense + dense.T), subset_by_index=(0, 0))[0])
+        return "W is not positive semidefinite" if lowest < -INDEFINITE * len(dense) else ""
+    try:
+        size = scaled.shape[0]
+        factorise(sparse.csr_array(scaled + INDEFINITE * size * sparse.eye_array(size)))
+    except ProblemError:
+        return "W is not positive semidefinite"
+    return ""
 
 
 def _widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Widest | None:

@@ -5,6 +5,9 @@ With e_N the stacked normals, the program and its dual are (Cadoux 2009, (3.36) 
     σ* = max { σ : G v + b − σ e_N ∈ K*, |v|_∞ ≤ R }
        = min { b·r + R |Gᵀr|_1 : r ∈ K, Σ r_N = 1 }        (without R: Gᵀr = 0)
 
+The minimum is attained, the maximum need not be: motions may have to go to infinity to come near the best
+margin (theorem 3.1 of Cadoux 2009 against its corollaries).
+
 K* = {mu |u_T| ≤ u_N} is polyhedral in the plane, where the program is linear and HiGHS answers to rounding;
 in space Clarabel does, or HiGHS for a polyhedron inscribed in the cone.
 """
@@ -124,6 +127,45 @@ def widest_by_cones(reach: Reach, bound: float, time_limit: float) -> Widest | N
     if not (np.isfinite(v).all() and np.isfinite(multiplier).all()):
         return None
     return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
+
+
+def least_power(reach: Reach, time_limit: float) -> Widest | None:
+    """Solve the dual: the least b·r of self-balanced impulses in K with Σ r_N = 1; None if it fails.
+
+    The velocity returned is the multiplier of the balance, a motion whose margin is near σ* or below.
+    """
+    engine: Any = import_module("clarabel")
+    n, d = reach.b.shape
+    m = reach.G.shape[1]
+    size = n * d
+    normals = sparse.csr_array(np.tile(np.eye(d)[0], n)[None, :])
+    # (mu r_N, r_T) is in a Lorentz cone; without friction r_N ≥ 0 and r_T = 0.
+    smooth = reach.mu == 0.0
+    column = np.arange(size).reshape(n, d)
+    frozen = column[smooth, 1:].ravel()
+    weights = np.ones((n, d))
+    weights[:, 0] = np.where(smooth, 1.0, reach.mu)
+    weights /= np.maximum(1.0, reach.mu)[:, None]
+    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    entries = (weights.ravel()[picked], (np.arange(len(picked)), picked))
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), size)))
+    still = sparse.csr_array(sparse.eye_array(size, format="csr")[frozen])
+    A = sparse.vstack((reach.G.T, normals, still, -rows))
+    h = np.zeros(A.shape[0])
+    h[m] = 1.0
+    cones = [engine.ZeroConeT(m + 1 + len(frozen))]
+    cones += [engine.NonnegativeConeT(int(smooth.sum()))] if smooth.any() else []
+    cones += [engine.SecondOrderConeT(d) for _ in range(n - int(smooth.sum()))]
+    options = engine.DefaultSettings()
+    options.verbose = False
+    options.time_limit = min(time_limit, 1e9)
+    options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-11
+    program = (sparse.csc_matrix((size, size)), reach.b.ravel(), sparse.csc_matrix(A), h, cones)
+    answer = engine.DefaultSolver(*program, options).solve()
+    r, v = np.array(answer.x), np.array(answer.z)[:m]
+    if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(r).all():
+        return None
+    return Widest(float(reach.b.ravel() @ r), v, r.reshape(n, d))
 
 
 def _normal_part(rows: sparse.csr_array, reach: Reach) -> Array:

@@ -10,9 +10,10 @@ the reasons together prove that no solution exists; a small program that knows n
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -38,6 +39,7 @@ AT_ONCE = 20  # nodes treated between two measurements
 REFINED_EVERY = 100  # points of relaxations between two attempts to reach a solution from there
 REFINEMENT = SemismoothNewton(max_iterations=8)
 RESTARTED = (NSGS(max_iterations=200), SemismoothNewton(max_iterations=20))  # one after the other
+NEAR_FLOOR = 100.0  # residual over what rounding leaves, below which an answer is as good as it can be
 LARGEST_LISTED = 20  # contacts for which all solutions are listed
 
 
@@ -62,8 +64,13 @@ class BranchAndBound(IterativeSolver):
 
     In the plane the answer is exact, up to rounding: SOLVED, or NO_SOLUTION with a proof that was checked. In
     space directions of sliding are cut in arcs down to ``sector``; what is left open then is neither solved
-    nor refuted, and the status is STALLED. Proofs are as good as rounding allows: they exclude all impulses
-    up to a size, told in the notes, that is at least a million times what cancels the free velocity.
+    nor refuted, and the status is STALLED. A proof is checked without rounding and excludes all impulses up
+    to a size, given in the notes, that is at least 1e10 times what cancels the free velocity; it is not
+    accepted where the criterion of existence says that there is a solution (beyond that size: a column of
+    bodies with mass ratios of 1e11, say). Where the best impulses are as good as rounding allows but not as
+    good as ``tol`` asks, the status is ALMOST_SOLVED.
+
+    W is used as given, symmetric or not.
 
     Thirty or forty contacts in the plane and about ten in space take seconds to minutes as a rule. The
     problem is NP-hard and some take far longer: the time to refute a subset sum by parity, say, doubles with
@@ -132,6 +139,7 @@ class TreeSearch(Iteration):
         self.proof: Proof | None = None
         self._r = guess
         self._residual = problem.residual(guess)
+        self._deadline = time.perf_counter() + settings.time_limit
         self._missed = math.inf  # by the best point of a relaxation
         self._looked_at = 0
 
@@ -143,7 +151,7 @@ class TreeSearch(Iteration):
         """Treat some nodes, fewer if one brings the solution."""
         if self.tree is None:
             self._try_heuristics()
-            self.tree = Search(self.problem, self._r, self.settings.sector)
+            self.tree = Search(self.problem, self._r, self.settings.sector, deadline=self._deadline)
             return 1
         if self.tree.is_over:
             self._conclude(self.tree)
@@ -151,6 +159,8 @@ class TreeSearch(Iteration):
         while done < AT_ONCE and not self.tree.is_over and self._residual > self.settings.tol:
             self._treat_node(self.tree)
             done += 1
+            if time.perf_counter() > self._deadline:
+                break
         self.notes = (f"{len(self.tree.nodes)} nodes, {len(self.tree.stack)} of them open",)
         return done
 
@@ -174,7 +184,11 @@ class TreeSearch(Iteration):
 
     def _improve(self, method: Solver, guess: Array) -> Array:
         """Where a method goes from a guess; kept if it is the best so far."""
-        r = iterate(self.problem, method, guess).r
+        left = self._deadline - time.perf_counter()
+        if left <= 0.0:
+            raise Halt(Status.TIME_LIMIT)
+        hurried = replace(cast(Any, method), time_limit=min(method.time_limit, left))
+        r = iterate(self.problem, hurried, guess).r
         self._keep(r)
         return r
 
@@ -185,17 +199,41 @@ class TreeSearch(Iteration):
 
     def _conclude(self, tree: Search) -> None:
         """All nodes are treated and none gave a solution: a proof, or branches too narrow to decide."""
+        floor = self._rounding_floor()
+        if self._residual <= NEAR_FLOOR * floor:
+            self.notes = (f"rounding alone leaves a residual of about {floor:.0e}: tol is below it",)
+            raise Halt(Status.ALMOST_SOLVED)
         proof = tree.proof
         verdict = checker.check(proof) if proof is not None else None
         if proof is None or verdict is None or not verdict.accepted:
             self.notes = (f"{len(tree.survivors)} branches could be neither solved nor closed",)
             raise Halt(Status.STALLED)
+        size = f"up to {verdict.radius:.1g} times those that would cancel the free velocity "
+        excluded = f"no impulses {size if math.isfinite(verdict.radius) else ''}obey the law"
+        if _exists(self.problem):
+            self.notes = (
+                f"a solution exists (Cadoux's criterion), but {excluded}: rounding hides it at tol",
+            )
+            raise Halt(Status.NUMERICAL_ERROR)
         self.proof = proof
-        self.notes = (
-            f"{proof.leaves} branches closed and checked: no impulses up to {verdict.radius:.1g} times those "
-            "that would cancel the free velocity obey the law",
-        )
+        self.notes = (f"{proof.leaves} branches closed and checked: {excluded}",)
         raise Halt(Status.NO_SOLUTION)
+
+    def _rounding_floor(self) -> float:
+        """The residual below which rounding hides the best impulses: ε |λ_i r_i| / |q|."""
+        data, unit = without_units(self.problem)
+        impulses, velocities = self._r / unit, data.q
+        speed = float(np.linalg.norm(velocities))
+        return checker.EPSILON * float(np.linalg.norm(impulses)) / speed if speed > 0.0 else 0.0
+
+
+def _exists(problem: ContactProblem) -> bool:
+    """Tell whether the criterion of existence certifies a solution."""
+    if type(problem) is not ContactProblem:
+        return False
+    from clapas.problems import existence  # conic programming, needed for proofs only
+
+    return existence.check(problem, quick=True).exists is True
 
 
 def _random_impulses(problem: ContactProblem, count: int) -> Iterator[Array]:
@@ -275,7 +313,7 @@ class _Kept(BranchAndBound):
 def verify(problem: ContactProblem, proof: Proof) -> Verification:
     """Check a proof of non-existence against the problem itself, whose data are taken anew."""
     data, _ = without_units(problem)
-    return checker.check(replace(proof, W=data.W, q=data.q, mu=data.mu))
+    return checker.check(replace(data, nodes=proof.nodes, certificates=proof.certificates))
 
 
 def all_solutions(problem: ContactProblem, *, max_contacts: int = LARGEST_LISTED) -> SolutionSet:

@@ -1,4 +1,4 @@
-"""Check a proof that a contact problem has no solution. Small, NumPy only, independent of the search.
+"""Check a proof that a contact problem has no solution. Small, independent of the search, exact.
 
 The proof is a tree. Its root allows every contact to do anything; a branch splits what one contact may do
 into parts that together leave nothing out; a leaf shows that no impulse obeys the law within its domains.
@@ -11,30 +11,36 @@ What a contact may do is a :class:`Domain`, from which two cones follow::
 
 (the convex hull of those allowed). The certificate of a leaf is an array y (n, d) with
 
-    y ∈ U*  (y·u ≥ 0 for every u ∈ U),     W y ∈ R°  (r·W y ≤ 0 for every r ∈ R),     y·q < 0.
+    y ∈ U*  (y·u ≥ 0 for every u ∈ U),    Wᵀy ∈ R°  (r·Wᵀy ≤ 0 for every r ∈ R),    y·q < 0.
 
-A solution within the domains, u = W r + q, would give 0 ≤ y·u = r·W y + y·q < 0: there is none.
+A solution within the domains, u = W r + q, would give 0 ≤ y·u = r·Wᵀy + y·q < 0: there is none. Neither
+symmetry nor definiteness of W is used.
 
-In floating point W y is in R° only to rounding, r·W y ≤ ε Σ r_N: the argument holds for impulses with Σ r_N
-below a *radius*, |y·q| / ε. The rounding made here is counted in ε. A certificate is accepted if its radius
-is at least a million times the impulses that would cancel the free velocity; what a proof excludes is told
-with it. (Where W is positive definite a solution exists, so that no bound on r from its energy can help a
-proof.)
+The numbers y are doubles, so that Wᵀy is in R° up to ε only, r·Wᵀy ≤ ε Σ r_N: the argument holds for impulses
+with Σ r_N below a *radius*, |y·q| / ε. Wᵀy and y·q are computed without rounding, in whole numbers, from data
+scaled by powers of two; what follows is rounded in the safe direction, and so is the error made when W was
+computed from M and H. A certificate is accepted if its radius is at least 1e10 times the impulses that would
+cancel the free velocity. Bodies of very different masses do carry impulses of that order; the radius is part
+of what is proved, and is reported with it. (Where W is positive definite a solution exists, so that no bound
+on r from its energy can help a proof.)
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from clapas.linalg.exact import Integers, integers
 from clapas.typing import Array
 
 CIRCLE = (0.0, 2.0 * math.pi)
 EPSILON = float(np.finfo(float).eps)
-WIDE_ENOUGH = 1e6  # radius asked of a certificate; the data are without unit, |q| = 1 and W_ii about 1
+WIDE_ENOUGH = 1e10  # radius asked of a certificate; the data are without unit, |q| and W_ii about 1
+SAFE = 8.0 * EPSILON  # relative error of the few operations after the exact ones
 
 Arc = tuple[float, float]
 
@@ -68,7 +74,9 @@ class Branch(NamedTuple):
 class Proof:
     """A tree whose leaves are all closed; node 0 is the root.
 
-    ``W`` (d·n × d·n), ``q`` (n, d) and ``mu`` (n,) are the data it speaks of, without unit.
+    ``W`` (d·n × d·n), ``q`` (n, d) and ``mu`` (n,) are the data it speaks of, without unit; ``spread`` is the
+    relative error with which they stand for those of the problem: zero for a reduced problem, some roundings
+    where W was computed from M and H.
     """
 
     W: Array
@@ -76,6 +84,12 @@ class Proof:
     mu: Array
     nodes: tuple[Leaf | Branch, ...]
     certificates: tuple[Array, ...]
+    spread: float = 0.0
+
+    @cached_property
+    def _exact(self) -> tuple[Integers, Integers]:
+        """Wᵀ and q as whole numbers."""
+        return integers(self.W).T, integers(self.q.ravel())
 
     @property
     def leaves(self) -> int:
@@ -101,8 +115,8 @@ class Verification(NamedTuple):
 def check(proof: Proof) -> Verification:
     """Check a proof of non-existence from its data alone."""
     n, d = proof.q.shape
-    if proof.W.shape != (n * d, n * d) or not np.array_equal(proof.W, proof.W.T):
-        return _refused("W must be symmetric, with a row per component of q")
+    if proof.W.shape != (n * d, n * d):
+        return _refused("W must be square, with a row per component of q")
     radius = math.inf
     visited: set[int] = set()
     todo = [(0, (ANYTHING,) * n)]
@@ -161,18 +175,37 @@ def closing_radius(data: Proof, y: Array, domains: tuple[Domain, ...]) -> float:
         return 0.0
     if not all(in_dual(y[i], domains[i], data.mu[i] > 0.0) for i in range(n)):
         return 0.0
-    answer, hidden, gap = weigh(data, y)
-    worst = max((highest(answer[i], data.mu[i], domains[i]) + hidden[i] for i in range(n)), default=0.0)
+    answer, hidden, gap = weigh_exactly(data, y)
     if gap <= 0.0:
         return 0.0
-    return float(gap / worst) if worst > 0.0 else math.inf
+    sizes = np.abs(answer[:, 0]) + data.mu * np.abs(answer[:, 1:]).sum(axis=1)
+    worst = max(
+        (highest(answer[i], data.mu[i], domains[i]) + SAFE * sizes[i] + hidden[i] for i in range(n)),
+        default=0.0,
+    )
+    return float((1.0 - SAFE) * gap / worst) if worst > 0.0 else math.inf
+
+
+def weigh_exactly(data: Proof, y: Array) -> tuple[Array, Array, float]:
+    """Wᵀy rounded once, what the spread of the data hides in r·Wᵀy per r_N, and the least −y·q can be."""
+    W, q = data._exact
+    flat = integers(y.ravel())
+    answer = (W @ flat).nearest().reshape(y.shape)
+    power = float((Integers(q.k[None, :], q.exponent) @ flat).nearest()[0])
+    # |W_kl| ≤ √(W_kk W_ll) before rounding, for a W that was computed from M and H.
+    root = np.sqrt(np.abs(np.diag(data.W)))
+    spread = data.spread * (root * float(root @ np.abs(y).ravel())).reshape(y.shape)
+    gap = -power - data.spread * float(np.sum(np.abs(y * data.q)))
+    return answer, spread[:, 0] + data.mu * spread[:, 1:].sum(axis=1), gap
 
 
 def weigh(data: Proof, y: Array) -> tuple[Array, Array, float]:
-    """W y, what rounding may hide in r·W y per unit of r_N at each contact, and the least −y·q can be."""
-    few = 4.0 * y.size * EPSILON  # relative error of a sum of so many products
-    answer = (data.W @ y.ravel()).reshape(y.shape)
-    sizes = few * (np.abs(data.W) @ np.abs(y).ravel()).reshape(y.shape)
+    """The same in floating point, quicker: what rounding may hide of Wᵀy is larger, the gap smaller."""
+    few = 4.0 * y.size * EPSILON + data.spread  # relative error of a sum of so many products
+    answer = (data.W.T @ y.ravel()).reshape(y.shape)
+    root = np.sqrt(np.abs(np.diag(data.W)))
+    sizes = few * (np.abs(data.W.T) @ np.abs(y).ravel()).reshape(y.shape)
+    sizes += data.spread * (root * float(root @ np.abs(y).ravel())).reshape(y.shape)
     gap = -float(np.sum(y * data.q)) - few * float(np.sum(np.abs(y * data.q)))
     return answer, sizes[:, 0] + data.mu * sizes[:, 1:].sum(axis=1), gap
 
@@ -190,7 +223,13 @@ def in_dual(y: Array, domain: Domain, rough: bool) -> bool:
     low, high = domain.arc
     if high - low >= math.pi:
         return not y[1:].any()
-    return bool(y[1:] @ _direction(low) >= 0.0 and y[1:] @ _direction(high) >= 0.0)
+    return all(_is_surely_positive(*(y[1:] * _direction(angle))) for angle in (low, high))
+
+
+def _is_surely_positive(a: float, b: float) -> bool:
+    """Tell whether a + b ≥ 0, whatever rounding did to either; the sign of one alone is never lost."""
+    slack = 2.0 * EPSILON * (abs(a) + abs(b)) if a and b else 0.0
+    return bool(a + b >= slack)
 
 
 def highest(c: Array, mu: float, domain: Domain) -> float:

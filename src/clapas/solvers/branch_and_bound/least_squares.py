@@ -10,17 +10,22 @@ Reference: Lawson, Hanson 1974, chapter 23.
 
 from __future__ import annotations
 
+import math
+import time
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from clapas.compiled import inlined, kernel, subroutine
+from clapas.solvers.loop import Halt
+from clapas.status import Status
 from clapas.typing import Array, Mask
 
 STEEP = 1e-13  # cosine of a column with what is missed, above which it comes in
 SHORT = 1e-13  # length of a column that is nothing but rounding: it is not used
 NOTHING = 1e-14  # what is missed, relative to b, below which nothing is
+WORK_BETWEEN_LOOKS = 20_000_000  # products between two looks at the clock: some hundredths of a second
 DEPENDENT = 1e-10  # what a column of length one has of its own, below which it adds nothing
 
 
@@ -33,24 +38,46 @@ class _Factors(NamedTuple):
     used: npt.NDArray[np.int64]
 
 
-@kernel
-def nonnegative_least_squares(columns: Array, b: Array) -> tuple[Array, Array, bool]:
-    """Weights z (k,) of the columns (m, k), what is missed (m,), and whether the iterations ended."""
+def nonnegative_least_squares(
+    columns: Array, b: Array, deadline: float = math.inf
+) -> tuple[Array, Array, bool]:
+    """Weights z (k,) of the columns (m, k), what is missed (m,), and whether the iterations ended.
+
+    Past the ``deadline`` (by ``time.perf_counter``) raises :class:`Halt` with TIME_LIMIT: large problems take
+    seconds, so the clock is looked at between some iterations.
+    """
     size, count = columns.shape
     lengths = np.sqrt((columns * columns).sum(axis=0))
     lengths = np.where(lengths > SHORT, lengths, np.inf)
     c = columns / lengths
-    z, missed, slopes = np.zeros(count), b.copy(), np.empty(count)
+    z, missed = np.zeros(count), b.copy()
     waiting = np.ones(count, np.bool_)
     factors = _Factors(
         np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size, np.int64)
     )
-    n, enough = 0, NOTHING * np.sqrt(_dot(b, b))
-    for _ in range(10 * (count + size)):
+    n, left, at_once = 0, 10 * (count + size), max(1, WORK_BETWEEN_LOOKS // max(1, size * count))
+    while left > 0:
+        n, has_ended = _advance(c, b, z, missed, waiting, factors, n, min(left, at_once))
+        if has_ended:
+            return z / lengths, missed, True
+        left -= at_once
+        if time.perf_counter() > deadline:
+            raise Halt(Status.TIME_LIMIT)
+    return np.zeros(count), b, False
+
+
+@kernel
+def _advance(
+    c: Array, b: Array, z: Array, missed: Array, waiting: Mask, factors: _Factors, n: int, count: int
+) -> tuple[int, bool]:
+    """Let ``count`` columns come in; how many are in use, and whether nothing more can be gained."""
+    size, slopes = len(b), np.empty(len(z))
+    enough = NOTHING * np.sqrt(_dot(b, b))
+    for _ in range(count):
         entering = _steepest(c, missed, waiting, slopes, enough)
         if entering < 0 or n == size:
             _clear(factors, n, missed)
-            return z / lengths, missed, True
+            return n, True
         waiting[entering] = False
         if not _add(factors, c[:, entering], b, n):
             continue
@@ -65,7 +92,7 @@ def nonnegative_least_squares(columns: Array, b: Array) -> tuple[Array, Array, b
         if _dot(missed, missed) < (1.0 - STEEP) * before:  # else columns would come and go for ever
             waiting[:] = True
             waiting[factors.used[:n]] = False
-    return np.zeros(count), b, False
+    return n, False
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 Both are asked for at once by least squares, min |W r + q − u|² over r ∈ R, u ∈ U. If the minimum is zero, r
 is a point of the relaxation; otherwise y = u − W r − q is the certificate: the conditions of optimality are y
-∈ U*, W y ∈ R°, and y·q = −|y|² < 0.
+∈ U*, Wᵀy ∈ R°, and y·q = −|y|² < 0.
 
 The cones are given by edges (:mod:`~clapas.solvers.branch_and_bound.cones`), so that the problem is one of
 nonnegative least squares, exact up to rounding. In space the polyhedron around K gets a new face wherever a
@@ -48,8 +48,8 @@ class _Part:
 class Relaxation:
     """Relaxations of the nodes of one search, which share edges, columns and tangents."""
 
-    def __init__(self, data: Proof) -> None:
-        self.data = data
+    def __init__(self, data: Proof, deadline: float = math.inf) -> None:
+        self.data, self.deadline = data, deadline
         self.n, self.d = data.q.shape
         self._tangents = [cones.TANGENTS] * self.n
         self._parts: list[dict[Domain, _Part]] = [{} for _ in range(self.n)]
@@ -62,7 +62,7 @@ class Relaxation:
         free = np.concatenate([part.free for part in parts])
         columns[free] = 0.0
         b[free] = 0.0
-        z, missed, _ = nonnegative_least_squares(columns, b)
+        z, missed, _ = nonnegative_least_squares(columns, b, self.deadline)
         starts = np.cumsum([0] + [len(part.impulses) for part in parts[:-1]])
         impulses = np.concatenate([part.impulses for part in parts])
         r = np.add.reduceat(z[:, None] * impulses, starts, axis=0)

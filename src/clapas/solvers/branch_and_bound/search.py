@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from clapas.linalg import exact
 from clapas.problems import coulomb
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
-from clapas.solvers.branch_and_bound.checker import ANYTHING, Branch, Domain, Leaf, Proof
+from clapas.solvers.branch_and_bound.checker import ANYTHING, EPSILON, Branch, Domain, Leaf, Proof
 from clapas.solvers.branch_and_bound.modes import contains, mode, split
 from clapas.solvers.branch_and_bound.pool import Pool
 from clapas.solvers.branch_and_bound.relaxation import Point, Relaxation
 from clapas.typing import Array
 
 TRIED = {2: 8, 3: 4}  # contacts whose parts are looked at before one of them is split
+FORMED = 32.0  # roundings in an entry of W when it is computed from M and H
 OBEYED = 1e-10  # distance from the law below which a contact needs no decision
 
 Domains = tuple[Domain, ...]
@@ -26,15 +29,19 @@ def without_units(problem: ContactProblem) -> tuple[Proof, Array]:
     """Data of a problem as an empty proof, and the impulses (n, 1) that are its units.
 
     Velocities and impulses of contact i are divided by |q| √λ_i and |q| / √λ_i, with λ_i its response and |q|
-    the free velocity so scaled: W stays symmetric, its mean diagonal becomes 1, and the law stays the same.
+    the free velocity so scaled: a symmetric W stays symmetric, its mean diagonal becomes about 1, and the law
+    stays the same. The factors are powers of two, so that not a digit of the data is lost: what is proved of
+    the scaled data is proved of the given ones.
     """
     reduced = reduce(problem)
-    scale = 1.0 / np.sqrt(reduced.response)
+    scale = exact.nearest_power_of_two(1.0 / np.sqrt(reduced.response))
     flat = np.repeat(scale, reduced.d)
     W = flat[:, None] * reduced.W.toarray() * flat
     q = scale[:, None] * reduced.q
-    speed = float(np.linalg.norm(q)) or 1.0
-    return Proof(0.5 * (W + W.T), q / speed, reduced.mu, (), ()), speed * scale[:, None]
+    largest = float(np.abs(q).max(initial=0.0))
+    speed = float(exact.nearest_power_of_two(largest * np.linalg.norm(q / largest))) if largest else 1.0
+    spread = FORMED * EPSILON if problem.form == "global" else 0.0
+    return Proof(W, q / speed, reduced.mu, (), (), spread), speed * scale[:, None]
 
 
 class Search:
@@ -50,17 +57,24 @@ class Search:
         Width (rad) below which arcs of sliding directions are not cut, in space.
     all_modes : bool
         Go on past solutions until every contact has one mode: those left are in ``survivors``.
+    deadline : float
+        When to raise :class:`Halt` with TIME_LIMIT, by ``time.perf_counter``; within a node too.
     """
 
     def __init__(
-        self, problem: ContactProblem, guess: Array, narrowest: float, all_modes: bool = False
+        self,
+        problem: ContactProblem,
+        guess: Array,
+        narrowest: float,
+        all_modes: bool = False,
+        deadline: float = math.inf,
     ) -> None:
         self.problem, self.narrowest, self.all_modes = problem, narrowest, all_modes
         self.data, self.unit = without_units(problem)
         self.n = problem.n_contacts
         self.point, self.missed = guess, math.inf
         self.hints = self._modes(guess / self.unit)
-        self.pool, self.relaxation = Pool(self.data), Relaxation(self.data)
+        self.pool, self.relaxation = Pool(self.data), Relaxation(self.data, deadline)
         self.certificates: list[Array] = []
         self.nodes: list[Leaf | Branch | None] = [None]
         self.stack: list[tuple[int, Domains, Point]] = []
@@ -83,7 +97,7 @@ class Search:
         place = {number: k for k, number in enumerate(used)}
         numbered = tuple(Leaf(place[node.certificate]) if isinstance(node, Leaf) else node for node in nodes)
         certificates = tuple(self.certificates[number] for number in used)
-        return Proof(self.data.W, self.data.q, self.data.mu, numbered, certificates)
+        return replace(self.data, nodes=numbered, certificates=certificates)
 
     def step(self) -> None:
         """Treat an open node: ``point`` is that of its relaxation, ``missed`` by the law (no unit)."""

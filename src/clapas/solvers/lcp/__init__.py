@@ -1,5 +1,6 @@
 """Methods for linear complementarity problems: one per file, the same call for all."""
 
+from clapas.solvers.lcp.auto import Auto
 from clapas.solvers.lcp.conjugate_gradient import ConjugateProjectedGradient
 from clapas.solvers.lcp.enumeration import LCPEnumeration, enumerate_lcp
 from clapas.solvers.lcp.feasibility import prove_infeasible
@@ -14,12 +15,14 @@ from clapas.solvers.lcp.minimum_map import MinimumMap
 from clapas.solvers.lcp.mixed_integer import MixedInteger
 from clapas.solvers.lcp.murty import BlockPivoting
 from clapas.solvers.lcp.quadratic import QuadraticProgram
+from clapas.solvers.lcp.refutation import Refutation, refute
 from clapas.solvers.lcp.solution import LCPSolution, Ray
 from clapas.solvers.lcp.solve import solve_lcp
 from clapas.solvers.lcp.tableau import LemkeTableau
 
 __all__ = [
     "LATIN",
+    "Auto",
     "BlockPivoting",
     "ConjugateProjectedGradient",
     "FischerBurmeisterNewton",
@@ -35,7 +38,9 @@ __all__ = [
     "PrincipalPivoting",
     "QuadraticProgram",
     "Ray",
+    "Refutation",
     "enumerate_lcp",
     "prove_infeasible",
+    "refute",
     "solve_lcp",
 ]

@@ -12,9 +12,8 @@ from scipy import optimize
 from clapas.errors import ProblemError
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp.loop import LCPMethod
-from clapas.solvers.lcp.scaling import Scaled
-from clapas.solvers.loop import Halt, IterativeSolver
-from clapas.status import Status
+from clapas.solvers.lcp.scaling import Equilibrated
+from clapas.solvers.loop import IterativeSolver
 from clapas.typing import Array, Mask
 
 LARGEST = 14  # unknowns
@@ -27,8 +26,9 @@ def enumerate_lcp(problem: LCP, *, largest: int = LARGEST) -> tuple[Array, ...]:
     """Find the solutions of a tiny LCP: the isolated ones, and a point of each continuum's pieces.
 
     Each set α of unknowns allowed to be positive leaves M_αα z_α = −q_α with z_α ≥ 0 and M z + q ≥ 0. Regular
-    blocks give one candidate each; for singular ones a linear program finds a point or proves that there is
-    none. An empty answer means that no solution exists, up to rounding.
+    blocks give one candidate each; for singular ones a linear program finds a point or none. The problem is
+    equilibrated first. An empty answer means that none was found: it is no proof
+    (:func:`~clapas.solvers.lcp.refutation.refute` gives one).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def enumerate_lcp(problem: LCP, *, largest: int = LARGEST) -> tuple[Array, ...]:
             f"enumeration tries 2ⁿ active sets and stops at {largest} unknowns, got {problem.size}: "
             "raise the limit, or take MixedInteger"
         )
-    scaled = Scaled.of(problem)
+    scaled = Equilibrated.of(problem)
     found: list[Array] = []
     for choice in product((False, True), repeat=problem.size):
         z = _point(scaled.problem, np.array(choice, dtype=bool))
@@ -89,9 +89,10 @@ def _feasible_point(data: LCP, active: Mask) -> Array | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LCPEnumeration(IterativeSolver):
-    """Enumeration as a solver: the solution nearest to the guess, or the proof that there is none.
+    """Enumeration as a solver: the solution nearest to the guess, or a proof that there is none.
 
-    The oracle of tests, for at most 14 unknowns. One iteration does all.
+    The oracle of tests, for at most 14 unknowns. One iteration does all. Status NO_SOLUTION comes with a
+    proof by cases in ``solution.refutation``; where none is found either way the status is STALLED.
 
     Parameters
     ----------
@@ -115,12 +116,12 @@ class LCPEnumeration(IterativeSolver):
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
         """Prepare the search; it is done at the first iteration."""
-        return _Search(problem, guess)
+        return _Search(problem, guess, self.time_limit)
 
 
 class _Search(LCPMethod):
-    def __init__(self, problem: LCP, guess: Array) -> None:
-        self.problem, self.z = problem, guess
+    def __init__(self, problem: LCP, guess: Array, time_limit: float) -> None:
+        self.problem, self.z, self.time_limit = problem, guess, time_limit
 
     def unknowns(self) -> Array:
         """The guess, then the solution nearest to it."""
@@ -131,5 +132,6 @@ class _Search(LCPMethod):
         found = enumerate_lcp(self.problem)
         self.notes = (f"{len(found)} solution{'s' * (len(found) != 1)} found",)
         if not found:
-            raise Halt(Status.NO_SOLUTION)
+            self.refute(self.problem, self.time_limit)
+            return
         self.z = min(found, key=lambda z: float(np.linalg.norm(z - self.z)))

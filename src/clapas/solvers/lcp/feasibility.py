@@ -14,6 +14,7 @@ LARGEST = 3000  # unknowns up to which failures are followed by a search for a p
 MOST = 100  # steps
 FEASIBLE = 1e-20  # value below which the inequalities hold
 SHIFT = 1e-8  # of the second derivative, relative to its largest entry
+ROUGH = 1e-6  # of the terms of Mᵀy, above which sharpening cannot help
 ARMIJO, HALVINGS = 1e-4, 40
 
 
@@ -40,8 +41,9 @@ def prove_infeasible(problem: LCP) -> Infeasibility | None:
         if value <= FEASIBLE:
             return None
         proof = Infeasibility(scaled.unit * u / (scaled.unit * u).max()) if u.any() else None
-        if proof and proof.proves(problem):
-            return proof
+        established = proof.established(problem, ROUGH) if proof else None
+        if established is not None:
+            return established
         z = _descend(data, z, value, -(data.M.T @ u) - v, u > 0.0, v > 0.0)
     return None
 

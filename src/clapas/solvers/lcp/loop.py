@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Protocol
+
+import numpy as np
 
 from clapas.linalg.threads import one_blas_thread
 from clapas.problems.lcp import LCP, Infeasibility
+from clapas.solvers.lcp.refutation import Refutation, refute
 from clapas.solvers.lcp.solution import LCPSolution, Ray
-from clapas.solvers.loop import Limits, Method, Pace, Watcher, run
+from clapas.solvers.loop import Halt, Limits, Method, Pace, Watcher, run
+from clapas.status import Status
 from clapas.typing import Array
 
 ENTRIES_PER_SECOND = 200_000_000  # of M that an iteration visits, roughly
@@ -16,11 +21,32 @@ ENTRIES_PER_SECOND = 200_000_000  # of M that an iteration visits, roughly
 class LCPMethod(Method):
     """A method under way on one problem; its unknowns are z.
 
-    ``ray`` is what Lemke's method leaves when it fails, ``infeasibility`` a proof that there is no solution.
+    ``ray`` is what Lemke's method leaves when it fails, ``infeasibility`` and ``refutation`` proofs that
+    there is no solution.
     """
 
     ray: Ray | None = None
     infeasibility: Infeasibility | None = None
+    refutation: Refutation | None = None
+    z: Array
+
+    def refute(self, problem: LCP, time_limit: float) -> None:
+        """Look for the proof that there is no solution; take the solution it may come across instead.
+
+        Halts with NO_SOLUTION and the proof, or with STALLED where nothing is proved.
+        """
+        attempt = refute(problem, time_limit=time_limit)
+        if attempt.z is not None:
+            self.z = attempt.z
+            return
+        if attempt.refutation is None or not attempt.refutation.proves(problem):
+            self.notes = ("no solution was found, and none of the proofs tried excludes one",)
+            raise Halt(Status.STALLED)
+        self.refutation = attempt.refutation
+        radius = attempt.refutation.radius(problem)
+        size = f" of size up to {radius:.0e} times that of q (equilibrated)" if math.isfinite(radius) else ""
+        self.notes = (f"{attempt.refutation.leaves} cases closed and checked: no solution{size}",)
+        raise Halt(Status.NO_SOLUTION)
 
     # A degenerate pivot changes the basis and not z.
     repeats_when_stuck: ClassVar[bool] = False
@@ -34,16 +60,22 @@ class LCPSolver(Limits, Protocol):
         ...
 
 
+def _slack(problem: LCP, z: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return problem.slack(z)
+
+
 def iterate(problem: LCP, solver: LCPSolver, guess: Array, watcher: Watcher | None = None) -> LCPSolution:
     """Run a method on a problem until it is solved or must stop; return the best iterate measured."""
     pace = Pace(1, max(20, ENTRIES_PER_SECOND // max(1, problem.M.size)))
-    with one_blas_thread():
+    # Iterates that run away overflow: the residual says so, not a warning.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         done = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)
     return LCPSolution(
         problem=problem,
         solver=solver,
         z=done.unknowns,
-        w=problem.slack(done.unknowns),
+        w=_slack(problem, done.unknowns),
         status=done.status,
         residual=done.residual,
         iterations=done.iterations,
@@ -52,4 +84,5 @@ def iterate(problem: LCP, solver: LCPSolver, guess: Array, watcher: Watcher | No
         notes=done.notes,
         ray=done.method.ray if done.method else None,
         infeasibility=done.method.infeasibility if done.method else None,
+        refutation=done.method.refutation if done.method else None,
     )

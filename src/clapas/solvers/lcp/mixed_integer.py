@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp.loop import LCPMethod
 from clapas.solvers.lcp.polishing import polished
-from clapas.solvers.lcp.scaling import Scaled
+from clapas.solvers.lcp.scaling import Equilibrated
 from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
@@ -28,10 +28,11 @@ class MixedInteger(IterativeSolver):
         max α    subject to   0 ≤ y ≤ x,   0 ≤ M y + α q ≤ 1 − x,   0 ≤ α ≤ 1,   x ∈ {0, 1}ⁿ
 
     If α > 0 then z = y/α is a solution (x says which unknowns do not vanish); if the largest α is zero,
-    none exists. The program is solved with the scaled data, in which α ≥ 1e-5 stands for solutions up to 1e5
-    times the size of q: those beyond are not seen, and status NO_SOLUTION means that none is smaller.
+    none exists. The program is solved with equilibrated data, in which α ≥ 1e-5 stands for solutions up to
+    1e5 times the size of q. The engine works to 1e-6 or so and its word is no proof: status NO_SOLUTION comes
+    with one, by cases (``solution.refutation``), and where none is found the status is STALLED.
 
-    Exact for any matrix, in exponential time: some tens of unknowns, more where bounds prune well. One
+    Made for any matrix, in exponential time: some tens of unknowns, more where bounds prune well. One
     iteration does all; the answer is polished on the active set found.
 
     Parameters
@@ -61,7 +62,12 @@ class MixedInteger(IterativeSolver):
 
 class _Program(LCPMethod):
     def __init__(self, problem: LCP, guess: Array, time_limit: float) -> None:
-        self.given, self.scaled, self.z, self.time_limit = problem, Scaled.of(problem), guess, time_limit
+        self.given, self.scaled, self.z, self.time_limit = (
+            problem,
+            Equilibrated.of(problem),
+            guess,
+            time_limit,
+        )
 
     def unknowns(self) -> Array:
         """The guess, then the answer."""
@@ -75,8 +81,10 @@ class _Program(LCPMethod):
             raise Halt(Status.TIME_LIMIT if answer.status == TIME_OUT else Status.NUMERICAL_ERROR)
         y, alpha = answer.x[: data.size], float(answer.x[-1])
         if alpha <= SMALLEST:
-            self.notes = (f"no solution of size up to {1 / SMALLEST:.0e} times that of q (scaled)",)
-            raise Halt(Status.TIME_LIMIT if answer.status == TIME_OUT else Status.NO_SOLUTION)
+            if answer.status == TIME_OUT:
+                raise Halt(Status.TIME_LIMIT)
+            self.refute(self.given, self.time_limit)
+            return
         self.z = polished(self.given, self.scaled.back(polished(data, y / alpha)))
 
 

@@ -136,11 +136,14 @@ class Polished(LCPMethod):
         return polished(self.problem, z)
 
     def _look_for_proof(self, z: Array) -> None:
+        if self.infeasibility is not None:
+            return
         proof = Infeasibility(np.maximum(z - self.last_z, 0.0))
         self.last_z = z.copy()
-        if proof.proves(self.problem, PROOF):
-            self.infeasibility = proof
-        elif self.may_be_infeasible and self._runs_away(z):
+        self.infeasibility = proof.established(self.problem, PROOF)
+        if self.infeasibility is not None:
+            return
+        if self.may_be_infeasible and self._runs_away(z):
             self.may_be_infeasible = False
             self.infeasibility = feasibility.prove_infeasible(self.problem)
 

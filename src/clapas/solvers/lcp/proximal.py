@@ -88,13 +88,14 @@ class Proximal:
         """The proof that no solution exists, where the step from the centre to z is one."""
         if self.shift == 0.0:
             return None
-        proof = Infeasibility(np.maximum(z - self.centre, 0.0))
-        return proof if proof.proves(self.given, PROOF) else None
+        return Infeasibility(np.maximum(z - self.centre, 0.0)).established(self.given, PROOF)
 
     def _centre_at(self, z: Array) -> None:
         self.centre = np.maximum(z, 0.0)
-        M = self.given.M + self.shift * identity(self.given, self.given.size)
-        self.problem = LCP(M, self.given.q - self.shift * self.centre)
+        q = self.given.q - self.shift * self.centre
+        if not np.isfinite(q).all():
+            raise Halt(Status.NUMERICAL_ERROR)  # the iterates run away, beyond what doubles hold
+        self.problem = LCP(self.given.M + self.shift * identity(self.given, self.given.size), q)
 
 
 class ProximalMethod(LCPMethod):

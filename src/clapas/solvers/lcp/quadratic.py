@@ -112,8 +112,8 @@ class _Programs(LCPMethod):
         if not np.isfinite(direction).all():
             return
         proof = Infeasibility(np.maximum(self.scaled.unit * direction, 0.0))
-        if proof.proves(self.given):
-            self.infeasibility = proof
+        self.infeasibility = proof.established(self.given)
+        if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clapas.errors import unknown_name
+from clapas.solvers.lcp.auto import Auto
 from clapas.solvers.lcp.conjugate_gradient import ConjugateProjectedGradient
 from clapas.solvers.lcp.enumeration import LCPEnumeration
 from clapas.solvers.lcp.fischer_burmeister import FischerBurmeisterNewton
@@ -22,6 +23,12 @@ from clapas.solvers.lcp.tableau import LemkeTableau
 from clapas.solvers.registry import Entry
 
 _ENTRIES = (
+    Entry(
+        "auto",
+        Auto,
+        "Lemke's pivots, then an interior point, then for few unknowns a mixed-integer program.",
+        "The default: whatever the matrix.",
+    ),
     Entry(
         "lemke",
         Lemke,
@@ -91,14 +98,14 @@ _ENTRIES = (
     Entry(
         "enumeration",
         LCPEnumeration,
-        "Tries every active set: all solutions, or the proof that there is none.",
+        "Tries every active set: all solutions, or a proof by cases that there is none.",
         "At most 14 unknowns; the oracle of the others.",
     ),
     Entry(
         "mixed-integer",
         MixedInteger,
         "A mixed-integer program without guessed bounds, by HiGHS.",
-        "Any matrix, some tens of unknowns: a solution, or none exists.",
+        "Any matrix, some tens of unknowns: a solution, or a proof by cases that none exists.",
     ),
 )
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}
@@ -107,8 +114,8 @@ _BY_NAME = {entry.name: entry for entry in _ENTRIES}
 def names() -> tuple[str, ...]:
     """Names of the methods.
 
-    >>> names()[0]
-    'lemke'
+    >>> names()[:2]
+    ('auto', 'lemke')
     """
     return tuple(_BY_NAME)
 

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from clapas.linalg import exact
 from clapas.problems.lcp import LCP, Infeasibility
 from clapas.typing import Array
+
+SWEEPS = 12  # of the equilibration; each halves the exponents that are left
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +55,46 @@ class Scaled:
     def proof(self, scaled: Infeasibility) -> Infeasibility:
         """The proof for the problem given, from one for the problem without unit."""
         return Infeasibility(self.unit * scaled.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrated:
+    """An LCP whose rows and columns all have a largest entry near 1: ŵ = R w / s, z = s C ẑ.
+
+    Rows and columns are scaled apart (Ruiz 2001), which keeps the solutions, their signs and zeros, but not
+    symmetry nor definiteness: for methods that use neither, on data of any units. The factors are powers of
+    two, so that what is proved of the scaled data is proved of the given ones.
+
+    Examples
+    --------
+    >>> Equilibrated.of(LCP([[1e8, 3e8], [0.0, 2e-8]], [-1.0, 1.0])).problem.M.round(2)
+    array([[1.49, 1.12],
+           [0.  , 0.67]])
+    """
+
+    problem: LCP
+    unit: Array  # of each z_i
+
+    @classmethod
+    def of(cls, given: LCP) -> Equilibrated:
+        """Scale a problem."""
+        M = given.dense
+        rows, columns = np.ones(given.size), np.ones(given.size)
+        for _ in range(SWEEPS):
+            size = np.abs(rows[:, None] * M * columns)
+            rows *= _inverse_root(size.max(axis=1, initial=0.0))
+            size = np.abs(rows[:, None] * M * columns)
+            columns *= _inverse_root(size.max(axis=0, initial=0.0))
+        q = rows * given.q
+        largest = float(np.abs(q).max(initial=0.0))
+        size_of_q = float(exact.nearest_power_of_two(largest)) if largest > 0.0 else 1.0
+        return cls(LCP(rows[:, None] * M * columns, q / size_of_q), size_of_q * columns)
+
+    def back(self, z: Array) -> Array:
+        """The unknowns of the problem given."""
+        return self.unit * z
+
+
+def _inverse_root(largest: Array) -> Array:
+    """Powers of two near 1/√x; 1 for rows and columns of zeros."""
+    return exact.nearest_power_of_two(1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0)))

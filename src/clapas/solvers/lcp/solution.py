@@ -12,6 +12,7 @@ from clapas.typing import Array
 
 if TYPE_CHECKING:
     from clapas.solvers.lcp.loop import LCPSolver
+    from clapas.solvers.lcp.refutation import Refutation
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,7 @@ class Ray:
 
     def infeasibility(self, problem: LCP) -> Infeasibility | None:
         """The proof that no solution exists, where the ray gives one."""
-        proof = Infeasibility(self.dz.clip(min=0.0))
-        return proof if proof.proves(problem) else None
+        return Infeasibility(self.dz.clip(min=0.0)).established(problem)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,7 +71,9 @@ class LCPSolution:
     ray : Ray or None
         Where Lemke's method ended, if not at a solution.
     infeasibility : Infeasibility or None
-        A checked proof that no solution exists.
+        A checked proof that no z ≥ 0 has M z + q ≥ 0.
+    refutation : Refutation or None
+        A checked proof, by cases, that no solution exists.
     """
 
     problem: LCP
@@ -86,6 +88,7 @@ class LCPSolution:
     notes: tuple[str, ...] = ()
     ray: Ray | None = None
     infeasibility: Infeasibility | None = None
+    refutation: Refutation | None = None
 
     @property
     def tol(self) -> float:
@@ -106,7 +109,7 @@ class LCPSolution:
             "time": self.time,
             "solver": repr(self.solver),
             "notes": list(self.notes),
-            "is_proved_infeasible": self.infeasibility is not None,
+            "is_proved_infeasible": self.infeasibility is not None or self.refutation is not None,
             "report": self.report().as_dict(),
         }
 

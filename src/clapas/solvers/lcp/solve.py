@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from clapas.linalg.threads import one_blas_thread
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import feasibility
 from clapas.solvers.lcp.advice import advise
-from clapas.solvers.lcp.lemke import Lemke
+from clapas.solvers.lcp.auto import Auto
 from clapas.solvers.lcp.loop import LCPSolver, iterate
 from clapas.solvers.lcp.solution import LCPSolution
 from clapas.solvers.loop import Watcher
@@ -38,7 +39,8 @@ def solve_lcp(
     problem : LCP
         What to solve.
     solver : LCPSolver, optional
-        The method with its settings; ``Lemke()`` by default.
+        The method with its settings; ``Auto()`` of this package by default: Lemke's pivots, then others
+        where they fail.
     guess : array (n,), optional
         Unknowns to start from; zero by default. Pivoting methods do not use it.
     check : bool
@@ -61,7 +63,7 @@ def solve_lcp(
     start = np.zeros(problem.size) if guess is None else problem.unknowns(guess).copy()
     if not np.isfinite(start).all():
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
-    solution = iterate(problem, solver or Lemke(), start, progress)
+    solution = iterate(problem, solver or Auto(), start, progress)
     if not solution.status.is_solved:
         solution = _explained(solution)
         if check:
@@ -77,8 +79,13 @@ def _explained(solution: LCPSolution) -> LCPSolution:
     if proof is None and problem.size <= feasibility.LARGEST:
         with one_blas_thread():
             proof = feasibility.prove_infeasible(problem)
+    if proof is None and solution.refutation is not None:
+        return solution  # proved by cases
     if proof is None and solution.status is Status.NO_SOLUTION:
-        return solution  # known by other means, an enumeration say
+        solution = replace(solution, status=Status.STALLED)  # nothing is denied without a proof
     if proof is None:
         return replace(solution, notes=(*solution.notes, advise(problem)))
-    return replace(solution, status=Status.NO_SOLUTION, infeasibility=proof)
+    radius = proof.radius(problem)
+    size = f" up to {radius:.0e} times the size that q suggests" if math.isfinite(radius) else ""
+    note = f"proved: no z ≥ 0{size} has M z + q ≥ 0"
+    return replace(solution, status=Status.NO_SOLUTION, infeasibility=proof, notes=(*solution.notes, note))

@@ -1,13 +1,12 @@
-"""Quasi-Newton descent (BFGS), one iteration at a time, with SciPy's Wolfe line search."""
+"""Quasi-Newton descent (BFGS), one iteration at a time, with a line search for Wolfe's conditions."""
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections import deque
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize
 
 from clapas.typing import Array
 
@@ -57,20 +56,22 @@ class QuasiNewton:
         return True
 
     def _wolfe(self, direction: Array) -> float | None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a failure is told by the answer None
-            step = optimize.line_search(
-                lambda x: self._evaluate(x)[0],
-                lambda x: self._evaluate(x)[1],
-                self.x,
-                direction,
-                gfk=self.gradient,
-                old_fval=self.value,
-                c1=SUFFICIENT,
-                c2=CURVATURE,
-                maxiter=self.line_search,
-            )[0]
-        return None if step is None or not np.isfinite(step) else float(step)
+        """A step that lowers the value enough and flattens the slope, by bisection from 1.
+
+        When the trials run out, the longest step seen that lowers the value enough; None if there was none.
+        """
+        slope = float(direction @ self.gradient)
+        low, high, step = 0.0, math.inf, 1.0
+        for _ in range(self.line_search):
+            value, gradient = self._evaluate(self.x + step * direction)
+            if not value <= self.value + SUFFICIENT * step * slope:
+                high = step
+            elif float(direction @ gradient) < CURVATURE * slope:
+                low = step
+            else:
+                return step
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+        return low or None
 
     def _evaluate(self, x: Array) -> tuple[float, Array]:
         """Value and gradient; the line search asks for both at the same points."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -96,6 +97,7 @@ class _LevenbergMarquardtIteration(Iteration):
         self._W = (unit @ problem.W.tocsr() @ unit).tocsr()
         self._x = equations.scaled.from_impulses(guess)
         self._damping = settings.damping
+        self._deadline = time.perf_counter() + settings.time_limit
 
     def impulses(self) -> Array:
         """The current iterate r."""
@@ -125,6 +127,8 @@ class _LevenbergMarquardtIteration(Iteration):
             self._damping *= 4.0
             if self._damping > LARGEST:
                 raise Halt(Status.STALLED)
+            if time.perf_counter() > self._deadline:  # a factorisation of large problems takes seconds
+                raise Halt(Status.TIME_LIMIT)
         if gain > GOOD:
             self._damping = max(SMALLEST, 0.1 * self._damping)
         self._x = x

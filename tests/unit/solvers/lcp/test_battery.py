@@ -245,4 +245,4 @@ def test_registry_is_complete() -> None:
     assert {entry.solver.__module__.rsplit(".", 1)[0] for entry in registry.entries()} == {
         "clapas.solvers.lcp"
     }
-    assert len(registry.names()) == 13
+    assert len(registry.names()) == 14
