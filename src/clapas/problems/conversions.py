@@ -34,6 +34,19 @@ def _delassus(problem: ContactProblem) -> sparse.csr_array | Array:
     return np.asarray(H @ mass.solve(H.T.toarray()))
 
 
+def delassus_matrix(problem: ContactProblem) -> Array:
+    """W in full, (d·n, d·n): for small problems.
+
+    >>> delassus_matrix(ContactProblem(W=[[2.0, 0.0], [0.0, 1.0]], q=[[-1.0, 0.0]], mu=0.5))
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    if problem.form == "reduced":
+        return np.asarray(problem.W.toarray())
+    W = _delassus(problem)
+    return W if isinstance(W, np.ndarray) else np.asarray(W.toarray())
+
+
 def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:
     """W as an operator on flat vectors: products only, W is never formed in the global form."""
     size = problem.n_contacts * problem.d
