@@ -18,7 +18,7 @@ from clapas.dynamics.stepping import QuasiStatic, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import identity
-from clapas.geometry.shapes import Box, Plane, Shape, Sphere
+from clapas.geometry.shapes import Box, Plane, Polyhedron, Shape, Sphere
 from clapas.solvers import NSGS
 from clapas.typing import Array
 
@@ -26,6 +26,7 @@ SIZE = 0.01  # mean diameter of the spheres, mean edge of the boxes (m)
 SPREAD = 0.2  # relative half width of the distribution of sizes
 FRICTION = 0.5
 DENSITY = 2500.0
+CORNERS = 12  # of a stone
 PUSHES, PUSH = 100, 0.4  # rounds of pushing apart; share of each overlap that a body takes
 LONG = 1e-2  # length of a step without inertia (s): a grain may go 1 mm in one
 MOST = 600  # steps without inertia
@@ -48,6 +49,17 @@ def boxes(count: int, seed: int = 0) -> Model:
     edges = SIZE * rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, (count, 3))
     shapes: list[Shape] = [Box(tuple(edge)) for edge in edges.tolist()]
     return _in_a_box(shapes, float(edges.prod(axis=1).sum()) / 0.60, rng)
+
+
+def stones(count: int, seed: int = 0) -> Model:
+    """Convex polyhedra with twelve corners each, at random in a cubic box without lid, 55 % full."""
+    rng = np.random.default_rng(seed)
+    shapes: list[Shape] = []
+    for _ in range(count):
+        directions = rng.normal(size=(CORNERS, 3))
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        shapes.append(Polyhedron(0.5 * SIZE * rng.uniform(1.0 - SPREAD, 1.0 + SPREAD) * directions))
+    return _in_a_box(shapes, sum(shape.volume for shape in shapes) / 0.55, rng)
 
 
 def _in_a_box(shapes: list[Shape], volume: float, rng: np.random.Generator) -> Model:

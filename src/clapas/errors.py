@@ -7,7 +7,10 @@ these; slips inside the package are assertions.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +35,15 @@ class SettingsError(Error, ValueError):
 
 class FormatError(Error, ValueError):
     """A file is not what its name or its header promises."""
+
+
+def warn(message: str) -> None:
+    """Warn the user, at the line of theirs that called the package, however deep inside it this is."""
+    package = str(Path(__file__).parent)
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, stacklevel=depth)
 
 
 def unknown_name(kind: str, name: str, known: Collection[str]) -> SettingsError:

@@ -38,6 +38,19 @@ def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_ar
     return problem.ragged.delassus()
 
 
+def delassus_matrix(problem: ContactProblem) -> Array:
+    """W in full, (d·n, d·n): for small problems.
+
+    >>> delassus_matrix(ContactProblem(W=[[2.0, 0.0], [0.0, 1.0]], q=[[-1.0, 0.0]], mu=0.5))
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    if problem.form == "reduced":
+        return np.asarray(problem.W.toarray())
+    W = _delassus(problem)
+    return W if isinstance(W, np.ndarray) else np.asarray(W.toarray())
+
+
 def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:
     """W as an operator on flat vectors: products only, W is never formed in the global form."""
     size = problem.n_contacts * problem.d
@@ -70,7 +83,10 @@ def split(problem: ContactProblem) -> list[Component]:
     of_contact, of_dof = component_labels(problem)
     parts = [np.flatnonzero(of_contact == k) for k in _groups(of_contact)]
     if problem.form == "reduced":
-        return [_reduced_part(problem, contacts) for contacts in parts]
+        place = np.empty(problem.n_contacts, dtype=np.int64)  # of each contact in its part
+        for contacts in parts:
+            place[contacts] = np.arange(len(contacts))
+        return [_reduced_part(problem, contacts, of_contact, place) for contacts in parts]
     return [
         _global_part(problem, contacts, np.flatnonzero(of_dof == of_contact[contacts[0]]))
         for contacts in parts
@@ -110,11 +126,33 @@ def _groups(labels: Indices) -> Indices:
     return np.asarray(values[np.argsort(first)], dtype=np.int64)
 
 
-def _reduced_part(problem: ContactProblem, contacts: Indices) -> Component:
-    rows = _rows(contacts, problem.d)
-    W = problem.W.tocsr()[rows][:, rows]
-    part = ContactProblem(W=W, q=problem.q[contacts], mu=problem.mu[contacts], d=problem.d)
+def _reduced_part(
+    problem: ContactProblem, contacts: Indices, of_contact: Indices, place: Indices
+) -> Component:
+    """The rows and columns of some contacts.
+
+    They were checked with the whole: checking them again would cost more than cutting them out, and warn once
+    for each part of a W that is not symmetric.
+    """
+    W, d = problem.W, problem.d
+    lengths = np.diff(W.indptr)[contacts]
+    starts = np.cumsum(lengths) - lengths
+    taken = np.repeat(W.indptr[contacts] - starts, lengths) + np.arange(lengths.sum())
+    row = np.repeat(np.arange(len(contacts)), lengths)
+    inside = of_contact[W.indices[taken]] == of_contact[contacts[0]]  # others are stored zeros
+    taken, row = taken[inside], row[inside]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(contacts)))))
+    blocks = W.data[taken], place[W.indices[taken]], indptr
+    part = _unchecked(problem, sparse.bsr_array(blocks, shape=(d * len(contacts),) * 2), contacts)
     return Component(part, contacts, np.empty(0, dtype=np.int64))
+
+
+def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) -> ContactProblem:
+    part = ContactProblem.__new__(ContactProblem)
+    part.form, part.name, part._given_by_blocks = "reduced", "", False
+    part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
+    part._W, part._q = W, problem.q[contacts]
+    return part
 
 
 def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> Component:

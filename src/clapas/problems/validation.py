@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from clapas.errors import ProblemError
+from clapas.errors import ProblemError, warn
 from clapas.typing import Array, MatrixLike
 
 HELD = 1e-12  # part of its response without joints below which a contact is held by them
@@ -131,10 +130,9 @@ def delassus(value: MatrixLike, d: int, symmetrise: bool) -> sparse.bsr_array:
     if symmetrise:
         W = sparse.csr_array((W + W.T) * 0.5)
     elif asymmetry > SYMMETRY:
-        warnings.warn(
+        warn(
             f"W is not symmetric: |W - Wᵀ| is {asymmetry:.1e} of |W|. It is used as given; "
-            "pass symmetrise=True to replace it by ½(W + Wᵀ)",
-            stacklevel=3,
+            "pass symmetrise=True to replace it by ½(W + Wᵀ)"
         )
     diagonal = W.diagonal()
     if (diagonal < 0).any():

@@ -9,6 +9,7 @@ from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, Relay, SpectralGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
+from clapas.solvers.dense import DenseNewton
 from clapas.solvers.enumeration import Enumeration, SolutionSet, enumerate_solutions
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
@@ -59,6 +60,7 @@ __all__ = [
     "ConvexInteriorPoint",
     "DeSaxce",
     "DeSaxceFixedPoint",
+    "DenseNewton",
     "Enumeration",
     "Exact",
     "Extragradient",

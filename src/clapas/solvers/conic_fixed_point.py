@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex import ConvexProblem
 from clapas.solvers.fixed_point import Anderson, Scheme
 from clapas.solvers.fixed_point.base import FixedPointIteration, FixedPointSolver
 from clapas.solvers.loop import Iteration
 from clapas.typing import Array
+
+InitialSpeeds: TypeAlias = Literal["guess", "zero"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +38,10 @@ class ConicFixedPoint(FixedPointSolver):
         See :class:`FixedPointSolver`. The thesis took ``inner=ProjectedGradient(max_iterations=250)``,
         ``accuracy=1e-10`` and ``scheme=Picard()`` (NA-pf), ``Broyden()`` (NA-Broyden) or ``Newton()``
         (NA-Newton).
+    initial_speeds : "guess" or "zero"
+        The first s: the sliding speeds of the guess, or zero, as if everything stuck. Of a structure at
+        rest the convex problem at s = 0 is Coulomb's problem: with an exact inner method, such as
+        ``ConvexInteriorPoint()`` with ``accuracy=1e-10``, one iteration solves it.
 
     References
     ----------
@@ -45,13 +53,29 @@ class ConicFixedPoint(FixedPointSolver):
     >>> solution = solve(gallery.get("alea-42-5").problem, ConicFixedPoint(tol=1e-8))
     >>> solution.status.name
     'SOLVED'
+
+    A wall at rest, in one exact minimisation:
+
+    >>> from clapas.solvers.interior_point import ConvexInteriorPoint
+    >>> exact = ConicFixedPoint(initial_speeds="zero", inner=ConvexInteriorPoint(), accuracy=1e-10)
+    >>> solve(gallery.brick_wall(4, 3).problem, exact).iterations
+    1
     """
 
     scheme: Scheme = field(default_factory=Anderson)
+    initial_speeds: InitialSpeeds = "guess"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.initial_speeds not in get_args(InitialSpeeds):
+            raise SettingsError(f"initial_speeds must be 'guess' or 'zero', got {self.initial_speeds!r}")
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Begin with the sliding speeds of the guess."""
-        return _Speeds(problem, self, guess)
+        """Begin with the sliding speeds of the guess, or with none."""
+        iteration = _Speeds(problem, self, guess)
+        if self.initial_speeds == "zero":
+            iteration.s = np.zeros(problem.n_contacts)
+        return iteration
 
 
 class _Speeds(FixedPointIteration):

@@ -17,6 +17,7 @@ from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
+from clapas.solvers.dense import DenseNewton
 from clapas.solvers.enumeration import Enumeration
 from clapas.solvers.extragradient import Extragradient
 from clapas.solvers.haslinger import Haslinger
@@ -64,6 +65,12 @@ _ENTRIES = (
         NSGS,
         "Nonsmooth Gauss-Seidel: solves the contacts one after another, in sweeps.",
         "Large packings, moderate accuracy, warm starts. Slow on walls, stacks and large mass ratios.",
+    ),
+    Entry(
+        "dense-newton",
+        DenseNewton,
+        "Rounds of Gauss-Seidel sweeps and Newton steps on W written in full, compiled.",
+        "Up to a hundred contacts: the fastest there. Not for large problems, nor for tall stacks.",
     ),
     Entry(
         "accelerated-projection",

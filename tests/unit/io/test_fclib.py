@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import sparse
 from clapas.errors import FormatError
 from clapas.io import read, write
 from clapas.problems import ContactProblem, reduce
+from clapas.solvers import Auto, solve
 
 
 def put_matrix(parent: h5py.Group, name: str, A: np.ndarray, layout: str = "triplets") -> None:
@@ -365,3 +367,15 @@ def test_the_reduced_form_of_both_files_agrees(tmp_path: Path, mixed: dict[str, 
     reduced = reduce(problem)
     np.testing.assert_allclose(reduced.W.toarray(), H.T @ inverse @ H, rtol=1e-12)
     np.testing.assert_allclose(reduced.q.ravel(), mixed["w"] + H.T @ inverse @ mixed["f"], rtol=1e-12)
+
+
+def test_an_asymmetric_matrix_is_warned_of_once_at_the_line_that_reads_the_file(tmp_path: Path) -> None:
+    block = np.array([[2.0, 1e-3], [0.0, 1.0]])
+    W = np.kron(np.eye(5), block)  # five components
+    path = put(tmp_path / "w.hdf5", "local", "rows", d=2, W=W, q=-np.ones(10), mu=np.full(5, 0.5))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        solve(read(path).problem, Auto(tol=1e-12))
+    (warning,) = caught
+    assert "W is not symmetric" in str(warning.message)
+    assert warning.filename == __file__

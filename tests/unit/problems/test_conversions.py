@@ -57,3 +57,24 @@ def test_a_body_that_touches_nothing_is_in_no_component() -> None:
 
 def test_split_of_nothing() -> None:
     assert split(ContactProblem(W=np.zeros((0, 0)), q=np.zeros((0, 3)), mu=[])) == []
+
+
+def test_parts_of_an_asymmetric_matrix_keep_it_and_do_not_warn_again() -> None:
+    block = np.diag([2.0, 1.0, 1.0]) + np.diag([0.5, 0.25], k=1)
+    W = sparse.block_diag([block, 3.0 * block], format="csr")
+    with pytest.warns(UserWarning, match="W is not symmetric"):
+        whole = ContactProblem(W=W, q=np.arange(6.0), mu=[0.5, 0.25])
+    first, second = split(whole)  # a warning would be an error
+    np.testing.assert_array_equal(first.problem.W.toarray(), block)
+    np.testing.assert_array_equal(second.problem.W.toarray(), 3.0 * block)
+    np.testing.assert_array_equal(second.problem.q, [[3.0, 4.0, 5.0]])
+    assert second.problem.mu.tolist() == [0.25]
+
+
+def test_stored_zeros_join_nothing() -> None:
+    W = sparse.bsr_array(
+        (np.array([np.eye(2), np.zeros((2, 2)), np.zeros((2, 2)), 2.0 * np.eye(2)]), [0, 1, 0, 1], [0, 2, 4])
+    )
+    one, two = split(ContactProblem(W=W, q=-np.ones((2, 2)), mu=0.5))
+    np.testing.assert_array_equal(one.problem.W.toarray(), np.eye(2))
+    np.testing.assert_array_equal(two.problem.W.toarray(), 2.0 * np.eye(2))

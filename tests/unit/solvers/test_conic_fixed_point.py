@@ -14,6 +14,7 @@ from clapas.solvers.backends import Clarabel
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
+from clapas.solvers.interior_point import ConvexInteriorPoint
 from clapas.status import Status
 from tests.unit.solvers import contract
 
@@ -128,7 +129,26 @@ def test_a_hopeless_search_ends() -> None:
     assert solution.status is Status.STALLED
 
 
+@pytest.mark.parametrize("name", ["brick-wall-6-5", "tower-10", "pyramid-8"])
+def test_what_rests_is_solved_by_one_exact_minimisation_at_zero_speed(name: str) -> None:
+    problem = gallery.get(name).problem
+    exact = make(tol=1e-8, inner=ConvexInteriorPoint(), accuracy=1e-10, initial_speeds="zero")
+    solution = solve(problem, exact)
+    assert solution.iterations == 1
+    assert problem.residual(solution.r) <= 1e-8
+
+
+def test_what_slides_is_found_from_zero_speeds_as_well() -> None:
+    """From s = 0 a sliding particle needs the outer iteration, and finds the same answer."""
+    particle = ContactProblem(W=np.eye(3), q=[[-1.0, 3.0, 0.0]], mu=[0.5])
+    solution = solve(particle, make(tol=1e-10, initial_speeds="zero"))
+    assert solution.iterations > 1
+    np.testing.assert_allclose(solution.r, [[1.0, -0.5, 0.0]], atol=1e-9)
+
+
 def test_bad_settings() -> None:
+    with pytest.raises(SettingsError, match="initial_speeds must be 'guess' or 'zero', got 'none'"):
+        make(initial_speeds="none")
     for part, message in (
         (lambda: Anderson(depth=0), "depth must be at least 1, got 0"),
         (lambda: Broyden(memory=0), "memory must be at least 1, got 0"),

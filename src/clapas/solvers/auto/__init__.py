@@ -13,14 +13,16 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(IterativeSolver):
-    """Solve by several methods in turn, each as long as it makes progress.
+    """Solve by several methods in turn, each of which runs as long as it makes progress.
 
-    Gauss-Seidel begins. If it has not arrived after some sweeps, the parts of the problem that share no body
-    and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and the
-    accelerated projection, then the costly methods: the interior point, branch and bound on small problems,
-    which may prove that there is no solution, and Cadoux's fixed point. The turn goes to the method that has
-    worked least, except that one whose residual falls fast enough to arrive soon keeps it. Work is counted in
-    products by W, not in seconds: the same input gives the same bits. The notes tell what was tried.
+    Gauss-Seidel begins, or on a small problem compiled rounds of sweeps and Newton steps
+    (:class:`DenseNewton`). If they have not arrived after some sweeps, the parts of the problem that share
+    no body and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and
+    the accelerated projection, then the costly methods: the interior point, branch and bound on small
+    problems, which may prove that there is no solution, and Cadoux's fixed point. The turn goes to the
+    method that has worked least, except that one whose residual falls fast enough to arrive soon keeps it.
+    No method is given up while its best residual still falls. Work is counted in products by W, not in
+    seconds: the same input gives the same bits. The notes say what was tried.
 
     This is the default of :func:`solve` and of simulations: where Gauss-Seidel is enough it costs no more.
     Laws other than Coulomb's, as of contacts that resist rolling, are raced by the methods that take them.

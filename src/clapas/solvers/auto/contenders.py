@@ -4,6 +4,10 @@ Work is counted in products by W, which is what an iteration of the accelerated 
 numbers are measured averages over the gallery and published files, not readings of the clock: a sweep of
 Gauss-Seidel takes between a tenth of a product (packings) and a whole one (walls), a step of the interior
 point some hundreds, a step of Cadoux's fixed point some thousands.
+
+Small problems are a matter of microseconds: there a compiled round of sweeps and Newton steps on a dense W
+comes first. In time steps, whose problems are given by blocks, it comes second: from the impulses of the last
+step a sweep or two, which need no W, are mostly enough.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM
 from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
+from clapas.solvers.dense import DenseNewton
 from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.loop import Solver
 from clapas.solvers.nsgs import NSGS
@@ -31,6 +36,8 @@ FIXED_POINT = 5000.0
 NODE = 100.0  # of branch and bound
 SEARCHED = {2: 40, 3: 6}  # contacts, by dimension, that branch and bound may master
 FEW = 100  # contacts
+SMALL = 300  # rows of W up to which it is written in full ...
+ROUND = 2.0  # ... and the cost of a sweep or a Newton step on it, on the mean
 UNLIMITED = 10**9
 
 
@@ -49,7 +56,7 @@ class Contender:
     joins : float
         Work that those ahead of it in the list must have done before it starts.
     patience : float
-        Work after which it gives up.
+        Work after which it gives up, unless its residual still falls.
     begins : "guess" or "best"
         Where it starts: at the guess the portfolio was given, or at the best impulses so far.
     """
@@ -62,24 +69,33 @@ class Contender:
     begins: Literal["guess", "best"] = "guess"
 
 
+def opening(problem: ContactProblem, tol: float) -> Contender:
+    """The one that begins."""
+    if not isinstance(problem.cone, CoulombCone):
+        return Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000)
+    if _is_small(problem) and not problem._given_by_blocks:
+        return Contender("dense-newton", _endless(DenseNewton, tol), ROUND, joins=0.0, patience=2_000)
+    return Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000)
+
+
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     """Those that suit a connected problem, in the order in which they join."""
     if not isinstance(problem.cone, CoulombCone):
         return [
-            Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000),
+            opening(problem, tol),
             Contender("accelerated-projection", _endless(AcceleratedProjection, tol), 1.0, 50.0, 10_000),
             Contender("admm", _endless(ADMM, tol), 10.0, joins=1_000, patience=20_000),
         ]
-    field = [
-        Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000),
-        Contender(
-            "accelerated-projection",
-            _endless(AcceleratedProjection, tol),
-            1.0,
-            joins=OPENING,
-            patience=60_000,
-        ),
-    ]
+    field = [opening(problem, tol)]
+    if _is_small(problem):
+        sweeps, newton = _endless(NSGS, tol), _endless(DenseNewton, tol)
+        field.append(
+            Contender("nsgs", sweeps, _sweep(problem), joins=OPENING, patience=30_000)
+            if field[0].name == "dense-newton"
+            else Contender("dense-newton", newton, ROUND, joins=OPENING, patience=2_000, begins="best")
+        )
+    projection = _endless(AcceleratedProjection, tol)
+    field.append(Contender("accelerated-projection", projection, 1.0, joins=OPENING, patience=60_000))
     if problem.n_contacts <= SEARCHED[problem.d]:
         search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=(), restarts=0)
         field.append(Contender("branch-and-bound", search, NODE, joins=1_000, patience=100_000))
@@ -96,6 +112,10 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
             "conic-fixed-point", fixed_point, FIXED_POINT, joins=50_000, patience=100_000, begins="best"
         ),
     ]
+
+
+def _is_small(problem: ContactProblem) -> bool:
+    return problem.d * problem.n_contacts <= SMALL
 
 
 def _sweep(problem: ContactProblem) -> float:

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from clapas.convex import CoulombCone
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, split
-from clapas.solvers.auto.contenders import OPENING, contenders
+from clapas.solvers.auto.contenders import OPENING, contenders, opening
 from clapas.solvers.auto.race import Race, Runner
 from clapas.solvers.loop import Halt, Iteration
 from clapas.typing import Array
@@ -25,8 +26,8 @@ class Portfolio(Iteration):
     def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
         self._problem, self._tol = problem, tol
         self._guess = self._r = guess
-        self._field = contenders(problem, tol)
-        self._first = Runner(self._field[0], self._field[0].solver.start(problem, guess))
+        first = opening(problem, tol)
+        self._first = Runner(first, first.solver.start(problem, guess))
         self._whole: Race | None = None
         self._parts: list[tuple[Component, Race]] | None = None
 
@@ -56,19 +57,22 @@ class Portfolio(Iteration):
     def _current(self) -> Race:
         if self._whole is None:
             best = self._first.impulses().copy()
-            self._whole = Race(self._problem, self._guess, self._tol, self._field, best)
+            field = contenders(self._problem, self._tol)
+            self._whole = Race(self._problem, self._guess, self._tol, field, best)
             self._whole.let_in(self._first)
         if self._parts is None and sum(runner.work for runner in self._whole.runners) >= TOGETHER:
-            self._parts = self._unsolved_parts(self._whole.r)
+            self._parts = self._unsolved_parts(self._whole)
         if not self._parts:
             return self._whole
         return next((race for _, race in self._parts if not race.is_solved), self._parts[-1][1])
 
-    def _unsolved_parts(self, best: Array) -> list[tuple[Component, Race]]:
+    def _unsolved_parts(self, whole: Race) -> list[tuple[Component, Race]]:
         """Races for the components that are not solved; none if this is nearly all of the problem."""
-        if len(self._field) == 1:  # nobody to hand them over to
+        if len(whole.runners) == 1:  # nobody to hand them over to
             return []
-        r = self._r = best.copy()
+        if not isinstance(self._problem.cone, CoulombCone):  # parts are problems of Coulomb's law
+            return []
+        r = self._r = whole.r.copy()
         violation = np.linalg.norm(self._problem.violation(r), axis=1)
         speed = self._problem.free_speed or 1.0
         n = self._problem.n_contacts

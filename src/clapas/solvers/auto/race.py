@@ -15,6 +15,7 @@ from clapas.typing import Array
 
 SHARE = 4  # a turn is a quarter of the work done so far
 SOON = 1.0  # a runner that needs at most so many times what it has done keeps the turn
+EARLIER, HALVED = 0.6, 0.5  # a runner goes on beyond its patience while it halves its residual from there on
 HOPELESS = 3.0  # handicap of one that at its pace would not arrive within its patience
 
 
@@ -36,8 +37,14 @@ class Runner:
 
     @property
     def has_ended(self) -> bool:
-        """It cannot go on, or has had its chance."""
-        return self.ended is not None or self.work >= self.contender.patience
+        """It cannot go on, or has had its chance and no longer improves."""
+        return self.ended is not None or (self.work >= self.contender.patience and not self.is_improving)
+
+    @property
+    def is_improving(self) -> bool:
+        """Its best residual has halved in the last two fifths of its work."""
+        earlier = (residual for work, residual in self.residuals if work <= EARLIER * self.work)
+        return self.best <= HALVED * min(earlier, default=math.inf)
 
     def work_left(self, tol: float) -> float:
         """Work that remains if the residual goes on as in its last half, as a power of the work.

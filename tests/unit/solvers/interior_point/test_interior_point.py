@@ -117,3 +117,22 @@ def test_convex_refuses_the_sets_of_tresca():
     frozen = ConvexProblem.tresca(problem, np.ones(5))
     with pytest.raises(ProblemError, match="the interior point minimises over friction cones only"):
         ConvexInteriorPoint().start(problem).solve(frozen, np.zeros((5, 3)), 1e-9)
+
+
+@pytest.mark.parametrize("name", ["brick-wall-6-5", "tower-10", "pyramid-8"])
+def test_what_rests_is_solved_at_zero_sliding_speed(name: str, monkeypatch: pytest.MonkeyPatch):
+    problem = gallery.get(name).problem
+    at_rest = solve(problem, InteriorPoint(tol=1e-8)).iterations
+    monkeypatch.setattr("clapas.solvers.interior_point.AT_REST", 0)
+    assert at_rest < solve(problem, InteriorPoint(tol=1e-8)).iterations
+
+
+def test_what_slides_is_handed_over_to_the_coupled_walk(monkeypatch: pytest.MonkeyPatch):
+    """On a sliding problem the walk at rest is left after a few steps, long before it has converged."""
+    problem = gallery.get("one-slide").problem
+    solution = solve(problem, InteriorPoint(tol=1e-10))
+    assert solution.status is Status.SOLVED
+    monkeypatch.setattr("clapas.solvers.interior_point.AT_REST", 0)
+    coupled = solve(problem, InteriorPoint(tol=1e-10))
+    assert coupled.iterations < solution.iterations <= coupled.iterations + 10
+    np.testing.assert_allclose(solution.r, coupled.r, atol=1e-8 * np.abs(coupled.r).max())
