@@ -34,6 +34,10 @@ class FormatError(Error, ValueError):
     """A file is not what its name or its header promises."""
 
 
+class WriteError(Error, OSError):
+    """A file cannot be written: the disk is full, or another process is writing it."""
+
+
 def unknown_name(kind: str, name: str, known: Collection[str]) -> SettingsError:
     """The error for a name that is none of those known, with the nearest of them."""
     near = difflib.get_close_matches(name.lower(), known, n=1)
