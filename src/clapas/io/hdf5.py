@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 import os
 import stat
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import h5py
 
 from clapas.errors import Error, FormatError
 
@@ -32,6 +33,10 @@ DAMAGE = (
     ArithmeticError,
     MemoryError,
     SystemError,
+    EOFError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 UNWRITTEN = 1 << 20  # bytes that may be declared and never written: the library then gives zeros
 BEST_PACKING = 1100  # bytes that one byte of deflate can stand for, at most
@@ -74,6 +79,8 @@ def dataset(parent: Any, name: str, where: str) -> Any:
     where : str
         The file and the group, for errors.
     """
+    import h5py  # here: reading a text needs no HDF5
+
     with reading(f"{where}: '{name}'"):
         found = parent.get(name)
         if found is None:

@@ -122,6 +122,8 @@ class Recording:
             raise
 
     def _open(self) -> None:
+        self._grows = bool(self._file.swmr_mode)
+        self._opened: dict[str, Any] = {}  # data sets in use: looking them up takes longer than reading a row
         where = str(self.path)
         with reading(where):
             attributes = dict(self._file.attrs)
@@ -163,6 +165,7 @@ class Recording:
 
     def close(self) -> None:
         """Close the file."""
+        self._opened.clear()
         self._file.close()
 
     @property
@@ -293,6 +296,12 @@ class Recording:
         with reading(f"{self.path}: 'frames'"):
             return [*layout.FRAMES, *(name for name in layout.SLEEP if name in self._file["frames"])]
 
+    @cached_property
+    def _absent(self) -> list[str]:
+        """Columns that this file, of an early version, does not have."""
+        with reading(f"{self.path}: 'frames'"):
+            return [name for name in layout.LATER if name not in self._file["frames"]]
+
     @property
     def _d(self) -> int:
         return self._sizes["d"]
@@ -341,12 +350,13 @@ class Recording:
                     "which has "
                     f"{len(data)} rows: 'frames/contact_end' is damaged"
                 )
-            columns[name] = self._slice(f"contacts/{name}", slice(start, end))
+            with reading(f"{self.path}: 'contacts/{name}'"):
+                columns[name] = data[start:end]
         return columns
 
     def _frames(self, name: str, rows: slice) -> Any:
         """Rows of a column of the frames; NaN or 0 in files of early versions that have it not."""
-        if name in layout.LATER and name not in self._file["frames"]:
+        if name in self._absent:
             return np.full(rows.stop - rows.start, np.nan if layout.FRAMES[name].dtype == "f8" else 0)
         return self._slice(f"frames/{name}", rows)
 
@@ -359,8 +369,11 @@ class Recording:
     def _fresh(self, name: str) -> Any:
         """A dataset as it is on disk now: a run may still be writing."""
         with reading(f"{self.path}: '{name}'"):
-            data = self._file[name]
-            data.id.refresh()
+            data = self._opened.get(name)
+            if data is None:
+                data = self._opened[name] = self._file[name]
+            if self._grows:  # a complete file does not grow: a run that goes on replaces it
+                data.id.refresh()
             return data
 
 
