@@ -55,7 +55,7 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
         raise
     except DAMAGE as error:  # truncated or damaged
         raise FormatError(f"{path}: not a sound HDF5 file ({first_line(error)})") from None
-    with file:
+    with reading(str(path)), file:
         return _read(file, path, kind, symmetrise)
 
 

@@ -18,7 +18,7 @@ from clapas.dynamics.model import Impulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
-from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading, require_regular
+from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
 from clapas.io.recording import digest, layout, validation
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
@@ -127,7 +127,7 @@ class Recording:
         where = str(self.path)
         with reading(where):
             attributes = dict(self._file.attrs)
-        if attributes.get("format") != layout.FORMAT:
+        if not isinstance(form := attributes.get("format"), str) or form != layout.FORMAT:
             raise FormatError(f"{self.path}: an HDF5 file, but not a recording made by clapas run")
         version = int(validation.number(self._file, "version", where))
         if version > layout.VERSION:
@@ -149,7 +149,7 @@ class Recording:
             scene = self._file["scene"]
         self.scene_source = validation.text(scene, "source", where)
         self._sizes = validation.sizes(self._file, where)
-        self._sizes["colliders"] = len(dataset(self._file, "model/colliders/body", where))
+        self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
         self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
         validation.columns(self._file, self._sizes, where)
 

@@ -83,16 +83,21 @@ def document(source: str, kind: type[Any], name: str, where: str) -> Any:
 
 def sizes(file: Any, where: str) -> dict[str, int]:
     """Lengths that the columns share, by the names the layout uses."""
-    bodies, d = (len(_array(file, f"model/{name}", (1,), where)) for name in ("mass", "gravity"))
+    bodies, d = (length(file, f"model/{name}", where) for name in ("mass", "gravity"))
     if d not in TURNS:
         raise FormatError(f"{where}: 'model/gravity' has {d} components, expected 2 or 3")
     couple = COUPLES[d]
     return {"bodies": bodies, "d": d, "size": d + couple, "turn": TURNS[d], "couple": couple}
 
 
+def length(file: Any, name: str, where: str) -> int:
+    """Length of a data set with one axis."""
+    return len(_array(file, name, ("length",), where))
+
+
 def columns(file: Any, lengths: Mapping[str, int], where: str) -> None:
     """Check that all growing columns are there, of their types, and as long as the frames need."""
-    n = len(dataset(file, f"frames/{layout.LAST_WRITTEN}", where))  # first: the others are written before
+    n = length(file, f"frames/{layout.LAST_WRITTEN}", where)  # first: the others are written before
     with reading(f"{where}: 'frames'"):
         has_sleep = any(name in file["frames"] for name in layout.SLEEP)
     frames = layout.FRAMES | (layout.SLEEP if has_sleep else {})
