@@ -81,7 +81,7 @@ class Worker:
             part = os.read(process.stdout.fileno(), 1 << 16)
             if not part:
                 code = process.wait()
-                self._process = None
+                self._end()
                 return "crash", f"exit code {code}"
             line += part
         verdict, words = json.loads(line)
@@ -124,11 +124,9 @@ class Tally:
         if verdict not in GOOD and len(self.broken) < 20:
             self.broken.append(f"{verdict} on {origin}: {words}")
 
-    def report(self) -> None:
-        """Print the counts, and fail if a promise was broken."""
+    def __str__(self) -> str:
         parts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.counts.items()))
-        print(f"\n{self.name}: {sum(self.counts.values())} inputs: {parts}")
-        assert not self.broken, "\n".join(self.broken)
+        return f"\n{self.name}: {sum(self.counts.values())} inputs: {parts}"
 
 
 def _keep(argument: object, name: str) -> None:
@@ -142,12 +140,15 @@ def _keep(argument: object, name: str) -> None:
 def fuzz(name: str, kind: str, count: int, make: Callable[[Random], Iterable[tuple[object, str]]]) -> None:
     """Judge ``count`` inputs; ``make`` gives some inputs and their descriptions from a generator."""
     tally = Tally(name)
-    with Worker() as worker:
-        for number in range(count):
-            rng = np.random.default_rng([seed(), number])
-            for argument, origin in make(rng):
-                verdict, words = worker.judge(kind, argument)
-                tally.add(verdict, words, f"input {number} ({origin})")
-                if verdict not in GOOD:
-                    _keep(argument, f"{kind}-{number}")
-    tally.report()
+    try:
+        with Worker() as worker:
+            for number in range(count):
+                rng = np.random.default_rng([seed(), number])
+                for argument, origin in make(rng):
+                    verdict, words = worker.judge(kind, argument)
+                    tally.add(verdict, words, f"input {number} ({origin})")
+                    if verdict not in GOOD:
+                        _keep(argument, f"{kind}-{number}")
+    finally:
+        print(tally, flush=True)  # also when it is interrupted: a long run must not lose its counts
+    assert not tally.broken, "\n".join(tally.broken)

@@ -236,6 +236,8 @@ def _npz(problem: LCP, z: Array | None) -> bytes:
 
 
 def _read_matrix_market(path: Path) -> LCPFile:
+    if b"\0" in path.read_bytes():  # SciPy's reader crashes on it
+        raise FormatError(f"{path}: a Matrix Market file is text, but a byte of this one is zero")
     try:
         rows, columns, entries = scipy_io.mminfo(path)[:3]
         if columns != rows + 1:
