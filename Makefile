@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow lint format layers docs viewer bench clean
+.PHONY: help demo test test-slow torture lint format layers docs viewer bench clean
 
 help:
 	@echo "make demo       install into $(VENV), build a small heap of grains and draw it"
 	@echo "make test       install into $(VENV) and run the test suite"
 	@echo "make test-slow  run the long tests too"
+	@echo "make torture    hostile input and kills, counted: INPUTS=20000 KILLS=100"
 	@echo "make lint       formatter, linter and type checker"
 	@echo "make layers     check that imports point down only"
 	@echo "make docs       build the documentation into docs/_build/html"
@@ -48,6 +49,14 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
+
+# Counts that fit one's patience: make torture INPUTS=1000000 KILLS=1000
+INPUTS ?= 20000
+KILLS ?= 100
+
+torture: $(VENV)/.test
+	CLAPAS_TORTURE_INPUTS=$(INPUTS) CLAPAS_TORTURE_KILLS=$(KILLS) \
+	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/torture
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

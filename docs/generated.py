@@ -51,8 +51,11 @@ def scenes() -> str:
         parts.append(_story(examples._SCENES[name]))
         given = examples.parameters(name)
         if given:
-            options = [(f"`--{key.replace('_', '-')}`", f"{value:g}") for key, value in given.items()]
-            parts.append(_table(("parameter", "default"), options))
+            options = [
+                (f"`--{key.replace('_', '-')}`", f"{p.default:g}", str(p.range), p.range.meaning)
+                for key, p in given.items()
+            ]
+            parts.append(_table(("parameter", "default", "range", "meaning"), options))
         parts.append(f"```text\nclapas run {name}\n```")
     return "\n\n".join(parts)
 

@@ -37,6 +37,10 @@ class FormatError(Error, ValueError):
     """A file is not what its name or its header promises."""
 
 
+class WriteError(Error, OSError):
+    """A file cannot be written: the disk is full, or another process is writing it."""
+
+
 def warn(message: str) -> None:
     """Warn the user, at the line of theirs that called the package, however deep inside it this is."""
     package = str(Path(__file__).parent)

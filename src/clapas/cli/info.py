@@ -25,6 +25,9 @@ def info(
     symmetrise: Annotated[
         bool, typer.Option("--symmetrise", help="Replace an asymmetric matrix by its symmetric part.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare all numbers of a recording with its checksums.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain a file and measure its answer.
@@ -32,16 +35,28 @@ def info(
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
     stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved.
     """
+    from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
 
     if is_recording(file):
         with Recording(file) as recording:
+            checked = {"verified_frames": recording.verify()} if verify else {}
             if as_json:
-                output.print_json(run.describe(recording))
-            else:
-                run.print_summary(recording)
+                output.print_json(run.describe(recording) | checked)
+                return
+            run.print_summary(recording)
+            if checked:
+                print(_verified(checked["verified_frames"]))
         return
+    if verify:
+        raise SettingsError(f"--verify is for recordings; {file} is none")
     show(load(file, kind, symmetrise), as_json)
+
+
+def _verified(frames: int) -> str:
+    if frames:
+        return f"verified: {frames} frames and the model match their checksums"
+    return "no checksums (made by an earlier version): structure and ranges were checked"
 
 
 def show(source: Source, as_json: bool) -> None:

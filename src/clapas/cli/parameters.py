@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clapas.errors import SettingsError
 
+if TYPE_CHECKING:
+    from clapas.dynamics.examples.parameters import Parameter
 
-def read(scene: str, arguments: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of parameters from ``--name value`` or ``--name=value``, each of the type of its default.
+
+def read(scene: str, arguments: Sequence[str], known: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Values of parameters from ``--name value`` or ``--name=value``, each of its type and in its range.
 
     Examples
     --------
-    >>> read("heap", ["--grains", "300", "--mu=0.2"], {"grains": 1000, "mu": 0.4})
+    >>> from clapas.dynamics import examples
+    >>> read("heap", ["--grains", "300", "--mu=0.2"], examples.parameters("heap"))
     {'grains': 300, 'mu': 0.2}
     """
     values: dict[str, Any] = {}
@@ -22,27 +26,28 @@ def read(scene: str, arguments: Sequence[str], defaults: Mapping[str, Any]) -> d
     while rest:
         word, equals, text = rest.pop(0).partition("=")
         name = word.removeprefix("--").replace("-", "_")
-        if not word.startswith("--") or name not in defaults:
-            raise SettingsError(_unknown(scene, word, defaults))
+        if not word.startswith("--") or name not in known:
+            raise SettingsError(_unknown(scene, word, known))
         if not equals:
             if not rest:
                 raise SettingsError(f"{word} needs a value")
             text = rest.pop(0)
-        values[name] = _converted(word, text, type(defaults[name]))
+        values[name] = _converted(scene, word, text, known[name])
     return values
 
 
-def _converted(word: str, text: str, kind: type[Any]) -> Any:
+def _converted(scene: str, word: str, text: str, parameter: Parameter) -> Any:
     try:
-        return kind(text)
+        value = parameter.kind(text)
     except ValueError:
-        expected = "a whole number" if kind is int else "a number"
-        raise SettingsError(f"{word} must be {expected}, got '{text}'") from None
+        expected = "a whole number" if parameter.kind is int else "a number"
+        raise SettingsError(f"{word} must be {expected}, {parameter.range}, got '{text[:40]}'") from None
+    return parameter.checked(scene, value)
 
 
-def _unknown(scene: str, word: str, defaults: Mapping[str, Any]) -> str:
-    options = ["--" + name.replace("_", "-") for name in defaults]
+def _unknown(scene: str, word: str, known: Mapping[str, Parameter]) -> str:
+    options = ["--" + name.replace("_", "-") for name in known]
     near = difflib.get_close_matches(word, options, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    known = f"its parameters are {', '.join(options)}" if options else "it has no parameters"
-    return f"neither 'clapas run' nor the scene '{scene}' knows '{word}'{hint}; {known}"
+    told = f"its parameters are {', '.join(options)}" if options else "it has no parameters"
+    return f"neither 'clapas run' nor the scene '{scene}' knows '{word}'{hint}; {told}"

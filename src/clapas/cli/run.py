@@ -13,6 +13,7 @@ import typer
 from clapas.cli import output, parameters, settings
 from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
+from clapas.errors import FormatError
 
 if TYPE_CHECKING:
     from clapas.dynamics.simulation import Advance, Watcher
@@ -94,10 +95,25 @@ def resume(
     _finish(extended, None, as_json, quiet)
 
 
-def examples() -> None:
-    """List the scenes that come with the package."""
+def examples(
+    scene: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Explain the parameters of this one.")
+    ] = None,
+) -> None:
+    """List the scenes that come with the package, or the parameters of one of them."""
     from clapas.dynamics import examples as shipped
+    from clapas.errors import unknown_name
 
+    if scene is not None:
+        if scene not in shipped.names():
+            raise unknown_name("shipped scene", scene, shipped.names())
+        print(shipped.summary(scene), end="\n\n")
+        known = shipped.parameters(scene).values()
+        entries = [
+            (f"--{p.name.replace('_', '-')}", f"{p.default:g}", str(p.range), p.range.meaning) for p in known
+        ]
+        output.print_table(("parameter", "default", "range", "meaning"), entries)
+        return
     rows = [
         (
             name,
@@ -107,7 +123,7 @@ def examples() -> None:
         for name in shipped.names()
     ]
     output.print_table(("name", "what it shows", "parameters"), rows)
-    print("\nclapas run NAME runs one.")
+    print("\nclapas run NAME runs one; clapas examples NAME explains its parameters.")
 
 
 def export(
@@ -159,9 +175,7 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
 def describe(recording: Recording) -> dict[str, Any]:
     """Numbers that describe a recording."""
     if recording.n_frames == 0:
-        from clapas.errors import FormatError
-
-        raise FormatError(f"{recording.path}: no frame is complete; run the scene again")
+        raise FormatError(f"{recording.path}: no frame is complete; start again from the scene")
     last = recording.frame(-1)
     residual, iterations = recording.column("residual"), recording.column("iterations")
     return {

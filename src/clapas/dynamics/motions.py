@@ -217,14 +217,20 @@ class Table(Motion):
         velocities: npt.ArrayLike,
         angular_velocities: npt.ArrayLike | None = None,
     ) -> None:
-        t = np.array(checks.vector(self.word, "times", times, np.size(times)))
-        if t.size == 0 or (np.diff(t) <= 0.0).any():
+        t = _numbers("times", times).ravel()
+        if t.size == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
             raise SceneError(f"table: times must increase, got {t.tolist()}")
-        shape = np.shape(velocities)
+        shape = _numbers("velocities", velocities).shape
         d = shape[1] if len(shape) == 2 and shape[1] in (2, 3) else 3
         spins = angular_velocities
         if spins is not None:
-            spins = _rows("angular_velocities", np.reshape(spins, (-1, _angles(d))), _angles(d), t.size)
+            turns = _numbers("angular_velocities", spins)
+            if turns.size != _angles(d) * t.size:
+                raise SceneError(
+                    f"table: angular_velocities must be {_angles(d)} for each of the {t.size} times, got "
+                    f"shape {turns.shape}"
+                )
+            spins = _rows("angular_velocities", turns.reshape(-1, _angles(d)), _angles(d), t.size)
         _set(
             self,
             times=t,
@@ -338,6 +344,14 @@ def _dimension(label: str, name: str, value: Any) -> int:
     if size not in (2, 3):
         raise SceneError(f"{label}: {name} must be 2 or 3 numbers, got {value!r}")
     return int(size)
+
+
+def _numbers(name: str, value: Any) -> Array:
+    """An array of numbers; rows of different lengths are none."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SceneError(f"table: {name} must be rows of numbers, all of one length, got {value!r}") from None
 
 
 def _rows(name: str, value: Any, width: int, count: int) -> Array:

@@ -20,6 +20,8 @@ from clapas.dynamics.toml import to_toml
 from clapas.errors import FormatError, MissingDependency, SceneError
 from clapas.geometry.shapes import Shape
 
+MOST_VALUES = 10**7  # of a scene file
+DEEPEST = 100  # lists in lists
 ENDINGS = (".toml", ".yaml", ".yml")
 
 
@@ -27,12 +29,15 @@ def load(path: str | os.PathLike[str]) -> Scene:
     """Read a scene from a TOML or YAML file."""
     path = Path(path)
     read = _read_toml if _ending(path) == ".toml" else _read_yaml
+    if not path.is_file():
+        raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
     try:
         data = read(path)
-    except FileNotFoundError:
-        raise FormatError(f"{path}: there is no such file") from None
+        _count(data)
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not a text file in UTF-8: {error}") from None
+    except RecursionError:
+        raise FormatError(f"{path}: lists and tables are nested too deeply for a scene") from None
     try:
         return scene_of(data, path.parent)
     except SceneError as error:
@@ -61,6 +66,8 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
         entry = SceneEntry.model_validate(data)
     except ValidationError as error:
         raise scene_error(error, SceneEntry, data) from None
+    except RecursionError:
+        raise SceneError("lists and tables are nested too deeply for a scene") from None
     scene = Scene(
         gravity=entry.gravity,
         d=entry.dimension,
@@ -125,6 +132,23 @@ def _at(path: str) -> Iterator[None]:
         yield
     except (SceneError, FormatError) as error:
         raise SceneError(f"{path}: {error}") from error
+
+
+def _count(data: Any) -> None:
+    """Refuse data without end: a few lines of YAML can stand for any number of copies, or hold themselves."""
+    ahead, seen = [iter([data])], 0
+    while ahead:
+        value = next(ahead[-1], ahead)
+        if value is ahead:
+            ahead.pop()
+            continue
+        seen += 1
+        if seen > MOST_VALUES or len(ahead) > DEEPEST:
+            raise RecursionError
+        if isinstance(value, Mapping):
+            ahead.append(iter(value.values()))
+        elif isinstance(value, list):
+            ahead.append(iter(value))
 
 
 def _ending(path: Path) -> str:

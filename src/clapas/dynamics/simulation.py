@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from numbers import Real
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +27,8 @@ from clapas.errors import NotSolved, SettingsError
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.status import Status
+
+MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt rounds to t
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -184,7 +188,7 @@ def simulate(
     progress : callable, optional
         Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
     """
-    _check(duration, dt, every, on_unsolved)
+    check_run(duration, dt, every, on_unsolved)
     solver, scheme = solver or Auto(tol=1e-6), scheme or MoreauMidpoint()
     if sleeping is not None and model.systems:
         raise SettingsError(
@@ -225,13 +229,26 @@ def simulate(
     return Summary(state, state.step - first, unsolved, worst, work, given, status, seconds)
 
 
-def _check(duration: float, dt: float, every: int, on_unsolved: str) -> None:
-    if not (np.isfinite(dt) and dt > 0):
+def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
+    """Refuse what no run can be made of."""
+    given: dict[str, Any] = {"dt": dt, "duration": duration, "every": every}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise SettingsError(f"{name} must be a number, got {value!r}")
+    if not (math.isfinite(dt) and dt > 0):
         raise SettingsError(f"dt must be positive, got {dt}")
-    if not (np.isfinite(duration) and duration >= 0):
+    if not (math.isfinite(duration) and duration >= 0):
         raise SettingsError(f"duration must be at least 0, got {duration}")
-    if every < 1:
-        raise SettingsError(f"every must be at least 1, got {every}")
+    if duration > MOST_STEPS * dt:
+        raise SettingsError(
+            f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
+            "take a "
+            "larger one"
+        )
+    if every < 1 or every != int(every):
+        raise SettingsError(f"every must be at least 1, a whole number, got {every}")
+    if every > MOST_STEPS:
+        raise SettingsError(f"every must be at most {MOST_STEPS:.0e} steps, got {every}")
     if on_unsolved not in ("raise", "record"):
         raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
 

@@ -33,10 +33,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     path = Path(path)
     if path.suffix.lower() not in (".stl", ".obj"):
         raise FormatError(f"{path}: the name of a surface must end in .stl or .obj, got '{path.suffix}'")
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise FormatError(f"{path}: there is no such file") from None
+    if not path.is_file():
+        raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
+    content = path.read_bytes()
     vertices, triangles = (_read_stl if path.suffix.lower() == ".stl" else _read_obj)(path, content)
     if len(triangles) == 0:
         raise FormatError(f"{path}: the file holds no triangle")

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.errors import FormatError
+from clapas.io.hdf5 import dataset, reading
 from clapas.typing import Array, Indices
 
 LAYOUTS = {"columns": -1, "rows": -2}
@@ -25,16 +26,28 @@ LARGEST = np.iinfo(np.int32).max
 
 
 def read_matrix(group: Any, where: str) -> sparse.csr_array:
-    """Read a matrix group; ``where`` names it in errors."""
-    m, n, nz = (integer(group, name, where) for name in ("m", "n", "nz"))
-    if min(m, n) < 0 or nz < -2:
+    """Read a matrix group; ``where`` names it in errors.
+
+    Compare :func:`declared_shape` with vectors of the file first: a shape costs nothing to declare, and rows
+    take memory even where they are empty.
+    """
+    (m, n), nz = declared_shape(group, where), integer(group, "nz", where)
+    if nz < -2:
         raise FormatError(f"{where}: m = {m}, n = {n}, nz = {nz}; expected m, n ≥ 0 and nz ≥ -2")
-    p, i = (numbers(group, name, where).astype(np.int64) for name in ("p", "i"))
+    p, i = (_indices(group, name, where) for name in ("p", "i"))
     x = numbers(group, "x", where).astype(np.float64)
     refuse_nonfinite(x, "x", where)
     if nz >= 0:
         return _triplets(m, n, nz, p, i, x, where)
     return _compressed(m, n, nz, p, i, x, where)
+
+
+def declared_shape(group: Any, where: str) -> tuple[int, int]:
+    """Rows and columns of a matrix group."""
+    m, n = (integer(group, name, where) for name in ("m", "n"))
+    if min(m, n) < 0:
+        raise FormatError(f"{where}: m = {m}, n = {n}; expected both ≥ 0")
+    return m, n
 
 
 def write_matrix(group: Any, matrix: Any, layout: Literal["columns", "rows"]) -> None:
@@ -65,17 +78,18 @@ def integer(group: Any, name: str, where: str) -> int:
     value = numbers(group, name, where)
     if value.size != 1:
         raise FormatError(f"{where}: '{name}' has {value.size} values, expected one integer")
+    if not np.isfinite(value[0]) or value[0] != int(value[0]):
+        raise FormatError(f"{where}: '{name}' is {value[0]}, expected an integer")
     return int(value[0])
 
 
 def numbers(group: Any, name: str, where: str) -> Any:
     """Read a dataset as a flat array of numbers."""
-    if name not in group:
-        raise FormatError(f"{where}: no '{name}'; found {', '.join(sorted(group)) or 'nothing'}")
-    values = np.ravel(group[name][()]) if hasattr(group[name], "dtype") else np.empty(0, dtype=object)
-    if values.dtype.kind not in "iuf":
-        raise FormatError(f"{where}: '{name}' must be an array of numbers")
-    return values
+    data = dataset(group, name, where)
+    with reading(f"{where}: '{name}'"):
+        if data.dtype.kind not in "iuf":
+            raise FormatError(f"{where}: '{name}' must be an array of numbers")
+        return np.ravel(data[()])
 
 
 def refuse_nonfinite(values: Array, name: str, where: str) -> None:
@@ -83,6 +97,15 @@ def refuse_nonfinite(values: Array, name: str, where: str) -> None:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise FormatError(f"{where}: '{name}' must be finite, got {values[bad[0]]} at entry {bad[0]}")
+
+
+def _indices(group: Any, name: str, where: str) -> Indices:
+    """Read whole numbers, whatever type holds them."""
+    values = numbers(group, name, where)
+    whole = values.astype(np.int64) if np.isfinite(values).all() else np.empty(0, dtype=np.int64)
+    if whole.shape != values.shape or (whole != values).any():
+        raise FormatError(f"{where}: '{name}' must hold whole numbers")
+    return whole
 
 
 def _triplets(m: int, n: int, nz: int, p: Indices, i: Indices, x: Array, where: str) -> sparse.csr_array:

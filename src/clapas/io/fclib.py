@@ -26,6 +26,7 @@ from clapas.errors import FormatError
 from clapas.io import bilateral, convention
 from clapas.io.csparse import (
     LARGEST,
+    declared_shape,
     integer,
     numbers,
     read_matrix,
@@ -33,6 +34,7 @@ from clapas.io.csparse import (
     write_compressed,
     write_matrix,
 )
+from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
@@ -54,20 +56,22 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     import h5py
 
     try:
-        with h5py.File(path, "r") as file:
-            return _read(file, path, kind, symmetrise)
+        file = h5py.File(path, "r")
     except FileNotFoundError:
         raise
-    except OSError as error:  # HDF5 met a truncated or damaged file
-        raise FormatError(f"{path}: not a sound HDF5 file ({error})") from error
+    except DAMAGE as error:  # truncated or damaged
+        raise FormatError(f"{path}: not a sound HDF5 file ({first_line(error)})") from None
+    with reading(str(path)), file:
+        return _read(file, path, kind, symmetrise)
 
 
 def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
     for name in ROLLING_GROUPS:
         if name in file:
             return _rolling(file, path, name)
-    found, notes = _choose(file, path, kind)
-    group = file[GROUPS[found]]
+    with reading(f"{path}"):
+        found, notes = _choose(file, path, kind)
+    group = _group(file, GROUPS[found], str(path))
     where = f"{path}: {GROUPS[found]}"
     d = integer(group, "spacedim", where)
     if d not in (2, 3):
@@ -146,12 +150,15 @@ def _choose(file: Any, path: Path, kind: Kind) -> tuple[Literal["local", "global
 def _local(
     group: Any, where: str, path: Path, d: int, symmetrise: bool
 ) -> tuple[ContactProblem, list[str], int]:
+    rows, columns = declared_shape(_group(group, "W", where), f"{where}/W")
+    _expect(rows == columns, f"{where}/W: {rows}×{columns}, expected a square matrix")
+    q = _vector(group, "q", rows, where)
+    mu = _vector(group, "mu", _contacts(rows, d, f"{where}/W"), where)
     W = read_matrix(_group(group, "W", where), f"{where}/W")
-    _expect(W.shape[0] == W.shape[1], f"{where}/W: {W.shape[0]}×{W.shape[1]}, expected a square matrix")
-    q = _vector(group, "q", W.shape[0], where)
-    mu = _vector(group, "mu", _contacts(W.shape[0], d, f"{where}/W"), where)
     notes: list[str] = []
     if "V" in group or "R" in group:
+        p = declared_shape(_group(group, "V", where), f"{where}/V")[1]
+        s = _vector(group, "s", p, where) if p else np.empty(0)
         V = read_matrix(_group(group, "V", where), f"{where}/V")
         R = read_matrix(_group(group, "R", where), f"{where}/R")
         rows = V.shape[1]
@@ -162,7 +169,7 @@ def _local(
         )
         if rows:
             with convention.naming(path):
-                W, q = bilateral.eliminate(W=W, V=V, R=R, q=q, s=_vector(group, "s", rows, where))
+                W, q = bilateral.eliminate(W=W, V=V, R=R, q=q, s=s)
             notes.append(_eliminated(rows))
     problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
     return problem, notes + more, 0
@@ -171,22 +178,24 @@ def _local(
 def _global(
     group: Any, where: str, path: Path, d: int, symmetrise: bool
 ) -> tuple[ContactProblem, list[str], int]:
-    M = read_matrix(_group(group, "M", where), f"{where}/M")
-    H = read_matrix(_group(group, "H", where), f"{where}/H")
-    m = M.shape[0]
-    _expect(M.shape[1] == m, f"{where}/M: {m}×{M.shape[1]}, expected a square matrix")
-    _expect(H.shape[0] == m, f"{where}/H: {H.shape[0]} rows, expected {m} (the size of M)")
-    n = _contacts(H.shape[1], d, f"{where}/H, columns")
+    m, columns = declared_shape(_group(group, "M", where), f"{where}/M")
+    rows, width = declared_shape(_group(group, "H", where), f"{where}/H")
+    _expect(columns == m, f"{where}/M: {m}×{columns}, expected a square matrix")
+    _expect(rows == m, f"{where}/H: {rows} rows, expected {m} (the size of M)")
+    n = _contacts(width, d, f"{where}/H, columns")
     f, w, mu = (
         _vector(group, "f", m, where),
         _vector(group, "w", n * d, where),
         _vector(group, "mu", n, where),
     )
+    M = read_matrix(_group(group, "M", where), f"{where}/M")
+    H = read_matrix(_group(group, "H", where), f"{where}/H")
     if "G" in group:
+        joints = declared_shape(_group(group, "G", where), f"{where}/G")[1]
+        b = _vector(group, "b", joints, where) if joints else np.empty(0)
         G = read_matrix(_group(group, "G", where), f"{where}/G")
         _expect(G.shape[0] == m, f"{where}/G: {G.shape[0]} rows, expected {m} (the size of M)")
         if G.shape[1]:
-            b = _vector(group, "b", G.shape[1], where)
             M, notes = convention.mass(path, M, symmetrise)
             with convention.naming(path):
                 W, q = bilateral.eliminate_global(M=M, H=H, G=G, f=f, w=w, b=b)
@@ -206,9 +215,10 @@ def _contacts(rows: int, d: int, where: str) -> int:
 
 
 def _group(parent: Any, name: str, where: str) -> Any:
-    _expect(name in parent, f"{where}: no '{name}'; found {', '.join(sorted(parent)) or 'nothing'}")
-    _expect(hasattr(parent[name], "keys"), f"{where}: '{name}' must be a group")
-    return parent[name]
+    with reading(f"{where}: '{name}'"):
+        _expect(name in parent, f"{where}: no '{name}'; found {', '.join(sorted(parent)) or 'nothing'}")
+        _expect(hasattr(parent[name], "keys"), f"{where}: '{name}' must be a group")
+        return parent[name]
 
 
 def _vector(group: Any, name: str, size: int, where: str) -> Array:
@@ -245,9 +255,11 @@ def _answer(parent: Any, name: str, path: Path, size: tuple[int, int], n_dof: in
 def _guesses(file: Any, path: Path, size: tuple[int, int], n_dof: int) -> tuple[StoredSolution, ...]:
     if "guesses" not in file:
         return ()
-    group, where = file["guesses"], f"{path}: guesses"
+    group, where = _group(file, "guesses", str(path)), f"{path}: guesses"
     found = []
-    for number in range(1, integer(group, "number_of_guesses", where) + 1):
+    count = integer(group, "number_of_guesses", where)
+    _expect(0 <= count <= len(group), f"{where}: 'number_of_guesses' is {count}, found {len(group) - 1}")
+    for number in range(1, count + 1):
         guess = _answer(group, str(number), path, size, n_dof)
         if guess is None:
             raise FormatError(f"{where}: guess '{number}' is announced but has no 'r'")
@@ -266,17 +278,21 @@ def _solution_notes(file: Any, solution: StoredSolution | None) -> list[str]:
 def _info(group: Any) -> Info:
     if "info" not in group:
         return Info()
-    stored = group["info"]
-    texts = {name: _text(stored[name][()]) for name in TEXTS if name in stored}
-    attributes = {
-        name: value.item()
-        for name, raw in stored.attrs.items()
-        if (value := np.asarray(raw)).size == 1 and value.dtype.kind in "iuf"
-    }
+    where = f"{group.name}/info"
+    stored = _group(group, "info", group.name)
+    with reading(where):
+        texts = {name: _text(dataset(stored, name, where)[()]) for name in TEXTS if name in stored}
+        attributes = {
+            name: value.item()
+            for name, raw in stored.attrs.items()
+            if (value := np.asarray(raw)).size == 1 and value.dtype.kind in "iuf"
+        }
     return Info(**texts, attributes=attributes)
 
 
 def _text(value: Any) -> str:
+    if np.size(value) == 0:
+        return ""
     value = np.ravel(np.asarray(value, dtype=object))[0]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -297,10 +313,13 @@ def write(
     guesses: Sequence[StoredSolution] = (),
     info: Info | None = None,
 ) -> None:
-    """Write a new FCLib file; see :func:`clapas.io.write`, which replaces a file safely."""
+    """Write a new FCLib file; see :func:`clapas.io.write`, which replaces a file safely.
+
+    The file is made in memory first: the library cannot close one whose disk is full.
+    """
     import h5py
 
-    with h5py.File(path, "x") as file:
+    with h5py.File("memory", "w", driver="core", backing_store=False) as file:
         name = GROUPS["local" if problem.form == "reduced" else "global"]
         group = file.create_group(name)
         group.create_dataset("spacedim", data=np.array([problem.d], dtype=np.int32))
@@ -316,6 +335,8 @@ def write(
             parent.create_dataset("number_of_guesses", data=np.array([len(guesses)], dtype=np.int32))
             for number, guess in enumerate(guesses, start=1):
                 _write_answer(parent.create_group(str(number)), guess)
+        file.flush()
+        path.write_bytes(file.id.get_file_image())
 
 
 def _write_local(group: Any, problem: ContactProblem) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from clapas.errors import FormatError, ProblemError, SettingsError
 from clapas.io import convention, fclib, siconos
+from clapas.io.hdf5 import require_regular
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems import validation
 from clapas.problems.contact import ContactProblem
@@ -57,6 +58,7 @@ def read(path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = F
     if kind not in get_args(Kind):
         raise SettingsError(f"kind must be 'auto', 'local' or 'global', got {kind!r}")
     path = Path(path)
+    require_regular(path)
     reader = fclib.read if _is_hdf5(path) else siconos.read
     return reader(path, kind=kind, symmetrise=symmetrise)
 

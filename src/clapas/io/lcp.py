@@ -32,7 +32,9 @@ import numpy.typing as npt
 from scipy import io as scipy_io
 from scipy import sparse
 
-from clapas.errors import FormatError
+from clapas.errors import Error, FormatError
+from clapas.io import convention
+from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading, require_regular
 from clapas.io.mixed import read_mixed
 from clapas.io.siconos import read_matrix
 from clapas.io.tokens import Tokens
@@ -42,6 +44,7 @@ from clapas.problems.relay import Kind, Relay
 from clapas.typing import Array
 
 DENSE_STORAGE = "0"
+EMPTY_ROWS = 10**6  # of a sparse matrix, whose rows need no byte in the file
 EXTRAS = ("z", "is_equation", "lower", "upper", "kind")  # beside M and q
 
 
@@ -85,13 +88,15 @@ def read_lcp(path: str | os.PathLike[str]) -> LCPFile:
     LCP('two', 2 unknowns, dense)
     """
     path = Path(path)
+    require_regular(path)
     with path.open("rb") as file:
         head = file.read(16)
-    if h5py.is_hdf5(path):
-        return _read_hdf5(path)
-    if head.startswith(b"PK"):
-        return _read_npz(path)
-    return _read_matrix_market(path) if head.startswith(b"%%MatrixMarket") else _read_text(path)
+    is_hdf5 = h5py.is_hdf5(path)
+    reader = _read_hdf5 if is_hdf5 else _read_npz if head.startswith(b"PK") else _read_text
+    if head.startswith(b"%%MatrixMarket"):
+        reader = _read_matrix_market
+    with convention.naming(path):
+        return reader(path)
 
 
 def write_lcp(path: str | os.PathLike[str], problem: LCP, z: npt.ArrayLike | None = None) -> None:
@@ -114,21 +119,55 @@ def write_lcp(path: str | os.PathLike[str], problem: LCP, z: npt.ArrayLike | Non
 
 
 def _read_hdf5(path: Path) -> LCPFile:
-    with h5py.File(path, "r") as file:
-        stored = _require(path, file, "M")
+    where = str(path)
+    with reading(where), h5py.File(path, "r") as file:
+        stored, _ = _require(path, file, "M"), _require(path, file, "q")
+        q = dataset(file, "q", where)[()]
         if isinstance(stored, h5py.Group):
-            parts = tuple(np.asarray(_require(path, stored, name)) for name in ("data", "indices", "indptr"))
-            M: Any = sparse.csr_array(parts, shape=tuple(stored.attrs["shape"]))
+            data, indices, indptr = (
+                dataset(stored, name, f"{where}: M")[()] for name in ("data", "indices", "indptr")
+            )
+            M: Any = _compressed(path, data, indices, indptr, stored.attrs["shape"], np.size(q))
         else:
-            M = np.asarray(stored)
-        q = np.asarray(_require(path, file, "q"))
-        extras = {key: file[key][()] for key in EXTRAS if key in file}
+            M = dataset(file, "M", where)[()]
+        extras = {key: dataset(file, key, where)[()] for key in EXTRAS if key in file}
         name = str(file.attrs.get("name", "")) or path.stem
-    return _file(M, q, extras, name, "hdf5")
+    return _file(path, M, q, extras, name, "hdf5")
 
 
-def _file(M: Any, q: Any, extras: dict[str, Any], name: str, form: str) -> LCPFile:
+def _compressed(path: Path, data: Any, indices: Any, indptr: Any, shape: Any, rows: int) -> sparse.csr_array:
+    """The matrix of three arrays by rows, once they fit together: kernels do not check their indices."""
+    size = tuple(int(n) for n in np.ravel(shape))
+    indices, indptr = (np.asarray(part) for part in (indices, indptr))
+    if size != (rows, rows):
+        raise FormatError(f"{path}: M is declared as {size}, but q has {rows} values")
+    if not all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr)):
+        raise FormatError(f"{path}: 'indices' and 'indptr' of M must be lists of whole numbers")
+    if len(indptr) != rows + 1 or indptr[0] != 0 or (np.diff(indptr.astype(np.int64)) < 0).any():
+        raise FormatError(f"{path}: 'indptr' of M must hold {rows + 1} increasing pointers from 0")
+    if not len(indices) == np.size(data) == int(indptr[-1]):
+        raise FormatError(
+            f"{path}: M announces {indptr[-1]} entries, but 'indices' has {len(indices)} and 'data' "
+            f"{np.size(data)}"
+        )
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < rows:
+        raise FormatError(f"{path}: 'indices' of M must be from 0 to {rows - 1}")
+    return sparse.csr_array((data, indices, indptr), shape=size)
+
+
+def _numeric(path: Path, name: str, value: Any) -> Array:
+    """An array of numbers, as doubles."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufb":
+        raise FormatError(f"{path}: '{name}' must be an array of numbers, got {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _file(path: Path, M: Any, q: Any, extras: dict[str, Any], name: str, form: str) -> LCPFile:
     """The LCP of the arrays, or the one that stands for a mixed problem or a relay."""
+    q = _numeric(path, "q", q)
+    M = M.astype(np.float64) if sparse.issparse(M) else _numeric(path, "M", M)
+    extras = {key: value if key == "kind" else _numeric(path, key, value) for key, value in extras.items()}
     z = extras.get("z")
     whole: MixedLCP | Relay
     if "is_equation" in extras:
@@ -170,7 +209,7 @@ def _hdf5(problem: LCP, z: Array | None) -> bytes:
 
 
 def _read_npz(path: Path) -> LCPFile:
-    with np.load(path, allow_pickle=False) as file:
+    with reading(str(path)), np.load(path, allow_pickle=False) as file:
         q = _require(path, file, "q")
         if "M" in file:
             M: Any = file["M"]
@@ -178,9 +217,9 @@ def _read_npz(path: Path) -> LCPFile:
             data, indices, indptr, shape = (
                 _require(path, file, f"M_{part}") for part in ("data", "indices", "indptr", "shape")
             )
-            M = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
+            M = _compressed(path, data, indices, indptr, shape, np.size(q))
         extras = {key: file[key] for key in EXTRAS if key in file}
-    return _file(M, q, extras, path.stem, "npz")
+    return _file(path, M, q, extras, path.stem, "npz")
 
 
 def _npz(problem: LCP, z: Array | None) -> bytes:
@@ -198,14 +237,26 @@ def _npz(problem: LCP, z: Array | None) -> bytes:
 
 
 def _read_matrix_market(path: Path) -> LCPFile:
+    if b"\0" in path.read_bytes():  # SciPy's reader crashes on it
+        raise FormatError(f"{path}: a Matrix Market file is text, but a byte of this one is zero")
     try:
-        rows, columns = scipy_io.mminfo(path)[:2]
+        rows, columns, entries = scipy_io.mminfo(path)[:3]
+        if columns != rows + 1:
+            raise FormatError(
+                f"{path}: a matrix of {rows}×{columns}; an LCP is [M q], n rows and n + 1 columns"
+            )
+        size = path.stat().st_size
+        if entries > size or rows > max(size, EMPTY_ROWS):
+            raise FormatError(
+                f"{path}: {rows} rows and {entries} entries are declared, but the file has {size} bytes"
+            )
         # SciPy's reader divides by the number of rows of a full matrix.
         whole = scipy_io.mmread(path) if rows else np.zeros((0, columns))
-    except ValueError as error:
-        raise FormatError(f"{path}: not a Matrix Market file after all: {error}") from None
-    if columns != rows + 1:
-        raise FormatError(f"{path}: a matrix of {rows}×{columns}; an LCP is [M q], n rows and n + 1 columns")
+    except Error:
+        raise
+    except DAMAGE as error:
+        raise FormatError(f"{path}: not a Matrix Market file after all: {first_line(error)}") from None
+    whole = whole.astype(np.float64) if whole.dtype.kind in "iufb" else _numeric(path, "[M q]", whole)
     if not sparse.issparse(whole):
         return LCPFile(LCP(whole[:, :-1], whole[:, -1], name=path.stem), "matrix-market")
     whole = sparse.csr_array(whole)

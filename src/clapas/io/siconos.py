@@ -155,6 +155,10 @@ def read_matrix(words: Tokens, name: str) -> sparse.csr_array:
         words.fail(f"the storage kind of {name}: 0 dense, 1 block sparse or 2 sparse")
     storage = words.integer("the storage kind")
     rows, columns = words.integer(f"the rows of {name}"), words.integer(f"the columns of {name}")
+    if max(rows, columns) > len(words.words):  # a vector of the file has a number for each
+        words.fail(
+            f"at most {len(words.words)} rows and columns of {name}, as many as the file has words", ahead=-1
+        )
     reader = (_dense, _block_sparse, _sparse)[storage]
     return reader(words, rows, columns, name)
 

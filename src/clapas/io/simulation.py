@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Watcher
+from clapas.dynamics.simulation import Watcher, check_run
 from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
@@ -83,8 +85,11 @@ def simulate(
         "scheme": to_plain(scheme or _named_scheme(run.scheme)),
         "sleeping": to_plain(sleeping or _named_sleeping(run.sleeping)),
     }
+    check_run(duration, dt, every, settings["on_unsolved"])
     path = _place(out)
     model = compile_scene(scene)
+    if model.n_bodies == 0:
+        raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
     writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
     return _run(writer, model, path, settings, dt, every, progress)
 
@@ -105,22 +110,65 @@ def resume(
         New time to simulate from the start of the run (s); by default the one it was meant for.
     progress : callable, optional
         Called after each step; return True to stop.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged: nothing is continued from numbers that do not match their checksums.
+    WriteError
+        The disk is full, or another process writes the recording.
     """
     with Recording(path) as old:
-        settings: dict[str, Any] = old.settings | ({} if duration is None else {"duration": duration})
         if not old.scene_source:
             raise FormatError(f"{path}: its scene is not in the file (a Python function moves a wall)")
         if old.n_frames == 0:
             raise FormatError(f"{path}: no frame is complete; start again from the scene")
+        settings = old.settings if duration is None else {**old.settings, "duration": duration}
+        dt, every, last = old.dt, old.every, old.frame(-1)
+        # All that can be wrong is found before a byte is written: the file changes as a whole or not at all.
+        check_run(settings["duration"], dt, every, settings["on_unsolved"])
+        if duration is not None and round(duration / dt) < last.state.step:
+            raise SettingsError(
+                f"{path}: the run has reached t = {last.state.time:g} s; duration counts from the start "
+                "and must "
+                f"be at least that, got {duration:g}"
+            )
+        for name in ("solver", "scheme", "sleeping"):
+            from_plain(settings.get(name))
+        old.verify()
         model = compile_scene(Scene.from_dict(json.loads(old.scene_source)), check_overlaps=False)
-        dt, every = old.dt, old.every
+        _check_same(old, model)
         writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
-        last = old.frame(-1)
-        times, values = old.readings()
-        for row in range(min(last.state.step + 1, len(times))):
-            writer.note(Reading(times[row], values[row]))
-        writer.copy(old.stored())
+        writer.copy(_with_readings(old, writer))
     return _run(writer, model, Path(path), settings, dt, every, progress, last)
+
+
+def _with_readings(
+    old: Recording, writer: RecordingWriter
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The frames of a recording, after each has had its readings noted."""
+    times, values = old.readings()
+    noted = 0
+    for frame, contacts in old.stored():
+        for row in range(noted, min(int(frame["step"]) + 1, len(times))):
+            writer.note(Reading(times[row], values[row]))
+            noted = row + 1
+        yield frame, contacts
+
+
+def _check_same(old: Recording, model: Model) -> None:
+    """Refuse a file whose scene gives other bodies than its frames hold."""
+    stored = old.model
+    same = model.names == stored.names and all(
+        np.allclose(getattr(model, name), getattr(stored, name), rtol=1e-6, atol=0.0)  # other roundings pass
+        for name in ("mass", "inertia", "movable", "birth")
+    )
+    if not same:
+        raise FormatError(
+            f"{old.path}: its scene does not give the bodies of its frames: damaged, or made by another "
+            "version "
+            "of clapas; run the scene again"
+        )
 
 
 def _run(

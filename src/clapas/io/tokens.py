@@ -8,7 +8,10 @@ from typing import NoReturn
 import numpy as np
 
 from clapas.errors import FormatError
+from clapas.io.hdf5 import require_regular
 from clapas.typing import Array, Indices
+
+DIGITS = 15  # of the longest integer: beyond, doubles do not hold it
 
 
 class Tokens:
@@ -37,6 +40,7 @@ class Tokens:
     @classmethod
     def of_file(cls, path: Path) -> Tokens:
         """Read a text file."""
+        require_regular(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
@@ -71,7 +75,7 @@ class Tokens:
     def integer(self, what: str) -> int:
         """Take one integer ≥ 0 (a comma behind it is dropped)."""
         value = self.peek().removesuffix(",")
-        if not value.isdecimal():
+        if not value.isdecimal() or len(value) > DIGITS:
             self.fail(f"{what} (an integer ≥ 0)")
         self.position += 1
         return int(value)
@@ -131,7 +135,7 @@ class Tokens:
 def _column(words: list[str], sign: str) -> tuple[Array | None, int | None]:
     """The words of a column as numbers, and the place of the first that is not of its kind."""
     if sign == "i":
-        bad = next((k for k, word in enumerate(words) if not word.isdecimal()), None)
+        bad = next((k for k, word in enumerate(words) if not word.isdecimal() or len(word) > DIGITS), None)
         return (np.array(words, dtype=np.float64) if bad is None else None), bad
     if sign == "x":
         values = _numbers(words)

@@ -28,7 +28,12 @@ def reduce(problem: ContactProblem) -> ContactProblem:
 
 
 def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
-    """W, for any law."""
+    """W, sparse, for any law.
+
+    >>> delassus_matrix(ContactProblem(W=[[2.0, 0.0], [0.0, 1.0]], q=[[-1.0, 0.0]], mu=0.5)).toarray()
+    array([[2., 0.],
+           [0., 1.]])
+    """
     if problem.form == "reduced":
         return problem.W
     if isinstance(problem.mass, BlockDiagonalFactor) and problem.compliance is None:
@@ -36,19 +41,6 @@ def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_ar
         return (G @ G.T).tocsr()
     assert problem.ragged is not None
     return problem.ragged.delassus()
-
-
-def delassus_matrix(problem: ContactProblem) -> Array:
-    """W in full, (d·n, d·n): for small problems.
-
-    >>> delassus_matrix(ContactProblem(W=[[2.0, 0.0], [0.0, 1.0]], q=[[-1.0, 0.0]], mu=0.5))
-    array([[2., 0.],
-           [0., 1.]])
-    """
-    if problem.form == "reduced":
-        return np.asarray(problem.W.toarray())
-    W = _delassus(problem)
-    return W if isinstance(W, np.ndarray) else np.asarray(W.toarray())
 
 
 def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:

@@ -20,8 +20,11 @@ import logging
 import os
 import re
 import secrets
+import socket
 import sys
 import threading
+import time
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -38,6 +41,10 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+CONNECTIONS = 32  # threads at most
+QUEUE = 512  # connections that wait for one
+PATIENCE = 0.05  # seconds without a free thread until the longest idle connection is closed
+IDLE_SECONDS = 30.0  # without a request, or without its next byte
 WHOLE_NUMBER = re.compile(r"[0-9]{1,12}")
 
 
@@ -72,7 +79,7 @@ class Viewer:
         self._source = Source(path, since)
         try:
             self._server = _Server((host, port), self._source, self.token)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, ValueError, TypeError) as error:  # the last two: a NUL in the name
             raise SettingsError(
                 f"cannot listen on {host}, port {port}: {error}; choose another one"
             ) from None
@@ -128,12 +135,52 @@ def page() -> str:
 
 
 class _Server(ThreadingHTTPServer):
+    """One thread per connection, up to a cap.
+
+    Others wait in the queue of the system, where they cost nothing. When all threads are taken, the
+    connection that has waited longest for a request (an idle browser, or someone who sends a byte a minute)
+    is closed to make room, so that no number of them keeps others out.
+    """
+
     daemon_threads = True
+    request_queue_size = QUEUE
 
     def __init__(self, address: tuple[str, int], source: Source, token: str) -> None:
         self.source, self.token = source, token
         self.is_private = _is_loopback(address[0])
+        self._free = threading.BoundedSemaphore(CONNECTIONS)
+        self._waiting: dict[socket.socket, float] = {}  # connections without a request, since when
+        self._guard = threading.Lock()
         super().__init__(address, _Request)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, once there is one."""
+        while not self._free.acquire(timeout=PATIENCE):
+            self._close_longest_waiting()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer the requests of one connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def waits(self, connection: socket.socket, is_waiting: bool) -> None:
+        """Note that a connection begins or ends to wait for a request."""
+        with self._guard:
+            if is_waiting:
+                self._waiting[connection] = time.monotonic()
+            else:
+                self._waiting.pop(connection, None)
+
+    def _close_longest_waiting(self) -> None:
+        with self._guard:
+            if self._waiting:
+                connection = min(self._waiting, key=self._waiting.__getitem__)
+                del self._waiting[connection]
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report what went wrong, but for a browser that hung up in the middle of an answer."""
@@ -145,15 +192,32 @@ class _Request(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "clapas", ""
-    timeout = 60.0
+    timeout = IDLE_SECONDS
+
+    def handle_one_request(self) -> None:
+        """Read and answer one request."""
+        self.server.waits(self.connection, True)
+        try:
+            super().handle_one_request()
+        finally:
+            self.server.waits(self.connection, False)
+
+    def parse_request(self) -> bool:
+        """Read the header of a request; from its end on nobody waits for the other side."""
+        is_sound = super().parse_request()
+        self.server.waits(self.connection, False)
+        return is_sound
 
     def do_GET(self) -> None:
         """Answer one request."""
         if not self._is_from_here():
             return self._refuse(HTTPStatus.FORBIDDEN, "wrong host")
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            return self._refuse(HTTPStatus.BAD_REQUEST, "the address cannot be read")
         token, _, rest = address.path.removeprefix("/").partition("/")
-        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode()):
             return self._refuse(
                 HTTPStatus.FORBIDDEN, "open the address that 'clapas view' printed, with its token"
             )
@@ -189,7 +253,10 @@ class _Request(BaseHTTPRequestHandler):
         """Refuse names other than this machine's: a page elsewhere may point a name of its own here."""
         if not self.server.is_private:
             return True
-        name = urlsplit("//" + self.headers.get("Host", "")).hostname or ""
+        try:
+            name = urlsplit("//" + self.headers.get("Host", "")).hostname or ""
+        except ValueError:  # brackets that do not match
+            return False
         return name == "localhost" or _is_loopback(name)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:

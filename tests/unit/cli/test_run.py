@@ -326,3 +326,53 @@ def test_an_unsolved_step_ends_the_run_with_1_and_keeps_what_was_done(run: Run) 
     assert going_on.code == 0
     assert going_on.document["steps"] == 50
     assert going_on.document["worst_residual"] > 1e-300
+
+
+# -------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "sliding-block", "--dt", "1e-320"), "is too small for a run of 1 s"),
+        (("run", "sliding-block", "--every", "9" * 21), "every must be at most 1e+15 steps"),
+        (
+            ("run", "box-of-spheres", "--count", "-1"),
+            "count must be from 1 to 1e+06 (number of grains), got -1",
+        ),
+        (("run", "silo", "--width", "0"), "width must be from 1.5 to 10000 largest diameters"),
+        (("run", "heap", "--grains", "10000000000"), "grains must be from 1"),
+        (("run", "heap", "--grains", "many"), "--grains must be a whole number, from 1 to 1e+06, got 'many'"),
+        (("info", "/dev/zero"), "/dev/zero: a device or a pipe, expected a file"),
+        (("examples", "heep"), "no shipped scene is called 'heep' (did you mean 'heap'?)"),
+    ],
+)
+def test_limits_are_said_at_once(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_an_empty_scene_and_a_ragged_table_are_refused(run: Run) -> None:
+    Path("empty.toml").write_text("[run]\nduration = 0.1\ndt = 0.01\n", encoding="utf-8")
+    assert "the scene has no bodies" in run("run", "empty.toml").err
+    ragged = '{type = "table", times = [0, 1], velocities = [[0, 0, 0], [1, 0]]}'
+    body = f'[[bodies]]\nshape = {{type = "plane"}}\nmotion = {ragged}\n'
+    Path("ragged.toml").write_text(body, encoding="utf-8")
+    outcome = run("run", "ragged.toml", "--duration", "0.1", "--dt", "0.01")
+    assert outcome.code == 2
+    assert "table: velocities must be rows of numbers, all of one length" in outcome.err
+
+
+def test_examples_explains_the_parameters_of_one_scene(run: Run) -> None:
+    outcome = run("examples", "rough-drum")
+    assert outcome.code == 0
+    assert "Froude number" in outcome.out
+    assert "--froude" in outcome.out
+
+
+def test_info_verifies_a_recording(run: Run) -> None:
+    assert run("run", "sliding-block", "--duration", "0.02", "--out", "block.h5", "--quiet").code == 0
+    assert "verified: 3 frames and the model match their checksums" in run("info", "block.h5", "--verify").out
+    assert run("info", "block.h5", "--verify", "--json").document["verified_frames"] == 3
+    assert "--verify is for recordings" in run("info", "example:two-blocks", "--verify").err

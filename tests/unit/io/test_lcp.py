@@ -94,3 +94,33 @@ def test_other_hdf5_files(tmp_path: Path) -> None:
 def test_unknown_endings(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"must end in \.hdf5"):
         write_lcp(tmp_path / "a.xls", example(False))
+
+
+def test_a_zero_byte_in_a_matrix_market_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "zero.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix array real general\n1 2\n2.\x000\n-1.0\n")
+    with pytest.raises(FormatError, match="a byte of this one is zero"):
+        read_lcp(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("indices", np.array([0, 7]), "'indices' of M must be from 0 to 1"),
+        ("indptr", np.array([0, 2, 1]), "'indptr' of M must hold 3 increasing pointers"),
+        ("data", np.ones(5), "M announces 2 entries"),
+    ],
+)
+def test_a_sparse_matrix_that_does_not_fit_together_is_refused(
+    tmp_path: Path, part: str, value: np.ndarray, message: str
+) -> None:
+    path = tmp_path / "sparse.hdf5"
+    parts = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2])} | {part: value}
+    with h5py.File(path, "w") as file:
+        file["q"] = np.ones(2)
+        group = file.create_group("M")
+        group.attrs["shape"] = (2, 2)
+        for name, values in parts.items():
+            group[name] = values
+    with pytest.raises(FormatError, match=message):
+        read_lcp(path)

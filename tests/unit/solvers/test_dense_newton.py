@@ -61,7 +61,7 @@ def test_large_problems_are_refused() -> None:
 
 
 def prepared(problem: ContactProblem) -> tuple[kernels.Dense, np.ndarray]:
-    W = delassus_matrix(problem)
+    W = delassus_matrix(problem).toarray()
     return kernels.prepare(W, problem.local_blocks, problem.q, problem.mu, problem.response)
 
 

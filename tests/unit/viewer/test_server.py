@@ -3,14 +3,18 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clapas.errors import SettingsError
-from clapas.viewer import Viewer
+from clapas.viewer import Viewer, server
 from clapas.viewer.packing import unpack
 
 
@@ -23,7 +27,7 @@ def viewer(space_run: Path) -> Iterator[Viewer]:
 
 def ask(viewer: Viewer, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
     """The answer to a request whose path is sent as it is, without the cleaning that clients do."""
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=60)
     connection.putrequest("GET", path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -112,7 +116,7 @@ def test_other_names_of_this_machine_are_refused(viewer: Viewer, host: str, stat
 
 
 def test_nothing_can_be_written(viewer: Viewer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=60)
     connection.request("POST", f"/{viewer.token}/model", body=b"x")
     assert connection.getresponse().status == 501
     connection.close()
@@ -144,3 +148,39 @@ def test_a_port_in_use_is_told(space_run: Path) -> None:
 def test_other_addresses_are_known_to_be_open(space_run: Path) -> None:
     with Viewer(space_run, host="0.0.0.0") as viewer:
         assert not viewer.is_private
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        b"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: [x]y]:z\r\n\r\n",
+        b"GET //[/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /\xff\xfe\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: " + b"a" * 1000 + b"\r\n\r\n",
+    ],
+)
+def test_malformed_requests_are_answered_with_a_refusal(
+    viewer: Viewer, request_text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=20) as connection:
+        connection.sendall(request_text)
+        assert connection.recv(100).split()[1] in (b"400", b"403")
+    assert caplog.records == []
+
+
+def test_two_hundred_requests_at_once_are_answered_beside_idle_connections(viewer: Viewer) -> None:
+    """More connections than threads: the queue holds them, and those that only wait are closed."""
+    with ExitStack() as stack:
+        for _ in range(server.CONNECTIONS + 8):
+            stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=20))
+        with ThreadPoolExecutor(200) as pool:
+            answers = list(pool.map(lambda k: ask(viewer, f"/{viewer.token}/frame/{k % 5}"), range(200)))
+    assert [answer.status for answer, _ in answers] == [200] * 200
+    assert threading.active_count() <= server.CONNECTIONS + 20
+
+
+@pytest.mark.parametrize("host", ["a\0b", "no such host.invalid", "256.1.1.1"])
+def test_addresses_nobody_can_listen_on(space_run: Path, host: str) -> None:
+    with pytest.raises(SettingsError, match="cannot listen on"):
+        Viewer(space_run, host=host)

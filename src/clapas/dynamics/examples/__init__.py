@@ -9,7 +9,6 @@ Scene(2 bodies in 3-D)
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from clapas.dynamics.examples.biaxial import biaxial
 from clapas.dynamics.examples.drum import rough_drum
 from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.examples.ledge import ledge
+from clapas.dynamics.examples.parameters import Parameter, of
 from clapas.dynamics.examples.shear import shear_cell
 from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
@@ -63,15 +63,13 @@ def summary(name: str) -> str:
     return (_SCENES[name].__doc__ or "").strip().splitlines()[0]
 
 
-def parameters(name: str) -> dict[str, Any]:
-    """Parameters of a shipped scene and their defaults; none for a scene file.
+def parameters(name: str) -> dict[str, Parameter]:
+    """Parameters of a shipped scene, with their types, defaults and ranges; none for a scene file.
 
-    >>> parameters("bouncing-ball")
-    {'height': 1.0, 'restitution': 0.8}
+    >>> str(parameters("bouncing-ball")["restitution"].range)
+    'from 0 to 1'
     """
-    if name not in _SCENES:
-        return {}
-    return {each.name: each.default for each in inspect.signature(_SCENES[name]).parameters.values()}
+    return of(_SCENES[name]) if name in _SCENES else {}
 
 
 def load(name: str, **values: Any) -> Scene:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 
+from clapas.dynamics.examples.parameters import Grains, Inertial, Mu, Radius, Range, Seed, ranged
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
@@ -23,13 +25,16 @@ DENSE = 0.84  # and after squeezing
 WALL = 0.02  # thickness of walls (m)
 
 
+@ranged
 def biaxial(
-    count: int = 200,
-    mu: float = 0.5,
-    strain: float = 0.15,
-    inertial: float = 2e-3,
-    radius: float = 5e-3,
-    seed: int = 0,
+    count: Grains = 200,
+    mu: Mu = 0.5,
+    strain: Annotated[
+        float, Range(0.0, 0.9, "how far the sample is pressed down, over its height", above=True)
+    ] = 0.15,
+    inertial: Inertial = 2e-3,
+    radius: Radius = 5e-3,
+    seed: Seed = 0,
 ) -> Scene:
     """Disks pressed down between side walls under a constant stress: the angle of internal friction.
 

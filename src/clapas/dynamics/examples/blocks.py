@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from clapas.dynamics.examples.parameters import Courses, Mu, Range, Thickness, Voussoirs, ranged
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon
 
 
-def dominoes(count: int = 12) -> Scene:
+@ranged
+def dominoes(count: Annotated[int, Range(1, 100_000, "dominoes")] = 12) -> Scene:
     """A row of dominoes: the first is pushed, all fall, one after another."""
     scene = Scene()
     scene.law(mu=0.4)
@@ -33,7 +36,8 @@ def dominoes(count: int = 12) -> Scene:
     return scene
 
 
-def stone_arch(voussoirs: int = 15, thickness: float = 0.15, mu: float = 0.7) -> Scene:
+@ranged
+def stone_arch(voussoirs: Voussoirs = 15, thickness: Thickness = 0.15, mu: Mu = 0.7) -> Scene:
     """A semicircular arch of dry stones stands under its own weight.
 
     Geometry lets it stand when its thickness exceeds 0.107 of its mean radius (Heyman 1969), and
@@ -54,7 +58,10 @@ def stone_arch(voussoirs: int = 15, thickness: float = 0.15, mu: float = 0.7) ->
     return scene
 
 
-def wall_of_boxes(courses: int = 6, length: int = 5) -> Scene:
+@ranged
+def wall_of_boxes(
+    courses: Courses = 6, length: Annotated[int, Range(2, 1000, "bricks in a course")] = 5
+) -> Scene:
     """A wall of bricks in running bond, at rest: hyperstatic, many force networks carry it."""
     scene = Scene(overlap=1e-9)
     scene.law(mu=0.6)
@@ -73,7 +80,11 @@ def wall_of_boxes(courses: int = 6, length: int = 5) -> Scene:
     return scene
 
 
-def wedged_bar(slope: float = 0.2, mu: float = 0.5) -> Scene:
+@ranged
+def wedged_bar(
+    slope: Annotated[float, Range(-1.3, 1.3, "angle of the walls from the vertical", "rad")] = 0.2,
+    mu: Mu = 0.5,
+) -> Scene:
     """A bar wedged between two walls that converge downward: friction can hold it, or not.
 
     With walls at an angle ``slope`` from the vertical the bar is held by any mu; Moreau's walls that

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
+from clapas.dynamics.examples.parameters import Mu, Radius, Range, Seed, ranged
 from clapas.dynamics.motions import Rotation
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
@@ -18,14 +20,15 @@ SPREAD = 0.8  # smallest radius of a grain over the largest
 PACKING = 0.8  # of the bed, to count its grains
 
 
+@ranged
 def rough_drum(
-    froude: float = 0.01,
-    filling: float = 0.35,
-    size: float = 20.0,
-    mu: float = 0.5,
-    turns: float = 1.0,
-    radius: float = 5e-3,
-    seed: int = 0,
+    froude: Annotated[float, Range(1e-9, 1e3, "Froude number, centrifugal over gravity")] = 0.01,
+    filling: Annotated[float, Range(0.0, 0.55, "share of the drum that the bed takes up", above=True)] = 0.35,
+    size: Annotated[float, Range(4.0, 1000.0, "diameter of the drum", "largest diameters")] = 20.0,
+    mu: Mu = 0.5,
+    turns: Annotated[float, Range(0.0, 1e6, "turns of the drum", above=True)] = 1.0,
+    radius: Radius = 5e-3,
+    seed: Seed = 0,
 ) -> Scene:
     """Disks in a rough drum that turns: they roll down a slope, fly, or stick to it as the speed grows.
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from clapas.dynamics.examples.parameters import Grains, Radius, Range, ranged
 from clapas.dynamics.motions import Oscillation, Rotation
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
@@ -11,7 +14,8 @@ from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Plane, TriangleMesh
 
 
-def box_of_spheres(count: int = 300, radius: float = 0.01) -> Scene:
+@ranged
+def box_of_spheres(count: Grains = 300, radius: Radius = 0.01) -> Scene:
     """Spheres fall into a box and come to rest; the floor carries their weight."""
     scene = Scene()
     scene.material("grain", density=2500)
@@ -31,7 +35,12 @@ def box_of_spheres(count: int = 300, radius: float = 0.01) -> Scene:
     return scene
 
 
-def hopper(count: int = 250, radius: float = 0.01, mouth: float = 2.25) -> Scene:
+@ranged
+def hopper(
+    count: Grains = 250,
+    radius: Radius = 0.01,
+    mouth: Annotated[float, Range(0.0, 10.0, "side of the mouth", "largest diameters", above=True)] = 2.25,
+) -> Scene:
     """Grains flow through the mouth of a square hopper onto the floor.
 
     Beverloo's law in space: grains per second grow as (mouth − k d)^(5/2), k about 1.4. The side of the
@@ -60,7 +69,10 @@ def hopper(count: int = 250, radius: float = 0.01, mouth: float = 2.25) -> Scene
     return scene
 
 
-def rotating_drum(count: int = 200, radius: float = 0.01) -> Scene:
+@ranged
+def rotating_drum(
+    count: Grains = 200, radius: Annotated[float, Range(1e-3, 0.02, "largest radius of a grain", "m")] = 0.01
+) -> Scene:
     """Grains in a slowly turning drum: the surface climbs to the angle of repose and avalanches.
 
     Its ends are smooth glass. Where they are as rough as the drum, grains arch from one to the other and jam:
@@ -93,7 +105,11 @@ def rotating_drum(count: int = 200, radius: float = 0.01) -> Scene:
     return scene
 
 
-def vibrating_plate(frequency: float = 15.0, amplitude: float = 2e-3) -> Scene:
+@ranged
+def vibrating_plate(
+    frequency: Annotated[float, Range(0.0, 1e4, "frequency", "Hz", above=True)] = 15.0,
+    amplitude: Annotated[float, Range(0.0, 1.0, "amplitude", "m")] = 2e-3,
+) -> Scene:
     """Spheres on a plate that shakes up and down with a peak acceleration of 1.8 g: they take off."""
     scene = Scene()
     scene.material("grain", density=2500)

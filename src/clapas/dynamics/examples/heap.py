@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from clapas.dynamics.examples.parameters import Grains, Mu, Range, Relaxation, Seed, ranged
 from clapas.dynamics.regions import DiscRegion
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
@@ -63,16 +65,17 @@ class Deposit:
         return float((3.0 * volume * math.tan(SLOPE) ** 2 / math.pi) ** (1 / 3))
 
 
+@ranged
 def heap(
-    grains: int = 1000,
-    rate: float = 200.0,
-    smallest: float = 2.5e-3,
-    largest: float = 5e-3,
-    mu: float = 0.4,
-    density: float = 1000.0,
-    spread: float = 8e-3,
-    seed: int = 1,
-    relaxation: float = 1.0,
+    grains: Grains = 1000,
+    rate: Annotated[float, Range(1e-3, 1e6, "grains that appear in a second", "1/s")] = 200.0,
+    smallest: Annotated[float, Range(1e-6, 1e3, "smallest diameter", "m")] = 2.5e-3,
+    largest: Annotated[float, Range(1e-6, 1e3, "largest diameter", "m")] = 5e-3,
+    mu: Mu = 0.4,
+    density: Annotated[float, Range(1e-3, 1e6, "density", "kg/m³")] = 1000.0,
+    spread: Annotated[float, Range(1e-9, 1e3, "radius within which grains appear", "m")] = 8e-3,
+    seed: Seed = 1,
+    relaxation: Relaxation = 1.0,
 ) -> Scene:
     """Grains laid one by one on a rough floor build a heap (Moreau's experiment; his had 14 000).
 

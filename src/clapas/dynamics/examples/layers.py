@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from clapas.dynamics.examples.parameters import Depth, Diameters, Mu, Radius, Range, ranged
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
@@ -12,8 +14,13 @@ from clapas.geometry.shapes import Disk
 GRAVITY = 9.81
 
 
+@ranged
 def tilted_layer(
-    angle: float = 20.0, mu: float = 0.5, length: int = 16, depth: int = 6, radius: float = 5e-3
+    angle: Annotated[float, Range(-90.0, 90.0, "slope", "degrees")] = 20.0,
+    mu: Mu = 0.5,
+    length: Diameters = 16,
+    depth: Depth = 6,
+    radius: Radius = 5e-3,
 ) -> Scene:
     """A layer of disks on a rough slope, periodic along it: it rests below the angle of repose, else flows.
 

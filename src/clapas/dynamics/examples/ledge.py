@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clapas.dynamics.examples.parameters import Diameters, Mu, Radius, Relaxation, Seed, ranged
 from clapas.dynamics.motions import Table
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
@@ -12,8 +13,9 @@ OPENING = 0.3  # when the gate begins to open (s)
 STEEPEST = 0.8  # height over length of the filling: the slope that stays must be lower
 
 
+@ranged
 def ledge(
-    mu: float = 0.5, length: int = 20, relaxation: float = 1.2, radius: float = 5e-3, seed: int = 0
+    mu: Mu = 0.5, length: Diameters = 20, relaxation: Relaxation = 1.2, radius: Radius = 5e-3, seed: Seed = 0
 ) -> Scene:
     """Disks on a rough ledge pour over its edge when a gate opens: the slope that stays is that of repose.
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Annotated
 
 import numpy as np
 
+from clapas.dynamics.examples.parameters import Courses, Mu, Range, Thickness, Voussoirs, ranged
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
+from clapas.errors import SceneError
 from clapas.geometry.shapes import HalfPlane, Plane, Polygon, Polyhedron
 from clapas.typing import Array
 
 TOUCHING = 1e-9  # overlap that rounding may leave (m)
 
 
+@ranged
 def buttressed_arch(
-    voussoirs: int = 15,
-    thickness: float = 0.2,
-    height: float = 1.0,
-    width: float = 0.7,
-    courses: int = 4,
-    mu: float = 0.7,
+    voussoirs: Voussoirs = 15,
+    thickness: Thickness = 0.2,
+    height: Annotated[float, Range(1e-3, 1e3, "height of the piers", "m")] = 1.0,
+    width: Annotated[float, Range(1e-3, 1e3, "width of the piers", "m")] = 0.7,
+    courses: Courses = 4,
+    mu: Mu = 0.7,
 ) -> Scene:
     """A semicircular arch of mean radius 1 m on two piers that must bear its thrust.
 
@@ -44,8 +48,13 @@ def buttressed_arch(
     return scene
 
 
+@ranged
 def settling_wall(
-    courses: int = 8, length: int = 8, gap: float = 2.0, speed: float = 0.05, mu: float = 0.6
+    courses: Courses = 8,
+    length: Annotated[int, Range(1, 1000, "bricks in a course")] = 8,
+    gap: Annotated[float, Range(0.0, 1000.0, "width of the part that sinks", "bricks", above=True)] = 2.0,
+    speed: Annotated[float, Range(0.0, 1e3, "speed at which the ground sinks", "m/s")] = 0.05,
+    mu: Mu = 0.6,
 ) -> Scene:
     """A wall in running bond whose ground sinks over some bricks of its length: it arches over, or falls.
 
@@ -54,6 +63,8 @@ def settling_wall(
     """
     scene = Scene(d=2, overlap=TOUCHING)
     scene.law(mu=mu)
+    if gap >= length:
+        raise SceneError(f"settling-wall: gap must be narrower than the wall, {length} bricks, got {gap:g}")
     half, depth = gap / 2 * BRICK[0], 1.0
     end = 0.5 * (length + 1) * BRICK[0]
     for name, left, right in (("left", -end, -half), ("right", half, end)):
@@ -67,7 +78,13 @@ def settling_wall(
     return scene
 
 
-def dome(rings: int = 5, lunes: int = 12, thickness: float = 0.15, mu: float = 0.7) -> Scene:
+@ranged
+def dome(
+    rings: Annotated[int, Range(1, 300, "rings of stones")] = 5,
+    lunes: Annotated[int, Range(3, 1000, "stones in a ring")] = 12,
+    thickness: Thickness = 0.15,
+    mu: Mu = 0.7,
+) -> Scene:
     """A hemispherical dome of mean radius 1 m, open at the top, stands without mortar.
 
     Geometry lets a full one stand when its thickness exceeds 0.042 of its mean radius (Heyman 1967).

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from clapas.dynamics.examples.parameters import Mu, Radius, Range, ranged
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Disk, HalfPlane, Plane, Sphere
@@ -11,7 +13,10 @@ from clapas.geometry.shapes import Disk, HalfPlane, Plane, Sphere
 TOUCHING = 1e-9  # overlap that rounding may leave (m)
 
 
-def pile_of_disks(rows: int = 5, mu: float = 0.5, radius: float = 0.05) -> Scene:
+@ranged
+def pile_of_disks(
+    rows: Annotated[int, Range(1, 1000, "rows of disks")] = 5, mu: Mu = 0.5, radius: Radius = 0.05
+) -> Scene:
     """Disks piled in a triangle on a rough floor: friction at the foot holds them, in many ways.
 
     Forces that hold it exist for mu ≥ 2 − √3 = 0.268 with two rows, 0.434 with three, 0.498 with five.
@@ -27,7 +32,12 @@ def pile_of_disks(rows: int = 5, mu: float = 0.5, radius: float = 0.05) -> Scene
     return scene
 
 
-def pile_of_balls(side: int = 2, mu: float = 0.5, radius: float = 0.05) -> Scene:
+@ranged
+def pile_of_balls(
+    side: Annotated[int, Range(1, 100, "balls along a side of the base")] = 2,
+    mu: Mu = 0.5,
+    radius: Radius = 0.05,
+) -> Scene:
     """Balls piled in a square pyramid on a rough floor, as cannonballs were.
 
     Five of them (side 2) stay for mu ≥ tan(π/8) = 0.414; fourteen (side 3) fall at mu = 0.5.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from clapas.dynamics.examples.parameters import Depth, Diameters, Inertial, Mu, Radius, Seed, Strain, ranged
 from clapas.dynamics.motions import Table
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
@@ -17,14 +18,15 @@ SETTLING = 1.0  # how long the pressure acts alone (inertial times per diameter 
 SPREADING = 1.5  # strain over (depth I)² until the speed of the plate has spread through the layer
 
 
+@ranged
 def shear_cell(
-    inertial: float = 0.1,
-    mu: float = 0.4,
-    length: int = 16,
-    depth: int = 12,
-    strain: float = 4.0,
-    radius: float = 5e-3,
-    seed: int = 0,
+    inertial: Inertial = 0.1,
+    mu: Mu = 0.4,
+    length: Diameters = 16,
+    depth: Depth = 12,
+    strain: Strain = 4.0,
+    radius: Radius = 5e-3,
+    seed: Seed = 0,
 ) -> Scene:
     """Disks sheared between two rough plates, periodic along them, under a constant pressure: the mu(I) law.
 

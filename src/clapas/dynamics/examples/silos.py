@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from clapas.dynamics.examples.parameters import Grains, Mu, Radius, Range, Seed, ranged
 from clapas.dynamics.motions import ConstantVelocity, Table
 from clapas.dynamics.regions import BoxRegion
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
+from clapas.errors import SceneError
 from clapas.geometry.shapes import HalfPlane, Polygon
 
 THICK = 0.02  # of floors (m)
@@ -15,7 +18,13 @@ DENSITY = 2500.0
 OPENING = 0.2  # when the gate of a hopper is gone (s)
 
 
-def silo(count: int = 200, width: float = 8.0, radius: float = 5e-3, mu: float = 0.5) -> Scene:
+@ranged
+def silo(
+    count: Grains = 200,
+    width: Annotated[float, Range(1.5, 1e4, "width", "largest diameters")] = 8.0,
+    radius: Radius = 5e-3,
+    mu: Mu = 0.5,
+) -> Scene:
     """A silo of disks on a floor that sinks slowly: the walls carry most of the weight.
 
     Friction at the walls holds the grains up. Janssen's balance gives the force on the floor as
@@ -28,13 +37,14 @@ def silo(count: int = 200, width: float = 8.0, radius: float = 5e-3, mu: float =
     return scene
 
 
+@ranged
 def flat_hopper(
-    count: int = 300,
-    width: float = 16.0,
-    mouth: float = 6.0,
-    radius: float = 5e-3,
-    mu: float = 0.5,
-    seed: int = 0,
+    count: Grains = 300,
+    width: Annotated[float, Range(1.5, 1e4, "width", "largest diameters")] = 16.0,
+    mouth: Annotated[float, Range(0.0, 1e4, "width of the mouth", "largest diameters", above=True)] = 6.0,
+    radius: Radius = 5e-3,
+    mu: Mu = 0.5,
+    seed: Seed = 0,
 ) -> Scene:
     """Disks flow out of a mouth in a flat floor, at a rate that does not depend on how full it is.
 
@@ -43,6 +53,8 @@ def flat_hopper(
     Beverloo's law in the plane: grains per second grow as (mouth − k d)^(3/2) √g / d², k about 1.4. ``width``
     and ``mouth`` are counted in largest diameters d.
     """
+    if mouth >= width:
+        raise SceneError(f"flat-hopper: mouth must be narrower than width, {width:g}, got {mouth:g}")
     scene = _between_walls(count, 2 * radius * width, radius, mu, seed)
     wall, edge = radius * width, radius * mouth
     scene.add(_slab(-wall, -edge), fixed=True, name="floor left")

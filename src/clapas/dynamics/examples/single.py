@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+from clapas.dynamics.examples.parameters import Mu, Range, ranged
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Plane, Sphere
 
 
-def bouncing_ball(height: float = 1.0, restitution: float = 0.8) -> Scene:
+@ranged
+def bouncing_ball(
+    height: Annotated[float, Range(0.0, 1e6, "height of fall", "m")] = 1.0,
+    restitution: Annotated[float, Range(0.0, 1.0, "share of the speed given back")] = 0.8,
+) -> Scene:
     """A ball dropped from 1 m bounces ever lower and comes to rest in a finite time.
 
     With restitution e the bounces accumulate at t = sqrt(2h/g) (1 + e)/(1 − e): 4.06 s. A
@@ -23,7 +29,10 @@ def bouncing_ball(height: float = 1.0, restitution: float = 0.8) -> Scene:
     return scene
 
 
-def sliding_block(speed: float = 2.0, mu: float = 0.4) -> Scene:
+@ranged
+def sliding_block(
+    speed: Annotated[float, Range(-1e6, 1e6, "speed at the start", "m/s")] = 2.0, mu: Mu = 0.4
+) -> Scene:
     """A block thrown along the floor slides and stops, by friction alone.
 
     It stops after t = v/(mu g) = 0.51 s and a distance v²/(2 mu g) = 0.51 m.
@@ -36,7 +45,11 @@ def sliding_block(speed: float = 2.0, mu: float = 0.4) -> Scene:
     return scene
 
 
-def rolling_ball(speed: float = 1.0, rolling: float = 0.02) -> Scene:
+@ranged
+def rolling_ball(
+    speed: Annotated[float, Range(-1e4, 1e4, "speed at the start", "m/s")] = 1.0,
+    rolling: Annotated[float, Range(0.0, 1e3, "rolling resistance: couple over normal force", "m")] = 0.02,
+) -> Scene:
     """A ball rolls along the floor and stops, by rolling resistance alone.
 
     A couple of at most ``rolling`` times its weight slows it by a = (5/7) g rolling/R = 1.40 m/s²: it
@@ -73,7 +86,13 @@ def two_block_stack() -> Scene:
     return scene
 
 
-def rocking_block(slenderness: float = 4.0, tilt: float = 0.15) -> Scene:
+@ranged
+def rocking_block(
+    slenderness: Annotated[float, Range(0.01, 1e3, "height over width")] = 4.0,
+    tilt: Annotated[
+        float, Range(0.0, 1.0, "angle at the start, as a share of the one at which it topples")
+    ] = 0.15,
+) -> Scene:
     """A tall block let go on one edge rocks from edge to edge until it stands.
 
     At each impact the angular speed is multiplied by 1 − (3/2) sin²α with tan α = width/height

@@ -1,6 +1,8 @@
 """What a recording file holds. SI units throughout.
 
-    /                 attributes: format, version, clapas (version of the package), dt, every, settings
+    /                 attributes: format, version, clapas (version of the package), dt, every, settings,
+    names,
+                      period, digest
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
     /model/…          constant arrays of the model, by name; blocked and laid only if there are such bodies
     /frames/…         one row per kept step; those of sleep only in runs with sleep
@@ -11,6 +13,9 @@
 Frames have NaN for bodies not yet born. ``frames/step`` is written last: its length is the number of
 frames that are complete, whatever instant the writer was killed at; rows of contacts and probes up to
 its last step are then there too.
+
+``frames/digest`` is a checksum of everything a frame adds (see :mod:`clapas.io.recording.digest`), the
+attribute ``digest`` one of all that does not change: damage that leaves the file readable is found by them.
 """
 
 from __future__ import annotations
@@ -52,8 +57,10 @@ FRAMES = {
     "status": Column((), "i1", "1", "status of the solver, in the order of clapas.Status"),
     "seconds": Column((), "f8", "s", "wall time of the solver"),
     "dt": Column((), "f8", "s", "length of the step, or of the last part of a divided one"),
+    "digest": Column((), "u8", "1", "checksum of the frame, its contacts and its probes", noisy=True),
     "step": Column((), "i8", "1", "steps done"),
 }
+LATER = ("given", "digest")  # columns that files of early versions do not have
 
 SLEEP = {
     "round": Column((), "i8", "1", "steps done of the round of watch and rest"),

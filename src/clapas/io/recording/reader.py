@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from clapas.dynamics.model import Impulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
-from clapas.io.recording import layout
+from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
+from clapas.io.recording import digest, layout, validation
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -61,12 +62,12 @@ class Frame:
 
 def is_recording(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a recording."""
-    if not Path(path).is_file() or not h5py.is_hdf5(path):
-        return False
     try:
+        if not Path(path).is_file() or not h5py.is_hdf5(path):
+            return False
         with _opened(Path(path)) as file:
             return bool(file.attrs.get("format") == layout.FORMAT)
-    except OSError:
+    except DAMAGE:
         return False
 
 
@@ -88,6 +89,14 @@ def _opened(path: Path) -> h5py.File:
 class Recording:
     """A run on disk.
 
+    Opening it checks that all parts are there, of the right types and sizes; reading a frame checks what it
+    names. :meth:`verify` also compares every number with the checksums.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged or of another kind; the message names the data set.
+
     Examples
     --------
     Open, look, close::
@@ -99,33 +108,50 @@ class Recording:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        require_regular(self.path)
         try:
             self._file = _opened(self.path)
         except FileNotFoundError:
             raise
-        except OSError as error:
-            raise FormatError(f"{self.path}: not an HDF5 file, or damaged ({error})") from None
-        attributes = dict(self._file.attrs)
-        if attributes.get("format") != layout.FORMAT:
+        except DAMAGE as error:
+            raise FormatError(f"{self.path}: not an HDF5 file, or damaged ({first_line(error)})") from None
+        try:
+            self._open()
+        except BaseException:
             self._file.close()
+            raise
+
+    def _open(self) -> None:
+        self._grows = bool(self._file.swmr_mode)
+        self._opened: dict[str, Any] = {}  # data sets in use: looking them up takes longer than reading a row
+        where = str(self.path)
+        with reading(where):
+            attributes = dict(self._file.attrs)
+        if not isinstance(form := attributes.get("format"), str) or form != layout.FORMAT:
             raise FormatError(f"{self.path}: an HDF5 file, but not a recording made by clapas run")
-        if attributes["version"] > layout.VERSION:
-            self._file.close()
+        version = int(validation.number(self._file, "version", where))
+        if version > layout.VERSION:
             raise FormatError(
-                f"{self.path}: version {attributes['version']} of the format, this clapas reads up to "
-                f"{layout.VERSION}: upgrade clapas"
+                f"{self.path}: version {version} of the format, this clapas reads up to {layout.VERSION}: "
+                "upgrade clapas"
             )
-        if attributes["version"] < layout.VERSION:
-            self._file.close()
+        if version < layout.VERSION:
             raise FormatError(
-                f"{self.path}: version {attributes['version']} of the format, this clapas reads version "
-                f"{layout.VERSION}: run the scene again"
+                f"{self.path}: version {version} of the format, this clapas reads version {layout.VERSION}: "
+                "run the scene again"
             )
-        self.dt = float(attributes["dt"])
-        self.every = int(attributes["every"])
-        self.settings: dict[str, Any] = json.loads(attributes["settings"])
-        self.clapas_version = str(attributes["clapas"])
-        self.scene_source = str(self._file["scene"].attrs["source"])
+        self.dt = float(validation.number(self._file, "dt", where))
+        self.every = int(validation.number(self._file, "every", where))
+        settings = validation.text(self._file, "settings", where)
+        self.settings: dict[str, Any] = validation.document(settings, dict, "settings", where)
+        self.clapas_version = validation.text(self._file, "clapas", where)
+        with reading(f"{where}: 'scene'"):
+            scene = self._file["scene"]
+        self.scene_source = validation.text(scene, "source", where)
+        self._sizes = validation.sizes(self._file, where)
+        self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
+        self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
+        validation.columns(self._file, self._sizes, where)
 
     def __enter__(self) -> Recording:
         return self
@@ -134,25 +160,24 @@ class Recording:
         self.close()
 
     def __repr__(self) -> str:
-        bodies = self._file["model/mass"].shape[0]
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
-        return f"Recording('{self.path}', {self.n_frames} frames of {bodies} bodies{end})"
+        return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
 
     def close(self) -> None:
         """Close the file."""
+        self._opened.clear()
         self._file.close()
 
     @property
     def n_frames(self) -> int:
         """Complete frames, counted anew: a run may still be writing."""
-        return int(self._fresh(f"frames/{layout.LAST_WRITTEN}").shape[0])
+        return len(self._fresh(f"frames/{layout.LAST_WRITTEN}"))
 
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
         if name not in self._columns:
             raise KeyError(f"no column '{name}' in a recording; there are {', '.join(self._columns)}")
-        n = self.n_frames  # first: the other columns are written before
-        return self._frames(name)[:n]
+        return self._frames(name, slice(0, self.n_frames))  # counted first: other columns are written before
 
     @property
     def times(self) -> Array:
@@ -162,17 +187,23 @@ class Recording:
     @cached_property
     def model(self) -> Model:
         """The model that ran, without its imposed motions and loads (they are in the scene)."""
-        group = self._file["model"]
-        hulls = Hulls(*(group[f"hulls/{name}"][:] for name in layout.HULLS))
-        columns = {name: group[f"colliders/{name}"][:] for name in layout.COLLIDERS}
-        colliders = Colliders(d=len(group["gravity"]), hulls=hulls, **columns)
+        where = str(self.path)
+        arrays = validation.model(self._file, self._sizes, where)
+        names = validation.document(validation.text(self._file, "names", where), list, "names", where)
+        period = validation.document(validation.text(self._file, "period", where), list, "period", where)
+        if len(names) != self._sizes["bodies"] or not all(isinstance(name, str) for name in names):
+            raise FormatError(f"{where}: 'names' must be {self._sizes['bodies']} texts")
+        if len(period) != 2 or not all(each is None or _is_positive(each) for each in period):
+            raise FormatError(f"{where}: 'period' must be two lengths or null, got {period}")
+        hulls = Hulls(*(arrays[f"hulls/{name}"] for name in layout.HULLS))
+        columns = {name: arrays[f"colliders/{name}"] for name in layout.COLLIDERS}
         return Model(
-            **{name: group[name][:] for name in layout.MODEL},
-            colliders=colliders,
-            laws=LawTable(*(group[f"laws/{name}"][:] for name in layout.LAWS)),
-            **{name: group[name][:] for name in layout.MAYBE if name in group},
-            names=tuple(json.loads(self._file.attrs["names"])),
-            period=tuple(json.loads(self._file.attrs["period"])),
+            **{name: arrays[name] for name in layout.MODEL},
+            colliders=Colliders(d=self._d, hulls=hulls, **columns),
+            laws=LawTable(*(arrays[f"laws/{name}"] for name in layout.LAWS)),
+            **{name: arrays[name] for name in layout.MAYBE if name in arrays},
+            names=tuple(names),
+            period=tuple(period),
             probes=tuple(self.probes.values()),
         )
 
@@ -181,19 +212,64 @@ class Recording:
         n = self.n_frames
         if not -n <= index < n:
             raise IndexError(f"frame {index} of a recording of {n}")
-        return _frame(self.row(index % n), self.contact_rows(index % n))
+        return self._checked(self.row(index % n), self.contact_rows(index % n))
 
     def frames(self) -> Iterator[Frame]:
         """All frames, one after another."""
-        return (_frame(row, contacts) for row, contacts in self.stored())
+        return (self._checked(row, contacts) for row, contacts in self.stored())
+
+    def verify(self) -> int:
+        """Read everything and compare it with the checksums; the number of frames that agree.
+
+        Files of early versions have no checksums: of those only the structure and the ranges are checked, and
+        the answer is 0.
+
+        Raises
+        ------
+        FormatError
+            Something does not agree; the message names it.
+        """
+        where = str(self.path)
+        if self.n_frames:
+            assert self.model is not None  # reads and checks it
+        with reading(where):
+            constants = self._file.attrs.get("digest")
+            if constants is not None and constants != digest.of_constants(self._file):
+                raise FormatError(
+                    f"{where}: the settings, the scene or the model do not match their checksum: they were "
+                    "changed"
+                )
+            has_digests = "digest" in self._file["frames"]
+        if constants is not None and not has_digests:
+            raise FormatError(f"{where}: no 'frames/digest', although the file says that it has checksums")
+        times, values = self.readings()
+        step, after, count = -1, -1.0, 0
+        for number, (row, contacts) in enumerate(self.stored()):
+            self._checked(row, contacts)
+            last, step = step, int(row["step"])
+            if step <= last or float(row["time"]) < after:
+                raise FormatError(f"{where}: frame {number}: 'frames/step' and 'frames/time' must increase")
+            after = float(row["time"])
+            new = slice(last + 1, step + 1)
+            if has_digests:
+                found = digest.of_frame(row, contacts, times[new], values[new])
+                if found != int(row["digest"]):
+                    raise FormatError(
+                        f"{where}: frame {number} (t = {after:g} s) does not match its checksum"
+                    )
+                count += 1
+        return count
 
     @cached_property
     def probes(self) -> dict[str, Probe]:
         """The probes of the run by name."""
-        if "probes" not in self._file:
-            return {}
-        entries = json.loads(self._file["probes"].attrs["probes"])
-        made = (Probe(**{key: e[key] for key in e if key != "components"}) for e in entries)
+        where = str(self.path)
+        with reading(f"{where}: 'probes'"):
+            if "probes" not in self._file:
+                return {}
+            group = self._file["probes"]
+        entries = validation.document(validation.text(group, "probes", where), list, "probes", where)
+        made = [_probe(entry, self._sizes["bodies"], where) for entry in entries]
         return {probe.name: probe for probe in made}
 
     def probe(self, name: str) -> Array:
@@ -211,56 +287,109 @@ class Recording:
         """Times (n,) and the values (n, k) of all probes at every step, the start included."""
         if not self.probes:
             return np.empty(0), np.empty((0, 0))
-        values = self._fresh("probes/values")[:]
-        return self._fresh("probes/time")[: len(values)], values
+        values = self._slice("probes/values", slice(None))
+        return self._slice("probes/time", slice(0, len(values))), values
 
     @cached_property
     def _columns(self) -> list[str]:
         """Names of the columns of the frames."""
-        return [*layout.FRAMES, *(name for name in layout.SLEEP if name in self._file["frames"])]
+        with reading(f"{self.path}: 'frames'"):
+            return [*layout.FRAMES, *(name for name in layout.SLEEP if name in self._file["frames"])]
+
+    @cached_property
+    def _absent(self) -> list[str]:
+        """Columns that this file, of an early version, does not have."""
+        with reading(f"{self.path}: 'frames'"):
+            return [name for name in layout.LATER if name not in self._file["frames"]]
 
     @property
     def _d(self) -> int:
-        return int(self._file["model/gravity"].shape[0])
+        return self._sizes["d"]
 
     def row(self, index: int) -> dict[str, Any]:
         """The columns of one frame as stored."""
-        return {name: self._frames(name)[index] for name in self._columns}
+        return {name: self._frames(name, slice(index, index + 1))[0] for name in self._columns}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
         """The columns of the contacts of one frame as stored."""
-        ends = self._fresh("frames/contact_end")
-        start, end = (int(ends[index - 1]) if index else 0), int(ends[index])
-        return {name: self._fresh(f"contacts/{name}")[start:end] for name in layout.CONTACTS}
+        first = max(index - 1, 0)
+        ends = [0, *self._slice("frames/contact_end", slice(first, index + 1)).tolist()]
+        return self._contacts(ends[-2], ends[-1], index)
 
     def stored(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """The columns of each frame and of its contacts as stored, frame after frame, read in blocks."""
         n, row = self.n_frames, 0
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
-            frames = {name: self._frames(name)[start:stop] for name in self._columns}
-            ends = frames["contact_end"]
-            first, end = row, int(ends[-1])
-            contacts = {name: self._fresh(f"contacts/{name}")[first:end] for name in layout.CONTACTS}
+            frames = {name: self._frames(name, slice(start, stop)) for name in self._columns}
+            ends = frames["contact_end"].tolist()
+            if any(after < before for before, after in itertools.pairwise([row, *ends])):
+                raise FormatError(f"{self.path}: 'frames/contact_end' must increase from frame to frame")
+            first = row
+            contacts = self._contacts(first, ends[-1], stop - 1)
             for i in range(stop - start):
-                own = slice(row - first, int(ends[i]) - first)
-                row = int(ends[i])
+                own = slice(row - first, ends[i] - first)
+                row = ends[i]
                 yield (
                     {name: column[i] for name, column in frames.items()},
                     {name: column[own] for name, column in contacts.items()},
                 )
 
-    def _frames(self, name: str) -> Any:
-        """A column of the frames; NaN in files of early versions that have it not."""
-        if name not in self._file["frames"]:
-            return np.full(self.n_frames, np.nan)
-        return self._fresh(f"frames/{name}")
+    def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
+        validation.frame(row, contacts, self._sizes, str(self.path))
+        return _frame(row, contacts)
+
+    def _contacts(self, start: int, end: int, frame: int) -> dict[str, Any]:
+        """Rows of the contacts from ``start`` to ``end``, which the frame of that number declares."""
+        columns = {}
+        for name in layout.CONTACTS:
+            data = self._fresh(f"contacts/{name}")
+            if not 0 <= start <= end <= len(data):
+                raise FormatError(
+                    f"{self.path}: frame {frame} has the contacts {start} to {end} of 'contacts/{name}', "
+                    "which has "
+                    f"{len(data)} rows: 'frames/contact_end' is damaged"
+                )
+            with reading(f"{self.path}: 'contacts/{name}'"):
+                columns[name] = data[start:end]
+        return columns
+
+    def _frames(self, name: str, rows: slice) -> Any:
+        """Rows of a column of the frames; NaN or 0 in files of early versions that have it not."""
+        if name in self._absent:
+            return np.full(rows.stop - rows.start, np.nan if layout.FRAMES[name].dtype == "f8" else 0)
+        return self._slice(f"frames/{name}", rows)
+
+    def _slice(self, name: str, rows: slice) -> Any:
+        """Rows of a data set."""
+        data = self._fresh(name)
+        with reading(f"{self.path}: '{name}'"):
+            return data[rows]
 
     def _fresh(self, name: str) -> Any:
         """A dataset as it is on disk now: a run may still be writing."""
-        data = self._file[name]
-        data.id.refresh()
-        return data
+        with reading(f"{self.path}: '{name}'"):
+            data = self._opened.get(name)
+            if data is None:
+                data = self._opened[name] = self._file[name]
+            if self._grows:  # a complete file does not grow: a run that goes on replaces it
+                data.id.refresh()
+            return data
+
+
+def _probe(entry: Any, bodies: int, where: str) -> Probe:
+    try:
+        probe = Probe(**{key: value for key, value in entry.items() if key != "components"})
+        numbers = [probe.body] if probe.other is None else [probe.body, probe.other]
+        if not isinstance(probe.name, str) or not all(0 <= number < bodies for number in numbers):
+            raise ValueError(f"no bodies {numbers}")
+    except (TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"{where}: 'probes' holds {str(entry)[:80]}, which is no probe ({error})") from None
+    return probe
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 def _sleep(row: dict[str, Any], alive: int) -> Sleep:

@@ -3,14 +3,21 @@
 The file is written in HDF5's single-writer mode: data reach the file in an order that leaves it
 readable at every instant, also by a viewer while the run goes on. A process killed at any moment
 loses at most the frames since the last flush.
+
+A disk that fills up is treated as a kill of the file alone: what was flushed stays, the rest is given up,
+and the error says so. Left to itself the library would try again at each closing of the file and crash at
+the exit.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,13 +28,17 @@ import numpy as np
 from clapas.dynamics.model import Model, Sleep, State
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
-from clapas.io.recording import layout
+from clapas.errors import WriteError
+from clapas.io.hdf5 import first_line
+from clapas.io.recording import digest, layout
+from clapas.io.recording.lock import Lock, temporary
 from clapas.problems.report import modes
 from clapas.status import Status
 from clapas.version import __version__
 
 FLUSH_SECONDS = 2.0
 ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, about
+CHUNK_CACHE = 1 << 18  # bytes kept of each column: the chunk that grows, not all that were written
 STATUSES = list(Status)
 PACKED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
@@ -71,22 +82,29 @@ class RecordingWriter:
             "couple": model.inertia.shape[1],
             "probes": sum(len(probe.components(model.d)) for probe in model.probes),
         }
-        self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
-        self._file = h5py.File(self._temporary, "w", libver=("v110", "v110"))
-        self._describe(model, dt, every, settings or {}, scene)
         self._has_sleep = bool((settings or {}).get("sleeping"))
-        frames = (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES
-        self._frames = {name: self._column("frames", name, c) for name, c in frames.items()}
-        self._contacts = {name: self._column("contacts", name, c) for name, c in layout.CONTACTS.items()}
-        probes = layout.PROBES if model.probes else {}
-        self._probes = {name: self._column("probes", name, c) for name, c in probes.items()}
-        if model.probes:
-            self._file["probes"].attrs["probes"] = _described(model)
-        self._file.swmr_mode = True
-        self._placed, self._flushed = False, time.monotonic()
+        self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
-        self._rows, self._is_empty = 0, True
+        self._new_readings = 0  # of those noted, since the last frame
+        self._rows, self._frames_safe, self._time_safe = 0, 0, 0.0
+        self._flushed = time.monotonic()
+        self._lock = Lock(self.path)
+        try:
+            self._temporary.write_bytes(self._beginning(model, dt, every, settings or {}, scene))
+            self._file = h5py.File(self._temporary, "r+", libver=("v110", "v110"), rdcc_nbytes=CHUNK_CACHE)
+        except OSError as error:
+            self._leave()
+            raise self._failure(error) from None
+        except BaseException:
+            self._leave()
+            raise
+        with self._writing():
+            self._frames, self._contacts, self._probes = (
+                {name: self._file[f"{group}/{name}"] for name in columns}
+                for group, columns in self._growing(model).items()
+            )
+            self._file.swmr_mode = True
 
     def __enter__(self) -> RecordingWriter:
         return self
@@ -102,9 +120,10 @@ class RecordingWriter:
     def note(self, reading: Reading) -> None:
         """Keep what the probes read; it is on disk with the next frame."""
         self._noted.append(reading)
+        self._new_readings += 1
 
     def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
-        """Keep a frame given by its columns (``contact_end`` is computed)."""
+        """Keep a frame given by its columns (``contact_end`` and ``digest`` are computed)."""
         self._hold(frame, contacts)
         if self._is_late():
             self.flush()
@@ -125,7 +144,13 @@ class RecordingWriter:
             raise
 
     def flush(self) -> None:
-        """Put what was kept so far on disk."""
+        """Put what was kept so far on disk.
+
+        Raises
+        ------
+        WriteError
+            The disk is full, or fails. The file is closed; it holds what was flushed before.
+        """
         self._write_pending()
         if not self._placed:
             os.replace(self._temporary, self.path)
@@ -134,40 +159,91 @@ class RecordingWriter:
     def close(self) -> None:
         """Flush and close the file. Without any frame nothing takes the place of what was there."""
         if self._file:
-            if not self._is_empty:
+            if self._pending or self._noted:
                 self.flush()
             self.abandon()
 
     def abandon(self) -> None:
         """Close the file as it is, and remove it if it has not taken its place yet."""
-        self._file.close()
-        if not self._placed:
-            self._temporary.unlink(missing_ok=True)
+        if self._file:
+            with self._writing():
+                self._file.flush()  # what can fail for lack of room fails here, not in the closing
+                self._file.close()
+        self._leave()
 
     # ----------------------------------------------------------------
 
     def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         self._rows += len(contacts["a"])
-        self._pending.append((frame | {"contact_end": self._rows}, contacts))
-        self._is_empty = False
+        row = frame | {"contact_end": self._rows}
+        readings = self._noted[len(self._noted) - self._new_readings :]
+        self._new_readings = 0
+        times, values = [reading.time for reading in readings], [reading.values for reading in readings]
+        self._pending.append((row | {"digest": digest.of_frame(row, contacts, times, values)}, contacts))
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
 
     def _write_pending(self) -> None:
-        if self._noted:
-            times, values = zip(*self._noted, strict=True)
-            self._noted = []
-            _extend(self._probes["time"], np.array(times))
-            _extend(self._probes["values"], np.stack(values))
-        if self._pending:
-            frames, contacts = zip(*self._pending, strict=True)
-            self._pending = []
-            for name, data in self._contacts.items():
-                _extend(data, np.concatenate([rows[name] for rows in contacts]))
-            for name, data in self._frames.items():  # LAST_WRITTEN comes last
-                _extend(data, np.stack([frame[name] for frame in frames]))
+        noted, pending = self._noted, self._pending
+        self._noted, self._pending = [], []
+        with self._writing():
+            if noted:
+                times, values = zip(*noted, strict=True)
+                _extend(self._probes["time"], np.array(times))
+                _extend(self._probes["values"], np.stack(values))
+            if pending:
+                frames, contacts = zip(*pending, strict=True)
+                for name, data in self._contacts.items():
+                    _extend(data, np.concatenate([rows[name] for rows in contacts]))
+                for name, data in self._frames.items():
+                    _extend(data, np.stack([np.asarray(frame[name], data.dtype) for frame in frames]))
+                self._frames_safe += len(frames)
+                self._time_safe = float(frames[-1]["time"])
         self._flushed = time.monotonic()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A block that writes to the file; when that fails the file is given up, as it is on disk."""
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            _give_up(self._file)
+            self._leave()
+            raise self._failure(error) from None
+
+    def _failure(self, error: BaseException) -> WriteError:
+        """The error that says what is safe and how to go on."""
+        kept = "nothing was kept; make room and start again"
+        if self._placed:
+            kept = (
+                f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: make "
+                "room, then "
+                f"'clapas resume {self.path}' goes on"
+            )
+        elif self.path.exists():
+            kept = "the file that was there is as it was; make room and start again"
+        return WriteError(f"{self.path}: cannot be written ({_cause(error)}); {kept}")
+
+    def _leave(self) -> None:
+        """Remove the file if it has not taken its place, and let others write."""
+        if not self._placed:
+            self._temporary.unlink(missing_ok=True)
+        self._lock.release()
+
+    def _beginning(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> bytes:
+        """The file before its first frame, made in memory: there no disk can be full half-way."""
+        with h5py.File("beginning", "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
+            self._file = file
+            self._describe(model, dt, every, settings, scene)
+            for group, columns in self._growing(model).items():
+                for name, column in columns.items():
+                    self._column(group, name, column)
+            if model.probes:
+                file["probes"].attrs["probes"] = _described(model)
+            file.attrs["digest"] = digest.of_constants(file)
+            file.flush()
+            return bytes(file.id.get_file_image())
 
     def _describe(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> None:
         self._file.attrs.update(
@@ -197,7 +273,15 @@ class RecordingWriter:
         for name in layout.LAWS:
             group[f"laws/{name}"] = getattr(model.laws, name)
 
-    def _column(self, group: str, name: str, column: layout.Column) -> Any:
+    def _growing(self, model: Model) -> dict[str, dict[str, layout.Column]]:
+        """The columns that grow, by group, in the order of writing (LAST_WRITTEN: last of the frames)."""
+        return {
+            "frames": (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
+            "contacts": layout.CONTACTS,
+            "probes": layout.PROBES if model.probes else {},
+        }
+
+    def _column(self, group: str, name: str, column: layout.Column) -> None:
         shape = tuple(self._sizes[n] if isinstance(n, str) else n for n in column.shape)
         numbers = int(np.prod(shape, initial=1))
         chunk = max(1, min(4096, ROWS_PER_CHUNK // max(1, numbers)))
@@ -210,7 +294,6 @@ class RecordingWriter:
             **({} if column.noisy else PACKED),
         )
         data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
-        return data
 
     def _frame_row(self, kept: Kept, contacts: int) -> dict[str, Any]:
         state, n = kept.state, self._sizes["bodies"]
@@ -284,3 +367,26 @@ def _extend(data: Any, rows: Any) -> None:
         data.resize(len(data) + len(rows), axis=0)
         data[-len(rows) :] = rows
     data.flush()
+
+
+def _give_up(file: Any) -> None:
+    """Close a file whose disk is full: what the library still wants to write goes nowhere.
+
+    What is on disk stays as the last flush left it, which is what a reader finds after a kill. Closing the
+    file the usual way would fail, leave it open in the library, and crash at the exit of the process.
+    """
+    if not file:
+        return
+    is_linux = hasattr(os, "memfd_create")
+    with os.fdopen(os.memfd_create("clapas"), "r+b") if is_linux else tempfile.TemporaryFile() as nowhere:
+        os.dup2(nowhere.fileno(), file.id.get_vfd_handle())
+        with suppress(OSError, RuntimeError):
+            file.close()
+
+
+def _cause(error: BaseException) -> str:
+    """Why a write failed, in the words of the system where it says so."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = re.search(r"errno = (\d+)", str(error))
+    return os.strerror(int(number[1])) if number else first_line(error)

@@ -79,7 +79,7 @@ class _Rounds(Iteration):
         if problem.form == "reduced":
             W = kernels.in_full(problem.W.indptr, problem.W.indices, problem.W.data)
         else:
-            W = np.ascontiguousarray(delassus_matrix(problem))
+            W = np.ascontiguousarray(delassus_matrix(problem).toarray())
         self._kernels, self._part = kernels, Exact().part()
         self._data, self._turn = kernels.prepare(
             W, problem.local_blocks, problem.q, problem.mu, problem.response

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.problems.judge import missed
+from clapas.problems.judge import violation_norm
 from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of
 from clapas.solvers.local.dispatch import solve_contact
 from clapas.typing import Array, Indices
@@ -108,8 +108,8 @@ def add_multiple(factor: float, row: Array, target: Array) -> None:
 
 @kernel
 def measure(data: Dense, r: Array) -> float:
-    """By how much the law is missed, a velocity: the judge's formula."""
-    return float(missed(velocities(data, r), r, data.mu, data.response))
+    """Size of the violation of the law, a velocity: the judge's formula."""
+    return float(violation_norm(velocities(data, r), r, data.mu, data.response))
 
 
 @kernel
@@ -138,7 +138,7 @@ def sweep(most: int, goal: float, data: Dense, part: Any, r: Array) -> tuple[int
                     r[i, 2] = new_2
                     add_multiple(new_2 - r_2, data.columns[d * i + 2], flat)
         done += ahead
-        reached = float(missed(u, r, data.mu, data.response))
+        reached = float(violation_norm(u, r, data.mu, data.response))
         if reached <= goal or done >= most:
             return done, reached
         ahead = min(done, most - done)
