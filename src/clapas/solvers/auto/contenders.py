@@ -61,12 +61,19 @@ class Contender:
     begins: Literal["guess", "best"] = "guess"
 
 
+def opener(problem: ContactProblem, tol: float) -> Contender:
+    """The method that begins: Gauss-Seidel."""
+    if isinstance(problem, RollingProblem):
+        return Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=1_000)
+    return Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000)
+
+
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     """Those that suit a connected problem, in the order in which they join."""
     if isinstance(problem, RollingProblem):  # solved by Gauss-Seidel only
-        return [Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=1_000)]
+        return [opener(problem, tol)]
     field = [
-        Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000),
+        opener(problem, tol),
         Contender(
             "accelerated-projection",
             _endless(AcceleratedProjection, tol),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, split
-from clapas.solvers.auto.contenders import OPENING, contenders
+from clapas.solvers.auto.contenders import OPENING, Contender, contenders, opener
 from clapas.solvers.auto.race import Race, Runner
 from clapas.solvers.loop import Halt, Iteration
 from clapas.typing import Array
@@ -25,8 +26,8 @@ class Portfolio(Iteration):
     def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
         self._problem, self._tol = problem, tol
         self._guess = self._r = guess
-        self._field = contenders(problem, tol)
-        self._first = Runner(self._field[0], self._field[0].solver.start(problem, guess))
+        opening = opener(problem, tol)
+        self._first = Runner(opening, opening.solver.start(problem, guess))
         self._whole: Race | None = None
         self._parts: list[tuple[Component, Race]] | None = None
 
@@ -52,6 +53,11 @@ class Portfolio(Iteration):
         if not race.is_solved and (verdict := race.verdict):
             raise Halt(verdict)
         return done
+
+    @cached_property
+    def _field(self) -> list[Contender]:
+        """All methods; most problems are solved before they are needed."""
+        return contenders(self._problem, self._tol)
 
     def _current(self) -> Race:
         if self._whole is None:
