@@ -95,7 +95,7 @@ class Stopwatch:
         with (
             mock.patch.object(stepping, "step_problem", self.timed("assemble", stepping.step_problem)),
             mock.patch.object(stepping, "solve", self.timed("solve", stepping.solve)),
-            mock.patch.object(surroundings, "active", self.timed("detect", surroundings.active)),
+            mock.patch.object(surroundings, "detect", self.timed("detect", surroundings.detect)),
         ):
             yield
 

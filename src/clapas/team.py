@@ -131,6 +131,9 @@ def team_size(wanted: int | None, work: int, pieces: int) -> int:
 def together(size: int, work: Callable[[Member], None]) -> None:
     """Run ``work`` in ``size`` threads at once, one of them this one."""
     counter = np.zeros(1, dtype=np.int64)
+    if size == 1:
+        work(Member(0, 1, counter))
+        return
     members = [Member(rank, size, counter) for rank in range(size)]
     with _submitting:  # teams queue up whole: two half teams would wait for each other
         others = [_pool(size - 1).submit(_do, work, member) for member in members[1:]]

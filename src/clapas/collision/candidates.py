@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.collision.few import motion_of_few, pairs_of_few
+from clapas.collision.few import pairs_of_few
 from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
 from clapas.collision.groups import Group, group_table
 from clapas.collision.narrow.solids import UNKNOWN
@@ -81,8 +81,6 @@ class Candidates:
     def _motion(self, frames: Frames) -> float:
         """Bound on how far any point has gone since the list was made (m)."""
         before, reach, period = self._before, self._reach_of_bodies, self._rules.period
-        if self._are_few:
-            return motion_of_few(frames, before, self._d, reach)
         return largest_motion(frames, before, self._d, reach, period, self.wraps)
 
     def _make(self, reach: float) -> None:

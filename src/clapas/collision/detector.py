@@ -171,7 +171,7 @@ class Detector:
         n = team_size(None, int(WORK.get(group, 1.0) * len(which)), len(which))
         while len(self._ways) < n:
             self._ways.append(Ways(self._shapes, self.d, self._radix))
-        parts = np.array_split(which, n)
+        parts = np.array_split(which, n) if n > 1 else [which]
         found: list[Found] = [(np.empty(0, dtype=ROW), 0)] * n
 
         def touch(member: Member) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision.grid import Rules
-from clapas.collision.placing import Frames
 from clapas.collision.records import PAIR, PLANE, Records, Shapes, numbers
-from clapas.typing import Array, Indices, Mask
+from clapas.typing import Indices, Mask
 
 
 def pairs_of_few(shapes: Shapes, rules: Rules, reach: float) -> Records:
@@ -44,23 +43,3 @@ def _near_planes(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
     height = np.sum(normals * (centres[j[rows]] - centres[i[rows]]), axis=1)
     near[rows] = height - bound[j[rows]] <= reach
     return near
-
-
-def motion_of_few(frames: Frames, before: Frames, d: int, reach: Array) -> float:
-    """Bound on how far any point of a body has gone: see :func:`clapas.collision.placing.largest_motion`."""
-    way = np.linalg.norm(frames.position - before.position, axis=1)
-    rows = np.flatnonzero(reach)
-    if len(rows):
-        turn = _turns(frames.orientation[rows], before.orientation[rows], d)
-        moving = turn > 0.0
-        way[rows[moving]] += turn[moving] * reach[rows[moving]]
-    return float(way.max(initial=0.0))
-
-
-def _turns(q: Array, p: Array, d: int) -> Array:
-    """Bounds on 2 sin(angle/2) for the rotations between orientations."""
-    if d == 2:
-        return np.abs(q[:, 0] - p[:, 0])
-    u, v = q / np.linalg.norm(q, axis=1)[:, None], p / np.linalg.norm(p, axis=1)[:, None]
-    square = np.minimum(np.sum((u - v) ** 2, axis=1), np.sum((u + v) ** 2, axis=1))
-    return np.asarray(2.0 * np.sqrt(square))

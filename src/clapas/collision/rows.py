@@ -148,9 +148,10 @@ def places_by_pair(found: list[Found]) -> list[Indices]:
     """Row in the table of each contact found, so that contacts come by growing pair, as found in each."""
     n = sum(count for _, count in found)
     places: Indices = np.arange(n, dtype=np.int32)
-    if len(found) > 1:
-        pair = np.concatenate([rows["pair"][:count] for rows, count in found])
-        places[np.argsort(pair, kind="stable")] = np.arange(n, dtype=np.int32)
+    if len(found) == 1:
+        return [places]
+    pair = np.concatenate([rows["pair"][:count] for rows, count in found])
+    places[np.argsort(pair, kind="stable")] = np.arange(n, dtype=np.int32)
     return np.split(places, np.cumsum([count for _, count in found])[:-1])
 
 
@@ -214,7 +215,7 @@ def settle(table: Table) -> Table:
     """Put contacts of the same two bodies in the order of their features; nearly all are already."""
     a, b, feature = table.identity
     falls = np.flatnonzero(feature[1:] < feature[:-1])
-    if not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):
+    if not len(falls) or not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):
         return table
     order = np.lexsort((feature, b, a))
     identity, colliders = (

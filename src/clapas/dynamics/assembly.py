@@ -239,16 +239,18 @@ def contact_geometry(model: Model, middle: State, contacts: Contacts, free: Arra
         scale = _scale(model, pair, wall.shape)
         G *= scale[:, None, :, None]
         wall *= scale
-    bodies = np.column_stack((contacts.a, contacts.b))
-    root = np.where(model.movable[:, None], np.sqrt(model.masses), 0.0)
-    before = contact_velocities(G, bodies, middle.velocity * root, wall) if laws.has_restitution else None
-    blocks = BodyBlocks(G, model.number[bodies], _with_ground((free * root)[model.moving]), model.roots)
+    bodies = contacts.bodies
+    before = None
+    if laws.has_restitution:
+        before = contact_velocities(G, bodies, middle.velocity * model.mass_root, wall)
+    y_free = _with_ground((free * model.mass_root)[model.moving])
+    blocks = BodyBlocks(G, model.number[bodies], y_free, model.roots)
     return Geometry(blocks, frame, scale, wall, before)
 
 
 def _geometry_of_spheres(model: Model, middle: State, contacts: Contacts, free: Array) -> Geometry:
     """Many contacts between spheres: geometry is enough."""
-    bodies = np.column_stack((contacts.a, contacts.b))
+    bodies = contacts.bodies
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
     x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
@@ -318,14 +320,16 @@ def is_rounding(problem: ContactProblem, largest_term: float, wall: Array | None
 
 def _with_ground(rows: Array) -> Array:
     """The rows of the movable bodies, then the ground's, zero."""
-    return np.concatenate((rows, np.zeros((1, rows.shape[1]))))
+    all_rows = np.zeros((len(rows) + 1, rows.shape[1]))
+    all_rows[:-1] = rows
+    return all_rows
 
 
 def _blocks(model: Model, middle: State, contacts: Contacts, frame: Array) -> tuple[Array, Array]:
     n, d = len(contacts), model.d
     rows = d + (COUPLES[d] if model.laws.has_couples else 0)
     G, w = np.zeros((n, 2, rows, model.masses.shape[1])), np.zeros((n, rows))
-    bodies = np.column_stack((contacts.a, contacts.b))
+    bodies = contacts.bodies
     place = contacts.point, image_shifts(model, contacts), frame, middle.position
     turn, velocity, inverse, movable = middle.orientation, middle.velocity, model.inverse_root, model.movable
     passes = [(velocity, movable)]

@@ -12,7 +12,7 @@ from clapas.bodies.kind import Bodies, Part
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders, Contacts, Kind
+from clapas.geometry.colliders import Colliders, Contacts, Kind, zeros_without_room
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -215,6 +215,11 @@ class Model:
         return sizes.reach(self.colliders, self.n_bodies)
 
     @cached_property
+    def mass_root(self) -> Array:
+        """Roots of the masses and inertias (N, size), zero for bodies that cannot move."""
+        return np.where(self.movable[:, None], np.sqrt(self.masses), 0.0)
+
+    @cached_property
     def smallest(self) -> float:
         """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
         return float(self.reach[self.movable].min(initial=np.inf))
@@ -285,8 +290,7 @@ class Impulses:
     def __post_init__(self) -> None:
         if self.couple.size == 0:
             n, d = self.impulse.shape
-            zeros = np.broadcast_to(0.0, (n, 3 if d == 3 else 1))  # takes no room
-            object.__setattr__(self, "couple", zeros)
+            object.__setattr__(self, "couple", zeros_without_room((n, 3 if d == 3 else 1)))
 
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""

@@ -44,9 +44,8 @@ def within_reach(
     if not (gap > touching).any():
         return found
     speed = np.empty(len(found))
-    bodies = np.column_stack((found.a, found.b))
     place = found.point, image_shifts(model, found), found.normal, middle.position
-    fill_normal_velocities(bodies, *place, middle.orientation, middle.velocity, speed)
+    fill_normal_velocities(found.bodies, *place, middle.orientation, middle.velocity, speed)
     kept = (gap <= touching) | (np.abs(speed) * dt <= reach)
     if model.laws.cohesion.any():
         material = model.colliders.material

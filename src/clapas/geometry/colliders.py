@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -100,6 +101,14 @@ class Colliders:
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
 
+ONE_ZERO = bytes(8)
+
+
+def zeros_without_room(shape: tuple[int, ...]) -> Array:
+    """An array of zeros that all are one number in memory; it cannot be written to."""
+    return np.ndarray(shape, np.float64, ONE_ZERO, strides=(0,) * len(shape))
+
+
 @dataclass(frozen=True)
 class Contacts:
     """Contacts found, one row each, sorted by identity (a, b, feature).
@@ -136,10 +145,17 @@ class Contacts:
 
     def __post_init__(self) -> None:
         if self.shift.size == 0:
-            object.__setattr__(self, "shift", np.broadcast_to(0.0, self.point.shape))  # takes no room
+            object.__setattr__(self, "shift", zeros_without_room(self.point.shape))
 
     def __len__(self) -> int:
         return len(self.a)
+
+    @cached_property
+    def bodies(self) -> Indices:
+        """The two bodies of each contact, (n, 2)."""
+        pairs = np.empty((len(self.a), 2), dtype=np.int64)
+        pairs[:, 0], pairs[:, 1] = self.a, self.b
+        return pairs
 
     def take(self, rows: Indices) -> Contacts:
         """Some of the contacts, in the given order."""

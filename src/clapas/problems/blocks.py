@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +24,16 @@ from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.linalg.norms import norm
 from clapas.problems.judge import violation_by_blocks
 from clapas.typing import Array, Indices
+
+
+class Extent(NamedTuple):
+    """Sizes of blocks: mean diagonals (n,) of W_ii, longest row of G, longest y_free; are all finite?"""
+
+    response: Array
+    largest_row: float
+    largest_y: float
+    is_finite: bool
+
 
 RIGID_BODY = {2: 3, 3: 6, 6: 6}  # degrees of freedom of a rigid body by components of a contact
 
@@ -83,10 +94,19 @@ class BodyBlocks:
         """The same bodies whose free motion has felt the impulses r."""
         return replace(self, y_free=self.motion(r))
 
+    @cached_property
+    def extent(self) -> Extent:
+        """Sizes of the blocks and of the free velocities, in one pass."""
+        return Extent(*_extent(self.G, self.y_free, *compile_time(self.G)))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all numbers are finite, and their squares too."""
+        return self.extent.is_finite
+
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
-        longest_row = np.sqrt(self.d * np.max(self.response, initial=0.0))
-        return float(longest_row * np.sqrt(np.max(np.sum(self.y_free**2, axis=1), initial=0.0)))
+        return self.extent.largest_row * self.extent.largest_y
 
     # In what follows w = None is zero.
 
@@ -120,7 +140,7 @@ class BodyBlocks:
     @cached_property
     def response(self) -> Array:
         """Mean diagonals of these blocks, (n,)."""
-        return np.asarray(np.einsum("nckj,nckj->n", self.G, self.G) / self.G.shape[2])
+        return self.extent.response
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
         """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
@@ -251,6 +271,30 @@ def _contact_velocities(
                 velocity += row_a[j] * y_a[j] + row_b[j] * y_b[j]
             u[i, k] = velocity
     return u
+
+
+@kernel
+def _extent(
+    G: Array, y_free: Array, components: tuple[int, ...], size: tuple[int, ...]
+) -> tuple[Array, float, float, bool]:
+    d, m = len(components), len(size)
+    response, largest_row, largest_y, total = np.empty(len(G)), 0.0, 0.0, 0.0
+    for i in range(len(G)):
+        square = 0.0
+        for side in range(2):
+            for k in range(d):
+                for j in range(m):
+                    square += G[i, side, k, j] * G[i, side, k, j]
+        response[i] = square / d
+        largest_row = max(largest_row, square)
+        total += square
+    for body in range(len(y_free)):
+        square = 0.0
+        for j in range(m):
+            square += y_free[body, j] * y_free[body, j]
+        largest_y = max(largest_y, square)
+        total += square
+    return response, np.sqrt(largest_row), np.sqrt(largest_y), np.isfinite(total)
 
 
 @kernel

@@ -164,12 +164,18 @@ class ContactProblem:
         problem._given_by_blocks = True
         problem.n_contacts, problem.d = blocks.n_contacts, blocks.d
         problem.n_dof = blocks.n_bodies * blocks.size
-        for name, data in blocks.given.items():
-            validation.refuse_nonfinite(name, data)
+        if not blocks.is_finite:
+            for name, data in blocks.given.items():
+                validation.refuse_nonfinite(name, data)
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
         return problem
+
+    @property
+    def is_by_blocks(self) -> bool:
+        """Whether the problem was given by its blocks between bodies, not by matrices."""
+        return self._given_by_blocks
 
     # ---------------------------------------------------------------- data derived from the given ones
 

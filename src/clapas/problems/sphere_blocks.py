@@ -72,6 +72,11 @@ class SphereBlocks(BodyBlocks):
         return 6
 
     @property
+    def is_finite(self) -> bool:
+        """Whether all numbers are finite."""
+        return all(bool(np.isfinite(data).all()) for data in self.given.values())
+
+    @property
     def given(self) -> dict[str, Array]:
         """The numbers all the others are made of."""
         return {"normal": self.normal, "reach": self.reach, "x_free": self.x_free}

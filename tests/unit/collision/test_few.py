@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from clapas.collision import Detector, candidates
-from clapas.collision.few import motion_of_few
 from clapas.collision.placing import Frames, largest_motion
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Shape, Sphere
@@ -44,16 +43,24 @@ def test_few_and_many_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("d", [2, 3])
-def test_motions_are_those_of_the_kernel(d: int) -> None:
+def test_motions_bound_the_way_of_every_point(d: int) -> None:
+    """Way of the centre plus reach times 2 |q − q'|, the nearer of the two quaternions; the angle in 2-D."""
     rng = np.random.default_rng(d)
     width, nowhere = (4 if d == 3 else 1), np.zeros((0, 2), dtype=np.int32)
     reach = rng.uniform(0.0, 1.0, 20) * (np.arange(20) % 2)
     orientations = np.zeros((2, 20, 4))
     orientations[:, :, :width] = rng.normal(size=(2, 20, width))
     before, after = (Frames(rng.normal(size=(20, 3)), q) for q in orientations)
-    expected = largest_motion(after, before, d, reach, np.zeros(2), nowhere)
-    assert motion_of_few(after, before, d, reach) == pytest.approx(expected, rel=1e-14)
-    assert motion_of_few(before, before, d, np.full(20, np.inf)) == 0.0
+    if d == 3:
+        p, q = (turn / np.linalg.norm(turn, axis=1)[:, None] for turn in orientations)
+        turn = 2.0 * np.minimum(np.linalg.norm(p - q, axis=1), np.linalg.norm(p + q, axis=1))
+    else:
+        turn = np.abs(orientations[0, :, 0] - orientations[1, :, 0])
+    way = np.linalg.norm(after.position - before.position, axis=1) + reach * turn
+    assert largest_motion(after, before, d, reach, np.zeros(2), nowhere) == pytest.approx(
+        way.max(), rel=1e-14
+    )
+    assert largest_motion(before, before, d, np.full(20, np.inf), np.zeros(2), nowhere) == 0.0
 
 
 def test_disks_on_a_line() -> None:

@@ -21,7 +21,7 @@ from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, Plane, Polygon,
 from clapas.io.recording import Recording, layout
 from clapas.io.replay import step_after
 from clapas.io.simulation import resume, simulate
-from clapas.solvers import NSGS
+from clapas.solvers import NSGS, Auto
 
 HALF = MoreauMidpoint(travel=0.5)
 
@@ -127,7 +127,7 @@ def pile() -> Scene:
 
 
 def test_a_divided_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    scheme, solver = MoreauMidpoint(travel=0.1), NSGS(tol=1e-6)
+    scheme, solver = MoreauMidpoint(travel=0.1), Auto(tol=1e-6)
     whole, cut = tmp_path / "whole.h5", tmp_path / "cut.h5"
     simulate(pile(), 0.2, 4e-3, solver, scheme=scheme, out=whole).close()
     simulate(pile(), 0.1, 4e-3, solver, scheme=scheme, out=cut).close()

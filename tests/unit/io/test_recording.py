@@ -21,10 +21,11 @@ from clapas.dynamics.regions import DiscRegion
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import Advance, Kept, Memory
 from clapas.dynamics.simulation import simulate as run_model
-from clapas.dynamics.stepping import MoreauJean
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.errors import FormatError, SettingsError
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording, RecordingWriter, layout
+from clapas.io.settings import from_plain
 from clapas.io.simulation import resume, simulate
 from clapas.solvers import NSGS
 from clapas.version import __version__
@@ -444,3 +445,11 @@ def test_read_while_it_grows(nursery: Nursery, whole: Path, tmp_path: Path) -> N
     assert seen == sorted(seen)
     assert len(set(seen)) > 3
     assert_same_bits(path, whole)
+
+
+def test_schemes_of_recordings_made_before_there_was_a_reach() -> None:
+    """They go on as they were: without reach. What is gone says so."""
+    old = {"type": "MoreauMidpoint", "theta": 0.5, "activation": "gap", "inertia": True}
+    assert from_plain(old) == MoreauMidpoint(reach=0.0)
+    with pytest.raises(FormatError, match=r"made with activation='predicted'.*run its scene again"):
+        from_plain(old | {"activation": "predicted"})

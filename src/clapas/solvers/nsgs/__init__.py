@@ -129,8 +129,7 @@ class NSGS(IterativeSolver):
         manner = Manner(part, self.relaxation, self.acceleration, threads)
         if isinstance(order, Coloured) and isinstance(blocks, SphereBlocks) and isinstance(self.local, Exact):
             return SphereSweeps(problem, blocks, manner, guess)
-        contacts = body_contacts(problem) if self.form != "delassus" else None
-        if contacts is None:
+        if blocks is None:
             if self.form == "bodies" and problem.ragged is None:
                 raise ProblemError(
                     "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
@@ -142,5 +141,8 @@ class NSGS(IterativeSolver):
                 return RaggedSweeps(problem, problem.ragged, part, self.relaxation, visits, guess)
             return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
         if isinstance(order, Coloured):
+            contacts = body_contacts(problem)
+            assert contacts is not None
             return BlockedSweeps(contacts, manner, guess)
-        return BodySweeps(contacts, part, self.relaxation, Visits(problem.n_contacts, order), guess)
+        visits = Visits(problem.n_contacts, order)
+        return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, visits, guess)

@@ -16,6 +16,11 @@ class Visits:
         self._order = np.arange(n, dtype=np.uint32)
         self._random = np.random.default_rng(order.seed) if isinstance(order, Shuffled) else None
 
+    @property
+    def are_alike(self) -> bool:
+        """Whether every sweep has the same order."""
+        return self._random is None
+
     def next(self) -> npt.NDArray[np.uint32]:
         """Indices of the contacts in the order of the next sweep."""
         if self._random is not None:
