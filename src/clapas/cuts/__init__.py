@@ -17,18 +17,26 @@ from clapas.cuts.disjunction import Disjunction, NothingToSeparate
 from clapas.cuts.faces import Face, exposed_face, hull_dimension, least_size
 from clapas.cuts.facets import Decomposition, Piece, decompose
 from clapas.cuts.intersection import Basis, intersection_cut, least_normalisation
+from clapas.cuts.milp import MILP, read_milp, write_milp
 from clapas.cuts.most_violated import most_violated_cut
 from clapas.cuts.polyhedron import ReversePolar
+from clapas.cuts.rounds import CuttingPlanes, Report, Round
+from clapas.cuts.selection import Selection
 
 __all__ = [
+    "MILP",
     "Basis",
     "Cut",
+    "CuttingPlanes",
     "Decomposition",
     "Disjunction",
     "Face",
     "NothingToSeparate",
     "Piece",
+    "Report",
     "ReversePolar",
+    "Round",
+    "Selection",
     "decompose",
     "deepest_cut",
     "exposed_face",
@@ -37,4 +45,6 @@ __all__ = [
     "least_normalisation",
     "least_size",
     "most_violated_cut",
+    "read_milp",
+    "write_milp",
 ]

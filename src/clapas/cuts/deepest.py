@@ -105,7 +105,19 @@ def _nearest(disjunction: Disjunction, N: float) -> Array:
         raise _no_cut(N)
     if "Solved" not in str(answer.status) and "InsufficientProgress" not in str(answer.status):
         raise ProblemError(f"the quadratic program of the deepest cut was not solved: {answer.status}")
-    return np.asarray(answer.x[:count])
+    return _repaired(rows, right, np.asarray(answer.x[:count]))
+
+
+def _repaired(rows: sparse.csr_array, right: Array, z: Array) -> Array:
+    """Multipliers that satisfy their equations to rounding: an interior point stops some digits before.
+
+    The least relative change, z (1 + y) with |y| smallest, keeps those that are nearly zero nearly zero.
+    """
+    z = np.maximum(z, 0.0)
+    for _ in range(2):
+        weighted = rows.toarray() * z
+        z = np.maximum(z * (1.0 + np.linalg.lstsq(weighted, right - rows @ z, rcond=1e-13)[0]), 0.0)
+    return z
 
 
 def _proved(disjunction: Disjunction, cut: Cut) -> Cut:

@@ -95,6 +95,7 @@ def decompose(
     factor: float = 10.0,
     start: Literal["violated", "intersection", "quadratic"] = "violated",
     basis: Basis | None = None,
+    max_calls: int = 10_000,
 ) -> Decomposition:
     """Decompose the deepest cut of a disjunction into extreme points of its reverse polar.
 
@@ -110,6 +111,9 @@ def decompose(
         or d* itself by quadratic programming, after which the linear programs only decompose it.
     basis : Basis, optional
         The vertex, see :class:`~clapas.cuts.intersection.Basis`.
+    max_calls : int
+        Linear programs allowed. Where they run out the pieces are valid cuts, and ``gap`` says how near their
+        combination is to the deepest.
 
     References
     ----------
@@ -127,20 +131,20 @@ def decompose(
     N_0 = least_normalisation(disjunction, basis)
     N = factor * N_0
     if start == "quadratic":
-        return _decompose_on_face(disjunction, N)
+        return _decompose_on_face(disjunction, N, max_calls)
     program = CutProgram(disjunction, N)
     if start == "violated":
         usual = min(factor, 10.0)  # without a bound there need not be a most violated cut
         first = most_violated_cut(disjunction, N=usual * N_0)
     else:
         first = intersection_cut(disjunction, basis)
-    nearest = min_norm_point_of(program.oracle, first.d, tol=TOLERANCE)
+    nearest = min_norm_point_of(program.oracle, first.d, tol=TOLERANCE, max_calls=max_calls)
     known = [first, *program.answers]
     cuts = [known[place] for place in nearest.places]
     return _gathered(disjunction, cuts, nearest, N)
 
 
-def _decompose_on_face(disjunction: Disjunction, N: float) -> Decomposition:
+def _decompose_on_face(disjunction: Disjunction, N: float, max_calls: int) -> Decomposition:
     """Extreme points of the face of Q⁻ that d* exposes, until the hull of some contains d*."""
     deepest = deepest_cut(disjunction, N=N)
     program = CutProgram(disjunction, N)
@@ -153,7 +157,7 @@ def _decompose_on_face(disjunction: Disjunction, N: float) -> Decomposition:
         found = program.oracle(x)
         return found if found.is_ray else Extreme(found.value - deepest.d)
 
-    nearest = min_norm_point_of(oracle, first.d - deepest.d, tol=TOLERANCE)
+    nearest = min_norm_point_of(oracle, first.d - deepest.d, tol=TOLERANCE, max_calls=max_calls)
     known = [first, *program.answers]
     return _gathered(disjunction, [known[place] for place in nearest.places], nearest, N)
 
