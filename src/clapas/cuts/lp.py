@@ -22,6 +22,25 @@ FEASIBILITY = 1e-9  # how far rows, bounds and reduced costs may be violated
 SIMPLEX = {"dual": 1, "primal": 4}  # HiGHS's numbers of its strategies
 
 
+OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",  # it would throw the basis away
+    "solver": "simplex",
+    "simplex_scale_strategy": 2,
+    "primal_feasibility_tolerance": FEASIBILITY,
+    "dual_feasibility_tolerance": FEASIBILITY,
+}
+# Tried one after the other, from nothing, where HiGHS comes to no conclusion; the last one asks for less.
+ATTEMPTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"simplex_strategy": SIMPLEX["dual"], "simplex_scale_strategy": 4},
+    {"simplex_strategy": SIMPLEX["primal"], "simplex_scale_strategy": 4},
+    {"presolve": "on"},
+    {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7},
+)
+
+
 class Outcome(Enum):
     """How a linear program ended."""
 
@@ -95,7 +114,9 @@ class LinearProgram:
         *,
         simplex: Literal["primal", "dual"] = "primal",
     ) -> None:
-        self._engine = _engine(simplex)
+        self._options = OPTIONS | {"simplex_strategy": SIMPLEX[simplex]}
+        self._engine = highs().Highs()
+        _set(self._engine, self._options)
         package = highs()
         columns = sparse.csc_array(A)
         model = package.HighsLp()
@@ -123,22 +144,30 @@ class LinearProgram:
         if c is not None:
             engine.changeColsCost(len(self._columns), self._columns, c)
         status = package.HighsModelStatus
-        for attempt in range(2):
+        for attempt in (None, *ATTEMPTS):
+            if attempt is not None:  # the last basis, or the method, went wrong
+                engine.clearSolver()
+                _set(engine, self._options | attempt)
             engine.run()
             found = engine.getModelStatus()
-            if found == status.kOptimal:
-                x = np.array(engine.getSolution().col_value)
-                return Answer(Outcome.OPTIMAL, x, float(engine.getInfo().objective_function_value))
-            if found == status.kInfeasible:
-                return Answer(Outcome.INFEASIBLE, np.zeros(len(self._columns)), np.inf)
-            if found == status.kUnbounded:
-                _, known, ray = engine.getPrimalRay()
-                if known:
-                    return Answer(Outcome.UNBOUNDED, np.array(ray, dtype=float), -np.inf)
-            if attempt == 0:  # a basis that went wrong: once more from nothing
-                engine.clearSolver()
+            if found in (status.kOptimal, status.kInfeasible, status.kUnbounded):
+                break
+        answer = self._answer(found)
+        if attempt is not None:
+            _set(engine, self._options)
+        return answer
+
+    def _answer(self, found: Any) -> Answer:
+        engine, status = self._engine, highs().HighsModelStatus
+        nothing = np.zeros(len(self._columns))
+        if found == status.kOptimal:
+            x = np.array(engine.getSolution().col_value)
+            return Answer(Outcome.OPTIMAL, x, float(engine.getInfo().objective_function_value))
+        if found == status.kInfeasible:
+            return Answer(Outcome.INFEASIBLE, nothing, np.inf)
         if found in (status.kUnbounded, status.kUnboundedOrInfeasible):
-            return Answer(Outcome.UNBOUNDED, np.zeros(len(self._columns)), -np.inf)
+            _, known, ray = engine.getPrimalRay()
+            return Answer(Outcome.UNBOUNDED, np.array(ray, dtype=float) if known else nothing, -np.inf)
         raise ProblemError(
             f"HiGHS could not solve a linear program ({engine.modelStatusToString(found)}): "
             "its rows may differ too much in size"
@@ -147,6 +176,12 @@ class LinearProgram:
     def forget(self) -> None:
         """Drop the basis: the next solve starts cold."""
         self._engine.clearSolver()
+
+    def bound_rows(self, places: Any, row_lower: Any, row_upper: Any) -> None:
+        """Change the bounds of some rows; the basis is kept."""
+        numbers = np.asarray(places, dtype=np.int32)
+        if len(numbers):
+            self._engine.changeRowsBounds(len(numbers), numbers, _floats(row_lower), _floats(row_upper))
 
     def add_rows(self, A: Any, row_lower: Any, row_upper: Any) -> None:
         """Append rows; the basis is kept."""
@@ -180,19 +215,9 @@ class LinearProgram:
         )
 
 
-def _engine(simplex: str) -> Any:
-    engine = highs().Highs()
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,
-        "presolve": "off",  # it would throw the basis away
-        "solver": "simplex",
-        "simplex_strategy": SIMPLEX[simplex],
-        "primal_feasibility_tolerance": FEASIBILITY,
-        "dual_feasibility_tolerance": FEASIBILITY,
-    }.items():
+def _set(engine: Any, options: dict[str, Any]) -> None:
+    for name, value in options.items():
         engine.setOptionValue(name, value)
-    return engine
 
 
 def _floats(values: Any) -> Array:

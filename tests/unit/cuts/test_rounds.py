@@ -94,7 +94,7 @@ def test_rounds_solve_a_small_cover() -> None:
 
 
 def test_a_strengthened_cut_on_paper() -> None:
-    """At (0, 3/2) of x + 4y ≤ 6 the split on y, strengthened by x an integer, is Gomory's mixed-integer cut."""
+    """At (0, 3/2) of x + 4y ≤ 6 the split on y, strengthened by x, is Gomory's mixed-integer cut."""
     problem = MILP(
         c=np.array([-0.1, -1.0]),
         A=sparse.csr_array([[1.0, 4.0]]),

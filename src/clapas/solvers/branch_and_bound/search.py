@@ -50,10 +50,18 @@ class Search:
         Width (rad) below which arcs of sliding directions are not cut, in space.
     all_modes : bool
         Go on past solutions until every contact has one mode: those left are in ``survivors``.
+    domains : tuple of Domain, optional
+        What the contacts may do at the root, where more is known than that they may do anything. The tree
+        then speaks of these only, and its ``proof`` is none of the problem.
     """
 
     def __init__(
-        self, problem: ContactProblem, guess: Array, narrowest: float, all_modes: bool = False
+        self,
+        problem: ContactProblem,
+        guess: Array,
+        narrowest: float,
+        all_modes: bool = False,
+        domains: Domains | None = None,
     ) -> None:
         self.problem, self.narrowest, self.all_modes = problem, narrowest, all_modes
         self.data, self.unit = without_units(problem)
@@ -65,7 +73,7 @@ class Search:
         self.nodes: list[Leaf | Branch | None] = [None]
         self.stack: list[tuple[int, Domains, Point]] = []
         self.survivors: list[Domains] = []
-        everything = (ANYTHING,) * self.n
+        everything = domains or (ANYTHING,) * self.n
         self._place(0, everything, self._look(everything))
 
     @property
