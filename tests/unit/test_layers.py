@@ -14,7 +14,7 @@ LAYERS = [
     {"errors", "status", "typing", "version", "compiled", "prefetch", "simd", "sorting", "team"},
     {"convex", "linalg"},
     {"problems"},
-    {"solvers"},
+    {"solvers", "cuts"},
     {"multiscale"},
     {"bodies", "laws", "collision", "geometry"},
     {"dynamics", "statics"},

@@ -16,6 +16,7 @@ import typer
 
 from clapas.cli import (
     bench,
+    cuts,
     exists,
     gallery,
     info,
@@ -50,6 +51,7 @@ app.command("solve")(solve.solve)
 app.command("info")(info.info)
 app.command("exists")(exists.exists)
 app.command("lcp")(lcp.lcp)
+app.command("cuts")(cuts.cuts)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)

@@ -38,6 +38,7 @@ _STUDIES = {
     "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
+    "cuts": "clapas.studies.cuts:Cuts",
 }
 
 

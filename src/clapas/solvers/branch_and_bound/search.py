@@ -59,6 +59,9 @@ class Search:
         Go on past solutions until every contact has one mode: those left are in ``survivors``.
     deadline : float
         When to raise :class:`Halt` with TIME_LIMIT, by ``time.perf_counter``; within a node too.
+    domains : tuple of Domain, optional
+        What the contacts may do at the root, where more is known than that they may do anything. The tree
+        then speaks of these only, and its ``proof`` is none of the problem.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Search:
         narrowest: float,
         all_modes: bool = False,
         deadline: float = math.inf,
+        domains: Domains | None = None,
     ) -> None:
         self.problem, self.narrowest, self.all_modes = problem, narrowest, all_modes
         self.data, self.unit = without_units(problem)
@@ -79,7 +83,7 @@ class Search:
         self.nodes: list[Leaf | Branch | None] = [None]
         self.stack: list[tuple[int, Domains, Point]] = []
         self.survivors: list[Domains] = []
-        everything = (ANYTHING,) * self.n
+        everything = domains or (ANYTHING,) * self.n
         self._place(0, everything, self._look(everything))
 
     @property
