@@ -96,7 +96,7 @@ def test_a_flat_mesh_is_a_plane(name: str, n: int) -> None:
     compare(grid(n), Plane(), SHAPES[name], places, 2)
 
 
-@pytest.mark.parametrize("name", set(SHAPES) - {"cylinder"})
+@pytest.mark.parametrize("name", sorted(set(SHAPES) - {"cylinder"}))
 @pytest.mark.parametrize("where", ["inside", "edge"])
 def test_a_closed_mesh_is_the_solid_it_bounds(name: str, where: str) -> None:
     rng = np.random.default_rng(3)
@@ -106,7 +106,7 @@ def test_a_closed_mesh_is_the_solid_it_bounds(name: str, where: str) -> None:
     compare(slab(), Polyhedron(slab_corners()), SHAPES[name], places, 4)
 
 
-@pytest.mark.parametrize("name", set(SHAPES) - {"cylinder"})
+@pytest.mark.parametrize("name", sorted(set(SHAPES) - {"cylinder"}))
 def test_the_border_of_a_sheet_is_the_rim_of_a_solid(name: str) -> None:
     rng = np.random.default_rng(5)
     places = np.column_stack((1.0 + rng.uniform(-0.1, 0.02, 20), rng.uniform(-0.6, 0.6, 20)))
