@@ -29,7 +29,7 @@ class Status(Enum):
         "Take Auto, or another method; the problem may have no solution ('clapas exists' may tell).",
     )
     NUMERICAL_ERROR = (
-        "The iterates overflowed or became NaN; the best finite one was kept.",
+        "The iterates overflowed, became NaN or are lost in rounding; the best finite one was kept.",
         "The method diverges on this problem: lower the relaxation or take another method.",
     )
     NO_SOLUTION = (

@@ -65,7 +65,7 @@ class BranchAndBound(IterativeSolver):
     In the plane the answer is exact, up to rounding: SOLVED, or NO_SOLUTION with a proof that was checked. In
     space directions of sliding are cut in arcs down to ``sector``; what is left open then is neither solved
     nor refuted, and the status is STALLED. A proof is checked without rounding and excludes all impulses up
-    to a size, given in the notes, that is at least 1e10 times what cancels the free velocity; it is not
+    to a size, given in the notes, that is at least 1e8 times what cancels the free velocity; it is not
     accepted where the criterion of existence says that there is a solution (beyond that size: a column of
     bodies with mass ratios of 1e11, say). Where the best impulses are as good as rounding allows but not as
     good as ``tol`` asks, the status is ALMOST_SOLVED.

@@ -19,10 +19,10 @@ symmetry nor definiteness of W is used.
 The numbers y are doubles, so that Wᵀy is in R° up to ε only, r·Wᵀy ≤ ε Σ r_N: the argument holds for impulses
 with Σ r_N below a *radius*, |y·q| / ε. Wᵀy and y·q are computed without rounding, in whole numbers, from data
 scaled by powers of two; what follows is rounded in the safe direction, and so is the error made when W was
-computed from M and H. A certificate is accepted if its radius is at least 1e10 times the impulses that would
-cancel the free velocity. Bodies of very different masses do carry impulses of that order; the radius is part
-of what is proved, and is reported with it. (Where W is positive definite a solution exists, so that no bound
-on r from its energy can help a proof.)
+computed from M and H. A certificate is accepted if its radius is at least 1e8 times the impulses that would
+cancel the free velocity, beyond which rounding alone leaves a residual of 2e-8. Bodies of very different
+masses do carry impulses of that order; the radius is part of what is proved, and is reported with it. (Where
+W is positive definite a solution exists, so that no bound on r from its energy can help a proof.)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from clapas.typing import Array
 
 CIRCLE = (0.0, 2.0 * math.pi)
 EPSILON = float(np.finfo(float).eps)
-WIDE_ENOUGH = 1e10  # radius asked of a certificate; the data are without unit, |q| and W_ii about 1
+WIDE_ENOUGH = 1e8  # radius asked of a certificate; the data are without unit, |q| and W_ii about 1
 SAFE = 8.0 * EPSILON  # relative error of the few operations after the exact ones
 
 Arc = tuple[float, float]
