@@ -95,9 +95,10 @@ forward, backward) of each contact is probed by a linear program; what is imposs
 the search of branch and bound, whose tree is then grown without heuristics. *Seconds* of the tree include
 cuts and probing."""
 VERDICT = """\
-Probing alone finds what the search finds at its first nodes. Cuts exclude hardly a mode more, as the columns
-show, and cost more time than the tree. So they are no part of `BranchAndBound`, which keeps its certificates;
-the root of the search takes restricted domains for those who know more."""
+It does not pay. Probing finds that the modes which friction forbids outright are impossible, which the
+relaxations of the search see as well; cuts exclude hardly a mode more, and the trees keep their size. So cuts
+are no part of `BranchAndBound`, whose certificates a checker can verify; its search takes restricted domains
+at the root from those who know more."""
 
 
 @dataclass(frozen=True, kw_only=True)
