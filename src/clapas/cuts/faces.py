@@ -21,10 +21,12 @@ from scipy.linalg import null_space
 from clapas.cuts.disjunction import Disjunction
 from clapas.cuts.lp import LinearProgram, Outcome
 from clapas.cuts.program import cut_rows, direction_rows, size_row
+from clapas.errors import ProblemError
 from clapas.typing import Array
 
 SAME_SUPPORT = 1e-7  # σ_0 and σ_1 within this share of σ are equal: linear programs are not exact
-LONGEST = 1e4  # bound of τ, so that a slack that is rounding does not grow to one
+SLAB = 1e-8  # the face is taken as {d·x ≥ σ − SLAB |σ|}: σ comes from another linear program
+LONGEST = 1e3  # bound of τ, so that a slack that is rounding does not grow to one
 IMPLICIT = 0.1  # y below this is an implicit equation
 RANK = 1e-7  # singular value, relative to the largest, below which it is zero
 ON_NORMALISATION = 0.999  # share of N from which a cut is on the normalisation
@@ -154,7 +156,9 @@ def _affine_hull(disjunction: Disjunction, i: int, d: Array, support: float | No
     """
     C, h = disjunction.branch(i)
     m, n = C.shape
-    h, sigma = (np.zeros(m), 0.0) if support is None else (h, support)
+    size = float(np.linalg.norm(d)) or 1.0
+    d, support = d / size, None if support is None else support / size
+    h, sigma = (np.zeros(m), 0.0) if support is None else (h, support - SLAB * max(1.0, abs(support)))
     matrix = sparse.block_array(
         [[C, sparse.csr_array(-h[:, None]), sparse.eye_array(m)], [d[None, :], [[-sigma]], None]],
         format="csc",
@@ -163,11 +167,14 @@ def _affine_hull(disjunction: Disjunction, i: int, d: Array, support: float | No
         np.concatenate((np.zeros(n + 1), -np.ones(m))),
         matrix,
         np.append(np.full(m, -np.inf), 0.0),
-        np.zeros(m + 1),
+        np.append(np.zeros(m), np.inf),  # d·x ≤ σ holds by itself
         np.concatenate((np.full(n, -np.inf), [1.0], np.zeros(m))),
         np.concatenate((np.full(n, np.inf), [LONGEST], np.ones(m))),
     ).solve()
-    assert answer.outcome is Outcome.OPTIMAL
+    if answer.outcome is not Outcome.OPTIMAL:
+        raise ProblemError(
+            "the face could not be found: rounding leaves it empty; scale the rows of the relaxation"
+        )
     x, tau, y = answer.x[:n], answer.x[n], answer.x[n + 1 :]
     equations = np.vstack((C[y < IMPLICIT].toarray(), d))
     sizes = np.linalg.norm(equations, axis=1, keepdims=True)

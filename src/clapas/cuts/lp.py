@@ -37,6 +37,7 @@ ATTEMPTS: tuple[dict[str, Any], ...] = (
     {"simplex_strategy": SIMPLEX["dual"], "simplex_scale_strategy": 4},
     {"simplex_strategy": SIMPLEX["primal"], "simplex_scale_strategy": 4},
     {"presolve": "on"},
+    {"solver": "ipm"},
     {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7},
 )
 
@@ -179,9 +180,8 @@ class LinearProgram:
 
     def bound_rows(self, places: Any, row_lower: Any, row_upper: Any) -> None:
         """Change the bounds of some rows; the basis is kept."""
-        numbers = np.asarray(places, dtype=np.int32)
-        if len(numbers):
-            self._engine.changeRowsBounds(len(numbers), numbers, _floats(row_lower), _floats(row_upper))
+        for place, low, high in zip(places, row_lower, row_upper, strict=True):
+            self._engine.changeRowBounds(int(place), float(low), float(high))
 
     def add_rows(self, A: Any, row_lower: Any, row_upper: Any) -> None:
         """Append rows; the basis is kept."""

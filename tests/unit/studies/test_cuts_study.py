@@ -21,6 +21,7 @@ def test_a_row_of_the_table() -> None:
     assert depth == pytest.approx(56.24, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_quick_run(tmp_path: Path) -> None:
     report = Report(tmp_path, Cuts.title)
     Cuts(**Cuts.quick).run(report)
