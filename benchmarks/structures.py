@@ -77,7 +77,7 @@ class Structure:
         model, state = self.build()
         surroundings = Surroundings(model)
         for _ in range(self.steps):
-            state = step(model, state, DT, Auto(tol=1e-6, time_limit=60.0), surroundings=surroundings).state
+            state = step(model, state, DT, Auto(tol=1e-6), surroundings=surroundings).state
         met = step(model, state, DT, NSGS(max_iterations=0), surroundings=surroundings).problem
         problem = met.problem
         problem.name = self.name
@@ -119,10 +119,13 @@ def _rubble() -> Iterator[Structure]:
 
 
 def _arches() -> Iterator[Structure]:
-    for stones, rings in ((50, 1), (30, 3), (60, 6)):
+    for stones, rings in ((50, 1), (30, 3)):
         for settles in (False, True):
             build = partial(arch, stones, rings, settles)
             yield from _both("arch", f"arch-{stones}x{rings}", build, settles)
+    # Six thin rings slide on each other: the hardest, and minutes for each step of a run.
+    yield _of("arch", "arch-60x6", partial(arch, 60, 6, False))
+    yield _of("arch", "arch-60x6-settling", partial(arch, 60, 6, True))
 
 
 def _vaults() -> Iterator[Structure]:

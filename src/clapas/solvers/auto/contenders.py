@@ -37,7 +37,7 @@ NODE = 100.0  # of branch and bound
 SEARCHED = {2: 40, 3: 6}  # contacts, by dimension, that branch and bound may master
 FEW = 100  # contacts
 SMALL = 300  # rows of W up to which it is written in full ...
-ROUND = 2.0  # ... and the cost of a sweep or a Newton step on it, on the mean
+ROUND_PER_ROW = 0.03  # ... and the cost, per row, of a sweep or a Newton step on it, on the mean
 UNLIMITED = 10**9
 
 
@@ -74,7 +74,7 @@ def opening(problem: ContactProblem, tol: float) -> Contender:
     if not isinstance(problem.cone, CoulombCone):
         return Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000)
     if _is_small(problem) and not problem._given_by_blocks:
-        return Contender("dense-newton", _endless(DenseNewton, tol), ROUND, joins=0.0, patience=2_000)
+        return Contender("dense-newton", _endless(DenseNewton, tol), _round(problem), joins=0.0, patience=500)
     return Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000)
 
 
@@ -92,7 +92,9 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
         field.append(
             Contender("nsgs", sweeps, _sweep(problem), joins=OPENING, patience=30_000)
             if field[0].name == "dense-newton"
-            else Contender("dense-newton", newton, ROUND, joins=OPENING, patience=2_000, begins="best")
+            else Contender(
+                "dense-newton", newton, _round(problem), joins=OPENING, patience=500, begins="best"
+            )
         )
     projection = _endless(AcceleratedProjection, tol)
     field.append(Contender("accelerated-projection", projection, 1.0, joins=OPENING, patience=60_000))
@@ -116,6 +118,11 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
 
 def _is_small(problem: ContactProblem) -> bool:
     return problem.d * problem.n_contacts <= SMALL
+
+
+def _round(problem: ContactProblem) -> float:
+    """Of a step of the dense method: a product for a sweep, some tens for a factorisation."""
+    return 1.0 + ROUND_PER_ROW * problem.d * problem.n_contacts
 
 
 def _sweep(problem: ContactProblem) -> float:
