@@ -17,7 +17,7 @@ from tests.torture.test_kills import SCENE, columns, finish
 SCRIPT = """
 mount -t tmpfs -o size=$SIZE none "$DISK" || exit 77
 cp "$SCENE" "$DISK/scene.toml"; cd "$DISK"
-"$PYTHON" -m clapas run scene.toml --out run.h5 --quiet; echo "run $?"
+"$PYTHON" -c "$OFTEN" run scene.toml --out run.h5 --quiet; echo "run $?"
 ls -A | tr '\\n' ' '; echo
 if [ -f run.h5 ]; then
   "$PYTHON" -m clapas info run.h5 --verify --json > /dev/null; echo "info $?"
@@ -27,6 +27,15 @@ if [ -f run.h5 ]; then
   "$PYTHON" -m clapas resume run.h5 --quiet; echo "resume with room $?"
   cp run.h5 "$KEPT/resumed.h5"
 fi
+"""
+
+# The command line with flushes in quick succession: a short run meets the end of the disk between two.
+OFTEN = """
+import sys
+import clapas.io.recording.writer as writer
+from clapas.cli import main
+writer.FLUSH_SECONDS = 0.05
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -41,12 +50,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_full_disks(folder: Path, tmp_path: Path) -> None:
     """From a disk without room for the beginning to one that is full near the end."""
-    size, sizes = (folder / "whole.h5").stat().st_size, max(4, kills(0) // 25)
+    size, sizes = (folder / "whole.h5").stat().st_size, max(3, kills(0) // 25)
     ends = {"no frame": 0, "full": 0, "enough": 0}
     for number in range(sizes):
         place = tmp_path / f"{number}"
         (place / "disk").mkdir(parents=True)
-        room = round((0.02 + 0.9 * number / (sizes - 1)) * size / 1024)
+        room = round((0.05 + 0.9 * number / (sizes - 1)) * size / 1024)
         told = _on_a_small_disk(folder, place, room)
         assert "Traceback" not in told
         assert "egmentation" not in told
@@ -75,6 +84,7 @@ def _on_a_small_disk(folder: Path, place: Path, kilobytes: int) -> str:
     environment = os.environ | {
         "PYTHONPATH": str(ROOT / "src"),
         "PYTHON": sys.executable,
+        "OFTEN": OFTEN,
         "SIZE": f"{max(kilobytes, 16)}k",
         "DISK": str(place / "disk"),
         "KEPT": str(place),

@@ -245,8 +245,10 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
             "take a "
             "larger one"
         )
-    if every < 1 or every != int(every):
-        raise SettingsError(f"every must be at least 1, a whole number, got {every}")
+    if not every >= 1:
+        raise SettingsError(f"every must be at least 1, got {every}")
+    if every != every // 1:
+        raise SettingsError(f"every must be a whole number of steps, got {every}")
     if every > MOST_STEPS:
         raise SettingsError(f"every must be at most {MOST_STEPS:.0e} steps, got {every}")
     if on_unsolved not in ("raise", "record"):

@@ -86,7 +86,7 @@ class RecordingWriter:
         self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
-        self._new_readings = 0  # of those noted, since the last frame
+        self._readings_written = self._readings_covered = 0  # on disk, and by the digests of frames
         self._rows, self._frames_safe, self._time_safe = 0, 0, 0.0
         self._flushed = time.monotonic()
         self._lock = Lock(self.path)
@@ -120,7 +120,6 @@ class RecordingWriter:
     def note(self, reading: Reading) -> None:
         """Keep what the probes read; it is on disk with the next frame."""
         self._noted.append(reading)
-        self._new_readings += 1
 
     def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         """Keep a frame given by its columns (``contact_end`` and ``digest`` are computed)."""
@@ -176,8 +175,10 @@ class RecordingWriter:
     def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         self._rows += len(contacts["a"])
         row = frame | {"contact_end": self._rows}
-        readings = self._noted[len(self._noted) - self._new_readings :]
-        self._new_readings = 0
+        # Row k of the readings is that of step k: those since the frame before belong to this frame.
+        end = int(frame["step"]) + 1
+        first, self._readings_covered = self._readings_covered, end
+        readings = self._noted[first - self._readings_written : end - self._readings_written]
         times, values = [reading.time for reading in readings], [reading.values for reading in readings]
         self._pending.append((row | {"digest": digest.of_frame(row, contacts, times, values)}, contacts))
 
@@ -187,6 +188,7 @@ class RecordingWriter:
     def _write_pending(self) -> None:
         noted, pending = self._noted, self._pending
         self._noted, self._pending = [], []
+        self._readings_written += len(noted)
         with self._writing():
             if noted:
                 times, values = zip(*noted, strict=True)
