@@ -63,5 +63,5 @@ def test_imports_point_down(path: Path) -> None:
 
 
 def test_the_check_sees_imports() -> None:
-    below = {"errors", "linalg", "problems", "solvers", "status", "typing"}
+    below = {"convex", "errors", "linalg", "problems", "solvers", "status", "typing"}
     assert imported(PACKAGE / "solvers" / "loop.py") == below
