@@ -204,10 +204,11 @@ def step(
     joints = None
     if alive.joints is not None:
         joints, free = _joined(alive, joints_in_step(alive, middle, scheme.theta, dt), free)
-    loose = free  # without the impulses of joints, where these are not part of the contact problem
+    kick = None  # by joints that are not part of the contact problem
     if joints is not None and not joints.touch(treated):
-        free = joints.velocity(loose)
-    in_contact = joints if free is loose else None
+        kick = joints.velocity(free) - free
+        free = free + kick
+    in_contact = joints if kick is None else None
 
     def assembled(free: Array, joints: JointsInStep | None) -> StepProblem:
         if systems and (joints is not None or systems.touch(alive, treated)):
@@ -259,13 +260,14 @@ def step(
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
-    done = work(alive.masses, alive.movable, middle.velocity, loose if in_contact is None else free, velocity)
+    unforced = free if kick is None else free - kick
+    done = work(alive.masses, alive.movable, middle.velocity, unforced, velocity)
     if systems:
         end = with_carriers(alive, replace(end, parts=systems.moved(others, scheme.theta * dt)))
         done += systems.work(others)
     reactions, through = None, 0.0
     if joints is not None:
-        multipliers = solution.multipliers if in_contact else joints.motion.multipliers(velocity - loose)
+        multipliers = solution.multipliers if kick is None else joints.motion.multipliers(kick)
         assert multipliers is not None
         reactions = joints.reactions(multipliers)
         through = joints.work(multipliers, 0.5 * (middle.velocity + velocity))

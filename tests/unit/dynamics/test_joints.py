@@ -281,7 +281,8 @@ def test_long_chains_have_sparse_rows_that_answer_alike(monkeypatch: pytest.Monk
     thin = LeastMotion(model, model.joints, placed)
     for one, other in zip(answers, (thin.reach(target), thin.held(change)), strict=False):
         np.testing.assert_allclose(other, one, atol=1e-8)
-    np.testing.assert_allclose(thin.multipliers(thin.reach(target)), answers[2], atol=1e-8)
+    momentum = full.J.T @ answers[2], full.J.T @ thin.multipliers(answers[0])
+    np.testing.assert_allclose(momentum[1], momentum[0], rtol=1e-6, atol=1e-6 * np.abs(momentum[0]).max())
     np.testing.assert_allclose(full.rate(answers[0]), target, atol=1e-10)
     np.testing.assert_allclose(full.J @ answers[0].ravel(), target, atol=1e-10)
 
