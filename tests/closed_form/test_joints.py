@@ -127,7 +127,7 @@ def test_the_energy_of_a_double_pendulum_stays() -> None:
 def test_joints_do_not_drift_in_ten_thousand_steps(make) -> None:  # type: ignore[no-untyped-def]
     _, off, gap = run(make(), 10.0, 1e-3)
     assert gap < 1e-12
-    assert off < 1e-3
+    assert off < 2e-3  # second order in dt: as after one second, no more
 
 
 GROUND, CRANK, COUPLER, ROCKER = 2.0, 0.7, 1.8, 1.2
