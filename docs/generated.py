@@ -132,6 +132,7 @@ def scene_tables() -> str:
         "`[[bodies]]`": schema.BodyEntry,
         "`[[fills]]`": schema.FillEntry,
         "`[[sources]]`": schema.SourceEntry,
+        "`[[joints]]`": schema.JointEntry,
         "`[[probes]]`": schema.ProbeEntry,
     }.items():
         parts += [f"### {title}", _story(entry), _keys(entry)]

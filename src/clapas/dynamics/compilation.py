@@ -8,6 +8,8 @@ import numpy as np
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.body import BodyRecord
+from clapas.dynamics.joints.instep import apart_from_joined
+from clapas.dynamics.joints.rows import JointRows, joint_rows
 from clapas.dynamics.laying import refuse_other_shapes
 from clapas.dynamics.model import Model
 from clapas.dynamics.overlaps import refuse_overlaps
@@ -49,17 +51,24 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         names=tuple(body.name for body in records),
         probes=tuple(scene.probes),
         systems=tuple(scene.systems),
+        joints=_joints(scene, records),
     )
     if model.systems and laws.has_couples:
         raise SceneError(
             "laws with rolling or spinning resistance do not reach systems yet: leave rolling and spinning "
             f"out where there are systems (here '{model.systems[0].name}')"
         )
+    if model.joints is not None and laws.has_couples:
+        raise SceneError(
+            "laws with rolling or spinning resistance do not reach jointed bodies yet: leave rolling and "
+            f"spinning out where there are joints (here '{model.joints.names[0]}')"
+        )
     refuse_other_shapes(model)
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)
-        refuse_overlaps(records, Surroundings(model).detect(start, 0.0), scene.overlap)
+        found = apart_from_joined(model, Surroundings(model).detect(start, 0.0))
+        refuse_overlaps(records, found, scene.overlap)
     return model
 
 
@@ -68,3 +77,25 @@ def _blocked(records: Sequence[BodyRecord], size: int) -> Mask | None:
     if not any(body.blocked for body in records):
         return None
     return np.array([body.blocked or (False,) * size for body in records])
+
+
+def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
+    """The rows of the joints; None without joints."""
+    if not scene.joints:
+        return None
+    carriers = {int(row): system.name for system in scene.systems for row in system.rows}
+    for joint in scene.joints:
+        ends = [body for body in (joint.a, joint.b) if body is not None]
+        for body in ends:
+            if body in carriers:
+                raise SceneError(
+                    f"joint '{joint.name}': '{records[body].name}' is part of the system '{carriers[body]}', "
+                    "which joints do not reach yet; add what joins it to the coordinates of the system"
+                )
+        if not any(records[body].movable for body in ends):
+            raise SceneError(
+                f"joint '{joint.name}': neither of its bodies can move; leave it out, or free one of them"
+            )
+    position = np.array([body.position for body in records])
+    orientation = np.array([body.orientation for body in records])
+    return joint_rows(scene.joints, position, orientation)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from clapas.bodies.kind import Bodies, Part
+from clapas.dynamics.joints.rows import JointRows, Linkage
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
@@ -84,6 +85,8 @@ class Model:
         Quantities to write down at every step.
     systems : tuple of System
         Bodies of other kinds.
+    joints : JointRows, optional
+        Joints between rigid bodies; None without.
     """
 
     gravity: Array
@@ -104,6 +107,7 @@ class Model:
     names: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
     systems: tuple[System, ...] = ()
+    joints: JointRows | None = None
 
     @property
     def d(self) -> int:
@@ -203,6 +207,19 @@ class Model:
         for system in self.systems:
             number[system.rows] = system.carrier
         return number
+
+    @cached_property
+    def linkages(self) -> list[Linkage]:
+        """The movable bodies that joints join, linkage by linkage."""
+        return [] if self.joints is None else self.joints.linkages(self.movable)
+
+    @cached_property
+    def is_joined(self) -> Mask:
+        """Movable bodies with joints, (N,)."""
+        joined = np.zeros(self.n_bodies, dtype=bool)
+        for linkage in self.linkages:
+            joined[linkage.bodies] = True
+        return joined
 
     @cached_property
     def thickness(self) -> Array:

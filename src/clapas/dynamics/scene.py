@@ -19,6 +19,7 @@ import numpy as np
 from clapas.bodies.kind import ShapedBodies
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
+from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
 from clapas.dynamics.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
 from clapas.dynamics.model import System
 from clapas.dynamics.packing import packed
@@ -95,6 +96,7 @@ class Scene:
         self.sources: list[Source] = []
         self.probes: list[Probe] = []
         self.systems: list[System] = []
+        self.joints: list[Joint] = []
         self.run = Run()
         self._laws: dict[Pair, Law] = {}
         self._law_for_all: Law | None = None
@@ -441,6 +443,85 @@ class Scene:
             raise SceneError(f"there is no body {body!r}: bodies are numbered 0 to {len(self.bodies) - 1}")
         return int(body)
 
+    # ---------------------------------------------------------------- joints
+
+    def join(
+        self,
+        kind: str,
+        a: int | str | None,
+        b: int | str | None = None,
+        *,
+        at: Sequence[float] | None = None,
+        to: Sequence[float] | None = None,
+        axis: Sequence[float] | None = None,
+        second: Sequence[float] | None = None,
+        collide: bool = False,
+        name: str | None = None,
+    ) -> Joint:
+        """Join two bodies, or a body and the world; returns the joint.
+
+        Bodies are joined where they are in the scene. Walls, fixed and driven bodies may be joined to bodies
+        that move. Joints hold exactly, together with the contacts; loops may be closed, and rows may be
+        redundant. See :mod:`clapas.dynamics.joints.definition` for what each kind leaves free.
+
+        Parameters
+        ----------
+        kind : str
+            In 3-D "ball", "hinge", "universal", "slider", "cylindrical", "planar", "fixed" or "distance"; in
+            2-D "pin", "slot", "slider", "weld" or "distance".
+        a, b : int, str or None
+            Numbers or names of the bodies; None or "world" for the world.
+        at : d floats
+            The point of the joint, in the world (m); for a distance, the end of the rod on a.
+        to : d floats, optional
+            For a distance, its other end, on b (m).
+        axis : d floats, optional
+            Direction in the world of the axis, or of the line, fixed in a. Any length but zero.
+        second : 3 floats, optional
+            For a universal joint, the axis fixed in b, at right angles to the first.
+        collide : bool
+            Whether the two bodies may touch each other; by default they pass through one another.
+        name : str, optional
+            A name no other joint has; by default the kind and a number.
+
+        Examples
+        --------
+        A door of 1 m that turns about a vertical axis:
+
+        >>> from clapas.geometry.shapes import Box
+        >>> scene = Scene()
+        >>> door = scene.add(Box((1, 0.05, 2)), (0.5, 0, 0), mass=20, name="door")
+        >>> scene.join("hinge", "door", at=(0, 0, 0), axis=(0, 0, 1)).name
+        'hinge 0'
+        """
+        name = f"{kind} {len(self.joints)}" if name is None else name
+        if any(other.name == name for other in self.joints):
+            raise SceneError(f"joint '{name}': another joint has this name; names are unique")
+        try:
+            first, second_body = self._end(a), self._end(b)
+        except SceneError as error:
+            raise SceneError(f"joint '{name}': {error}") from None
+        made = make_joint(
+            self.d,
+            kind,
+            first,
+            second_body,
+            name=name,
+            at=at,
+            to=to,
+            axis=axis,
+            second=second,
+            collide=collide,
+        )
+        self.joints.append(made)
+        return made
+
+    def _end(self, body: int | str | None) -> int | None:
+        """Number of a body at the end of a joint; None for the world."""
+        if body is None or (body == WORLD and WORLD not in self._numbers):
+            return None
+        return self.number(body)
+
     # ---------------------------------------------------------------- sources and probes
 
     def source(
@@ -632,6 +713,7 @@ class Scene:
             "laws": laws,
             "bodies": [body.to_dict() for body in self.bodies],
             "sources": [source.to_dict() for source in self.sources],
+            "joints": [joint.to_dict() for joint in self.joints],
             "probes": [probe.to_dict() for probe in self.probes],
         }
         return {name: value for name, value in entries.items() if value not in (None, {}, [])}

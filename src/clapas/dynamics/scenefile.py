@@ -80,6 +80,10 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
         scene.run = Run(**entry.run.given())
     _read_materials(scene, entry)
     _read_bodies(scene, entry, _Shapes(Path(folder)))
+    for k, joint in enumerate(entry.joints):
+        with _at(f"joints[{k}]"):
+            given = joint.given("kind", "a", "b")
+            scene.join(joint.kind, joint.a, joint.b, **given)
     for k, probe in enumerate(entry.probes):
         with _at(f"probes[{k}]"):
             scene.probe(**probe.given())

@@ -412,6 +412,20 @@ class SourceEntry(Entry):
     group: str = ""
 
 
+class JointEntry(Entry):
+    """A joint between two bodies, or a body and the world."""
+
+    kind: str = Field(description="ball, hinge, slider, …; pin, slot, weld, … in 2-D")
+    name: str | None = None
+    a: int | str = Field(description='number or name of a body, or "world"')
+    b: int | str = Field("world", description='number or name of a body, or "world"')
+    at: Numbers = Field(description="the point of the joint, in the world (m)")
+    to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
+    axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
+    second: Numbers | None = Field(None, description="of a universal joint, fixed in b")
+    collide: bool = Field(False, description="whether the two bodies may touch each other")
+
+
 class ProbeEntry(Entry):
     """A quantity to record at every step."""
 
@@ -456,6 +470,7 @@ class SceneEntry(Entry):
     bodies: list[BodyEntry] = Field(default_factory=list)
     fills: list[FillEntry] = Field(default_factory=list)
     sources: list[SourceEntry] = Field(default_factory=list)
+    joints: list[JointEntry] = Field(default_factory=list)
     probes: list[ProbeEntry] = Field(default_factory=list)
 
 

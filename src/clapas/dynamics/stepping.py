@@ -22,6 +22,9 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
+from clapas.dynamics.joints.instep import JointsInStep, apart_from_joined, joints_in_step
+from clapas.dynamics.joints.projection import onto_joints
+from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.surroundings import Surroundings, touching_gap
@@ -43,6 +46,9 @@ from clapas.typing import Array, Indices, Mask
 
 GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
 GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
+JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
+JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
+JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +130,13 @@ class Stepped:
     work : float
         Work of the contacts, and of laying grains down (J): negative when energy is lost.
     given : float
-        Work of walls that move, guides and loads (J): what the world puts in.
+        Work of walls that move, also through joints, guides and loads (J): what the world puts in.
     contacts : Contacts
         The contacts that touch or carry an impulse, in the order of the impulses of the state.
     rows : array (n,), or None
         Where each is in the problem, −1 for those between bodies that sleep. None if they are the same.
+    joints : Reactions, or None
+        What joints did to the bodies, by name; None without joints.
     """
 
     state: State
@@ -139,6 +147,7 @@ class Stepped:
     given: float
     contacts: Contacts
     rows: Indices | None = None
+    joints: Reactions | None = None
 
 
 def step(
@@ -176,7 +185,11 @@ def step(
     if held is not None:
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
     middle, systems = _middle(alive, state, scheme, dt), None
-    if alive.systems:
+    if scheme.projection > 0.0 and alive.joints is not None:
+        raise SettingsError(
+            f"projection does not reach jointed bodies yet ('{alive.joints.names[0]}'): leave it out"
+        )
+    if alive.systems or alive.joints is not None:
         systems, middle = systems_in_step(alive, state, middle, scheme.theta, dt, inertia=scheme.inertia)
     free = free_motion(alive, middle, dt)
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
@@ -184,26 +197,42 @@ def step(
     found = surroundings.detect(middle, max(reach, touching))
     treated = found if held is None else between_free(alive, found)
     if systems:
-        treated = apart_from_themselves(alive, treated)
+        treated = apart_from_joined(alive, apart_from_themselves(alive, treated))
     treated = within_reach(alive, middle, treated, touching, reach, dt)
     ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
 
-    def assembled(free: Array) -> StepProblem:
-        if systems and systems.touch(alive, treated):
-            return mixed_problem(alive, systems, middle, treated, free, dt, touching, ahead)
+    joints = None
+    if alive.joints is not None:
+        joints, free = _joined(alive, joints_in_step(alive, middle, scheme.theta, dt), free)
+    kick = None  # by joints that are not part of the contact problem
+    if joints is not None and not joints.touch(treated):
+        kick = joints.velocity(free) - free
+        free = free + kick
+    in_contact = joints if kick is None else None
+
+    def assembled(free: Array, joints: JointsInStep | None) -> StepProblem:
+        if systems and (joints is not None or systems.touch(alive, treated)):
+            return mixed_problem(alive, systems, middle, treated, free, dt, touching, ahead, joints)
         return step_problem(alive, middle, treated, free, dt, touching, ahead)
 
     longer = dt / state.dt if state.dt else 1.0
     solver = solver or Auto(tol=1e-6)
-    problem = assembled(free)
+    problem = assembled(free, in_contact)
     solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
     velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
-    for left in range(GYRO_ROUNDS - 1, -1, -1) if alive.gyrates and len(problem.contacts) else ():
-        turned, free, matters = gyrated(alive, middle, free, velocity, dt)
-        if not matters or left == 0:
-            velocity = turned
-            break
-        problem = assembled(free)
+    again = (alive.gyrates or in_contact) and len(problem.contacts)
+    for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
+        if in_contact:
+            led, turned, matters = _led(alive, in_contact, free, velocity, JOINT_SHARE_IN_CONTACT)
+            if not matters or left == 0:
+                break
+            joints, in_contact, free = led, led, turned
+        else:
+            turned, free, matters = gyrated(alive, middle, free, velocity, dt, but=alive.is_joined)
+            if not matters or left == 0:
+                velocity = turned
+                break
+        problem = assembled(free, in_contact)
         solution = solve(problem.problem, solver, solution.r, check=False)
         velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
     position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
@@ -231,14 +260,56 @@ def step(
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
-    done = work(alive.masses, alive.movable, middle.velocity, free, velocity)
+    unforced = free if kick is None else free - kick
+    done = work(alive.masses, alive.movable, middle.velocity, unforced, velocity)
     if systems:
         end = with_carriers(alive, replace(end, parts=systems.moved(others, scheme.theta * dt)))
         done += systems.work(others)
+    reactions, through = None, 0.0
+    if joints is not None:
+        multipliers = solution.multipliers if kick is None else joints.motion.multipliers(kick)
+        assert multipliers is not None
+        reactions = joints.reactions(multipliers)
+        through = joints.work(multipliers, 0.5 * (middle.velocity + velocity))
+        done -= through
+        closed = onto_joints(alive, end, joints.motion)
+        lift = (end.position - closed.position)[alive.movable] @ alive.gravity
+        through += float(alive.mass[alive.movable] @ lift)
+        end = closed
     walls = problem.work_of_walls(solution.r)
     done += walls + work_of_laying(model, before, state)
-    given = _given(alive, state.velocity, middle, velocity, dt) - walls
-    return Stepped(end, middle, problem, solution, done, given, contacts, rows)
+    given = _given(alive, state.velocity, middle, velocity, dt) - walls + through
+    return Stepped(end, middle, problem, solution, done, given, contacts, rows, reactions)
+
+
+def _joined(model: Model, joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
+    """What the joints impose, and velocities without joints, if there were no contact.
+
+    Both depend on the velocities at the end: what joints impose by the pose there, the others by the
+    gyroscopic term.
+    """
+    velocity = joints.velocity(free)
+    for _ in range(JOINT_ROUNDS):
+        joints, free, matters = _led(model, joints, free, velocity, JOINT_SHARE)
+        velocity = joints.velocity(free)
+        if not matters:
+            break
+    return joints, free
+
+
+def _led(
+    model: Model, joints: JointsInStep, free: Array, velocity: Array, share: float
+) -> tuple[JointsInStep, Array, bool]:
+    """The joints and the velocities without impulses if the step ends with these velocities (N, size).
+
+    Last whether they differ from those given by more than a share of what impulses change.
+    """
+    led, turned, own = joints.led_by(velocity), free, model.masses[model.movable]
+    if model.gyrates:
+        turned = gyrated(model, joints.middle, free, velocity, joints.dt)[1]
+    change = joints.change(led) + 0.5 * float(np.sum(own * (turned - free)[model.movable] ** 2))
+    kick = 0.5 * float(np.sum(own * (velocity - free)[model.movable] ** 2))
+    return led, turned, change > share**2 * kick
 
 
 def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
@@ -269,9 +340,11 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
 
 
 def gyrated(
-    model: Model, middle: State, free: Array, velocity: Array, dt: float
+    model: Model, middle: State, free: Array, velocity: Array, dt: float, but: Mask | None = None
 ) -> tuple[Array, Array, bool]:
     """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
+
+    ``but`` (N,) are bodies to be left as they are.
 
     Returns
     -------
@@ -286,7 +359,8 @@ def gyrated(
     turned = middle.velocity.copy()
     spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, _pushes(model, middle, dt)))
     turned[:, :3] = velocity[:, :3]
-    turned = np.where(model.gyrates_freely[:, None], turned, velocity)
+    which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
+    turned = np.where(which[:, None], turned, velocity)
     own, change = model.masses[model.movable], (turned - velocity)[model.movable]
     square = float(np.sum(own * change**2))
     matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))

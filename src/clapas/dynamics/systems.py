@@ -19,11 +19,13 @@ from scipy import sparse
 
 from clapas.bodies.kind import Bodies, Energy, Part, Span, Touches
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
+HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
 IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
 
 
@@ -124,8 +126,12 @@ def mixed_problem(
     dt: float,
     touching: float,
     lead: Array | None,
+    joints: JointsInStep | None = None,
 ) -> StepProblem:
-    """The problem of a step in which carriers touch something; see ``step_problem`` for the arguments."""
+    """The problem of a step in which carriers touch something, or bodies are joined.
+
+    See ``step_problem`` for the other arguments.
+    """
     geometry = contact_geometry(model, middle, contacts, free)
     assert geometry.wall is not None
     assert geometry.own_frame is not None
@@ -134,27 +140,31 @@ def mixed_problem(
     rigid = geometry.blocks
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     M = sparse.csr_array(sparse.block_diag([rigid.mass(), *systems.mass], format="csr"))
-    parting = _parting(H, model.d, M)
+    parting = _parting(H, model.d, M, joints)
     if not parting.all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead)
+        return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead, joints)
     # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     wall = geometry.wall.copy()
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
     v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), model.d))), *systems.free])
     f = -(M @ v_free)
+    J = b = None
+    if joints is not None:
+        J, b = sparse.csr_array(joints.motion.J, copy=True), joints.b
+        J.resize(J.shape[0], M.shape[0])
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         loads = f if pull is None else f - H.T @ pull.ravel()
-        return ContactProblem(M=M, H=H, f=loads, w=w, mu=mu, d=model.d)
+        return ContactProblem(M=M, H=H, f=loads, w=w, mu=mu, J=J, b=b, d=model.d)
 
     problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
     largest = float(np.max(abs(H) @ np.abs(v_free), initial=0.0))
     if len(contacts) and is_rounding(problem.problem, largest, problem.wall):
         none = contacts.take(np.empty(0, dtype=np.int64))
-        return mixed_problem(model, systems, middle, none, free, dt, touching, None)
+        return mixed_problem(model, systems, middle, none, free, dt, touching, None, joints)
     return problem
 
 
@@ -186,8 +196,13 @@ def _jacobian(
     return sparse.csr_array(H)
 
 
-def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array) -> Mask:
-    """The contacts whose bodies can part: some velocity moves them along the normal."""
+def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array, joints: JointsInStep | None = None) -> Mask:
+    """The contacts whose bodies can part: some velocity that joints allow moves them along the normal."""
     normal = H[::d]
     response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
-    return np.asarray(response > IDLE * float(response.max(initial=0.0)))
+    parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
+    if joints is None or not len(response):
+        return parting
+    rigid = sparse.csr_array(normal[:, : joints.motion.J.shape[1]])
+    taken = joints.motion.taken(rigid)
+    return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

@@ -1,0 +1,1 @@
+"""Joints between rigid bodies: what they are, their rows in a step, drift, reactions."""

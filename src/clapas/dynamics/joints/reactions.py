@@ -1,0 +1,92 @@
+"""Reactions: what joints do to the bodies they join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.dynamics.joints.rows import JointRows, Placed, in_space
+from clapas.dynamics.model import State
+from clapas.geometry.rotations import rotate
+from clapas.typing import Array
+
+
+class Reaction(NamedTuple):
+    """What a joint does to its body a during a step; b, or the world, gets the opposite.
+
+    Parameters
+    ----------
+    force : array (d,)
+        Mean force (N), in the world.
+    torque : array (3,), or (1,) in 2-D
+        Mean torque about the point of the joint on a (N·m), in the world.
+    """
+
+    force: Array
+    torque: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions(Mapping[str, Reaction]):
+    """Reactions of all joints by their names.
+
+    Where joints are redundant they share the load in many ways: these are the smallest multipliers.
+
+    Parameters
+    ----------
+    rows : JointRows
+        The rows of the joints.
+    placed : Placed
+        The middle of the step.
+    middle : State
+        The same.
+    multipliers : array (j,)
+        Impulses λ along the rows.
+    dt : float
+        Length of the step (s).
+    """
+
+    rows: JointRows
+    placed: Placed
+    middle: State
+    multipliers: Array
+    dt: float
+
+    def __getitem__(self, name: str) -> Reaction:
+        k = self.rows.names.index(name) if name in self.rows.names else -1
+        if k < 0:
+            raise KeyError(name)
+        return Reaction(self.force[k], self.torque[k])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows.names)
+
+    def __len__(self) -> int:
+        return len(self.rows.joints)
+
+    @cached_property
+    def force(self) -> Array:
+        """Mean forces on the bodies a, (k, d) (N)."""
+        d = self.rows.d
+        return self._per_joint(self.placed.of_a[:, :d] * self.multipliers[:, None]) / self.dt
+
+    @cached_property
+    def torque(self) -> Array:
+        """Mean torques on the bodies a about the points of the joints, (k, 3), or (k, 1) (N·m)."""
+        d = self.rows.d
+        own = self.placed.of_a * self.multipliers[:, None]
+        if d == 2:
+            about = own[:, 2] - (self.placed.arm_a[:, 0] * own[:, 1] - self.placed.arm_a[:, 1] * own[:, 0])
+            return self._per_joint(about[:, None]) / self.dt
+        turn = in_space(self.middle.position, self.middle.orientation)[1]
+        about = rotate(turn[self.rows.a], own[:, 3:]) - np.cross(self.placed.arm_a, own[:, :3])
+        return self._per_joint(about) / self.dt
+
+    def _per_joint(self, values: Array) -> Array:
+        total = np.zeros((len(self), values.shape[1]))
+        np.add.at(total, self.rows.joint, values)
+        return total
