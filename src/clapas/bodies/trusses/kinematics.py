@@ -139,7 +139,7 @@ def _sparse_kernel(truss: Truss) -> Array:
 
 
 def rigid_motions(truss: Truss) -> Array:
-    """Translations and small rotations of the whole about its centre, as columns on all displacements (d·n × 3 or 6)."""
+    """Translations and small rotations about the centre, as columns on all displacements (d·n × 3 or 6)."""
     x = truss.nodes - truss.nodes.mean(axis=0)
     n, d = x.shape
     size = float(np.abs(x).max()) or 1.0

@@ -68,7 +68,7 @@ def feasible_self_stress(
         raise ProblemError(
             "a structure without cables has no sign to ask for: take kinematics(truss).self_stress instead"
         )
-    spread = _spread(truss, classes)
+    spread = spread_classes(truss, classes)
     balance = (truss.B.T @ spread).tocsr()
     cables = spread[np.flatnonzero(truss.is_cable)]
     cables = (
@@ -85,7 +85,7 @@ def feasible_self_stress(
     return _cleaned(truss, forces)
 
 
-def _spread(truss: Truss, classes: npt.ArrayLike | None) -> sparse.csr_array:
+def spread_classes(truss: Truss, classes: npt.ArrayLike | None) -> sparse.csr_array:
     """From one force per class to one per member (m × classes)."""
     m = truss.n_members
     number = (

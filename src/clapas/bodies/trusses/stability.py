@@ -29,7 +29,7 @@ DENSE = 1500
 
 
 class Unstable(ProblemError):
-    """A structure that can move without resistance; :attr:`mechanism` (n × d) is that motion, largest value 1."""
+    """A structure that can move freely; :attr:`mechanism` (n × d) is that motion, largest value 1."""
 
     def __init__(self, message: str, truss: Truss, mechanism: Array) -> None:
         super().__init__(message)
