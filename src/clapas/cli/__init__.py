@@ -27,6 +27,7 @@ from clapas.cli import (
     solve,
     solvers,
     study,
+    truss,
     view,
 )
 from clapas.errors import Error
@@ -50,6 +51,7 @@ app.command("solve")(solve.solve)
 app.command("info")(info.info)
 app.command("exists")(exists.exists)
 app.command("lcp")(lcp.lcp)
+app.command("truss")(truss.truss)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)

@@ -60,8 +60,7 @@ def force_densities(truss: Truss, densities: npt.ArrayLike, case: str | None = N
         if not len(held):
             raise ProblemError(
                 f"nothing is held along {'xyz'[axis]}: the shape would shrink to a point. Block nodes, or "
-                "use "
-                "adaptive_force_densities for a free-standing structure"
+                "use adaptive_force_densities for a free-standing structure"
             )
         if len(free):
             try:
@@ -69,8 +68,7 @@ def force_densities(truss: Truss, densities: npt.ArrayLike, case: str | None = N
             except RuntimeError:
                 raise ProblemError(
                     "these force densities leave the shape undetermined: some part hangs on no support, or "
-                    "densities "
-                    "of both signs cancel. Change the densities or the supports"
+                    "densities of both signs cancel. Change the densities or the supports"
                 ) from None
             nodes[free, axis] = factor.solve(loads[free, axis] - D[free][:, held] @ nodes[held, axis])
     found = truss.with_(nodes=nodes, prestress=None)
@@ -134,8 +132,7 @@ def adaptive_force_densities(
         if np.abs(values[:kernel]).max() > KERNEL * np.abs(values).max():
             raise ProblemError(
                 "no force densities near these make the structure free-standing (smallest eigenvalues "
-                f"{values[:kernel]}): "
-                "start from others, or take finer groups"
+                f"{values[:kernel]}): start from others, or take finer groups"
             )
     nodes = vectors[:, :kernel] @ (vectors[:, :kernel].T @ truss.nodes)
     found = truss.with_(nodes=nodes, prestress=None)

@@ -76,8 +76,8 @@ class Kinematics:
         if self.truss.n_members > 3 * DENSE:
             raise ProblemError(
                 f"a basis of {self.n_self_stress} states of self-stress on {self.truss.n_members} members "
-                "would be a full "
-                "matrix: ask for one state by clapas.bodies.trusses.feasible_self_stress instead"
+                "would be a full matrix: ask for one state by clapas.bodies.trusses.feasible_self_stress "
+                "instead"
             )
         u = np.linalg.svd(self.truss.B.toarray(), full_matrices=True)[0]
         return np.asarray(u[:, self.rank :])
@@ -132,8 +132,7 @@ def _sparse_kernel(truss: Truss) -> Array:
         if count >= MOST:
             raise ProblemError(
                 f"the structure has more than {MOST} mechanisms: it is a linkage rather than a structure. "
-                "Add members or "
-                "supports"
+                "Add members or supports"
             )
         count *= 3
 

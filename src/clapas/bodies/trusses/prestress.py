@@ -149,8 +149,7 @@ def _refusal(truss: Truss, spread: sparse.csr_array, balance: sparse.csr_array) 
     if spread.shape[1] - np.linalg.matrix_rank(balance.toarray()) == 0:
         return (
             "the structure has no state of self-stress (with these classes): it cannot be prestressed. Add "
-            "members, or take "
-            "smaller classes"
+            "members, or take smaller classes"
         )
     cables = np.flatnonzero(truss.is_cable)
     total = np.asarray(spread[cables].sum(axis=0)).ravel()
@@ -170,8 +169,8 @@ def _refusal(truss: Truss, spread: sparse.csr_array, balance: sparse.csr_array) 
     names = sorted({truss.groups[truss.group[member]].name for member in loose})
     return (
         f"no self-stress stretches all cables: {len(loose)} of {len(cables)} cannot be tight (group "
-        f"{', '.join(names)}; member "
-        f"{loose[0]} first). Make them bars, remove them, or leave them without prestress"
+        f"{', '.join(names)}; member {loose[0]} first). Make them bars, remove them, or leave them without "
+        "prestress"
     )
 
 

@@ -108,8 +108,7 @@ class DynamicRelaxation:
             x = x + v
         raise ProblemError(
             f"dynamic relaxation left {np.abs(left).max():.3g} N after {self.max_iterations} steps: raise "
-            "max_iterations or "
-            "tol, or finish with clapas.statics.trusses.settle"
+            "max_iterations or tol, or finish with clapas.statics.trusses.settle"
         )
 
 

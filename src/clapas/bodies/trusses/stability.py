@@ -124,9 +124,8 @@ def require_stable(truss: Truss) -> Stability:
         motion = truss.displacements(found.kinematics.rigid[:, 0])
         motion = motion / np.abs(motion).max()
         raise Unstable(
-            f"the supports leave {found.kinematics.rigid.shape[1]} rigid motions of the whole free: block "
-            "at least "
-            f"{3 if truss.d == 2 else 6} displacement components that hold it",
+            f"the supports leave {found.kinematics.rigid.shape[1]} rigid motions of the whole free: block at "
+            f"least {3 if truss.d == 2 else 6} displacement components that hold it",
             truss,
             motion,
         )
@@ -148,10 +147,9 @@ def _words(truss: Truss, found: Stability) -> str:
     )
     return (
         f"the structure is unstable: {cause}; the softest motion moves node{'s' * (len(most) != 1)} "
-        f"{', '.join(most)} "
-        f"most (stiffness {found.smallest:.3g} N/m). Add members or supports there, or a self-stress that "
-        "stiffens it "
-        "(clapas.bodies.trusses.feasible_self_stress); error.mechanism holds the motion"
+        f"{', '.join(most)} most (stiffness {found.smallest:.3g} N/m). Add members or supports there, or a "
+        "self-stress that stiffens it (clapas.bodies.trusses.feasible_self_stress); error.mechanism holds "
+        "the motion"
     )
 
 
@@ -184,8 +182,7 @@ def is_super_stable(truss: Truss) -> bool:
     if truss.is_blocked.any():
         raise ProblemError(
             "super-stability is a statement about free-standing structures: this one has supports; remove "
-            "them "
-            "(truss.with_(is_blocked=None)) or use stability()"
+            "them (truss.with_(is_blocked=None)) or use stability()"
         )
     values = np.linalg.eigvalsh(stress_matrix(truss))
     top = np.abs(values).max(initial=0.0)

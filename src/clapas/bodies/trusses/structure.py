@@ -100,8 +100,8 @@ class Section:
         inner = diameter - 2.0 * thickness
         if inner < 0.0:
             raise ProblemError(
-                f"tube: a thickness of {thickness:g} m does not fit in a diameter of {diameter:g} m: "
-                "give at most half the outer diameter, or use Section.round"
+                f"tube: a thickness of {thickness:g} m does not fit in a diameter of {diameter:g} m: give at "
+                "most half the outer diameter, or use Section.round"
             )
         return cls(
             area=np.pi * (diameter**2 - inner**2) / 4.0, inertia=np.pi * (diameter**4 - inner**4) / 64.0
@@ -366,9 +366,8 @@ class Truss:
         if abs(left[worst]) > UNBALANCED * np.abs(self.prestress).max(initial=0.0):
             raise ProblemError(
                 f"the self-stress is not in equilibrium: it leaves {abs(left[worst]):.3g} N at node "
-                f"{self.label(worst // self.d)}. Take it from clapas.bodies.trusses.feasible_self_stress, "
-                "or let the shape "
-                "settle under the rest lengths first (clapas.statics.trusses.settle)"
+                f"{self.label(worst // self.d)}. Take it from clapas.bodies.trusses.feasible_self_stress, or "
+                "let the shape settle under the rest lengths first (clapas.statics.trusses.settle)"
             )
 
     def with_(self, **changes: Any) -> Truss:
@@ -403,8 +402,7 @@ class Truss:
         cases = ", ".join(self.cases) or "none"
         return (
             f"Truss({label}{self.n_nodes} nodes, {self.n_members - self.n_cables} bars, {self.n_cables} "
-            "cables, "
-            f"{self.n_dof} free displacements, cases: {cases})"
+            f"cables, {self.n_dof} free displacements, cases: {cases})"
         )
 
 
@@ -416,8 +414,8 @@ def _check(truss: Truss) -> None:
     if outside.any():
         member = _first(outside.any(axis=1))
         raise ProblemError(
-            f"member {member} names node {truss.members[member][outside[member]][0]}, but the nodes are 0 "
-            f"to {n - 1}"
+            f"member {member} names node {truss.members[member][outside[member]][0]}, but the nodes are 0 to "
+            f"{n - 1}"
         )
     if group.min(initial=0) < 0 or group.max(initial=0) >= len(truss.groups):
         raise ProblemError(
@@ -430,16 +428,14 @@ def _check(truss: Truss) -> None:
         a, b = truss.members[_first(short)]
         raise ProblemError(
             f"member {_first(short)} has no length: its ends {truss.label(a)} and {truss.label(b)} are at "
-            "the same point. "
-            "Remove it, or merge the two nodes"
+            "the same point. Remove it, or merge the two nodes"
         )
     lonely = np.bincount(truss.members.ravel(), minlength=n) == 0
     lonely &= ~truss.is_blocked.all(axis=1)
     if lonely.any():
         raise ProblemError(
             f"node {truss.label(_first(lonely))} belongs to no member and nothing holds it "
-            f"({int(lonely.sum())} such). "
-            "Remove it, or join it to the structure"
+            f"({int(lonely.sum())} such). Remove it, or join it to the structure"
         )
     if not truss.allow_parallel:
         pairs = np.sort(truss.members, axis=1)
@@ -448,8 +444,7 @@ def _check(truss: Truss) -> None:
             a, b = pairs[first[int(np.argmax(counts))]]
             raise ProblemError(
                 f"{counts.max()} members join the nodes {truss.label(a)} and {truss.label(b)}. Remove the "
-                "doubles, or say "
-                "allow_parallel=True if they are meant to lie side by side"
+                "doubles, or say allow_parallel=True if they are meant to lie side by side"
             )
     for values, what in (
         (truss.prestress, "prestress"),
@@ -462,10 +457,9 @@ def _check(truss: Truss) -> None:
         member = _first(pushed)
         raise ProblemError(
             f"member {member} is a cable of group '{truss.groups[group[member]].name}' and would be in "
-            "compression at rest "
-            f"({truss.prestress[member]:.4g} N, {int(pushed.sum())} such). Make it a bar, or take a "
-            "self-stress with "
-            "tension in all cables (clapas.bodies.trusses.feasible_self_stress)"
+            f"compression at rest ({truss.prestress[member]:.4g} N, {int(pushed.sum())} such). Make it a "
+            "bar, or take a self-stress with tension in all cables "
+            "(clapas.bodies.trusses.feasible_self_stress)"
         )
     if (truss.prestress <= -truss.axial_stiffness).any():
         member = _first(truss.prestress <= -truss.axial_stiffness)

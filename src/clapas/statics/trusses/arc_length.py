@@ -176,8 +176,7 @@ def _solve(shape: Shape, U: Array, F: Array) -> Array:
     except RuntimeError:
         raise ProblemError(
             "the tangent is singular at a point of the path: the structure has a motion without resistance "
-            "there. Add "
-            "prestress or supports (require_stable() tells where)"
+            "there. Add prestress or supports (require_stable() tells where)"
         ) from None
 
 

@@ -194,8 +194,8 @@ def solve_inextensible(truss: Truss, case: str | None = None, *, factor: float =
         motion = truss.displacements(np.asarray(solution.x))
         raise Unstable(
             "the program of inextensible cables is unbounded: bars and cables of fixed length do not hold "
-            "this load. Use "
-            "SmallDisplacements(), whose cables stretch, or add members; error.mechanism holds the motion",
+            "this load. Use SmallDisplacements(), whose cables stretch, or add members; error.mechanism "
+            "holds the motion",
             truss,
             motion / max(float(np.abs(motion).max()), 1e-300),
         )
@@ -228,9 +228,9 @@ def _inverse(truss: Truss, K: Array) -> Callable[[Array], Array]:
         if values[0] <= SINGULAR * values[-1]:
             motion = truss.displacements(vectors[:, 0])
             raise Unstable(
-                "the stiffness matrix of bars and cables is singular: the structure has mechanisms in "
-                "small displacements. "
-                "Add members or supports, or use LargeDisplacements(); error.mechanism holds the motion",
+                "the stiffness matrix of bars and cables is singular: the structure has mechanisms in small "
+                "displacements. Add members or supports, or use LargeDisplacements(); error.mechanism holds "
+                "the motion",
                 truss,
                 motion / np.abs(motion).max(),
             )
@@ -247,8 +247,7 @@ def _bars_fit(truss: Truss, B: Array) -> Array:
     ):
         raise ProblemError(
             "the bars alone cannot be assembled without stress (they are self-stressed among themselves), "
-            "so that the "
-            "unassembled state does not exist: use form='assembled'"
+            "so that the unassembled state does not exist: use form='assembled'"
         )
     return np.asarray(u0)
 

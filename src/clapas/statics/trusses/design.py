@@ -44,8 +44,8 @@ def load_forces(truss: Truss, case: str) -> Array:
         )
         raise Unstable(
             "the structure has mechanisms: in small displacements a load on one has no answer. Use the "
-            "level of prestress "
-            "by large displacements (prestress_level(..., model='large')), or add members",
+            "level of prestress by large displacements (prestress_level(..., model='large')), or add "
+            "members",
             truss,
             motion,
         ) from None
@@ -92,9 +92,8 @@ def prestress_level(
     cable = truss.is_cable
     if (truss.prestress[cable] <= 0.0).any():
         raise ProblemError(
-            f"{int((truss.prestress[cable] <= 0.0).sum())} cables have no prestress, so that no level "
-            "makes them tight: "
-            "take a pattern with tension in all cables (feasible_self_stress), or make them bars"
+            f"{int((truss.prestress[cable] <= 0.0).sum())} cables have no prestress, so that no level makes "
+            "them tight: take a pattern with tension in all cables (feasible_self_stress), or make them bars"
         )
     if model == "small":
         added = np.stack([load_forces(truss, case)[cable] for case in names]).min(axis=0)
@@ -175,8 +174,7 @@ def least_prestress(
     if found.x is None:
         raise ProblemError(
             "no self-stress keeps every cable tight under these cases (with these classes): add cables, "
-            "take finer classes, "
-            "or accept slack cables"
+            "take finer classes, or accept slack cables"
         )
     forces = np.asarray(spread @ found.x[:size])
     return np.where(truss.is_cable, np.maximum(forces, 0.0), forces)
@@ -202,8 +200,7 @@ def level_for_stiffness(truss: Truss, stiffness: float, *, accuracy: float = 1e-
         if high > 1e4 or smallest(2.0 * high) <= smallest(high):
             raise ProblemError(
                 f"no level of this prestress gives {stiffness:g} N/m: at {high:g} times it the smallest "
-                "stiffness is "
-                f"{smallest(high):.4g} N/m. Add members, or change the pattern"
+                f"stiffness is {smallest(high):.4g} N/m. Add members, or change the pattern"
             )
         low, high = high, 2.0 * high
     while high - low > accuracy * high:

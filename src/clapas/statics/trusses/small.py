@@ -204,11 +204,9 @@ def _runaway(truss: Truss, U: Array) -> Unstable:
     node = truss.label(int(np.argmax(np.abs(motion).max(axis=1))))
     return Unstable(
         f"nothing resists this load in small displacements: the structure moves without end, node {node} "
-        "most. Either the "
-        "load acts on a mechanism, which prestress stiffens only in large displacements "
-        "(LargeDisplacements()), or the "
-        "cables that held it went slack: add prestress, members or supports; error.mechanism holds the "
-        "motion",
+        "most. Either the load acts on a mechanism, which prestress stiffens only in large displacements "
+        "(LargeDisplacements()), or the cables that held it went slack: add prestress, members or supports; "
+        "error.mechanism holds the motion",
         truss,
         motion,
     )
