@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.trusses.structure import Truss
+from clapas.linalg.factor import nested_dissection
 from clapas.typing import Array, Indices
 
 
@@ -38,12 +39,28 @@ class Assembly:
         self._indices: Indices = unique % truss.n_dof
         self._starts: Indices = np.searchsorted(unique, np.arange(truss.n_dof + 1) * np.int64(truss.n_dof))
 
+    @cached_property
+    def order(self) -> Indices | None:
+        """Fill-reducing order of the free displacements, found once on the graph of the nodes."""
+        n, d = self.truss.n_nodes, self.truss.d
+        ends = np.concatenate((self.truss.members, self.truss.members[:, ::-1]))
+        graph = sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+        nodes = nested_dissection(graph)
+        if nodes is None:
+            return None
+        number = np.full(n * d, -1)
+        number[self.truss.free] = np.arange(self.truss.n_dof)
+        dofs = number[(d * nodes[:, None] + np.arange(d)).ravel()]
+        return np.asarray(dofs[dofs >= 0])
+
     def matrix(self, blocks: Array) -> sparse.csc_array:
         """The matrix from one block per member (m × d × d)."""
         signed = blocks[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])[:, :, None, None]
         data = np.bincount(self._slots, weights=signed.ravel()[self._kept], minlength=len(self._indices))
         size = self.truss.n_dof
-        return sparse.csc_array((data, self._indices.copy(), self._starts.copy()), shape=(size, size))
+        made = sparse.csc_array((data, self._indices.copy(), self._starts.copy()), shape=(size, size))
+        made.eliminate_zeros()  # members along an axis leave many; a factorisation would fill them
+        return made
 
     @cached_property
     def _outer(self) -> Array:

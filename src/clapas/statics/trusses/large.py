@@ -25,7 +25,7 @@ from clapas.errors import ProblemError, SettingsError
 from clapas.linalg.factor import factorise
 from clapas.statics.trusses.equilibrium import Equilibrium, force_scale
 from clapas.status import Status
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
 ROUNDING = 1e-13  # of the energy, relative to the energy of the members
@@ -148,7 +148,7 @@ class LargeDisplacements:
         while residual > self.tol and iteration < self.max_iterations:
             iteration += 1
             K = shape.tangent(direction, length, t)
-            step, shift = _descent(K, gradient, shift, float(shape.stiffness.max()))
+            step, shift = _descent(K, gradient, shift, float(shape.stiffness.max()), shape.assembly.order)
             stored, slope = shape.energy(t), float(gradient @ step)
             energy, share, moved = stored - float(F @ U), 1.0, False
             for _ in range(40):
@@ -186,13 +186,15 @@ class LargeDisplacements:
         return found.checked(remark) if check else found
 
 
-def _descent(K: sparse.csc_array, gradient: Array, last: float, top: float) -> tuple[Array, float]:
+def _descent(
+    K: sparse.csc_array, gradient: Array, last: float, top: float, order: Indices | None
+) -> tuple[Array, float]:
     """Newton direction of the tangent, shifted until it is definite, and the shift (for the next step)."""
     shift = 0.1 * last if last > FIRST_SHIFT * top else 0.0
     while True:
         try:
             shifted = K if shift == 0.0 else K + shift * sparse.eye_array(K.shape[0])
-            return -factorise(sparse.csr_array(shifted)).solve(gradient), shift
+            return -factorise(sparse.csr_array(shifted), order).solve(gradient), shift
         except ProblemError:
             shift = max(10.0 * shift, FIRST_SHIFT * top)
 

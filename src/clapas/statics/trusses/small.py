@@ -161,10 +161,10 @@ def _finish(
 def _direction(assembly: Assembly, stiffness: Array, gradient: Array) -> Array:
     """Newton direction; the matrix is shifted, more if rounding makes it indefinite."""
     K = assembly.material(stiffness)
-    top = float(assembly.truss.stiffness.max())
+    top, unit = float(assembly.truss.stiffness.max()), sparse.eye_array(K.shape[0], format="csc")
     for shift in (SHIFT, 1e-10, 1e-8):
         try:
-            factor = factorise((K + shift * top * sparse.eye_array(K.shape[0])).tocsr())
+            factor = factorise((K + shift * top * unit).tocsr(), assembly.order)
             return -factor.solve(gradient)
         except ProblemError:
             continue
