@@ -70,7 +70,9 @@ def test_granular_quick_run(tmp_path: Path) -> None:
     kind = registry.find("granular-lcp")
     report = Report(tmp_path, kind.title)
     kind(sizes=1, limit=0.2, tol=1e-4).run(report)
-    assert "Directions of LATIN on 39 contacts" in report.text
+    assert "Directions of LATIN on 3" in report.text  # 20 discs: some 35 contacts
+    assert "That is not found" in report.text
+    assert (tmp_path / "own-limits.png").is_file()
 
 
 def test_the_printed_counts_of_the_original_matrix(tmp_path: Path) -> None:
