@@ -28,6 +28,7 @@ from clapas.cli import (
     solve,
     solvers,
     study,
+    truss,
     view,
 )
 from clapas.errors import Error
@@ -52,6 +53,7 @@ app.command("info")(info.info)
 app.command("exists")(exists.exists)
 app.command("lcp")(lcp.lcp)
 app.command("cuts")(cuts.cuts)
+app.command("truss")(truss.truss)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)

@@ -10,7 +10,7 @@ import typer
 def bench(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="Which one: kernels, scenes, collision, solvers, heap, compare…")
+        str, typer.Argument(help="Which one: kernels, scenes, collision, solvers, heap, trusses, compare…")
     ] = "kernels",
 ) -> None:
     """Measure speed against a reference in the same run (in a source checkout).

@@ -38,8 +38,11 @@ class Factor(Protocol):
         ...
 
 
-def factorise(M: sparse.csr_array) -> Factor:
+def factorise(M: sparse.csr_array, order: Indices | None = None) -> Factor:
     """Factorise M (m×m, symmetric positive definite) in the way its pattern suggests.
+
+    ``order`` is a fill-reducing order found before (:func:`nested_dissection`), for callers that factorise
+    many matrices of one pattern.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def factorise(M: sparse.csr_array) -> Factor:
         return BlockDiagonalFactor(M, labels.astype(np.int64))
     if M.nnz > DENSE_FILL * M.shape[0] ** 2:
         return DenseFactor(M.toarray())
-    return SparseFactor(M)
+    return SparseFactor(M, order)
 
 
 class BlockDiagonalFactor:
@@ -146,8 +149,8 @@ class DenseFactor:
 class SparseFactor:
     """Sparse factor of a large matrix with one or few connected parts."""
 
-    def __init__(self, M: sparse.csr_array) -> None:
-        self._solve = _cholmod(M) or _superlu(M)
+    def __init__(self, M: sparse.csr_array, order: Indices | None = None) -> None:
+        self._solve = _cholmod(M) or _superlu(M, nested_dissection(M) if order is None else order)
 
     def solve(self, right: Array) -> Array:
         """Return M⁻¹ b."""
@@ -165,8 +168,7 @@ def _cholmod(M: sparse.csr_array) -> Any:
         return None  # SuperLU names the pivot
 
 
-def _superlu(M: sparse.csr_array) -> Any:
-    order = _nested_dissection(M)
+def _superlu(M: sparse.csr_array, order: Indices | None) -> Any:
     permuted = M if order is None else M[order][:, order]
     options = {"permc_spec": "MMD_AT_PLUS_A" if order is None else "NATURAL"}
     # No pivoting: then U = D Lᵀ and the signs of its diagonal are those of the eigenvalues of M.
@@ -187,7 +189,8 @@ def _superlu(M: sparse.csr_array) -> Any:
     return lambda right: lu.solve(np.ascontiguousarray(right[order]))[back]
 
 
-def _nested_dissection(M: sparse.csr_array) -> Indices | None:
+def nested_dissection(M: sparse.csr_array) -> Indices | None:
+    """A fill-reducing order of the unknowns from the pattern of M; None where pymetis is not installed."""
     try:
         import pymetis
     except ImportError:
@@ -200,6 +203,6 @@ def _nested_dissection(M: sparse.csr_array) -> Indices | None:
 
 def _not_definite(where: str, value: float) -> ProblemError:
     return ProblemError(
-        f"M must be symmetric positive definite, but {where} gives {value:.3e}. "
-        "Check masses and inertias; a degree of freedom without mass needs its own row in M."
+        f"M must be symmetric positive definite, but {where} gives {value:.3e}. Check masses and inertias; a "
+        "degree of freedom without mass needs its own row in M."
     )

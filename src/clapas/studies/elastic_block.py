@@ -34,6 +34,8 @@ class ElasticBlock:
         Where that part begins and ends (m).
     gap : float
         Distance of the unloaded block from the plane (m).
+    curvature : float
+        The lower side rises by this times x² (1/m): a curved foot, described by its gap alone.
     held : "clamped" or "guided"
         The left side is fixed, or free to slide vertically (then a rigid motion is left).
 
@@ -50,6 +52,7 @@ class ElasticBlock:
     pressure: float = 20e6
     loaded: tuple[float, float] = (0.8, 1.0)
     gap: float = 0.5e-3
+    curvature: float = 0.0
     held: Literal["clamped", "guided"] = "clamped"
 
     def frictionless(self) -> LCP:
@@ -60,7 +63,7 @@ class ElasticBlock:
         """
         normal = 2 * self._contact_nodes() + 1
         A, f = _condense(*self._stiffness(), self._free_dofs(), normal)
-        return LCP(A, -f - A @ np.full(len(normal), self.gap))
+        return LCP(A, -f - A @ self._gaps())
 
     def with_friction(self, mu: float) -> ContactProblem:
         """The same with friction from rest, in flexibilities (clamped blocks only): u = W r + q.
@@ -71,7 +74,7 @@ class ElasticBlock:
         dofs = np.column_stack((2 * nodes + 1, 2 * nodes)).ravel()
         A, f = _condense(*self._stiffness(), self._free_dofs(), dofs)
         W = np.linalg.inv(A)
-        q = (W @ f).reshape(-1, 2) + np.array([self.gap, 0.0])
+        q = (W @ f).reshape(-1, 2) + np.column_stack((self._gaps(), np.zeros(len(nodes))))
         return ContactProblem(W=W, q=q, mu=mu, symmetrise=True)
 
     @property
@@ -87,6 +90,10 @@ class ElasticBlock:
 
     def _contact_nodes(self) -> Indices:
         return np.arange(1, self.contacts + 1)
+
+    def _gaps(self) -> Array:
+        x = self._points()[self._contact_nodes(), 0]
+        return self.gap + self.curvature * x**2
 
     def _free_dofs(self) -> Indices:
         left = np.flatnonzero(self._points()[:, 0] == 0.0)

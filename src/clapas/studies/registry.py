@@ -36,6 +36,7 @@ _STUDIES = {
     "lcp-punch": "clapas.studies.lcp_contact:LCPPunch",
     "lcp-friction": "clapas.studies.lcp_contact:LCPFriction",
     "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
+    "tensegrity": "clapas.studies.tensegrity:Tensegrity",
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
     "cuts": "clapas.studies.cuts:Cuts",

@@ -15,7 +15,7 @@ from clapas.solvers import NSGS, solve
 from clapas.solvers.lcp import Lemke, LemkeTableau, solve_lcp
 from clapas.studies import registry
 from clapas.studies.elastic_block import POISSON, YOUNG, ElasticBlock, _assemble, _triangles
-from clapas.studies.lcp_contact import PRINTED_COUNTS, LCPRectangle, _path, compare
+from clapas.studies.lcp_contact import ORIGINAL, PRINTED_COUNTS, LCPRectangle, _path, _punch, compare
 from clapas.studies.report import Report
 
 
@@ -70,13 +70,37 @@ def test_granular_quick_run(tmp_path: Path) -> None:
     kind = registry.find("granular-lcp")
     report = Report(tmp_path, kind.title)
     kind(sizes=1, limit=0.2, tol=1e-4).run(report)
-    assert "Directions of LATIN on 39 contacts" in report.text
+    assert "Directions of LATIN on 3" in report.text  # 20 discs: some 35 contacts
+    assert "That is not found" in report.text
+    assert (tmp_path / "own-limits.png").is_file()
 
 
-def test_the_printed_counts_of_the_original_matrix(tmp_path: Path, shared_data: Path) -> None:
+def test_the_printed_counts_of_the_original_matrix(tmp_path: Path) -> None:
     report = Report(tmp_path, "original")
-    compare(report, "original", read_lcp(shared_data / "lcp" / "lcp_mmc.dat").problem, PRINTED_COUNTS)
-    assert "|       Gauss-Seidel |        182 |     182 |" in report.text
+    compare(report, "original", read_lcp(ORIGINAL).problem, PRINTED_COUNTS)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in report.text.splitlines()]
+    counts = {row[0]: row[1:] for row in rows if len(row) == 4}
+    assert counts["Gauss-Seidel"] == ["182", "-", "182"]
+    assert [counts[f"LATIN, k = {k}"][1] for k in (0.09, 0.2, 0.3, 0.5, 0.7)] == [
+        "51",
+        "35",
+        "54",
+        "92",
+        "129",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pressure", "contacts", "largest"), [(30e6, 2, 0.116), (300e6, 8, None), (3000e6, 41, None)]
+)
+def test_contacts_of_the_curved_punch_grow_with_the_load(
+    pressure: float, contacts: int, largest: float | None
+) -> None:
+    found = solve_lcp(_punch(51, pressure).frictionless(), Lemke(tol=1e-9))
+    assert int((found.w > 1e-6 * found.w.max()).sum()) == contacts
+    assert found.w.sum() == pytest.approx(pressure)
+    if largest is not None:
+        assert found.z.max() == pytest.approx(largest, abs=1e-3)
 
 
 def test_an_unfinished_path_is_complementary_but_not_balanced() -> None:

@@ -1,0 +1,494 @@
+"""Pin-jointed structures of bars and unilateral cables: nodes, members, sections, prestress, supports, loads.
+
+    e = B U                  elongations (m) from small displacements U (m) of the nodes
+    Bᵀ t = F                 equilibrium of axial forces t (N, tension positive) with nodal loads F (N)
+    bar      t = t⁰ + k e                              k = E A / l (N/m), t⁰ the prestress
+    cable    0 ≤ t ⟂ t − t⁰ − k e ≥ 0                  never pushes: t = max(t⁰ + k e, 0)
+
+The nodes are given in the prestressed shape without loads. There the self-stress must be in equilibrium with
+itself and with the supports: Bᵀ t⁰ = 0 on the free displacements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from clapas.errors import ProblemError
+from clapas.typing import Array, Indices, Mask
+
+Kind = Literal["bar", "cable"]
+COINCIDENT = 1e-12  # length of a member, relative to the size of the structure, that counts as zero
+UNBALANCED = (
+    1e-6  # largest force left at a free node by the self-stress, relative to the largest member force
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Material:
+    """A linear elastic material.
+
+    Parameters
+    ----------
+    young : float
+        Young's modulus E (Pa).
+    density : float
+        Mass per volume (kg/m³); used by modal analysis and self-weight only.
+    yield_stress : float
+        Largest stress accepted by the member checks (Pa); infinite if it is not to be checked.
+
+    Examples
+    --------
+    >>> Material(young=210e9).density
+    7850.0
+    """
+
+    young: float
+    density: float = 7850.0
+    yield_stress: float = np.inf
+
+    def __post_init__(self) -> None:
+        for name in ("young", "density", "yield_stress"):
+            _positive(f"material: {name}", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """A cross section: its area, and its second moment of area for the buckling of bars.
+
+    Parameters
+    ----------
+    area : float
+        A (m²).
+    inertia : float, optional
+        Smallest second moment of area I (m⁴); that of a solid round bar, A²/4π, if it is not given.
+
+    Examples
+    --------
+    >>> tube = Section.tube(diameter=0.048, thickness=0.003)
+    >>> f"{tube.area:.3e} {tube.inertia:.3e}"
+    '4.241e-04 1.078e-07'
+    >>> bool(np.isclose(Section(area=np.pi).inertia, np.pi / 4))
+    True
+    """
+
+    area: float
+    inertia: float = 0.0
+
+    def __post_init__(self) -> None:
+        _positive("section: area", self.area)
+        if self.inertia == 0.0:
+            object.__setattr__(self, "inertia", self.area**2 / (4.0 * np.pi))
+        _positive("section: inertia", self.inertia)
+
+    @classmethod
+    def round(cls, *, diameter: float) -> Section:
+        """A solid round bar."""
+        return cls(area=np.pi * diameter**2 / 4.0)
+
+    @classmethod
+    def tube(cls, *, diameter: float, thickness: float) -> Section:
+        """A round tube; the diameter is the outer one."""
+        _positive("tube: thickness", thickness)
+        inner = diameter - 2.0 * thickness
+        if inner < 0.0:
+            raise ProblemError(
+                f"tube: a thickness of {thickness:g} m does not fit in a diameter of {diameter:g} m: give at "
+                "most half the outer diameter, or use Section.round"
+            )
+        return cls(
+            area=np.pi * (diameter**2 - inner**2) / 4.0, inertia=np.pi * (diameter**4 - inner**4) / 64.0
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Members of one sort: all bars or all cables, of one material and one section.
+
+    Groups carry names ("lower", "strut") because people speak of them, and because members that symmetry
+    makes equal get equal prestress in design.
+    """
+
+    name: str
+    kind: Kind
+    material: Material
+    section: Section
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("bar", "cable"):
+            raise ProblemError(f"group '{self.name}': kind must be 'bar' or 'cable', got {self.kind!r}")
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Truss:
+    """A pin-jointed structure of bars and cables in the plane or in space.
+
+    Parameters
+    ----------
+    nodes : array (n × d)
+        Positions in the prestressed, unloaded shape (m); d is 2 or 3.
+    members : array (m × 2)
+        Node numbers at the ends.
+    groups : sequence of Group
+        Sorts of members.
+    group : array (m,)
+        Group number of each member.
+    prestress : array (m,), optional
+        Self-stress t⁰ (N), tension positive; zero by default.
+    is_blocked : array (n × d) of bool, optional
+        Displacement components held by supports; none by default.
+    cases : mapping from names to arrays (n × d), optional
+        Loads at the nodes (N), by case.
+    allow_parallel : bool
+        Accept several members between the same two nodes (cables of neighbouring modules side by side).
+    labels : sequence of str, optional
+        Names of the nodes used in messages and files; their numbers by default.
+    name : str
+        What the structure is called.
+
+    Raises
+    ------
+    ProblemError
+        A member of zero length or given twice, a node without members, a cable with a negative prestress,
+        arrays that do not fit together.
+
+    Examples
+    --------
+    A weight of 100 N hangs on two cables at 45 degrees:
+
+    >>> steel, wire = Material(young=200e9), Section(area=1e-5)
+    >>> truss = Truss(
+    ...     nodes=[[-1, 1], [1, 1], [0, 0]], members=[[0, 2], [1, 2]], group=[0, 0],
+    ...     groups=[Group(name="wire", kind="cable", material=steel, section=wire)],
+    ...     is_blocked=[[True, True], [True, True], [False, False]],
+    ...     cases={"weight": [[0, 0], [0, 0], [0, -100]]},
+    ... )
+    >>> truss
+    Truss(3 nodes, 0 bars, 2 cables, 2 free displacements, cases: weight)
+    >>> truss.B.toarray().round(4)  # columns: free displacements of node 2
+    array([[ 0.7071, -0.7071],
+           [-0.7071, -0.7071]])
+    """
+
+    nodes: Array
+    members: Indices
+    groups: Sequence[Group]
+    group: Indices
+    prestress: Array = field(default_factory=lambda: np.zeros(0))
+    is_blocked: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    cases: Mapping[str, Array] = field(default_factory=dict)
+    allow_parallel: bool = False
+    labels: Sequence[str] = ()
+    name: str = ""
+
+    def __init__(
+        self,
+        *,
+        nodes: npt.ArrayLike,
+        members: npt.ArrayLike,
+        groups: Sequence[Group],
+        group: npt.ArrayLike,
+        prestress: npt.ArrayLike | None = None,
+        is_blocked: npt.ArrayLike | None = None,
+        cases: Mapping[str, npt.ArrayLike] | None = None,
+        allow_parallel: bool = False,
+        labels: Sequence[str] = (),
+        name: str = "",
+    ) -> None:
+        def keep(field_name: str, value: Any) -> None:
+            if isinstance(value, np.ndarray):
+                value = value.copy()
+                value.setflags(write=False)
+            object.__setattr__(self, field_name, value)
+
+        points = np.asarray(nodes, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] not in (2, 3):
+            raise ProblemError(
+                f"nodes must be an array of n rows with 2 or 3 coordinates, got shape {points.shape}"
+            )
+        if not np.isfinite(points).all():
+            raise ProblemError(
+                f"nodes: coordinates must be finite; row {_first(~np.isfinite(points).all(axis=1))} is not"
+            )
+        ends = np.asarray(members)
+        if ends.size == 0:
+            raise ProblemError("a truss needs at least one member, got none")
+        if ends.ndim != 2 or ends.shape[1] != 2 or not np.issubdtype(ends.dtype, np.integer):
+            raise ProblemError(
+                f"members must be an array of m rows with two node numbers, got {ends.dtype} {ends.shape}"
+            )
+        n, d, m = *points.shape, len(ends)
+        keep("nodes", points)
+        keep("members", ends.astype(np.int64))
+        keep("groups", tuple(groups))
+        keep("group", _column("group", group, m, np.int64))
+        keep(
+            "prestress", np.zeros(m) if prestress is None else _column("prestress", prestress, m, np.float64)
+        )
+        keep(
+            "is_blocked",
+            np.zeros((n, d), dtype=bool)
+            if is_blocked is None
+            else _grid("is_blocked", is_blocked, (n, d), bool),
+        )
+        loads = {
+            str(key): _grid(f"load case '{key}'", value, (n, d), np.float64)
+            for key, value in (cases or {}).items()
+        }
+        keep("cases", MappingProxyType(loads))
+        keep("allow_parallel", bool(allow_parallel))
+        keep("labels", tuple(str(label) for label in labels))
+        keep("name", name)
+        _check(self)
+
+    @property
+    def d(self) -> int:
+        """Dimension of space."""
+        return int(self.nodes.shape[1])
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    @property
+    def n_members(self) -> int:
+        """Number of bars and cables."""
+        return len(self.members)
+
+    @property
+    def n_cables(self) -> int:
+        """Number of cables."""
+        return int(self.is_cable.sum())
+
+    @cached_property
+    def free(self) -> Indices:
+        """Numbers of the free displacement components, d·node + axis."""
+        return np.flatnonzero(~self.is_blocked.ravel())
+
+    @property
+    def n_dof(self) -> int:
+        """Number of free displacement components."""
+        return len(self.free)
+
+    def _of_groups(self, values: Sequence[Any]) -> Any:
+        return np.asarray(values)[self.group]
+
+    @cached_property
+    def is_cable(self) -> Mask:
+        """Which members are cables (m,)."""
+        return np.asarray(self._of_groups([g.kind == "cable" for g in self.groups]), dtype=bool)
+
+    @cached_property
+    def axial_stiffness(self) -> Array:
+        """E A of each member (N)."""
+        return np.asarray(
+            self._of_groups([g.material.young * g.section.area for g in self.groups]), dtype=np.float64
+        )
+
+    @cached_property
+    def mass(self) -> Array:
+        """Mass of each member (kg)."""
+        return np.asarray(
+            self._of_groups([g.material.density * g.section.area for g in self.groups]) * self.lengths
+        )
+
+    @cached_property
+    def vectors(self) -> Array:
+        """From the first to the second end of each member (m × d)."""
+        return np.asarray(self.nodes[self.members[:, 1]] - self.nodes[self.members[:, 0]])
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Lengths l of the members in the given shape (m)."""
+        return np.asarray(np.linalg.norm(self.vectors, axis=1))
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """Stiffness k = E A / l of each member (N/m), the linear law about the given shape."""
+        return self.axial_stiffness / self.lengths
+
+    @cached_property
+    def rest_lengths(self) -> Array:
+        """Lengths l⁰ (m) at which the members carry nothing: t⁰ = E A (l − l⁰)/l⁰."""
+        return self.lengths / (1.0 + self.prestress / self.axial_stiffness)
+
+    @cached_property
+    def full_B(self) -> sparse.csr_array:
+        """Compatibility matrix with the blocked displacements: e = B U (m × d·n)."""
+        direction = self.vectors / self.lengths[:, None]
+        columns = (self.d * self.members[:, :, None] + np.arange(self.d)).reshape(self.n_members, -1)
+        values = np.concatenate((-direction, direction), axis=1)
+        rows = np.repeat(np.arange(self.n_members), 2 * self.d)
+        shape = (self.n_members, self.d * self.n_nodes)
+        return sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=shape)
+
+    @cached_property
+    def B(self) -> sparse.csr_array:
+        """Compatibility matrix, e = B U for the free displacements U (m × n_dof); Bᵀ: equilibrium matrix."""
+        return self.full_B[:, self.free].tocsr()
+
+    def load(self, case: str | Array) -> Array:
+        """Loads on the free displacements (N), of a case by name or of an array (n × d)."""
+        if isinstance(case, str):
+            if case not in self.cases:
+                known = ", ".join(map(repr, self.cases)) or "none"
+                raise ProblemError(f"no load case is called '{case}': the structure has {known}")
+            case = self.cases[case]
+        return _grid("loads", case, self.nodes.shape, np.float64).ravel()[self.free]
+
+    def displacements(self, free: Array) -> Array:
+        """Displacements (n × d) from their free components, zero at supports."""
+        whole = np.zeros(self.nodes.size)
+        whole[self.free] = free
+        return whole.reshape(self.nodes.shape)
+
+    def label(self, node: int) -> str:
+        """What a node is called in messages."""
+        return self.labels[node] if self.labels else str(node)
+
+    def imbalance(self) -> float:
+        """Largest force (N) that the self-stress leaves at a free displacement."""
+        return float(np.abs(self.B.T @ self.prestress).max(initial=0.0))
+
+    def check_balance(self) -> None:
+        """Raise :class:`ProblemError` unless the self-stress is in equilibrium without loads."""
+        left = np.zeros(self.nodes.size)
+        left[self.free] = self.B.T @ self.prestress
+        worst = int(np.argmax(np.abs(left)))
+        if abs(left[worst]) > UNBALANCED * np.abs(self.prestress).max(initial=0.0):
+            raise ProblemError(
+                f"the self-stress is not in equilibrium: it leaves {abs(left[worst]):.3g} N at node "
+                f"{self.label(worst // self.d)}. Take it from clapas.bodies.trusses.feasible_self_stress, or "
+                "let the shape settle under the rest lengths first (clapas.statics.trusses.settle)"
+            )
+
+    def with_(self, **changes: Any) -> Truss:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def with_rest_lengths(self, rest_lengths: npt.ArrayLike) -> Truss:
+        """A copy whose prestress is that of these rest lengths (m) in the given shape; it may be out of
+        balance.
+
+        Cables whose rest length exceeds their length are slack: their prestress is zero.
+        """
+        l0 = _column("rest_lengths", rest_lengths, self.n_members, np.float64)
+        if l0.min() <= 0.0:
+            raise ProblemError(
+                f"rest lengths must be positive, got {l0.min():g} for member {int(np.argmin(l0))}"
+            )
+        t = self.axial_stiffness * (self.lengths - l0) / l0
+        return self.with_(prestress=np.where(self.is_cable, np.maximum(t, 0.0), t))
+
+    def members_of(self, group: str) -> Indices:
+        """Numbers of the members of a group."""
+        names = [g.name for g in self.groups]
+        if group not in names:
+            raise ProblemError(
+                f"no group is called '{group}': the structure has {', '.join(map(repr, names))}"
+            )
+        return np.flatnonzero(self.group == names.index(group))
+
+    def __repr__(self) -> str:
+        label = f"{self.name}: " if self.name else ""
+        cases = ", ".join(self.cases) or "none"
+        return (
+            f"Truss({label}{self.n_nodes} nodes, {self.n_members - self.n_cables} bars, {self.n_cables} "
+            f"cables, {self.n_dof} free displacements, cases: {cases})"
+        )
+
+
+def _check(truss: Truss) -> None:
+    n, group = truss.n_nodes, truss.group
+    if len(truss.labels) not in (0, n):
+        raise ProblemError(f"labels: {n} nodes need {n} names, got {len(truss.labels)}")
+    outside = (truss.members < 0) | (truss.members >= n)
+    if outside.any():
+        member = _first(outside.any(axis=1))
+        raise ProblemError(
+            f"member {member} names node {truss.members[member][outside[member]][0]}, but the nodes are 0 to "
+            f"{n - 1}"
+        )
+    if group.min(initial=0) < 0 or group.max(initial=0) >= len(truss.groups):
+        raise ProblemError(
+            f"group numbers must lie between 0 and {len(truss.groups) - 1}, got {group.min()} to "
+            f"{group.max()}"
+        )
+    size = float(np.ptp(truss.nodes, axis=0).max(initial=0.0))
+    short = truss.lengths <= COINCIDENT * size
+    if short.any():
+        a, b = truss.members[_first(short)]
+        raise ProblemError(
+            f"member {_first(short)} has no length: its ends {truss.label(a)} and {truss.label(b)} are at "
+            "the same point. Remove it, or merge the two nodes"
+        )
+    lonely = np.bincount(truss.members.ravel(), minlength=n) == 0
+    lonely &= ~truss.is_blocked.all(axis=1)
+    if lonely.any():
+        raise ProblemError(
+            f"node {truss.label(_first(lonely))} belongs to no member and nothing holds it "
+            f"({int(lonely.sum())} such). Remove it, or join it to the structure"
+        )
+    if not truss.allow_parallel:
+        pairs = np.sort(truss.members, axis=1)
+        _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+        if counts.max() > 1:
+            a, b = pairs[first[int(np.argmax(counts))]]
+            raise ProblemError(
+                f"{counts.max()} members join the nodes {truss.label(a)} and {truss.label(b)}. Remove the "
+                "doubles, or say allow_parallel=True if they are meant to lie side by side"
+            )
+    for values, what in (
+        (truss.prestress, "prestress"),
+        *((f, f"load case '{c}'") for c, f in truss.cases.items()),
+    ):
+        if not np.isfinite(values).all():
+            raise ProblemError(f"{what}: values must be finite, got NaN or infinity")
+    pushed = truss.is_cable & (truss.prestress < 0.0)
+    if pushed.any():
+        member = _first(pushed)
+        raise ProblemError(
+            f"member {member} is a cable of group '{truss.groups[group[member]].name}' and would be in "
+            f"compression at rest ({truss.prestress[member]:.4g} N, {int(pushed.sum())} such). Make it a "
+            "bar, or take a self-stress with tension in all cables "
+            "(clapas.bodies.trusses.feasible_self_stress)"
+        )
+    if (truss.prestress <= -truss.axial_stiffness).any():
+        member = _first(truss.prestress <= -truss.axial_stiffness)
+        raise ProblemError(
+            f"member {member}: a compression of {-truss.prestress[member]:.4g} N exceeds E A = "
+            f"{truss.axial_stiffness[member]:.4g} N, no rest length gives it. Check the units (N, Pa, m²)"
+        )
+
+
+def _positive(what: str, value: float) -> None:
+    if not value > 0.0:
+        raise ProblemError(f"{what} must be positive, got {value!r}")
+
+
+def _first(mask: Any) -> int:
+    return int(np.flatnonzero(mask)[0])
+
+
+def _column(what: str, values: npt.ArrayLike, m: int, dtype: type) -> npt.NDArray[Any]:
+    column: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
+    if column.shape != (m,):
+        raise ProblemError(f"{what}: {m} members need {m} values, got shape {column.shape}")
+    return column
+
+
+def _grid(what: str, values: npt.ArrayLike, shape: tuple[int, ...], dtype: type) -> npt.NDArray[Any]:
+    grid: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
+    if grid.shape != shape:
+        raise ProblemError(
+            f"{what}: {shape[0]} nodes need {shape[0]} rows of {shape[1]} values, got shape {grid.shape}"
+        )
+    return grid

@@ -1,0 +1,1 @@
+"""Static drivers: equilibrium without time."""

@@ -1,0 +1,41 @@
+"""Equilibrium of bars and cables: small and large displacements, complementarity forms, checks, design."""
+
+from clapas.statics.trusses.arc_length import ArcLength, Path
+from clapas.statics.trusses.checks import Envelope, MemberChecks, check_members, envelope
+from clapas.statics.trusses.complementarity import CableLCP, cable_lcp, solve_cables, solve_inextensible
+from clapas.statics.trusses.design import (
+    TensioningStage,
+    least_prestress,
+    length_sensitivity,
+    level_for_stiffness,
+    load_forces,
+    prestress_level,
+    tensioning,
+)
+from clapas.statics.trusses.equilibrium import Equilibrium
+from clapas.statics.trusses.large import LargeDisplacements, settle
+from clapas.statics.trusses.small import SmallDisplacements
+
+__all__ = [
+    "ArcLength",
+    "CableLCP",
+    "Envelope",
+    "Equilibrium",
+    "LargeDisplacements",
+    "MemberChecks",
+    "Path",
+    "SmallDisplacements",
+    "TensioningStage",
+    "cable_lcp",
+    "check_members",
+    "envelope",
+    "least_prestress",
+    "length_sensitivity",
+    "level_for_stiffness",
+    "load_forces",
+    "prestress_level",
+    "settle",
+    "solve_cables",
+    "solve_inextensible",
+    "tensioning",
+]

@@ -1,0 +1,81 @@
+"""``clapas truss``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clapas.bodies.trusses.generators import grid, module
+from clapas.cli.truss import SHIPPED
+from clapas.io.trusses import read_truss, write_truss
+
+from .conftest import Run
+
+
+def test_report_of_a_file(run: Run, tmp_path: Path) -> None:
+    write_truss(tmp_path / "grid.json", grid(2, load=2000.0))
+    outcome = run("truss", tmp_path / "grid.json", "--case", "down", "--modes", 2)
+    assert outcome.code == 0
+    for words in (
+        "48 cables",
+        "self-stress states",
+        "0 internal, 0 rigid",
+        "stable",
+        "SOLVED",
+        "buckles first",
+    ):
+        assert words in outcome.out
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "grid"])
+def test_every_shipped_structure(run: Run, name: str) -> None:
+    document = run("truss", name, "--json").document
+    assert document["is_stable"]
+    assert all(case["status"] == "SOLVED" for case in document["cases"])
+
+
+def test_parameters_pictures_and_files(run: Run, tmp_path: Path) -> None:
+    settings = ("--set", "n=3", "--set", "load=1000", "--set", "modified=false")
+    picture, table = tmp_path / "a.png", tmp_path / "a.vtp"
+    document = run(
+        "truss", "grid", *settings, "--model", "small", "--picture", picture, "--out", table, "--json"
+    ).document
+    assert document["cases"][0]["slack_cables"] == 8
+    assert picture.stat().st_size > 10_000
+    assert "displacement" in table.read_text()
+    run("truss", "kite", "--out", tmp_path / "kite.json")
+    assert read_truss(tmp_path / "kite.json").name == "kite"
+
+
+def test_a_mechanism_is_drawn(run: Run, tmp_path: Path) -> None:
+    blocked = [[True] * 3] * 3 + [[False] * 3] * 5
+    push = [[0.0] * 3] * 4 + [[50.0, 0.0, 0.0]] * 4
+    write_truss(tmp_path / "soft.json", module().with_(is_blocked=blocked, cases={"push": push}))
+    outcome = run("truss", tmp_path / "soft.json", "--model", "small", "--picture", tmp_path / "soft.png")
+    assert outcome.code == 2
+    assert "nothing resists this load" in outcome.err
+    assert "the mechanism is drawn in" in outcome.err
+    assert (tmp_path / "soft.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("grid",), "'grid' needs --set n=VALUE"),
+        (("kite", "--set", "colour=red"), "expected KEY=VALUE with a key among tension, load"),
+        (("kite", "--set", "load=much"), "'much' is no float"),
+        (("kite", "--model", "huge"), "--model must be 'large' or 'small'"),
+        (("kite", "--case", "wind"), "no load case is called 'wind'"),
+        (("nothing.toml",), "there is no file"),
+    ],
+)
+def test_bad_input(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    outcome = run("truss", *arguments)
+    assert outcome.code == 2
+    assert words in outcome.err
+
+
+def test_list(run: Run) -> None:
+    outcome = run("truss", "list")
+    assert all(name in outcome.out for name in SHIPPED)

@@ -1,0 +1,314 @@
+"""Trusses in files: what is written is read back, and what is wrong is said with the way out."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from clapas.bodies.trusses import Group, Material, Section, Truss
+from clapas.bodies.trusses.generators import cable_net, grid, kite
+from clapas.errors import FormatError, MissingDependency, ProblemError
+from clapas.io.trusses import read_truss, write_result, write_truss
+from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
+
+WIRES = """
+name = "two wires"
+[units]
+length = "mm"
+stress = "GPa"
+force = "kN"
+[nodes]
+left = [-1000, 1000]
+right = [1000, 1000]
+foot = [0, 0]
+[groups.wire]
+kind = "cable"
+young = 200
+area = 1e-5
+members = [["left", "foot"], ["right", "foot"]]
+[supports]
+left = "xy"
+right = "all"
+[cases.weight]
+foot = [0, -0.1]
+"""
+DXF = """0
+SECTION
+2
+HEADER
+9
+$INSUNITS
+70
+{unit}
+0
+ENDSEC
+0
+SECTION
+2
+ENTITIES
+0
+LINE
+8
+cables
+10
+-1000.0
+20
+1000.0
+11
+0.0
+21
+0.0
+0
+LINE
+8
+struts
+10
+1000.0
+20
+1000.0
+11
+0.0000001
+21
+0.0
+0
+POINT
+8
+supports
+10
+-1000.0
+20
+1000.0
+0
+POINT
+8
+supports
+10
+1000.0
+20
+1000.0
+0
+ENDSEC
+0
+EOF
+"""
+
+
+def same(a: Truss, b: Truss) -> None:
+    np.testing.assert_allclose(a.nodes, b.nodes, atol=1e-12)
+    key = [np.lexsort(np.column_stack((t.group, t.members)).T) for t in (a, b)]
+    np.testing.assert_array_equal(a.members[key[0]], b.members[key[1]])
+    np.testing.assert_allclose(a.prestress[key[0]], b.prestress[key[1]], rtol=1e-9)
+    np.testing.assert_array_equal(a.is_blocked, b.is_blocked)
+    assert list(a.groups) == list(b.groups)
+    assert set(a.cases) == set(b.cases)
+    for case, loads in a.cases.items():
+        np.testing.assert_allclose(loads, b.cases[case])
+
+
+@pytest.mark.parametrize("truss", [kite(), cable_net(3)], ids=repr)
+@pytest.mark.parametrize("name", ["truss.json", "my-nodes.csv"])
+def test_what_is_written_is_read_back(truss: Truss, name: str, tmp_path: Path) -> None:
+    write_truss(tmp_path / name, truss)
+    same(read_truss(tmp_path / name), truss)
+
+
+def test_parallel_cables_survive_a_document(tmp_path: Path) -> None:
+    write_truss(tmp_path / "grid.json", grid(2))
+    same(read_truss(tmp_path / "grid.json"), grid(2))
+
+
+def test_a_toml_document_with_units(tmp_path: Path) -> None:
+    (tmp_path / "wires.toml").write_text(WIRES)
+    truss = read_truss(tmp_path / "wires.toml")
+    assert truss.name == "two wires"
+    assert truss.labels == ("left", "right", "foot")
+    np.testing.assert_allclose(truss.nodes, [[-1, 1], [1, 1], [0, 0]])
+    assert truss.groups[0].material.young == 200e9
+    np.testing.assert_allclose(SmallDisplacements().solve(truss, "weight").forces, 100 / np.sqrt(2))
+
+
+def test_rest_lengths_and_tubes_in_a_document(tmp_path: Path) -> None:
+    text = WIRES.replace("area = 1e-5", "diameter = 20\nthickness = 2\nrest_length = 1400")
+    (tmp_path / "a.toml").write_text(text)
+    truss = read_truss(tmp_path / "a.toml")
+    np.testing.assert_allclose(truss.rest_lengths, 1.4)
+    assert truss.groups[0].section == Section.tube(diameter=0.02, thickness=0.002)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"mm"', '"furlong"', "unknown unit 'furlong' of length: expected m, cm, mm"),
+        ("[units]", "[units]\ncolour = 'red'", "[units] has 'colour': expected length, force"),
+        ("[nodes]", "[knots]", "unknown key 'knots': expected name, units, nodes"),
+        ("young = 200", "yong = 200", "groups.wire: unknown key 'yong'"),
+        ("young = 200", "", "groups.wire needs 'young'"),
+        ("area = 1e-5", "", "needs 'area', or 'diameter'"),
+        ('["left", "foot"]', '["left", "food"]', "groups.wire names node 'food', which is not in [nodes]"),
+        ('["left", "foot"]', '["left"]', "must be pairs of node names"),
+        ("foot = [0, 0]", "foot = [0, 0, 0]", "all have two or all have three coordinates"),
+        ("foot = [0, 0]", 'foot = "here"', "nodes.foot must be a list of numbers"),
+        ('left = "xy"', 'left = "xz"', "supports.left must be 'all' or axes among 'xy'"),
+        ("foot = [0, -0.1]", "foot = [0, 0, -0.1]", "needs 2 components, got 3"),
+        ("area = 1e-5", "area = 1e-5\nprestress = [1.0]", "has 1 values for 2 members"),
+        ("name =", "name", "not a readable TOML file"),
+    ],
+)
+def test_mistakes_in_documents_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(WIRES.replace(old, new, 1))
+    with pytest.raises(FormatError) as caught:
+        read_truss(tmp_path / "bad.toml")
+    assert words in str(caught.value)
+    assert "bad.toml" in str(caught.value)
+
+
+def test_impossible_structures_name_their_file(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(WIRES.replace("area = 1e-5", "area = 1e-5\nprestress = -1"))
+    with pytest.raises(ProblemError, match=r"bad.toml: member 0 is a cable"):
+        read_truss(tmp_path / "bad.toml")
+
+
+NODES = (
+    "name,x [mm],y [mm],support,fy:weight [kN]\nleft,-1000,1000,all,\nright,1000,1000,xy,\nfoot,0,0,,-0.1\n"
+)
+MEMBERS = "a,b,group,kind,young [GPa],area [mm2]\nleft,foot,wire,cable,200,10\nright,foot,wire,cable,200,10\n"
+
+
+def test_tables_with_units(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    (tmp_path / "members.csv").write_text(MEMBERS)
+    truss = read_truss(tmp_path)
+    np.testing.assert_allclose(SmallDisplacements().solve(truss, "weight").forces, 100 / np.sqrt(2))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("support", "colour", "unknown column 'colour': expected name, x, y"),
+        ("x [mm]", "x [mile]", "unknown unit 'mile' of length"),
+        ("support", "support [mm]", "column 'support' has no unit"),
+        (",x [mm]", ",z", "column 'x' is missing"),
+        ("-1000,1000,all", "-1000,high,all", "row 2, column 'y': expected a number, got 'high'"),
+        ("right,1000,1000,xy", "right,1000,1000,xz", "support of node right must be 'all' or axes"),
+        ("right,1000", "left,1000", "two nodes are called 'left'"),
+        ("fy:weight", "fz:weight", "in a table of plane nodes"),
+    ],
+)
+def test_mistakes_in_node_tables_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES.replace(old, new, 1))
+    (tmp_path / "members.csv").write_text(MEMBERS)
+    with pytest.raises(FormatError) as caught:
+        read_truss(tmp_path / "nodes.csv")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("left,foot", "left,food", "row 2 names node 'food'"),
+        ("cable,200,10\nright", "cable,100,10\nright", "group 'wire' has two materials or sections"),
+        ("area [mm2]", "inertia [mm4]", "column 'area' is missing"),
+    ],
+)
+def test_mistakes_in_member_tables_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    (tmp_path / "members.csv").write_text(MEMBERS.replace(old, new, 1))
+    with pytest.raises(FormatError) as caught:
+        read_truss(tmp_path / "nodes.csv")
+    assert words in str(caught.value)
+
+
+def test_lines_of_a_drawing(tmp_path: Path) -> None:
+    (tmp_path / "a.dxf").write_text(DXF.format(unit=4))
+    truss = read_truss(tmp_path / "a.dxf")
+    assert (truss.n_nodes, truss.d, truss.n_dof) == (3, 2, 2)
+    assert [group.kind for group in truss.groups] == ["cable", "bar"]
+    np.testing.assert_allclose(truss.lengths, np.sqrt(2))
+    bar = Group(name="cables", kind="bar", material=Material(young=1.0), section=Section(area=1.0))
+    assert read_truss(tmp_path / "a.dxf", groups={"cables": bar}).n_cables == 0
+
+
+SUPPORT = "POINT\n8\nsupports\n10\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (DXF.format(unit=0), "does not say its unit of length: pass length='mm'"),
+        (DXF.format(unit=4).replace("LINE", "CIRCLE"), "has no LINE"),
+        ("hello\nworld\n", "not an ASCII DXF file"),
+        ("AutoCAD Binary DXF\n", "save the drawing as ASCII DXF"),
+        (DXF.format(unit=4).replace(f"{SUPPORT}-1000.0", f"{SUPPORT}-900.0"), "lies on no end"),
+    ],
+)
+def test_drawings_that_say_too_little(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dxf").write_text(text)
+    with pytest.raises(FormatError) as caught:
+        read_truss(tmp_path / "a.dxf")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["data", "value"])
+def test_a_network_of_compas(key: str, tmp_path: Path) -> None:
+    node = {
+        "0": {"x": 0, "y": 0, "z": 0, "is_fixed": True},
+        "1": {"x": 1, "y": 0, "z": 0, "pz": -5.0},
+        "2": {"x": 2, "y": 0, "z": 0, "is_anchor": True},
+    }
+    edge = {"0": {"1": {"q": 100.0, "group": "net"}}, "1": {"2": {"f": 100.0, "group": "net"}, "0": {}}}
+    content = {"dtype": "compas.datastructures/Network", key: {"node": node, "edge": edge}}
+    (tmp_path / "net.json").write_text(json.dumps(content))
+    truss = read_truss(tmp_path / "net.json")
+    assert (truss.n_nodes, truss.n_members, truss.n_cables) == (3, 2, 2)
+    np.testing.assert_allclose(truss.prestress, 100.0)
+    found = LargeDisplacements().solve(truss, "load")
+    assert found.displacements[1, 2] < 0.0
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.xyz").write_text("")
+    with pytest.raises(FormatError, match=r"unknown ending '.xyz' of a truss file: expected .toml"):
+        read_truss(tmp_path / "a.xyz")
+    with pytest.raises(FormatError, match="there is no file"):
+        read_truss(tmp_path / "none.toml")
+    (tmp_path / "table.csv").write_text("")
+    with pytest.raises(FormatError, match="two tables"):
+        read_truss(tmp_path / "table.csv")
+    with pytest.raises(FormatError, match=r"is written as '.json'"):
+        write_truss(tmp_path / "a.dxf", kite())
+    with pytest.raises(FormatError, match=r"is written as '.vtp' or '.csv'"):
+        write_result(tmp_path / "a.txt", SmallDisplacements().solve(kite(), "wings"))
+
+
+def test_meshes_need_their_package(tmp_path: Path) -> None:
+    (tmp_path / "a.msh").write_text("")
+    try:
+        import meshio  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingDependency, match=r"clapas\[mesh\]"):
+            read_truss(tmp_path / "a.msh")
+    else:
+        pytest.skip("meshio is installed")
+
+
+def test_results_for_other_programs(tmp_path: Path) -> None:
+    truss = grid(2, load=2000.0)
+    state = SmallDisplacements().solve(truss, "down")
+    write_result(tmp_path / "state.vtp", state)
+    tree = ElementTree.parse(tmp_path / "state.vtp")
+    fields = {
+        each.get("Name"): np.array((each.text or "").split(), dtype=float) for each in tree.iter("DataArray")
+    }
+    np.testing.assert_allclose(fields["force"], state.forces)
+    np.testing.assert_allclose(fields["Points"].reshape(-1, 3), state.shape)
+    assert fields["offsets"][-1] == 2 * truss.n_members
+    write_result(tmp_path / "state.csv", state)
+    with (tmp_path / "state.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    np.testing.assert_allclose([float(row["force [N]"]) for row in rows], state.forces, rtol=1e-8)
+    assert sum(int(row["slack"]) for row in rows) == state.is_slack.sum() > 0

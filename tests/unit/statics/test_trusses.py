@@ -1,0 +1,390 @@
+"""Equilibrium of trusses: closed forms, published numbers, and one problem by independent methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from clapas.bodies.trusses import Group, Material, Section, Truss, Unstable
+from clapas.bodies.trusses.generators import cable_net, grid, guyed_mast, kite, mast_of_prisms, module, prism
+from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.solvers.lcp import registry
+from clapas.statics.trusses import (
+    ArcLength,
+    LargeDisplacements,
+    SmallDisplacements,
+    cable_lcp,
+    check_members,
+    envelope,
+    least_prestress,
+    length_sensitivity,
+    level_for_stiffness,
+    prestress_level,
+    settle,
+    solve_cables,
+    solve_inextensible,
+    tensioning,
+)
+from clapas.statics.trusses.large import Shape
+
+LCP_METHODS = [name for name in registry.names() if name not in ("enumeration", "mixed-integer")]
+
+
+def with_stiffness(truss: Truss, **factors: float) -> Truss:
+    """The same structure with Young's moduli multiplied, by kind of member."""
+    groups = [replace(g, material=Material(young=g.material.young * factors[g.kind])) for g in truss.groups]
+    return truss.with_(groups=groups)
+
+
+@pytest.fixture(scope="module")
+def sixteen() -> Truss:
+    return grid(16)
+
+
+@pytest.mark.parametrize(("factor", "slack"), [(0.1, 0), (0.5, 36), (0.75, 272), (1.0, 408)])
+def test_published_slack_of_the_large_grid(sixteen: Truss, factor: float, slack: int) -> None:
+    found = SmallDisplacements().solve(sixteen, "down", factor=factor)
+    assert int(found.is_slack.sum()) == slack
+    assert found.iterations <= 6
+    assert found.residual <= 1e-10
+
+
+def test_details_of_the_published_state(sixteen: Truss) -> None:
+    found = SmallDisplacements().solve(sixteen, "down")
+    by_group = [
+        int(found.is_slack[sixteen.members_of(name)].sum()) for name in ("lower", "upper", "inclined")
+    ]
+    assert by_group == [72, 336, 0]
+    assert ((found.forces <= 100) & sixteen.is_cable).sum() / 3072 == pytest.approx(0.1419, abs=5e-5)
+    assert found.forces.max() == pytest.approx(10154, abs=1)
+    assert found.largest_displacement == pytest.approx(0.2397, abs=1e-4)
+    assert SmallDisplacements().solve(sixteen, "up").slack_share == pytest.approx(0.0898, abs=5e-5)
+    # supports carry all the load
+    np.testing.assert_allclose(found.reactions.sum(axis=0), [0, 0, 40.0 * 799], atol=1e-3)
+
+
+def test_large_displacements_differ_where_the_thesis_stays_linear(sixteen: Truss) -> None:
+    found = LargeDisplacements().solve(sixteen, "down")
+    assert found.slack_share == pytest.approx(0.163, abs=5e-4)
+    assert found.forces.max() == pytest.approx(12980, abs=5)
+    assert found.largest_displacement == pytest.approx(0.289, abs=1e-3)
+    np.testing.assert_allclose(found.reactions.sum(axis=0), [0, 0, 40.0 * 799], atol=1e-3)
+
+
+def test_both_models_agree_for_small_loads() -> None:
+    truss = grid(4)
+    small, large = (
+        method.solve(truss, "down", factor=1e-3) for method in (SmallDisplacements(), LargeDisplacements())
+    )
+    # prestress strains of 1e-3 and the stiffness that prestress adds separate the models even without
+    # displacement
+    np.testing.assert_allclose(large.forces - truss.prestress, small.forces - truss.prestress, atol=0.05)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), size=st.floats(10.0, 1e4))
+def test_small_displacements_minimise_the_energy(seed: int, size: float) -> None:
+    """Against a general minimiser, on the kite under random loads that may slacken any cable."""
+    rng = np.random.default_rng(seed)
+    truss = kite().with_(cases={"random": size * rng.standard_normal((4, 2))})
+    found = SmallDisplacements().solve(truss, "random", check=False)
+    F, B, k, t0, cable = (
+        truss.load("random"),
+        truss.B.toarray(),
+        truss.stiffness,
+        truss.prestress,
+        truss.is_cable,
+    )
+    assert found.status.is_solved
+    t = t0 + k * (B @ found.displacements.ravel()[truss.free])
+    np.testing.assert_allclose(found.forces, np.where(cable, np.maximum(t, 0), t), atol=1e-6 * size)
+    np.testing.assert_allclose(B.T @ found.forces, F, atol=1e-8 * max(size, 1000))
+
+    def energy(U: np.ndarray) -> float:
+        s = t0 + k * (B @ (1e-5 * U))
+        s = np.where(cable, np.maximum(s, 0), s)
+        return float((0.5 * s * s / k).sum() - F @ (1e-5 * U))
+
+    best = optimize.minimize(energy, 1e5 * found.displacements.ravel()[truss.free], method="Nelder-Mead")
+    assert energy(1e5 * found.displacements.ravel()[truss.free]) <= best.fun + 1e-9 * abs(best.fun)
+
+
+@pytest.mark.parametrize("form", ["assembled", "unassembled", "split"])
+def test_the_complementarity_forms_are_one_problem(form: str) -> None:
+    truss = grid(3, load=1000.0)
+    direct = SmallDisplacements().solve(truss, "down")
+    found = solve_cables(truss, "down", form=form)
+    assert direct.slack_share > 0.05
+    np.testing.assert_allclose(found.forces, direct.forces, atol=1e-6 * direct.forces.max())
+    np.testing.assert_allclose(found.displacements, direct.displacements, atol=1e-6)
+    assert found.residual < 1e-9
+    rest = solve_cables(truss, form=form)
+    np.testing.assert_allclose(rest.forces, truss.prestress, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", LCP_METHODS)
+@pytest.mark.parametrize("form", ["assembled", "split"])
+def test_every_lcp_method_solves_the_grid(method: str, form: str) -> None:
+    truss = grid(2, load=2000.0)
+    direct = SmallDisplacements().solve(truss, "down")
+    found = solve_cables(truss, "down", form=form, solver=registry.make(method, tol=1e-8))
+    assert direct.slack_share > 0.0
+    np.testing.assert_allclose(found.forces, direct.forces, atol=1e-4 * direct.forces.max())
+
+
+@pytest.mark.parametrize(("truss", "kernel"), [(guyed_mast(), 1), (kite(), 3), (grid(3), 60)], ids=repr)
+def test_the_kernel_of_the_lcp_is_that_of_the_bars(truss: Truss, kernel: int) -> None:
+    W = cable_lcp(truss).problem.dense
+    values = np.linalg.eigvalsh(W)
+    assert values[0] > -1e-9 * values[-1]
+    assert (values < 1e-9 * values[-1]).sum() == kernel
+    bars = truss.B[np.flatnonzero(~truss.is_cable)].toarray()
+    assert truss.n_dof - np.linalg.matrix_rank(bars) == kernel
+
+
+def test_no_critical_load_in_the_linear_model() -> None:
+    """With positive self-stress and K invertible every load has an equilibrium, however large."""
+    truss = grid(3)
+    for factor in (25.0, 37.5, 75.0, 1000.0):
+        found = SmallDisplacements().solve(truss, "down", factor=factor)
+        assert found.status.is_solved
+        assert found.forces[truss.is_cable].min() >= 0.0
+
+
+def test_both_guys_slacken_together_under_the_critical_load_of_the_mast() -> None:
+    truss = guyed_mast(tension=1000.0, load=1.0)
+    loads = np.geomspace(1e3, 1e6, 40)
+    slack = [int(SmallDisplacements().solve(truss, "top", factor=float(f)).is_slack.sum()) for f in loads]
+    assert sorted(set(slack)) == [0, 2]
+
+
+def test_lifting_a_weight_on_cables_has_no_equilibrium() -> None:
+    wire = Group(name="wire", kind="cable", material=Material(young=200e9), section=Section(area=1e-5))
+    truss = Truss(
+        nodes=[[-1, 1], [1, 1], [0, 0]],
+        members=[[0, 2], [1, 2]],
+        groups=[wire],
+        group=[0, 0],
+        is_blocked=[[1, 1], [1, 1], [0, 0]],
+        cases={"lift": [[0, 0], [0, 0], [0, 100]]},
+    )
+    with pytest.raises(Unstable, match="nothing resists this load") as caught:
+        SmallDisplacements().solve(truss, "lift")
+    assert caught.value.mechanism[2, 1] == pytest.approx(1.0)
+    # in the true shape the weight rises until it hangs below the load, above its supports
+    found = LargeDisplacements().solve(truss, "lift")
+    assert found.shape[2, 1] == pytest.approx(2.0, abs=1e-3)
+    np.testing.assert_allclose(found.forces, 100 / np.sqrt(2), rtol=1e-3)
+
+
+def test_a_load_on_a_mechanism_needs_large_displacements() -> None:
+    blocked = np.zeros((8, 3), dtype=bool)
+    blocked[:3] = True
+    loads = np.zeros((8, 3))
+    loads[4:, 0] = 50.0
+    truss = module().with_(is_blocked=blocked, cases={"side": loads})
+    with pytest.raises(Unstable, match="LargeDisplacements"):
+        SmallDisplacements().solve(truss, "side")
+    with pytest.raises(Unstable, match="singular"):
+        cable_lcp(truss, "side")
+    assert LargeDisplacements().solve(truss, "side").status.is_solved
+
+
+@settings(max_examples=20, deadline=None)
+@given(height=st.floats(0.05, 1.0), load=st.floats(0.1, 0.9))
+def test_two_bars_follow_their_closed_form(height: float, load: float) -> None:
+    """The arch of two bars under a share of its limit load (Mises' truss)."""
+    bar = Group(name="bar", kind="bar", material=Material(young=1e9), section=Section(area=1e-4))
+    loads = {"top": [[0, 0], [0, -1], [0, 0]]}
+    arch = Truss(nodes=[[-1, 0], [0, height], [1, 0]], members=[[0, 1], [1, 2]], groups=[bar], group=[0, 0],
+                 is_blocked=[[1, 1], [0, 0], [1, 1]], cases=loads)  # fmt: skip
+    rest, EA = np.hypot(1, height), 1e5
+    limit = 2 * EA * (rest ** (2 / 3) - 1) ** 1.5 / rest
+    found = LargeDisplacements().solve(arch, "top", factor=load * limit)
+    y = found.shape[1, 1]
+    length = np.hypot(1, y)
+    assert 2 * EA * (rest - length) / rest * y / length == pytest.approx(load * limit, rel=1e-6)
+
+
+def test_arc_length_goes_through_the_snap_and_knows_what_is_stable() -> None:
+    bar = Group(name="bar", kind="bar", material=Material(young=1e9), section=Section(area=1e-4))
+    arch = Truss(nodes=[[-1, 0], [0, 0.3], [1, 0]], members=[[0, 1], [1, 2]], groups=[bar], group=[0, 0],
+                 is_blocked=[[1, 1], [0, 0], [1, 1]], cases={"top": [[0, 0], [0, -1], [0, 0]]})  # fmt: skip
+    path = ArcLength(step=0.01, points=120).follow(arch, "top", until=5e3)
+    y = 0.3 + path.displacements[:, 1, 1]
+    rest, length = np.hypot(1, 0.3), np.hypot(1, y)
+    np.testing.assert_allclose(path.factors, 2e5 * (rest - length) / rest * y / length, atol=1e-4)
+    limit = 2e5 * (rest ** (2 / 3) - 1) ** 1.5 / rest
+    assert path.limit_factor == pytest.approx(limit, rel=1e-2)
+    assert path.factors.min() == pytest.approx(-limit, rel=1e-2)
+    assert path.factors[-1] > 5e3
+    assert path.is_complete
+    # stable until the limit point at length = rest^(1/3), unstable between the two limit points
+    turn = np.sqrt(rest ** (2 / 3) - 1)
+    clear = np.abs(np.abs(y) - turn) > 0.012
+    np.testing.assert_array_equal(path.is_stable[clear], (np.abs(y) > turn)[clear])
+
+
+def test_arc_length_agrees_with_load_steps_through_slackness() -> None:
+    truss = grid(2, load=500.0)
+    path = ArcLength(step=0.02, points=60).follow(truss, "down", until=4.0)
+    end = LargeDisplacements().solve(
+        truss, "down", factor=float(path.factors[-1]), guess=path.displacements[-2]
+    )
+    assert end.slack_share > 0.0
+    np.testing.assert_allclose(path.forces[-1], end.forces, atol=1e-4 * end.forces.max())
+
+
+def test_the_tangent_is_the_derivative_of_the_forces() -> None:
+    truss = prism(3)
+    shape, U = Shape(truss), 0.05 * np.random.default_rng(3).standard_normal(truss.n_dof)
+    direction, length, t = shape.forces(U)
+    dU, small = np.random.default_rng(4).standard_normal(truss.n_dof), 1e-7
+    ahead, behind = shape.forces(U + small * dU), shape.forces(U - small * dU)
+    change = (shape.pull(ahead[0], ahead[2]) - shape.pull(behind[0], behind[2])) / (2 * small)
+    scale = np.abs(change).max()
+    np.testing.assert_allclose(shape.tangent(direction, length, t) @ dU, change, atol=1e-6 * scale)
+
+
+def test_inextensible_cables() -> None:
+    truss = kite()
+    found = solve_inextensible(truss, "wings")
+    assert (truss.B[np.flatnonzero(truss.is_cable)] @ found.displacements.ravel()[truss.free]).max() < 1e-9
+    assert found.residual < 1e-7
+    stiff = with_stiffness(truss, bar=1.0, cable=1e5)
+    limit = SmallDisplacements().solve(stiff, "wings")
+    np.testing.assert_allclose(found.displacements, limit.displacements, atol=1e-8)
+    hanging = Truss(
+        nodes=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        members=[[0, 3], [1, 3], [2, 3]],
+        groups=truss.groups,
+        group=[1, 1, 0],
+        is_blocked=[[1, 1, 1]] * 3 + [[0, 0, 0]],
+        cases={"in": [[0, 0, 0]] * 3 + [[-5, -5, -3]]},
+    )
+    with pytest.raises(Unstable, match="unbounded"):
+        solve_inextensible(hanging, "in")
+
+
+def test_settling_keeps_rest_lengths() -> None:
+    truss = mast_of_prisms(2)
+    crooked = truss.with_(
+        nodes=truss.nodes + 0.01 * np.random.default_rng(0).standard_normal(truss.nodes.shape), prestress=None
+    )
+    found = settle(crooked, truss.rest_lengths)
+    np.testing.assert_allclose(np.sort(found.prestress), np.sort(truss.prestress), rtol=1e-6)
+    np.testing.assert_allclose(found.rest_lengths, truss.rest_lengths, rtol=1e-9)
+
+
+def test_the_bars_of_the_thesis_buckle(sixteen: Truss) -> None:
+    checks = check_members(SmallDisplacements().solve(sixteen, "down"))
+    bars = sixteen.members_of("bar")
+    assert checks.critical[bars][0] == pytest.approx(8212, rel=1e-2)
+    assert checks.forces.min() == pytest.approx(-18600, rel=1e-2)
+    assert checks.utilisation[bars].max() == pytest.approx(2.27, rel=1e-2)
+    row = checks.by_group()[3]
+    assert (row["group"], row["by"]) == ("bar", "buckling")
+    assert row["failed"] == len(np.intersect1d(checks.failed, bars)) > 0
+
+
+def test_envelopes_name_the_governing_case() -> None:
+    truss = grid(3, load=1000.0)
+    states = [SmallDisplacements().solve(truss, case) for case in truss.cases]
+    found = envelope(states)
+    forces = np.stack([state.forces for state in states])
+    np.testing.assert_array_equal(found.largest, forces.max(axis=0))
+    assert found.cases == ("down", "up")
+    upper = truss.members_of("upper")
+    assert set(found.smallest_case[upper].tolist()) == {0, 1}
+    np.testing.assert_array_equal(found.is_ever_slack, states[0].is_slack | states[1].is_slack)
+    with pytest.raises(ProblemError, match="at least one state"):
+        envelope([])
+
+
+def test_the_level_of_prestress_in_both_models() -> None:
+    truss = grid(3, load=1000.0)
+    small = prestress_level(truss, ["down"])
+    assert small > 1.0  # as it stands some cable is slack
+    large = prestress_level(truss, ["down"], model="large", accuracy=1e-3)
+    for level, solved in ((large * 1.01, True), (large * 0.99, False)):
+        state = LargeDisplacements().solve(truss.with_(prestress=level * truss.prestress), "down")
+        assert (state.slack_share == 0.0) is solved
+    with pytest.raises(ProblemError, match="cables have no prestress"):
+        prestress_level(grid(2, modified=True), ["down"])
+    with pytest.raises(ProblemError, match="no load case"):
+        prestress_level(prism(3))
+
+
+def test_the_least_prestress_is_tight_balanced_and_cheaper() -> None:
+    truss = grid(3, load=500.0)
+    least = least_prestress(truss, ["down"], margin=10.0)
+    assert np.abs(truss.B.T @ least).max() < 1e-6 * least.max()
+    state = SmallDisplacements().solve(truss.with_(prestress=least), "down")
+    assert state.forces[truss.is_cable].min() == pytest.approx(10.0, abs=1e-3)
+    scaled = prestress_level(truss, ["down"], margin=10.0) * truss.prestress
+    assert np.abs(least) @ truss.lengths < np.abs(scaled) @ truss.lengths
+    grouped = least_prestress(truss, ["down"], margin=10.0, classes=truss.group)
+    assert len(np.unique(grouped.round(3))) <= 4
+
+
+def test_the_level_for_a_stiffness() -> None:
+    level = level_for_stiffness(module(), 2 * 10000 / 3)
+    assert level == pytest.approx(2.0, rel=2e-3)
+    with pytest.raises(ProblemError, match="no level of this prestress gives"):
+        level_for_stiffness(module(), 1e12)
+
+
+@pytest.mark.parametrize("truss", [kite(), prism(3), cable_net(3)], ids=repr)
+def test_sensitivities_are_derivatives_of_settled_forces(truss: Truss) -> None:
+    S = length_sensitivity(truss)
+    error = 1e-7
+    for member in (0, truss.n_members - 1):
+        rest = truss.rest_lengths.copy()
+        rest[member] += error * truss.rest_lengths[member] / truss.lengths[member]
+        change = (
+            LargeDisplacements(tol=1e-12).solve(truss, rest_lengths=rest, check=False).forces
+            - truss.prestress
+        ) / error
+        np.testing.assert_allclose(S[:, member], change, atol=5e-3 * np.abs(S[:, member]).max())
+
+
+def test_tensioning_ends_at_the_design_whatever_the_order() -> None:
+    truss = mast_of_prisms(2, load=1.0)
+    for order in (["ring", "tendon"], ["tendon", "ring"]):
+        stages = tensioning(truss, order)
+        assert [stage.group for stage in stages] == order
+        np.testing.assert_allclose(
+            stages[-1].state.forces, truss.prestress, atol=1e-3 * truss.prestress.max()
+        )
+    with pytest.raises(ProblemError, match="each group once"):
+        tensioning(truss, ["ring", "ring"])
+
+
+def test_bad_settings_and_unsolved_states() -> None:
+    with pytest.raises(SettingsError, match="must be positive"):
+        SmallDisplacements(tol=0.0)
+    with pytest.raises(SettingsError, match="must be positive"):
+        ArcLength(step=-1.0)
+    truss = grid(3, load=2000.0)
+    with pytest.raises(NotSolved, match="MAX_ITERATIONS"):
+        SmallDisplacements(max_iterations=1).solve(truss, "down")
+    found = LargeDisplacements(max_iterations=1).solve(truss, "down", check=False)
+    assert not found.status.is_solved
+    with pytest.raises(ProblemError, match="not in equilibrium"):
+        SmallDisplacements().solve(truss.with_(prestress=np.ones(truss.n_members)), "down")
+    with pytest.raises(ProblemError, match="no load on a free displacement"):
+        ArcLength(step=0.1).follow(truss.with_(cases={"none": np.zeros(truss.nodes.shape)}), "none")
+
+
+def test_extreme_stiffness_ratios_are_solved() -> None:
+    truss = kite()
+    for ratio in (1e-8, 1e8):
+        light = truss.with_(prestress=truss.prestress * min(1.0, 1e-3 * ratio))
+        changed = with_stiffness(light, bar=ratio, cable=1.0)
+        found = SmallDisplacements().solve(changed, "wings", factor=1e-11 if ratio < 1 else 1.0)
+        assert found.residual <= 1e-10
