@@ -369,12 +369,14 @@ class Recording:
     def _fresh(self, name: str) -> Any:
         """A dataset as it is on disk now: a run may still be writing."""
         with reading(f"{self.path}: '{name}'"):
-            data = self._opened.get(name)
-            if data is None:
-                data = self._opened[name] = self._file[name]
-            if self._grows:  # a complete file does not grow: a run that goes on replaces it
+            if self._grows:  # opened anew: the library loses its way in data sets that stay open for long
+                data = self._file[name]
                 data.id.refresh()
-            return data
+                return data
+            # A complete file does not grow: a run that goes on replaces it.
+            if name not in self._opened:
+                self._opened[name] = self._file[name]
+            return self._opened[name]
 
 
 def _probe(entry: Any, bodies: int, where: str) -> Probe:
