@@ -93,7 +93,7 @@ class ElasticBlock:
 
     def _gaps(self) -> Array:
         x = self._points()[self._contact_nodes(), 0]
-        return self.gap + self.curvature * x**2
+        return np.asarray(self.gap + self.curvature * x**2)
 
     def _free_dofs(self) -> Indices:
         left = np.flatnonzero(self._points()[:, 0] == 0.0)
