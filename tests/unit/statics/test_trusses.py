@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from clapas.bodies.trusses import Group, Material, Section, Truss, Unstable
-from clapas.bodies.trusses.generators import cable_net, grid, guyed_mast, kite, mast_of_prisms, module, prism
+from clapas.bodies.trusses.generators import (
+    cable_net,
+    geodesic_sphere,
+    grid,
+    guyed_mast,
+    kite,
+    mast_of_prisms,
+    module,
+    prism,
+)
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.solvers.lcp import registry
 from clapas.statics.trusses import (
@@ -363,6 +372,21 @@ def test_tensioning_ends_at_the_design_whatever_the_order() -> None:
         )
     with pytest.raises(ProblemError, match="each group once"):
         tensioning(truss, ["ring", "ring"])
+
+
+def test_loads_on_supports_go_to_the_ground() -> None:
+    truss = kite()
+    held = truss.with_(is_blocked=np.ones((4, 2), dtype=bool))
+    for method in (SmallDisplacements(), LargeDisplacements()):
+        reactions = method.solve(held, "wings").reactions
+        rest = method.solve(held).reactions
+        np.testing.assert_allclose(reactions - rest, -truss.cases["wings"], atol=1e-6)
+
+
+def test_small_loads_on_stiff_bars_lose_no_digits() -> None:
+    dome = geodesic_sphere(3, cut=0.0, load=1e-6)
+    small, large = (method.solve(dome, "snow") for method in (SmallDisplacements(), LargeDisplacements()))
+    np.testing.assert_allclose(large.forces, small.forces, atol=1e-9 * np.abs(small.forces).max())
 
 
 def test_bad_settings_and_unsolved_states() -> None:

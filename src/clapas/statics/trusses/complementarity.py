@@ -34,7 +34,7 @@ from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import LCPSolver, solve_lcp
-from clapas.statics.trusses.equilibrium import Equilibrium, force_scale
+from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Array
 
@@ -74,7 +74,7 @@ def cable_lcp(
         raise ProblemError(
             "a structure without cables has no complementarity problem: use SmallDisplacements()"
         )
-    F = np.zeros(truss.n_dof) if case is None else factor * truss.load(case)
+    F = case_loads(truss, case, factor).ravel()[truss.free]
     if form == "split":
         return _split(truss, F)
     if form not in ("assembled", "unassembled"):
@@ -141,13 +141,13 @@ def solve_cables(
     forces[truss.is_cable] = np.where(
         found.z * truss.stiffness[truss.is_cable] > found.w, 0.0, found.w.clip(min=0.0)
     )
-    F = np.zeros(truss.n_dof) if case is None else factor * truss.load(case)
+    F = case_loads(truss, case, factor).ravel()[truss.free]
     residual = float(np.abs(truss.B.T @ forces - F).max(initial=0.0)) / force_scale(F, forces)
     return Equilibrium(
         truss=truss,
         model="small",
         case=case or "",
-        loads=truss.displacements(F),
+        loads=case_loads(truss, case, factor),
         displacements=truss.displacements(U),
         forces=forces,
         status=found.status,
@@ -171,7 +171,7 @@ def solve_inextensible(truss: Truss, case: str | None = None, *, factor: float =
     """
     began = time.perf_counter()
     truss.check_balance()
-    F = np.zeros(truss.n_dof) if case is None else factor * truss.load(case)
+    F = case_loads(truss, case, factor).ravel()[truss.free]
     bars, cables = truss.B[np.flatnonzero(~truss.is_cable)], truss.B[np.flatnonzero(truss.is_cable)]
     k, t0 = truss.stiffness[~truss.is_cable], truss.prestress[~truss.is_cable]
     # In units in which the stiffest bar is one: Clarabel's tolerances are absolute in part.
@@ -207,7 +207,7 @@ def solve_inextensible(truss: Truss, case: str | None = None, *, factor: float =
         truss=truss,
         model="inextensible",
         case=case or "",
-        loads=truss.displacements(F),
+        loads=case_loads(truss, case, factor),
         displacements=truss.displacements(U),
         forces=forces,
         status=Status.SOLVED if residual <= 1e-6 else Status.ALMOST_SOLVED,

@@ -129,7 +129,15 @@ class Equilibrium:
         return self
 
 
-def force_scale(loads: Array, forces: Array) -> float:
-    """Scale of residuals (N): the largest of loads and member forces, or one if there are none."""
-    largest = max(float(np.abs(values).max(initial=0.0)) for values in (loads, forces))
+def case_loads(truss: Truss, case: str | None, factor: float) -> Array:
+    """Loads (n × d, N) of a case times a factor; zero without a case."""
+    if case is None:
+        return np.zeros(truss.nodes.shape)
+    truss.load(case)  # says which cases there are
+    return np.asarray(factor * truss.cases[case])
+
+
+def force_scale(*forces: Array) -> float:
+    """Scale of residuals (N): the largest of loads, member forces and prestress, or one if all are zero."""
+    largest = max(float(np.abs(values).max(initial=0.0)) for values in forces)
     return largest or 1.0

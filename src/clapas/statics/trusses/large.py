@@ -23,7 +23,7 @@ from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError, SettingsError
 from clapas.linalg.factor import factorise
-from clapas.statics.trusses.equilibrium import Equilibrium, force_scale
+from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
@@ -38,6 +38,10 @@ class Shape:
         self.truss = truss
         self.rest = truss.rest_lengths if rest_lengths is None else rest_lengths
         self.stiffness = truss.axial_stiffness / self.rest
+        # Elongation in the given shape: from the prestress, exactly, rather than from a difference of
+        # lengths.
+        own = truss.prestress * self.rest / truss.axial_stiffness
+        self._first = own if rest_lengths is None else truss.lengths - self.rest
 
     @cached_property
     def assembly(self) -> Assembly:
@@ -46,10 +50,13 @@ class Shape:
 
     def forces(self, U: Array) -> tuple[Array, Array, Array]:
         """Directions (m × d), lengths (m) and axial forces (N) after the free displacements U."""
-        x = self.truss.nodes + self.truss.displacements(U)
-        arrow = x[self.truss.members[:, 1]] - x[self.truss.members[:, 0]]
+        moved = self.truss.displacements(U)[self.truss.members]
+        change = moved[:, 1] - moved[:, 0]
+        arrow = self.truss.vectors + change
         length = np.linalg.norm(arrow, axis=1)
-        t = self.stiffness * (length - self.rest)
+        # l − L = (l² − L²)/(l + L): no digits are lost when displacements are small against the members.
+        stretch = ((arrow + self.truss.vectors) * change).sum(axis=1) / (length + self.truss.lengths)
+        t = self.stiffness * (stretch + self._first)
         t = np.where(self.truss.is_cable, np.maximum(t, 0.0), t)
         return arrow / np.maximum(length, 1e-300)[:, None], length, t
 
@@ -137,14 +144,14 @@ class LargeDisplacements:
             Raise NotSolved unless the residual reached the tolerance.
         """
         began = time.perf_counter()
-        F = np.zeros(truss.n_dof) if case is None else factor * truss.load(case)
+        F = case_loads(truss, case, factor).ravel()[truss.free]
         shape = Shape(truss, rest_lengths)
         start = np.zeros(truss.nodes.shape) if guess is None else np.asarray(guess, dtype=np.float64)
         U: Array = start.ravel()[truss.free]
         status, shift = Status.MAX_ITERATIONS, 0.0
         direction, length, t = shape.forces(U)
         gradient = shape.pull(direction, t) - F
-        residual, iteration = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t), 0
+        residual, iteration = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t, truss.prestress), 0
         while residual > self.tol and iteration < self.max_iterations:
             iteration += 1
             K = shape.tangent(direction, length, t)
@@ -166,14 +173,14 @@ class LargeDisplacements:
                 status = Status.STALLED
                 break
             U, (direction, length, t), gradient = ahead, state, left
-            residual = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t)
+            residual = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t, truss.prestress)
         if residual <= self.tol:
             status = Status.SOLVED
         found = Equilibrium(
             truss=truss,
             model="large",
             case=case or "",
-            loads=truss.displacements(F),
+            loads=case_loads(truss, case, factor),
             displacements=truss.displacements(U),
             forces=t,
             status=status,

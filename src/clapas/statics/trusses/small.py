@@ -26,7 +26,7 @@ from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError, SettingsError
 from clapas.linalg.factor import factorise
-from clapas.statics.trusses.equilibrium import Equilibrium, force_scale
+from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Array, Mask
 
@@ -98,7 +98,7 @@ class SmallDisplacements:
         """
         began = time.perf_counter()
         truss.check_balance()
-        F = np.zeros(truss.n_dof) if case is None else factor * truss.load(case)
+        F = case_loads(truss, case, factor).ravel()[truss.free]
         B, k, t0, cable = truss.B, truss.stiffness, truss.prestress, truss.is_cable
         size = float(np.ptp(truss.nodes, axis=0).max())
         assembly, transposed = Assembly(truss), truss.B.T.tocsr()
@@ -125,37 +125,20 @@ class SmallDisplacements:
             U = U + _exact_step(trial, k * stretch, stretch, cable, float(F @ direction)) * direction
             if np.abs(U).max() > FAR * size:
                 raise _runaway(truss, U)
-        whole = truss.displacements(U)
-        return _finish(self, truss, case, F, whole, t, status, residual, iteration, began, check)
-
-
-def _finish(
-    method: SmallDisplacements,
-    truss: Truss,
-    case: str | None,
-    F: Array,
-    displacements: Array,
-    forces: Array,
-    status: Status,
-    residual: float,
-    iterations: int,
-    began: float,
-    check: bool,
-) -> Equilibrium:
-    found = Equilibrium(
-        truss=truss,
-        model="small",
-        case=case or "",
-        loads=truss.displacements(F),
-        displacements=displacements,
-        forces=forces,
-        status=status,
-        residual=residual,
-        tol=method.tol,
-        iterations=iterations,
-        time=time.perf_counter() - began,
-    )
-    return found.checked() if check else found
+        found = Equilibrium(
+            truss=truss,
+            model="small",
+            case=case or "",
+            loads=case_loads(truss, case, factor),
+            displacements=truss.displacements(U),
+            forces=t,
+            status=status,
+            residual=residual,
+            tol=self.tol,
+            iterations=iteration,
+            time=time.perf_counter() - began,
+        )
+        return found.checked() if check else found
 
 
 def _direction(assembly: Assembly, stiffness: Array, gradient: Array) -> Array:
