@@ -86,7 +86,7 @@ def test_wrong_options_exit_with_2(run: Run, arguments: tuple[str, ...]) -> None
         ("gallery:xyzzy", "no gallery problem is called 'xyzzy': 'clapas gallery' lists them"),
         ("gallery:painleve-up-tow", "painleve-up-two"),
         ("example:xyzzy", "expected one of disc-column-global, disc-column, sliding-block, two-blocks"),
-        (os.devnull, "empty"),
+        (os.devnull, "a device or a pipe, expected a file"),
     ],
 )
 def test_missing_problems(run: Run, verb: str, source: str, message: str) -> None:

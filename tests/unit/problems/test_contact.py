@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from clapas.convex import coulomb
 from clapas.errors import ProblemError
-from clapas.problems import ContactProblem, coulomb, judge, reduce
+from clapas.problems import ContactProblem, judge, reduce
 from tests.random_problems import particle, random_global
 
 

@@ -58,7 +58,7 @@ def test_parameters_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     for words, message in (
         (["--grain", "5"], "did you mean --grains?"),
         (["--grains"], "needs a value"),
-        (["--grains", "many"], "a whole number, got 'many'"),
+        (["--grains", "many"], "must be a whole number, from 1 to 1e+06, got 'many'"),
     ):
         assert main(["run", "heap", *words]) == 2
         assert message in capsys.readouterr().err
