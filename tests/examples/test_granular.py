@@ -130,7 +130,9 @@ REGIMES = ((0.005, 0.8), (0.05, 2.0), (0.3, 2.0))
 
 
 def test_a_ledge_keeps_a_slope() -> None:
-    assert 15 < repose_angle(0.5, length=10, relaxation=0.8) < 32
+    """Small samples scatter by ten degrees: the mean of three is asked."""
+    angles = [repose_angle(0.5, length=10, seed=seed, relaxation=0.8) for seed in range(3)]
+    assert 15 < np.mean(angles) < 32
 
 
 @pytest.mark.slow

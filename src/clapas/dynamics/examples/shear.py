@@ -67,7 +67,7 @@ def shear_cell(
         dt=min(0.04 * time, 4e-3 / rate),
         every=10,
         on_unsolved="record",
-        solver={"name": "auto", "tol": 1e-3},
+        solver={"name": "auto", "tol": 1e-4},
     )
     return scene
 
