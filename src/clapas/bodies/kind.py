@@ -10,14 +10,15 @@ Rigid bodies are the one kind that does not go through this door: millions of th
 solved in compiled loops over their own arrays. They meet the other kinds in the contact problem of the step.
 
 To add a kind: a folder under ``bodies/`` with a class that has these methods, which people pass to
-``scene.add_system``. Nothing else in the package names it.
+``scene.add_system``. Nothing else in the package names it. One that looks like more than the shapes of its
+carriers also has the methods of :class:`DrawnBodies`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from scipy import sparse
 
@@ -91,6 +92,46 @@ class Touches(NamedTuple):
     point: Array
 
 
+class Field(NamedTuple):
+    """A quantity that viewers show in colours: its name, its unit, and what has a value of it."""
+
+    name: str
+    unit: str
+    of: Literal["vertex", "cell"]
+
+
+class Skin(NamedTuple):
+    """What a viewer draws of a kind: vertices that move, joined by triangles or by segments.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in recordings and viewers.
+    n_vertices : int
+        Number of vertices.
+    cells : array (k, 3) or (k, 2)
+        Vertices of the triangles of a surface, seen from where they turn counter-clockwise, or of the
+        segments of bars, cables and rods.
+    radius : array (k,)
+        Radii of the segments (m); empty for a surface.
+    fields : tuple of Field
+        What it can be coloured by.
+    """
+
+    name: str
+    n_vertices: int
+    cells: Indices
+    radius: Array
+    fields: tuple[Field, ...] = ()
+
+
+class Look(NamedTuple):
+    """A skin at one instant: places (n_vertices, d) of the vertices (m), and a value array per field."""
+
+    vertices: Array
+    values: tuple[Array, ...] = ()
+
+
 class Bodies(Protocol):
     """All bodies of one kind."""
 
@@ -149,6 +190,19 @@ class Bodies(Protocol):
 
     def energy(self, part: Part, gravity: Array) -> Energy:
         """Kinetic and potential energy."""
+        ...
+
+
+@runtime_checkable
+class DrawnBodies(Protocol):
+    """Bodies that look like more than the shapes of their carriers: deformable ones, rods, cables."""
+
+    def skins(self) -> Sequence[Skin]:
+        """What there is to draw."""
+        ...
+
+    def looks(self, part: Part) -> Sequence[Look]:
+        """Each skin as it is in a part."""
         ...
 
 

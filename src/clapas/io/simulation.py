@@ -21,6 +21,7 @@ from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import FormatError, SceneError, SettingsError
 from clapas.io.recording import Frame, Recording, RecordingWriter
+from clapas.io.recording.systems import RecordedSystem, recorded
 from clapas.io.settings import from_plain, to_plain
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver
@@ -95,7 +96,11 @@ def simulate(
 
 
 def resume(
-    path: str | os.PathLike[str], duration: float | None = None, *, progress: Watcher | None = None
+    path: str | os.PathLike[str],
+    duration: float | None = None,
+    *,
+    scene: Scene | None = None,
+    progress: Watcher | None = None,
 ) -> Recording:
     """Go on with a recording that was interrupted, or that should last longer.
 
@@ -108,6 +113,8 @@ def resume(
         The recording; it is extended in place.
     duration : float, optional
         New time to simulate from the start of the run (s); by default the one it was meant for.
+    scene : Scene, optional
+        The scene that was run: needed if it holds what no file can, functions of Python.
     progress : callable, optional
         Called after each step; return True to stop.
 
@@ -119,8 +126,11 @@ def resume(
         The disk is full, or another process writes the recording.
     """
     with Recording(path) as old:
-        if not old.scene_source:
-            raise FormatError(f"{path}: its scene is not in the file (a Python function moves a wall)")
+        if scene is None and not old.scene_source:
+            raise FormatError(
+                f"{path}: its scene holds functions of Python and is not in the file: give it, "
+                f"clapas.resume('{path}', scene=…)"
+            )
         if old.n_frames == 0:
             raise FormatError(f"{path}: no frame is complete; start again from the scene")
         settings = old.settings if duration is None else {**old.settings, "duration": duration}
@@ -136,7 +146,8 @@ def resume(
         for name in ("solver", "scheme", "sleeping"):
             from_plain(settings.get(name))
         old.verify()
-        model = compile_scene(Scene.from_dict(json.loads(old.scene_source)), check_overlaps=False)
+        scene = scene or Scene.from_dict(json.loads(old.scene_source))
+        model = compile_scene(scene, check_overlaps=False)
         _check_same(old, model)
         writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
         writer.copy(_with_readings(old, writer))
@@ -163,12 +174,17 @@ def _check_same(old: Recording, model: Model) -> None:
         np.allclose(getattr(model, name), getattr(stored, name), rtol=1e-6, atol=0.0)  # other roundings pass
         for name in ("mass", "inertia", "movable", "birth")
     )
+    same &= [_sizes(system) for system in recorded(model)] == [_sizes(system) for system in old.systems]
     if not same:
         raise FormatError(
             f"{old.path}: its scene does not give the bodies of its frames: damaged, or made by another "
             "version "
             "of clapas; run the scene again"
         )
+
+
+def _sizes(system: RecordedSystem) -> tuple[str, str, int, int]:
+    return system.name, system.kind, system.n_coordinates, system.n_dof
 
 
 def _run(

@@ -14,14 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from clapas.io.recording import layout
+from clapas.io.recording import layout, systems
 
 NOT_COVERED = {"digest", "seconds"}
 ATTRIBUTES = "format version clapas dt every settings names period units".split()
 
 
 def of_frame(
-    frame: Mapping[str, Any], contacts: Mapping[str, Any], times: Iterable[float], values: Any
+    frame: Mapping[str, Any],
+    contacts: Mapping[str, Any],
+    times: Iterable[float],
+    values: Any,
+    more: Mapping[str, layout.Column],
 ) -> int:
     """Digest of one frame.
 
@@ -31,9 +35,11 @@ def of_frame(
         Columns of the frame and of its contacts by name.
     times, values : arrays (k,) and (k, p)
         Readings of the probes since the frame before.
+    more : mapping
+        The columns of the frame that only this recording has.
     """
     digest = hashlib.blake2b(digest_size=8)
-    columns = {**layout.SLEEP, **layout.FRAMES}
+    columns = {**layout.SLEEP, **layout.FRAMES, **more}
     for name in sorted(frame.keys() & columns.keys() - NOT_COVERED):
         digest.update(_bytes(frame[name], columns[name].dtype))
     for name, column in layout.CONTACTS.items():
@@ -44,7 +50,7 @@ def of_frame(
 
 
 def of_constants(file: Any) -> str:
-    """Digest of what does not change in an open file: attributes, scene, model, names of the probes."""
+    """Digest of what does not change in an open file: attributes, scene, model, systems, probes."""
     digest = hashlib.blake2b(digest_size=8)
     texts = [repr(file.attrs[name]) for name in ATTRIBUTES]
     texts.append(repr(file["scene"].attrs["source"]))
@@ -59,6 +65,8 @@ def of_constants(file: Any) -> str:
         stored = file["model"][name][()]
         digest.update(f"{name} {stored.shape} {stored.dtype.str}".encode())
         digest.update(np.ascontiguousarray(stored).tobytes())
+    for each in systems.digested(file):
+        digest.update(each.encode() if isinstance(each, str) else np.ascontiguousarray(each).tobytes())
     return digest.hexdigest()
 
 

@@ -1,11 +1,12 @@
 """What a recording file holds. SI units throughout.
 
     /                 attributes: format, version, clapas (version of the package), dt, every, settings,
-    names,
-                      period, digest
+                      names, period, digest
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
     /model/…          constant arrays of the model, by name; blocked and laid only if there are such bodies
-    /frames/…         one row per kept step; those of sleep only in runs with sleep
+    /systems/…        bodies of other kinds (see :mod:`clapas.io.recording.systems`); only if there are any
+    /frames/…         one row per kept step; those of sleep only in runs with sleep. Coordinates and
+                      velocities of system k are in /frames/systems/k
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
     /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
                       Attribute probes: their names, quantities, bodies and components, as JSON
@@ -23,7 +24,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FORMAT = "clapas recording"
-VERSION = 2
+VERSION = 3
+OLDEST = 2  # version that is still read: it has no systems
 LAST_WRITTEN = "step"
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import h5py
 import numpy as np
 
+from clapas.bodies.kind import Look
 from clapas.dynamics.model import Impulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
-from clapas.io.recording import digest, layout, validation
+from clapas.io.recording import digest, layout, systems, validation
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -45,6 +46,8 @@ class Frame:
         of early versions do not know the last one (NaN).
     residual, iterations, status, seconds
         Report of the solver.
+    looks : tuple
+        The skins of each system of the recording, as they look.
     """
 
     state: State
@@ -58,6 +61,7 @@ class Frame:
     iterations: int
     status: Status
     seconds: float
+    looks: tuple[tuple[Look, ...], ...] = ()
 
 
 def is_recording(path: str | os.PathLike[str]) -> bool:
@@ -135,9 +139,9 @@ class Recording:
                 f"{self.path}: version {version} of the format, this clapas reads up to {layout.VERSION}: "
                 "upgrade clapas"
             )
-        if version < layout.VERSION:
+        if version < layout.OLDEST:
             raise FormatError(
-                f"{self.path}: version {version} of the format, this clapas reads version {layout.VERSION}: "
+                f"{self.path}: version {version} of the format, this clapas reads from {layout.OLDEST} on: "
                 "run the scene again"
             )
         self.dt = float(validation.number(self._file, "dt", where))
@@ -151,7 +155,9 @@ class Recording:
         self._sizes = validation.sizes(self._file, where)
         self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
         self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
-        validation.columns(self._file, self._sizes, where)
+        self.systems = systems.read(self._file, self._sizes["bodies"], where)
+        self._more = systems.columns(self.systems, self._d)
+        validation.columns(self._file, self._sizes, self._more, where)
 
     def __enter__(self) -> Recording:
         return self
@@ -186,7 +192,7 @@ class Recording:
 
     @cached_property
     def model(self) -> Model:
-        """The model that ran, without its imposed motions and loads (they are in the scene)."""
+        """The model that ran, without its imposed motions, loads and systems (they are in the scene)."""
         where = str(self.path)
         arrays = validation.model(self._file, self._sizes, where)
         names = validation.document(validation.text(self._file, "names", where), list, "names", where)
@@ -252,7 +258,7 @@ class Recording:
             after = float(row["time"])
             new = slice(last + 1, step + 1)
             if has_digests:
-                found = digest.of_frame(row, contacts, times[new], values[new])
+                found = digest.of_frame(row, contacts, times[new], values[new], self._more)
                 if found != int(row["digest"]):
                     raise FormatError(
                         f"{where}: frame {number} (t = {after:g} s) does not match its checksum"
@@ -294,7 +300,8 @@ class Recording:
     def _columns(self) -> list[str]:
         """Names of the columns of the frames."""
         with reading(f"{self.path}: 'frames'"):
-            return [*layout.FRAMES, *(name for name in layout.SLEEP if name in self._file["frames"])]
+            sleep = (name for name in layout.SLEEP if name in self._file["frames"])
+            return [*layout.FRAMES, *sleep, *self._more]
 
     @cached_property
     def _absent(self) -> list[str]:
@@ -337,7 +344,7 @@ class Recording:
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
-        return _frame(row, contacts)
+        return _frame(row, contacts, self.systems)
 
     def _contacts(self, start: int, end: int, frame: int) -> dict[str, Any]:
         """Rows of the contacts from ``start`` to ``end``, which the frame of that number declares."""
@@ -400,7 +407,9 @@ def _sleep(row: dict[str, Any], alive: int) -> Sleep:
     return Sleep(step=int(row["round"]), **columns | {"asleep": columns["asleep"].astype(bool)})
 
 
-def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
+def _frame(
+    row: dict[str, Any], contacts: dict[str, Any], others: tuple[systems.RecordedSystem, ...]
+) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])
     names = "a b collider_a collider_b feature point normal gap".split()
@@ -414,6 +423,7 @@ def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
             impulses=Impulses(*(contacts[name] for name in ("a", "b", "feature", "impulse", "couple"))),
             dt=float(row["dt"]),
             sleep=_sleep(row, alive) if "asleep" in row else None,
+            parts=systems.parts(others, row),
         ),
         contacts=Contacts(*(contacts[name] for name in names)),
         mode=contacts["mode"],
@@ -425,4 +435,5 @@ def _frame(row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         iterations=int(row["iterations"]),
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
+        looks=systems.looks(others, row),
     )

@@ -95,12 +95,15 @@ def length(file: Any, name: str, where: str) -> int:
     return len(_array(file, name, ("length",), where))
 
 
-def columns(file: Any, lengths: Mapping[str, int], where: str) -> None:
-    """Check that all growing columns are there, of their types, and as long as the frames need."""
+def columns(file: Any, lengths: Mapping[str, int], more: Mapping[str, layout.Column], where: str) -> None:
+    """Check that all growing columns are there, of their types, and as long as the frames need.
+
+    ``more`` are the columns of the frames that only this recording has.
+    """
     n = length(file, f"frames/{layout.LAST_WRITTEN}", where)  # first: the others are written before
     with reading(f"{where}: 'frames'"):
         has_sleep = any(name in file["frames"] for name in layout.SLEEP)
-    frames = layout.FRAMES | (layout.SLEEP if has_sleep else {})
+    frames = {**layout.FRAMES, **(layout.SLEEP if has_sleep else {}), **more}
     for name, column in frames.items():
         with reading(f"{where}: 'frames/{name}'"):
             if name in layout.LATER and name not in file["frames"]:

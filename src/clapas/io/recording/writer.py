@@ -30,7 +30,7 @@ from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.errors import WriteError
 from clapas.io.hdf5 import first_line
-from clapas.io.recording import digest, layout
+from clapas.io.recording import digest, layout, systems
 from clapas.io.recording.lock import Lock, temporary
 from clapas.problems.report import modes
 from clapas.status import Status
@@ -83,6 +83,8 @@ class RecordingWriter:
             "probes": sum(len(probe.components(model.d)) for probe in model.probes),
         }
         self._has_sleep = bool((settings or {}).get("sleeping"))
+        self._model, self._systems = model, systems.recorded(model)
+        self._more = systems.columns(self._systems, model.d)
         self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
@@ -180,7 +182,9 @@ class RecordingWriter:
         first, self._readings_covered = self._readings_covered, end
         readings = self._noted[first - self._readings_written : end - self._readings_written]
         times, values = [reading.time for reading in readings], [reading.values for reading in readings]
-        self._pending.append((row | {"digest": digest.of_frame(row, contacts, times, values)}, contacts))
+        self._pending.append(
+            (row | {"digest": digest.of_frame(row, contacts, times, values, self._more)}, contacts)
+        )
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
@@ -241,6 +245,8 @@ class RecordingWriter:
             for group, columns in self._growing(model).items():
                 for name, column in columns.items():
                     self._column(group, name, column)
+            if self._systems:
+                systems.write(file, self._systems)
             if model.probes:
                 file["probes"].attrs["probes"] = _described(model)
             file.attrs["digest"] = digest.of_constants(file)
@@ -278,7 +284,7 @@ class RecordingWriter:
     def _growing(self, model: Model) -> dict[str, dict[str, layout.Column]]:
         """The columns that grow, by group, in the order of writing (LAST_WRITTEN: last of the frames)."""
         return {
-            "frames": (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
+            "frames": self._more | (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
             "contacts": layout.CONTACTS,
             "probes": layout.PROBES if model.probes else {},
         }
@@ -301,23 +307,27 @@ class RecordingWriter:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
         row = _sleep_row(state, n) if self._has_sleep else {}
-        return row | {
-            "time": state.time,
-            "step": state.step,
-            "alive": state.n_bodies,
-            "position": _padded(state.position, n),
-            "orientation": _padded(state.orientation, n),
-            "velocity": _padded(state.velocity, n),
-            "kinetic": kept.energy.kinetic,
-            "potential": kept.energy.potential,
-            "work": kept.work,
-            "given": kept.given,
-            "residual": solution.residual if solution else 0.0,
-            "iterations": solution.iterations if solution else 0,
-            "status": STATUSES.index(solution.status if solution else Status.SOLVED),
-            "seconds": solution.time if solution else 0.0,
-            "dt": state.dt,
-        }
+        return (
+            row
+            | systems.row(self._model, state)
+            | {
+                "time": state.time,
+                "step": state.step,
+                "alive": state.n_bodies,
+                "position": _padded(state.position, n),
+                "orientation": _padded(state.orientation, n),
+                "velocity": _padded(state.velocity, n),
+                "kinetic": kept.energy.kinetic,
+                "potential": kept.energy.potential,
+                "work": kept.work,
+                "given": kept.given,
+                "residual": solution.residual if solution else 0.0,
+                "iterations": solution.iterations if solution else 0,
+                "status": STATUSES.index(solution.status if solution else Status.SOLVED),
+                "seconds": solution.time if solution else 0.0,
+                "dt": state.dt,
+            }
+        )
 
 
 def _contact_rows(kept: Kept) -> dict[str, Any]:

@@ -1,0 +1,208 @@
+"""Bodies of other kinds in a recording.
+
+    /systems              attribute systems: their names, kinds, sizes, carriers and skins, as JSON
+    /systems/k/skin/j     cells and radii of skin j of system k
+    /frames/systems/k/q, v              coordinates and velocities, as the kind counts them
+    /frames/systems/k/skin/j/vertices   where the vertices are
+    /frames/systems/k/skin/j/field/i    values of field i
+
+A reader draws and measures what is there without the code that moved it; going on with the run needs the
+scene.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clapas.bodies.kind import DrawnBodies, Field, Look, Part, Skin
+from clapas.dynamics.model import Model, State, System
+from clapas.errors import FormatError
+from clapas.io.hdf5 import dataset, reading
+from clapas.io.recording import validation
+from clapas.io.recording.layout import Column
+from clapas.typing import Indices
+
+
+@dataclass(frozen=True)
+class RecordedSystem:
+    """A system as a recording knows it.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    kind : str
+        Word of its kind.
+    n_coordinates, n_dof : int
+        Numbers of coordinates and of velocities.
+    rows : array (k,)
+        Bodies of the model that are its carriers.
+    skins : tuple of Skin
+        What there is to draw.
+    """
+
+    name: str
+    kind: str
+    n_coordinates: int
+    n_dof: int
+    rows: Indices
+    skins: tuple[Skin, ...]
+
+
+def recorded(model: Model) -> tuple[RecordedSystem, ...]:
+    """The systems of a model as its recording will know them."""
+    return tuple(_recorded(system) for system in model.systems)
+
+
+def _recorded(system: System) -> RecordedSystem:
+    bodies, start = system.bodies, system.bodies.start()
+    skins = tuple(bodies.skins()) if isinstance(bodies, DrawnBodies) else ()
+    return RecordedSystem(system.name, bodies.word, len(start.q), len(start.v), system.rows, skins)
+
+
+def columns(systems: Sequence[RecordedSystem], d: int) -> dict[str, Column]:
+    """What the frames keep of them, by name under ``/frames``."""
+    found = {}
+    for k, system in enumerate(systems):
+        q, v = (system.n_coordinates,), (system.n_dof,)
+        found[f"systems/{k}/q"] = Column(q, "f8", "m, rad, …", f"coordinates of '{system.name}'", noisy=True)
+        found[f"systems/{k}/v"] = Column(v, "f8", "SI", f"velocities of '{system.name}'", noisy=True)
+        for j, skin in enumerate(system.skins):
+            at, what = f"systems/{k}/skin/{j}", f"skin '{skin.name}' of '{system.name}'"
+            found[f"{at}/vertices"] = Column(
+                (skin.n_vertices, d), "f4", "m", f"vertices of {what}", noisy=True
+            )
+            for i, field in enumerate(skin.fields):
+                size = (_size(skin, field),)
+                found[f"{at}/field/{i}"] = Column(
+                    size, "f4", field.unit, f"{field.name} of {what}", noisy=True
+                )
+    return found
+
+
+def row(model: Model, state: State) -> dict[str, Any]:
+    """These columns for a state."""
+    found: dict[str, Any] = {}
+    for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
+        found |= {f"systems/{k}/q": part.q, f"systems/{k}/v": part.v}
+        if isinstance(system.bodies, DrawnBodies):
+            for j, look in enumerate(system.bodies.looks(part)):
+                found[f"systems/{k}/skin/{j}/vertices"] = look.vertices
+                found |= {f"systems/{k}/skin/{j}/field/{i}": v for i, v in enumerate(look.values)}
+    return found
+
+
+def parts(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Coordinates and velocities in a row of the frames."""
+    return tuple(Part(row[f"systems/{k}/q"], row[f"systems/{k}/v"]) for k in range(len(systems)))
+
+
+def looks(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[tuple[Look, ...], ...]:
+    """The skins of each system in a row of the frames."""
+    return tuple(
+        tuple(
+            Look(
+                row[f"systems/{k}/skin/{j}/vertices"].astype(float),
+                tuple(row[f"systems/{k}/skin/{j}/field/{i}"].astype(float) for i in range(len(skin.fields))),
+            )
+            for j, skin in enumerate(system.skins)
+        )
+        for k, system in enumerate(systems)
+    )
+
+
+def write(file: Any, systems: Sequence[RecordedSystem]) -> None:
+    """Describe systems in an open file."""
+    group = file.create_group("systems")
+    group.attrs["systems"] = json.dumps([_to_dict(system) for system in systems])
+    for name, values in _arrays(systems):
+        group[name] = values
+
+
+def read(file: Any, bodies: int, where: str) -> tuple[RecordedSystem, ...]:
+    """The systems an open file describes, checked; none if it has none."""
+    with reading(f"{where}: 'systems'"):
+        if "systems" not in file:
+            return ()
+        group = file["systems"]
+    entries = validation.document(validation.text(group, "systems", where), list, "systems", where)
+    systems = tuple(_from_dict(file, k, entry, where) for k, entry in enumerate(entries))
+    for system in systems:
+        validation.within(system.rows, 0, bodies, f"systems: carriers of '{system.name}'", where)
+    return systems
+
+
+def digested(file: Any) -> Iterator[str | Any]:
+    """What is constant of them in an open file: the description and the arrays, for the checksum."""
+    if "systems" in file:
+        group = file["systems"]
+        yield str(group.attrs["systems"])
+        names: list[str] = []
+        group.visit(names.append)
+        yield from (group[name][()] for name in sorted(names) if hasattr(group[name], "shape"))
+
+
+def _arrays(systems: Sequence[RecordedSystem]) -> Iterator[tuple[str, Any]]:
+    for k, system in enumerate(systems):
+        for j, skin in enumerate(system.skins):
+            yield f"{k}/skin/{j}/cells", np.asarray(skin.cells, dtype=np.int64)
+            yield f"{k}/skin/{j}/radius", np.asarray(skin.radius, dtype=float)
+
+
+def _to_dict(system: RecordedSystem) -> dict[str, Any]:
+    skins = [
+        {"name": skin.name, "vertices": skin.n_vertices, "fields": [list(field) for field in skin.fields]}
+        for skin in system.skins
+    ]
+    return {
+        "name": system.name,
+        "kind": system.kind,
+        "coordinates": system.n_coordinates,
+        "velocities": system.n_dof,
+        "bodies": system.rows.tolist(),
+        "skins": skins,
+    }
+
+
+def _from_dict(file: Any, k: int, entry: Any, where: str) -> RecordedSystem:
+    try:
+        counts = [entry["coordinates"], entry["velocities"], *(skin["vertices"] for skin in entry["skins"])]
+        if not all(isinstance(count, int) and 0 <= count < 2**31 for count in counts):
+            raise ValueError(f"sizes {counts}")
+        skins = [
+            _skin(file, f"systems/{k}/skin/{j}", skin["name"], skin["vertices"], skin["fields"], where)
+            for j, skin in enumerate(entry["skins"])
+        ]
+        rows = np.array(entry["bodies"], dtype=np.int64).reshape(-1)
+        return RecordedSystem(
+            str(entry["name"]), str(entry["kind"]), counts[0], counts[1], rows, tuple(skins)
+        )
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise FormatError(
+            f"{where}: 'systems' holds {str(entry)[:80]}, which is no system ({error})"
+        ) from None
+
+
+def _skin(file: Any, at: str, name: str, n_vertices: int, fields: Any, where: str) -> Skin:
+    cells, radius = dataset(file, f"{at}/cells", where), dataset(file, f"{at}/radius", where)
+    if cells.ndim != 2 or cells.shape[1] not in (2, 3) or cells.dtype.kind != "i":
+        raise FormatError(f"{where}: '{at}/cells' must be rows of 2 or 3 vertices, got {cells.shape}")
+    expected = len(cells) if cells.shape[1] == 2 else 0
+    if radius.shape != (expected,) or radius.dtype.kind != "f":
+        raise FormatError(f"{where}: '{at}/radius' must be {expected} numbers, got {radius.shape}")
+    with reading(f"{where}: '{at}'"):
+        known = cells[()], radius[()]
+    validation.within(known[0], 0, n_vertices, f"{at}/cells", where)
+    made = tuple(Field(str(field), str(unit), of) for field, unit, of in fields)
+    if not all(field.of in ("vertex", "cell") for field in made):
+        raise ValueError(f"fields {fields}")
+    return Skin(str(name), n_vertices, *known, made)
+
+
+def _size(skin: Skin, field: Field) -> int:
+    return skin.n_vertices if field.of == "vertex" else len(skin.cells)
