@@ -14,8 +14,9 @@ import pytest
 from PIL import Image
 
 from clapas.io.recording import Recording, RecordingWriter
+from clapas.io.simulation import simulate
 from clapas.viewer import Viewer, export_page
-from tests.recordings import record_many
+from tests.recordings import record_many, swinging
 
 
 @pytest.fixture
@@ -350,4 +351,36 @@ def test_many_grains_load_and_step(tmp_path: Path, page: Any) -> None:
         first = seen(page)
         go(page, 1)
         assert changed(first, seen(page)) > 1000
+        page.goto("about:blank")
+
+
+def test_what_deforms_is_drawn_and_coloured_by_its_fields(tmp_path: Path, page: Any) -> None:
+    path = tmp_path / "swing.h5"
+    simulate(swinging(), 0.2, 1e-3, out=path, every=50).close()
+    with Recording(path) as run:
+        looks = [frame.looks[0] for frame in run.frames()]
+    with Viewer(path) as viewer:
+        viewer.start()
+        opened(page, viewer.url)
+        options = page.eval_on_selector_all("#colour option", "options => options.map(o => o.textContent)")
+        assert options[-2:] == ["Tension", "Height"]
+        assert (
+            page.eval_on_selector("#colour", "select => select.value") == "field tension"
+        )  # the first field
+        first = seen(page)
+        go(page, 4)
+        moved = seen(page)
+        assert np.abs(moved - first).max() > 50
+        # The middle of the kite is under the thread; beside it the surface is seen.
+        aside = page.evaluate(
+            "() => { const p = clapas.frame.arrays['skin.1.vertices'];"
+            "return clapas.stage.project([0, 1, 2].map(i => (p[i] + p[3 + i] + p[6 + i]) / 3)); }"
+        )
+        plain = moved[int(aside[1]), int(aside[0])]
+        page.select_option("#colour", "field height")
+        cold = seen(page)[int(aside[1]), int(aside[0])]
+        assert cold[2] > cold[0] + 20  # below zero: blue
+        assert np.abs(cold - plain).max() > 20
+        low = page.evaluate("clapas.scale.range('field height', clapas)[0]")
+        assert low == pytest.approx(min(float(look[1].values[0].min()) for look in looks), rel=0.05)
         page.goto("about:blank")

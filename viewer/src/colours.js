@@ -17,6 +17,7 @@ function ramp(stops) {
 
 const HEAT = ramp(["#e2dccf", "#f2c078", "#e07a3f", "#b02a45", "#4a1158"]);
 const DEPTH = ramp(["#e4e6e3", "#a9cbd6", "#5b9ec0", "#2c64a3", "#1c2f6e"]);
+const SIGNED = ramp(["#1f4e8c", "#7fa9cf", "#e8e4da", "#e08a5c", "#9a2234"]);
 const LAYERS = ["#e9c46a", "#2a6f97", "#e76f51", "#7fb069", "#6d597a", "#f4a6a0", "#468189", "#bc6c25"];
 const GREYS = ["#f2f2f2", "#c4c4c4", "#8e8e8e", "#585858", "#141414"];
 export const MOBILISED = ramp(["#2d6cb5", "#5f62b4", "#98509b", "#c23d6c", "#d8352a"]);
@@ -69,12 +70,34 @@ export const MODES = {
   plain: { title: "None", value: () => () => 0, levels: () => [], pick: () => hex("#d8d0c0") },
 };
 
+// A mode for each field on skins; bodies, which do not have it, are grey in it.
+export function addFields(skins) {
+  for (const name of Object.keys(MODES)) if (MODES[name].field) delete MODES[name];
+  for (const { fields } of skins) {
+    for (const { name, unit } of fields) {
+      const title = name[0].toUpperCase() + name.slice(1);
+      MODES[`field ${name}`] = { title, unit, field: name, value: () => () => NaN, ramp: HEAT };
+    }
+  }
+}
+
 // A scale for values that change from frame to frame: as large as the largest seen, without outliers,
 // so that the same colour means the same number throughout.
 export class Scale {
   constructor() {
     this.top = {};
+    this.bottom = {}; // of fields with negative values
     this.fixed = {};
+  }
+
+  // A field that takes both signs has its zero in the middle, pale; the others start at 0.
+  seeField(mode, arrays) {
+    for (const values of arrays) {
+      this.see(mode, values);
+      this.bottom[mode] = values.reduce((least, x) => (x < least ? x : least), this.bottom[mode] || 0);
+    }
+    const [low, high] = this.range(mode);
+    MODES[mode].ramp = low < -1e-3 * high ? SIGNED : HEAT;
   }
 
   see(mode, values) {
@@ -87,6 +110,11 @@ export class Scale {
   range(mode, view) {
     if (MODES[mode].range) return MODES[mode].range(view);
     const top = this.fixed[mode] || this.top[mode];
+    const bottom = this.bottom[mode] || 0;
+    if (bottom < -1e-3 * Math.abs(top)) {
+      const most = this.fixed[mode] || Math.max(-bottom, top);
+      return [-most, most];
+    }
     return [0, top > 0 ? top : 1];
   }
 }

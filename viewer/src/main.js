@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { Bodies, HIGHLIGHT } from "./bodies.js";
-import { MOBILISED, MODES, OPEN, SLIDING, STICKING, Scale, bodyColours, css } from "./colours.js";
+import { MOBILISED, MODES, OPEN, SLIDING, STICKING, Scale, addFields, bodyColours, css } from "./colours.js";
 import { Contacts, measured } from "./contacts.js";
 import { count, number } from "./format.js";
 import { bodyRows, contactRows, fill, nameOf } from "./inspect.js";
@@ -10,6 +10,7 @@ import { drawLegend, unitOf } from "./legend.js";
 import { Playback } from "./playback.js";
 import { CURVES, Plot } from "./plots.js";
 import { marks } from "./shading.js";
+import { Skins } from "./skins.js";
 import { openSource } from "./source.js";
 import { PRESETS, Stage } from "./stage.js";
 
@@ -64,7 +65,10 @@ class Page {
     this.group = new THREE.Group();
     this.stage.scene.add(this.group);
     this.bodies = new Bodies(this.model, this.group, this.stage.isSoftware);
+    this.skins = new Skins(this.model, this.group);
     this.contacts = new Contacts(this.model, this.group);
+    addFields(this.skins.told);
+    this.#offerColours();
     this.#setFloors();
     this.stage.setBounds(header.low, header.high);
     this.#paint();
@@ -121,6 +125,9 @@ class Page {
     if (this.selected?.body < this.frame.alive) colours.set(HIGHLIGHT, 3 * this.selected.body);
     const isShown = this.#slice();
     this.bodies.update(this.frame, colours, isShown.body);
+    const { field } = MODES[mode];
+    if (field) this.scale.seeField(mode, this.skins.values(this.frame, field));
+    this.skins.update(this.frame, MODES[mode], this.scale.range(mode, this));
     this.contacts.thickness = 2 ** (2 * at("thickness").value);
     this.contacts.update(this.frame, checked("forces"), at("points").checked, isShown.contact);
     drawLegend(at("legend"), mode, this, this.scale);
@@ -360,7 +367,7 @@ class Page {
   // ---------------------------------------------------------------- what a person does
 
   #listen() {
-    for (const [name, { title }] of Object.entries(MODES)) at("colour").append(new Option(title, name));
+    this.#offerColours();
     for (const speed of SPEEDS) at("speed").append(new Option(speed === 1 ? "real time" : `× ${speed}`, speed));
     for (const [name, { title }] of Object.entries(PRESETS)) {
       const button = document.createElement("button");
@@ -405,6 +412,14 @@ class Page {
     setTimeout(() => at("hint").classList.add("gone"), 12000);
   }
 
+  // The ways to colour, kept as they were chosen if it is still there; what deforms is shown by its first field.
+  #offerColours() {
+    const chosen = at("colour").value;
+    at("colour").replaceChildren(...Object.entries(MODES).map(([name, { title }]) => new Option(title, name)));
+    const field = Object.keys(MODES).find((name) => MODES[name].field);
+    at("colour").value = MODES[chosen] && chosen !== "speed" ? chosen : field || "speed";
+  }
+
   #listenToClicks() {
     let down = null;
     at("stage").addEventListener("pointerdown", (event) => (down = event));
@@ -422,6 +437,7 @@ class Page {
   #setOpacity(opacity) {
     at("opacity").value = opacity;
     this.bodies.setOpacity(opacity);
+    this.skins.setOpacity(opacity);
     this.stage.invalidate();
   }
 

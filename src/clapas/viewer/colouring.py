@@ -1,16 +1,18 @@
-"""Colours of the bodies by what they do, for pictures; the page has the same ones."""
+"""Colours of bodies and skins by what they do, for pictures; the page has the same ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clapas.bodies.kind import Field
 from clapas.errors import SettingsError
 from clapas.io.recording import Frame
 from clapas.typing import Array
+from clapas.viewer import skins
 from clapas.viewer.frames import forces, mean_pressure, middles
 from clapas.viewer.source import Shown
 
@@ -21,7 +23,8 @@ HEAT = ("#e2dccf", "#f2c078", "#e07a3f", "#b02a45", "#4a1158")
 DEPTH = ("#e4e6e3", "#a9cbd6", "#5b9ec0", "#2c64a3", "#1c2f6e")
 LAYERS = ("#e9c46a", "#2a6f97", "#e76f51", "#7fb069", "#6d597a", "#f4a6a0", "#468189", "#bc6c25")
 GREYS = ("#f2f2f2", "#c4c4c4", "#8e8e8e", "#585858", "#141414")
-FIXED = "#b9b4a8"
+SIGNED = ("#1f4e8c", "#7fa9cf", "#e8e4da", "#e08a5c", "#9a2234")
+FIXED, PLAIN = "#b9b4a8", "#c9b79c"
 STEPS = 0.18  # thresholds of Moreau's grey levels are its powers
 
 
@@ -81,10 +84,15 @@ COLOURINGS = {
 }
 
 
-def named(name: str) -> Colouring:
-    """The colouring of that name."""
+def named(name: str, fields: Iterable[Field] = ()) -> Colouring:
+    """The colouring of that name, or by the field of that name on skins."""
+    by_name = {field.name: field for field in fields}
+    if name in by_name:
+        title = f"{name} ({by_name[name].unit})" if by_name[name].unit not in ("", "1") else name
+        return Colouring(title, lambda shown, frame: np.full(frame.state.n_bodies, np.nan), HEAT)
     if name not in COLOURINGS:
-        raise SettingsError(f"no colouring is called '{name}': expected one of {', '.join(COLOURINGS)}")
+        known = ", ".join([*COLOURINGS, *by_name])
+        raise SettingsError(f"no colouring is called '{name}': expected one of {known}")
     return COLOURINGS[name]
 
 
@@ -96,7 +104,8 @@ class Palette:
     shown : Shown
         The recording.
     name : str
-        A key of :data:`COLOURINGS`.
+        A key of :data:`COLOURINGS`, or the name of a field on skins; one of both signs has its zero in the
+        middle.
     frames : list of Frame
         Frames that set the scale: up to the largest number but for a few outliers.
     """
@@ -104,13 +113,19 @@ class Palette:
     def __init__(self, shown: Shown, name: str, frames: list[Frame]) -> None:
         from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, ListedColormap, Normalize
 
-        self.shown, self.name, self.colouring = shown, name, named(name)
+        self.skins = skins.worn(shown.recording.systems)
+        fields = [field for skin in self.skins for field in skin.fields]
+        self.shown, self.name, self.colouring = shown, name, named(name, fields)
         seen = [self._of_movable(frame) for frame in frames]
+        seen += [values for frame in frames for values in self._of_field(frame) if values is not None]
         finite = np.concatenate([values[np.isfinite(values)] for values in seen]) if seen else np.empty(0)
         low = float(finite.min()) if name == "birth" and len(finite) else 0.0
         high = float(np.quantile(finite, 0.985)) if len(finite) else 1.0
         high = max(high, low + self._least())
         stops = self.colouring.stops
+        if name in (field.name for field in fields) and finite.min(initial=0.0) < -1e-3 * abs(high):
+            high = max(high, -float(np.quantile(finite, 0.015)))
+            low, stops = -high, SIGNED
         self.norm: Normalize
         self.map: LinearSegmentedColormap | ListedColormap
         if name == "greys":
@@ -136,6 +151,29 @@ class Palette:
         colours = np.asarray(self.map(self.norm(np.where(plain, 0.0, values))))[:, :3]
         colours[plain] = to_rgb(FIXED)
         return colours
+
+    def of_skins(self, frame: Frame) -> list[Array]:
+        """Colours (k, 3) of the cells of each skin in a frame; plain without the field."""
+        from matplotlib.colors import to_rgb
+
+        colours = []
+        for skin, values in zip(self.skins, self._of_field(frame), strict=True):
+            if values is None:
+                colours.append(np.tile(to_rgb(PLAIN), (len(skin.cells), 1)))
+            else:
+                colours.append(np.asarray(self.map(self.norm(values)))[:, :3])
+        return colours
+
+    def _of_field(self, frame: Frame) -> list[Array | None]:
+        """Values (k,) of the field on the cells of each skin: means over their vertices."""
+        found: list[Array | None] = []
+        for skin, look in zip(self.skins, skins.seen(frame), strict=True):
+            chosen = [i for i, field in enumerate(skin.fields) if field.name == self.name]
+            values = look.values[chosen[0]] if chosen else None
+            if values is not None and skin.fields[chosen[0]].of == "vertex":
+                values = values[skin.cells].mean(axis=1)
+            found.append(values)
+        return found
 
     def _of_movable(self, frame: Frame) -> Array:
         values = self.colouring.values(self.shown, frame)

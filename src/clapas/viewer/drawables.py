@@ -10,14 +10,14 @@ A drawable is one of
     ground      a flat polygon, the visible part of a half-space
 
 each with, for every copy, the body that carries it and its position and orientation in the body frame.
-A capsule is two spheres and a cylinder. Meshes that deform and lines (rods, cables) have their place
-beside these: a new kind here and its drawing on the page.
+A capsule is two spheres and a cylinder. What deforms (rods, cables, elastic bodies) is drawn by its skins,
+see :mod:`clapas.viewer.skins`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from clapas.geometry import rotations
 from clapas.geometry.colliders import Colliders, Hulls, Kind
 from clapas.typing import Array, Indices
 from clapas.viewer.frames import quaternions, single, spatial
+
+NO_KIND = -1  # of a shape that is not drawn
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Drawable:
         }
 
 
-def drawables(model: Model, centre: Array, reach: float) -> list[Drawable]:
+def drawables(model: Model, centre: Array, reach: float, but: Indices | Sequence[int] = ()) -> list[Drawable]:
     """The drawables of a model.
 
     Parameters
@@ -71,6 +73,8 @@ def drawables(model: Model, centre: Array, reach: float) -> list[Drawable]:
         Bodies and shapes.
     centre, reach : array (3,), float
         A ball that holds what is worth seeing (m): half-spaces are drawn as far as it goes.
+    but : sequence of int
+        Bodies that are not drawn by their shapes.
     """
     from clapas.viewer.ground import grounds
 
@@ -81,7 +85,9 @@ def drawables(model: Model, centre: Array, reach: float) -> list[Drawable]:
         _meshes,
         _surfaces,
     ]
-    made = [drawable for make in makers for drawable in make(model.colliders)]
+    hidden = np.isin(model.colliders.body, but)
+    colliders = replace(model.colliders, kind=np.where(hidden, NO_KIND, model.colliders.kind))
+    made = [drawable for make in makers for drawable in make(colliders)]
     return made + list(grounds(model, centre, reach))
 
 

@@ -13,6 +13,7 @@ from clapas.dynamics.model import Model
 from clapas.geometry.colliders import Contacts
 from clapas.io.recording import Frame
 from clapas.typing import Array
+from clapas.viewer import skins
 from clapas.viewer.packing import pack
 
 
@@ -59,7 +60,7 @@ def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array, theta: 
         "mu": single(friction(model, contacts)),
         "mode": frame.mode.astype("u1"),
     }
-    return pack(header, arrays)
+    return pack(header, arrays | skins.packed_looks(frame, origin))
 
 
 def forces(frame: Frame) -> Array:

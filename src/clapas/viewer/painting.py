@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from clapas.bodies.kind import Skin
 from clapas.geometry import rotations
 from clapas.io.recording import Frame
 from clapas.typing import Array, Mask
+from clapas.viewer import skins
 from clapas.viewer.drawables import Drawable, drawables
 from clapas.viewer.frames import quaternions, spatial
 from clapas.viewer.raster import LIGHT, Canvas, shade
@@ -35,6 +37,7 @@ WALL_LINE = np.array([0.5, 0.52, 0.53])
 WALL_OPACITY = 0.25
 SAMPLES = 2  # per pixel and direction
 ROUND = 32  # sides of a cylinder
+LINES = np.ones(3, dtype=bool)  # all sides of the triangles of a skin are shown
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 CUBE_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
 
@@ -78,7 +81,9 @@ class Painter:
         corners = np.where((CUBE + 1) / 2 > 0, high, low) - shown.origin
         reach = np.abs(corners @ self.axes.T).max(axis=0)
         self.scale = min(size[0] / max(reach[0], 1e-12), size[1] / max(reach[1], 1e-12)) / (2 * (1 + margin))
-        self.parts = drawables(model, shown.origin, 4.0 * float(np.linalg.norm(high - low)) / 2)
+        self.skins = skins.worn(shown.recording.systems)
+        clothed = skins.clothed(shown.recording.systems)
+        self.parts = drawables(model, shown.origin, 4.0 * float(np.linalg.norm(high - low)) / 2, clothed)
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
@@ -87,13 +92,25 @@ class Painter:
         half = np.array(self.size) / (2 * self.scale)
         return (middle[0] - half[0], middle[0] + half[0], middle[1] - half[1], middle[1] + half[1])
 
-    def paint(self, frame: Frame, colours: Array) -> Array:
-        """Pixels (height, width, 3) of a frame; ``colours`` (N, 3) are those of the bodies."""
+    def paint(self, frame: Frame, colours: Array, of_skins: Sequence[Array] = ()) -> Array:
+        """Pixels (height, width, 3) of a frame.
+
+        Parameters
+        ----------
+        frame : Frame
+            What to paint.
+        colours : array (N, 3)
+            Colours of the bodies.
+        of_skins : sequence of arrays (k, 3)
+            Colours of the cells of each skin.
+        """
         canvas = Canvas.blank(self.size[0] * SAMPLES, self.size[1] * SAMPLES, PAPER)
         position, turn = (
             spatial(frame.state.position) - self.shown.origin,
             quaternions(frame.state.orientation),
         )
+        for skin, look, tints in zip(self.skins, skins.seen(frame), of_skins, strict=True):
+            self._paint_skin(canvas, skin, spatial(look.vertices) - self.shown.origin, tints)
         for part in sorted(self.parts, key=lambda part: part.kind == "surface"):  # glass comes last
             for copy in np.flatnonzero(part.body < frame.state.n_bodies):
                 body = part.body[copy]
@@ -106,6 +123,23 @@ class Painter:
                     whole = rotations.product(turn[body], part.orientation[copy])
                     self._paint_faces(canvas, part, int(copy), centre, whole, colours[body])
         return np.clip(canvas.reduced(SAMPLES), 0.0, 1.0)
+
+    def _paint_skin(self, canvas: Canvas, skin: Skin, vertices: Array, tints: Array) -> None:
+        """Triangles lit from both sides, or segments as cylinders with a ball on each end."""
+        is_flat = self.shown.recording.model.d == 2
+        pixels = self._pixels(vertices)
+        if skin.cells.shape[1] == 3:
+            for cell, tint in zip(skin.cells, tints, strict=True):
+                a, b, c = pixels[cell]
+                normal = np.cross(c - a, b - a)
+                facing = abs(float(normal @ LIGHT)) / max(float(np.linalg.norm(normal)), 1e-300)
+                canvas.triangle(pixels[cell], tint, 1.0 if is_flat else float(shade(np.array(facing))), LINES)
+            return
+        for (start, end), radius, tint in zip(skin.cells, skin.radius * self._fine, tints, strict=True):
+            # Balls along the segment, less than a pixel short of its outline.
+            count = 2 + int(np.linalg.norm(pixels[end] - pixels[start]) / max(0.6 * radius, 1.0))
+            for centre in np.linspace(pixels[start], pixels[end], count):
+                canvas.ball(centre, max(float(radius), 0.8), tint)
 
     def _paint_faces(
         self, canvas: Canvas, part: Drawable, copy: int, centre: Array, turn: Array, colour: Array

@@ -54,7 +54,7 @@ def snapshot(
     view : str
         From where: oblique, front, right, back, left or top.
     colour : str
-        Bodies by speed, greys, spin, pressure, contacts or birth.
+        Bodies by speed, greys, spin, pressure, contacts or birth; what deforms by a field of its kind.
     size : (int, int)
         Width and height (pixels).
     """
@@ -143,7 +143,7 @@ class _Figures:
         frame = self.shown.recording.frame(index)
         figure = Figure(figsize=(self.size[0] / DPI, self.size[1] / DPI), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        pixels = self.painter.paint(frame, self.palette.colours(frame))
+        pixels = self.painter.paint(frame, self.palette.colours(frame), self.palette.of_skins(frame))
         axes.imshow(pixels, extent=self.painter.extent, interpolation="antialiased")
         if self.labels is None:
             axes.set_axis_off()

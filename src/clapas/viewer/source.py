@@ -20,7 +20,7 @@ from clapas.errors import Error, FormatError
 from clapas.io.recording import Recording
 from clapas.typing import Array, Indices
 from clapas.version import __version__
-from clapas.viewer import drawables
+from clapas.viewer import drawables, skins
 from clapas.viewer.frames import pack_frame, single, spatial
 from clapas.viewer.packing import pack
 
@@ -114,7 +114,7 @@ class Shown:
         recording, model = self.recording, self.recording.model
         low, high = self.bounds
         reach = MARGIN * float(np.linalg.norm(high - low)) / 2.0
-        shapes = drawables.drawables(model, self.origin, reach)
+        shapes = drawables.drawables(model, self.origin, reach, skins.clothed(recording.systems))
         arrays = {
             "movable": model.movable.astype("u1"),
             "mass": single(model.mass),
@@ -125,6 +125,8 @@ class Shown:
         }
         for number, shape in enumerate(shapes):
             arrays |= {f"{number}.{name}": values for name, values in shape.packed().items()}
+        described, cells = skins.packed(recording.systems)
+        arrays |= cells
         header = {
             "run": self.identity,
             "name": recording.path.name,
@@ -142,6 +144,7 @@ class Shown:
             "materials": self._material_names(),
             "period": list(model.period),
             "drawables": [shape.kind for shape in shapes],
+            "skins": described,
         }
         return pack(header, arrays)
 
@@ -181,10 +184,12 @@ class Shown:
         wide = np.isfinite(reach) & (reach > 0.0)
         corners = []
         for index in np.unique(np.linspace(0, self.recording.n_frames - 1, SAMPLES).astype(int)):
-            state = self.recording.frame(int(index)).state
+            frame = self.recording.frame(int(index))
+            state = frame.state
             chosen = wide[: state.n_bodies] & np.isfinite(state.position).all(axis=1)
             where, radius = state.position[chosen], reach[: state.n_bodies][chosen, None]
             corners += [where - radius, where + radius]
+            corners += [look.vertices for look in skins.seen(frame)]
         all_corners = spatial(np.concatenate(corners))
         if len(all_corners) == 0:
             return -np.ones(3), np.ones(3)

@@ -3,63 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from tests.recordings import swinging
 
 import clapas
-from clapas.bodies.kind import Field, Look, Part, Skin
 from clapas.errors import FormatError
 from clapas.io.recording import Recording
-from clapas.typing import Array
 
 DT = 1e-3
-
-
-class DrawnPendulum(clapas.LagrangianSystem):
-    """A pendulum that shows its thread, coloured by the tension, and a kite of two triangles on it."""
-
-    def skins(self) -> Sequence[Skin]:
-        """A segment and two triangles."""
-        thread = Skin("thread", 2, np.array([[0, 1]]), np.array([0.01]), (Field("tension", "N", "cell"),))
-        kite = Skin(
-            "kite", 4, np.array([[0, 1, 2], [0, 2, 3]]), np.empty(0), (Field("height", "m", "vertex"),)
-        )
-        return [thread, kite]
-
-    def looks(self, part: Part) -> Sequence[Look]:
-        """The thread goes from the origin to the bob, and so does a diagonal of the kite."""
-        bob = np.array([np.sin(part.q[0]), -np.cos(part.q[0])])
-        across = 0.2 * np.array([-bob[1], bob[0]])
-        corners = np.array([[0.0, 0.0], 0.5 * bob - across, bob, 0.5 * bob + across])
-        tension = np.array([9.81 * np.cos(part.q[0]) + part.v[0] ** 2])
-        return [Look(np.array([[0.0, 0.0], bob]), (tension,)), Look(corners, (corners[:, 1],))]
-
-
-def _frames(q: Array) -> tuple[list[list[float]], list[list[float]]]:
-    return [[np.sin(q[0]), -np.cos(q[0])]], [[q[0]]]
-
-
-def swinging() -> clapas.Scene:
-    """A pendulum that strikes a disk."""
-    pendulum = DrawnPendulum(
-        mass=lambda q: [[1.0]],
-        force=lambda q, v, t: -9.81 * np.sin(q),
-        potential=lambda q: -9.81 * np.cos(q[0]),
-        frames=_frames,
-        shapes=[(0, clapas.Disk(0.05))],
-        q=[-0.3],
-        v=[1.0],
-    )
-    scene = clapas.Scene(d=2)
-    scene.law(mu=0.3)
-    scene.add(clapas.HalfPlane(), position=(0, -1.06))
-    scene.add(clapas.Disk(0.06), position=(0.12, -1.0), mass=0.5)
-    scene.add_system(pendulum, name="pendulum")
-    return scene
 
 
 @pytest.fixture(scope="module")
