@@ -213,8 +213,8 @@ def simulate(
             state = done.state
             work += sum(part.work for part in parts)
             given += sum(part.given for part in parts)
-            worst = max(worst, *(part.solution.residual for part in parts))
-            failed = [part.solution for part in parts if not part.solution.status.is_solved]
+            worst = max(worst, *(part.residual for part in parts))
+            failed = [part.solution for part in parts if not part.status.is_solved]
             unsolved += bool(failed)
             stop = _told(progress, done, steps, time.perf_counter() - start) or interrupted.is_set()
             last = stop or state.step == steps or (failed and on_unsolved == "raise")
@@ -269,8 +269,8 @@ def _told(
 ) -> bool:
     if progress is None:
         return False
-    state, contacts = done.state, len(done.contacts)
-    return bool(progress(Advance(state.step, steps, state.time, contacts, done.solution.residual, seconds)))
+    state, contacts = done.state, len(done.state.impulses.a)
+    return bool(progress(Advance(state.step, steps, state.time, contacts, done.residual, seconds)))
 
 
 @contextmanager

@@ -14,12 +14,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import moved, spin, spins_in_body_frames, work
+from clapas.bodies.rigid.motion import (
+    GYRO_ROUNDS,
+    GYRO_SHARE,
+    fall,
+    gyrate,
+    moved,
+    spins_in_body_frames,
+    work,
+)
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.few.outcome import Outcome
+from clapas.dynamics.few.stepping import step_of_few
 from clapas.dynamics.following import lead
 from clapas.dynamics.held import between_free, with_held
 from clapas.dynamics.joints.instep import JointsInStep, apart_from_joined, joints_in_step
@@ -42,10 +53,9 @@ from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.loop import Solver
+from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
-GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
@@ -149,6 +159,34 @@ class Stepped:
     rows: Indices | None = None
     joints: Reactions | None = None
 
+    @staticmethod
+    def of_few(outcome: Outcome) -> Stepped:
+        """A step of few bodies; what a loop does not need is made when it is first asked for."""
+        done = object.__new__(Stepped)
+        done.__dict__.update(
+            state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
+        )
+        return done
+
+    @property
+    def status(self) -> Status:
+        """How the solver ended."""
+        outcome = self.__dict__.get("outcome")
+        return self.solution.status if outcome is None else outcome.answer.status
+
+    @property
+    def residual(self) -> float:
+        """Residual of the solution."""
+        outcome = self.__dict__.get("outcome")
+        return self.solution.residual if outcome is None else outcome.answer.residual
+
+    def __getattr__(self, name: str) -> Any:
+        outcome = self.__dict__.get("outcome")
+        if outcome is None or name not in Stepped.__dataclass_fields__:
+            raise AttributeError(f"'Stepped' has no attribute '{name}'")
+        self.__dict__.update(outcome.details())
+        return self.__dict__[name]
+
 
 def step(
     model: Model,
@@ -179,6 +217,10 @@ def step(
         Bodies beyond its length are awake.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
+        outcome = step_of_few(few, state, dt, solver or Auto(tol=1e-6), scheme, surroundings)
+        if outcome is not None:
+            return Stepped.of_few(outcome)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -324,16 +366,14 @@ def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
 
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
-    free = middle.velocity.copy()
-    free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
-    pushes = _pushes(model, middle, dt)
-    if model.d == 3:
-        spin(free, model.inertia, dt, _kicks(model, pushes))
+    free, pushes = np.empty_like(middle.velocity), _pushes(model, middle, dt)
+    kicks = _kicks(model, pushes)
+    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, kicks, dt, free)
     for body, push in pushes.items():
-        # The spin of a body that gyrates has its push already.
-        gained = push[:3] if model.gyrates_freely[body] else push
-        free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
-    free[model.walls] = middle.velocity[model.walls]
+        if model.movable[body]:  # and not held
+            # The spin of a body that gyrates has its push already.
+            gained = push[:3] if model.gyrates_freely[body] else push
+            free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
@@ -355,16 +395,12 @@ def gyrated(
     matters : bool
         Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
     """
-    kick = velocity - free  # by contacts
-    turned = middle.velocity.copy()
-    spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, _pushes(model, middle, dt)))
-    turned[:, :3] = velocity[:, :3]
     which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
-    turned = np.where(which[:, None], turned, velocity)
-    own, change = model.masses[model.movable], (turned - velocity)[model.movable]
-    square = float(np.sum(own * change**2))
-    matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))
-    return turned, turned - kick, matters
+    pushes = _kicks(model, _pushes(model, middle, dt))
+    turned, turned_free = np.empty_like(free), np.empty_like(free)
+    bodies = model.masses, model.inertia, model.movable, which
+    given = middle.velocity, free, velocity, *bodies, pushes, dt, GYRO_SHARE
+    return turned, turned_free, gyrate(*given, turned, turned_free)
 
 
 def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision import Detector
+from clapas.collision.rows import Table
+from clapas.dynamics.few.bodies import MOST, FewBodies
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
+from clapas.typing import Array
 
 TOUCHING = 16.0 * float(np.finfo(float).eps)
 """Gap that counts as zero, relative to the largest coordinate: what rounding leaves of two bodies placed
@@ -29,11 +32,34 @@ class Surroundings:
         self._model = model
         self._count = -1
         self._detector: Detector | None = None
+        self._few: FewBodies | None = None
+        self._stay_few = int(model.movable.sum()) <= MOST
+
+    def few(self, state: State) -> FewBodies | None:
+        """The bodies of a state, if they are few and of a sort that :mod:`clapas.dynamics.few` serves.
+
+        None in a step in which bodies appear, and where they will be many.
+        """
+        model, count = self._model, state.n_bodies
+        if not self._stay_few:
+            return None
+        if count < model.n_bodies and model.birth[count] <= state.time:
+            return None
+        if self._few is None or self._few.model.n_bodies != count:
+            self._few = FewBodies(model.first(count))
+        return self._few if self._few.serves else None
 
     def detect(self, state: State, distance: float) -> Contacts:
         """All contacts with gap ≤ distance."""
-        if self._detector is None or state.n_bodies != self._count:
-            alive = self._model.first(state.n_bodies)
+        return self._detector_of(state.n_bodies).detect(state.position, state.orientation, distance)
+
+    def find(self, position: Array, orientation: Array, distance: float) -> Table:
+        """The same as a table, of bodies at these places."""
+        return self._detector_of(len(position)).find(position, orientation, distance)
+
+    def _detector_of(self, count: int) -> Detector:
+        if self._detector is None or count != self._count:
+            alive = self._model.first(count)
             self._detector = Detector(alive.colliders, movable=~alive.is_wall, period=alive.period)
-            self._count = state.n_bodies
-        return self._detector.detect(state.position, state.orientation, distance)
+            self._count = count
+        return self._detector
