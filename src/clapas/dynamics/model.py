@@ -331,6 +331,42 @@ class Impulses:
         return carries(self.impulse)
 
 
+@dataclass(frozen=True)
+class LinkImpulses:
+    """Impulses of links (:class:`clapas.bodies.kind.Links`) in one step, by their identity.
+
+    Parameters
+    ----------
+    owner : array (n,)
+        Number of the system that has the link; −1 for joints. Increasing.
+    identity : array (n,)
+        Which of its links it is. Increasing for each owner.
+    impulse : array (n, d)
+        Along the rows of the link (N·s).
+    """
+
+    owner: Indices
+    identity: Indices
+    impulse: Array
+
+    @staticmethod
+    def none(d: int) -> LinkImpulses:
+        """No link."""
+        whole = np.empty(0, dtype=np.int64)
+        return LinkImpulses(whole, whole, np.empty((0, d)))
+
+    def at(self, owner: Indices, identity: Indices) -> Array:
+        """Impulses (m, d) of the links with these identities, zero for those that are not here."""
+        found = np.zeros((len(owner), self.impulse.shape[1]))
+        if len(self.owner) and len(owner):
+            base = 1 + max(int(self.identity.max()), int(identity.max()))
+            mine, wanted = self.owner * base + self.identity, owner * base + identity
+            place = np.minimum(np.searchsorted(mine, wanted), len(mine) - 1)
+            there = mine[place] == wanted
+            found[there] = self.impulse[place[there]]
+        return found
+
+
 def carries(force: Array) -> Mask:
     """Which contacts carry, (n,), from their forces or impulses (n, d): those whose force is not zero.
 
@@ -417,6 +453,8 @@ class State:
         Who sleeps, in runs with sleep.
     parts : tuple of Part
         Coordinates and velocities of the systems of the model.
+    links : LinkImpulses, optional
+        Impulses of the links of the last step; None where there are no links.
     """
 
     time: float
@@ -428,6 +466,7 @@ class State:
     dt: float = 0.0
     sleep: Sleep | None = None
     parts: tuple[Part, ...] = ()
+    links: LinkImpulses | None = None
 
     @property
     def n_bodies(self) -> int:

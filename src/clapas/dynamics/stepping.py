@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clapas.bodies.kind import Account
 from clapas.bodies.rigid.motion import moved, spin, spins_in_body_frames, work
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import with_births, work_of_laying
@@ -211,16 +212,16 @@ def step(
     in_contact = joints if kick is None else None
 
     def assembled(free: Array, joints: JointsInStep | None) -> StepProblem:
-        if systems and (joints is not None or systems.touch(alive, treated)):
+        if systems and (joints is not None or systems.are_linked or systems.touch(alive, treated)):
             return mixed_problem(alive, systems, middle, treated, free, dt, touching, ahead, joints)
         return step_problem(alive, middle, treated, free, dt, touching, ahead)
 
     longer = dt / state.dt if state.dt else 1.0
     solver = solver or Auto(tol=1e-6)
     problem = assembled(free, in_contact)
-    solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
+    solution = solve(problem.problem, solver, problem.guess(state.impulses, longer, state.links), check=False)
     velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
-    again = (alive.gyrates or in_contact) and len(problem.contacts)
+    again = (alive.gyrates or in_contact) and problem.problem.n_contacts
     for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
         if in_contact:
             led, turned, matters = _led(alive, in_contact, free, velocity, JOINT_SHARE_IN_CONTACT)
@@ -257,6 +258,7 @@ def step(
         velocity=velocity,
         impulses=impulses,
         dt=dt,
+        links=problem.of_links(solution.r),
     )
     if scheme.projection > 0.0:
         end = pulled_apart(alive, end, problem, scheme.projection)
@@ -265,6 +267,11 @@ def step(
     if systems:
         end = with_carriers(alive, replace(end, parts=systems.moved(others, scheme.theta * dt)))
         done += systems.work(others)
+        if problem.links is not None:
+            mean = np.concatenate(
+                (np.zeros(problem.problem.n_dof - sum(map(len, others))), *systems.mean(others))
+            )
+            done -= problem.links.work(solution.r[len(problem.contacts) :], mean, Account.STORED)
     reactions, through = None, 0.0
     if joints is not None:
         multipliers = solution.multipliers if kick is None else joints.motion.multipliers(kick)

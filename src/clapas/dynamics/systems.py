@@ -17,9 +17,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Bodies, Energy, Part, Span, Touches
+from clapas.bodies.kind import Bodies, Energy, Links, Part, Span, Touches
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
@@ -43,12 +44,20 @@ class SystemsInStep:
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
+    links : tuple of Links or None
+        Rows of their own in the contact problem: cables.
     """
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
     mass: tuple[sparse.csr_array, ...]
     free: tuple[Array, ...]
+    links: tuple[Links | None, ...]
+
+    @property
+    def are_linked(self) -> bool:
+        """Whether a system has links in this step."""
+        return any(links is not None and len(links) for links in self.links)
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
@@ -60,6 +69,10 @@ class SystemsInStep:
             system.bodies.advance(part, v, h)
             for system, part, v in zip(self.systems, self.parts, velocities, strict=True)
         )
+
+    def mean(self, velocities: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Means of the velocities at the start and of those at the end."""
+        return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
 
     def work(self, velocities: tuple[Array, ...]) -> float:
         """Work of the impulses of the step on the systems, Σ M̃ (v⁺ − v_free)·(v⁻ + v⁺)/2 (J)."""
@@ -73,7 +86,7 @@ def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
     """The systems at the middle of a step, and the middle with their carriers where they are."""
-    parts, mass, free = [], [], []
+    parts, mass, free, links = [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
@@ -82,7 +95,9 @@ def systems_in_step(
         parts.append(half)
         mass.append(M)
         free.append(v)
-    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free))
+        own_links = getattr(system.bodies, "links", None)  # a LinkedBodies has them
+        links.append(None if own_links is None else own_links(half, span))
+    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free), tuple(links))
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 
@@ -128,28 +143,29 @@ def mixed_problem(
     lead: Array | None,
     joints: JointsInStep | None = None,
 ) -> StepProblem:
-    """The problem of a step in which carriers touch something, or bodies are joined.
+    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
 
     See ``step_problem`` for the other arguments.
     """
     geometry = contact_geometry(model, middle, contacts, free)
     assert geometry.wall is not None
     assert geometry.own_frame is not None
-    along = geometry.own_frame * geometry.scale[:, : model.d, None]
+    d, rigid = model.d, geometry.blocks
+    along = geometry.own_frame * geometry.scale[:, :d, None]
     own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
-    rigid = geometry.blocks
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     M = sparse.csr_array(sparse.block_diag([rigid.mass(), *systems.mass], format="csr"))
-    parting = _parting(H, model.d, M, joints)
+    parting = _parting(H, d, M, joints)
     if not parting.all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
         return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead, joints)
+    links = side_by_side((None, *systems.links), (rigid.mass().shape[0], *map(len, systems.free)))
     # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     wall = geometry.wall.copy()
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
-    v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), model.d))), *systems.free])
+    v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free])
     f = -(M @ v_free)
     J = b = None
     if joints is not None:
@@ -157,13 +173,20 @@ def mixed_problem(
         J.resize(J.shape[0], M.shape[0])
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        loads = f if pull is None else f - H.T @ pull.ravel()
-        return ContactProblem(M=M, H=H, f=loads, w=w, mu=mu, J=J, b=b, d=model.d)
+        loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
+        if links is not None:
+            its, n = links.links, len(contacts)
+            rows = sparse.csr_array(sparse.vstack((H, its.H), format="csr"))
+            w = np.concatenate((np.zeros((n, d)) if w is None else w, its.w))
+            mu, C = np.concatenate((mu, its.mu)), np.concatenate((np.zeros((n, d)), its.compliance))
+        return ContactProblem(M=M, H=rows, f=loads, w=w, mu=mu, J=J, b=b, compliance=C, d=d)
 
     problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
-    largest = float(np.max(abs(H) @ np.abs(v_free), initial=0.0))
-    if len(contacts) and is_rounding(problem.problem, largest, problem.wall):
-        none = contacts.take(np.empty(0, dtype=np.int64))
+    problem = replace(problem, links=links)
+    largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
+    if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
+        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
+        systems = replace(systems, links=unlinked)
         return mixed_problem(model, systems, middle, none, free, dt, touching, None, joints)
     return problem
 
