@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.kind import ShapedBodies
+from clapas.bodies.registry import WrittenBodies
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
 from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
@@ -687,11 +688,7 @@ class Scene:
 
     def to_dict(self) -> dict[str, Any]:
         """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
-        if self.systems:
-            raise SceneError(
-                f"system '{self.systems[0].name}': it is made of Python functions, which no file can hold; "
-                "keep the scene as a Python script"
-            )
+        carriers = {int(row) for system in self.systems for row in system.rows}
         period = {axis: length for axis, length in zip("xy", self.period, strict=True) if length is not None}
         laws = [{"between": list(names), **law_entries(law)} for names, law in self._laws.items()]
         if self._law_for_all is not None:
@@ -711,12 +708,31 @@ class Scene:
                 if name != DEFAULT or material.density is not None
             },
             "laws": laws,
-            "bodies": [body.to_dict() for body in self.bodies],
+            "bodies": [body.to_dict() for k, body in enumerate(self.bodies) if k not in carriers],
             "sources": [source.to_dict() for source in self.sources],
+            "systems": [self._system_entries(system, carriers) for system in self.systems],
             "joints": [joint.to_dict() for joint in self.joints],
             "probes": [probe.to_dict() for probe in self.probes],
         }
         return {name: value for name, value in entries.items() if value not in (None, {}, [])}
+
+    def _system_entries(self, system: System, carriers: set[int]) -> dict[str, Any]:
+        bodies = system.bodies
+        if not isinstance(bodies, WrittenBodies):
+            raise SceneError(
+                f"system '{system.name}': it is made of Python functions, which no file can hold; "
+                "keep the scene as a Python script"
+            )
+        entries: dict[str, Any] = {"kind": bodies.word, "name": system.name, "settings": bodies.to_dict()}
+        if system.self_contact:
+            entries["self_contact"] = True
+        if len(system.rows):
+            first = int(system.rows[0])
+            entries["after"] = first - sum(row < first for row in carriers)
+            material = self.bodies[first].material
+            if material != DEFAULT:
+                entries["material"] = material
+        return entries
 
     @staticmethod
     def from_dict(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Scene:

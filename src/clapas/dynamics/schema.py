@@ -426,6 +426,17 @@ class JointEntry(Entry):
     collide: bool = Field(False, description="whether the two bodies may touch each other")
 
 
+class SystemEntry(Entry):
+    """Bodies of another kind: a truss, rods, elastic bodies."""
+
+    kind: str = Field(description="truss, …")
+    name: str = "system"
+    material: str | None = Field(None, description="of the shapes with which it touches")
+    self_contact: bool = Field(False, description="whether its own shapes may touch each other")
+    after: int | None = Field(None, description="bodies of the file before its own; all by default")
+    settings: dict[str, Any] = Field(default_factory=dict, description="what the kind needs")
+
+
 class ProbeEntry(Entry):
     """A quantity to record at every step."""
 
@@ -470,6 +481,7 @@ class SceneEntry(Entry):
     bodies: list[BodyEntry] = Field(default_factory=list)
     fills: list[FillEntry] = Field(default_factory=list)
     sources: list[SourceEntry] = Field(default_factory=list)
+    systems: list[SystemEntry] = Field(default_factory=list)
     joints: list[JointEntry] = Field(default_factory=list)
     probes: list[ProbeEntry] = Field(default_factory=list)
 

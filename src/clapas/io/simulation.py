@@ -89,7 +89,7 @@ def simulate(
     check_run(duration, dt, every, settings["on_unsolved"])
     path = _place(out)
     model = compile_scene(scene)
-    if model.n_bodies == 0:
+    if model.n_bodies == 0 and not model.systems:
         raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
     writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
     return _run(writer, model, path, settings, dt, every, progress)

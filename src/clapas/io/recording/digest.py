@@ -32,7 +32,7 @@ def of_frame(
     Parameters
     ----------
     frame, contacts : mapping
-        Columns of the frame and of its contacts by name.
+        Columns of the frame, and of its contacts and links, by name.
     times, values : arrays (k,) and (k, p)
         Readings of the probes since the frame before.
     more : mapping
@@ -44,6 +44,9 @@ def of_frame(
         digest.update(_bytes(frame[name], columns[name].dtype))
     for name, column in layout.CONTACTS.items():
         digest.update(_bytes(contacts[name], column.dtype))
+    for name, column in layout.LINKS.items():
+        if f"links/{name}" in contacts:
+            digest.update(_bytes(contacts[f"links/{name}"], column.dtype))
     digest.update(_bytes(times, "f8"))
     digest.update(_bytes(values, "f8"))
     return int.from_bytes(digest.digest(), "little")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from clapas.bodies.kind import Look
-from clapas.dynamics.model import Impulses, Model, Sleep, State
+from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
@@ -62,6 +62,19 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+
+
+class _Ragged(NamedTuple):
+    """Rows of which each frame has its own number: group, column of ends, names, prefix in a row."""
+
+    group: str
+    end: str
+    names: tuple[str, ...]
+    prefix: str
+
+
+_CONTACTS = _Ragged("contacts", "contact_end", tuple(layout.CONTACTS), "")
+_LINKS = _Ragged("links", "link_end", tuple(layout.LINKS), "links/")
 
 
 def is_recording(path: str | os.PathLike[str]) -> bool:
@@ -156,7 +169,9 @@ class Recording:
         self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
         self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
         self.systems = systems.read(self._file, self._sizes["bodies"], where)
-        self._more = systems.columns(self.systems, self._d)
+        with reading(f"{where}: 'links'"):
+            self._has_links = "links" in self._file
+        self._more = systems.columns(self.systems, self._d) | (layout.LINK_END if self._has_links else {})
         validation.columns(self._file, self._sizes, self._more, where)
 
     def __enter__(self) -> Recording:
@@ -318,47 +333,52 @@ class Recording:
         return {name: self._frames(name, slice(index, index + 1))[0] for name in self._columns}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
-        """The columns of the contacts of one frame as stored."""
-        first = max(index - 1, 0)
-        ends = [0, *self._slice("frames/contact_end", slice(first, index + 1)).tolist()]
-        return self._contacts(ends[-2], ends[-1], index)
+        """The columns of the contacts of one frame as stored, and those of its links by ``links/…``."""
+        found: dict[str, Any] = {}
+        for sort in self._ragged:
+            first = max(index - 1, 0)
+            ends = [0, *self._slice(f"frames/{sort.end}", slice(first, index + 1)).tolist()]
+            found |= self._ragged_rows(sort, ends[-2], ends[-1], index)
+        return found
 
     def stored(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """The columns of each frame and of its contacts as stored, frame after frame, read in blocks."""
-        n, row = self.n_frames, 0
+        n, starts = self.n_frames, dict.fromkeys(self._ragged, 0)
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
             frames = {name: self._frames(name, slice(start, stop)) for name in self._columns}
-            ends = frames["contact_end"].tolist()
-            if any(after < before for before, after in itertools.pairwise([row, *ends])):
-                raise FormatError(f"{self.path}: 'frames/contact_end' must increase from frame to frame")
-            first = row
-            contacts = self._contacts(first, ends[-1], stop - 1)
-            for i in range(stop - start):
-                own = slice(row - first, ends[i] - first)
-                row = ends[i]
-                yield (
-                    {name: column[i] for name, column in frames.items()},
-                    {name: column[own] for name, column in contacts.items()},
-                )
+            rows: list[dict[str, Any]] = [{} for _ in range(stop - start)]
+            for sort, first in starts.items():
+                ends = [first, *frames[sort.end].tolist()]
+                if any(after < before for before, after in itertools.pairwise(ends)):
+                    raise FormatError(f"{self.path}: 'frames/{sort.end}' must increase from frame to frame")
+                block = self._ragged_rows(sort, first, ends[-1], stop - 1)
+                for own, begin, end in zip(rows, ends[:-1], ends[1:], strict=True):
+                    own |= {name: column[begin - first : end - first] for name, column in block.items()}
+                starts[sort] = ends[-1]
+            for i, own in enumerate(rows):
+                yield {name: column[i] for name, column in frames.items()}, own
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
         return _frame(row, contacts, self.systems)
 
-    def _contacts(self, start: int, end: int, frame: int) -> dict[str, Any]:
-        """Rows of the contacts from ``start`` to ``end``, which the frame of that number declares."""
+    @property
+    def _ragged(self) -> list[_Ragged]:
+        return [_CONTACTS, _LINKS] if self._has_links else [_CONTACTS]
+
+    def _ragged_rows(self, sort: _Ragged, start: int, end: int, frame: int) -> dict[str, Any]:
+        """Rows of contacts or links from ``start`` to ``end``, which the frame of that number declares."""
         columns = {}
-        for name in layout.CONTACTS:
-            data = self._fresh(f"contacts/{name}")
+        for name in sort.names:
+            data = self._fresh(f"{sort.group}/{name}")
             if not 0 <= start <= end <= len(data):
                 raise FormatError(
-                    f"{self.path}: frame {frame} has the contacts {start} to {end} of 'contacts/{name}', "
-                    "which has "
-                    f"{len(data)} rows: 'frames/contact_end' is damaged"
+                    f"{self.path}: frame {frame} has the {sort.group} {start} to {end} of "
+                    f"'{sort.group}/{name}', which has {len(data)} rows: 'frames/{sort.end}' is damaged"
                 )
-            with reading(f"{self.path}: 'contacts/{name}'"):
-                columns[name] = data[start:end]
+            with reading(f"{self.path}: '{sort.group}/{name}'"):
+                columns[f"{sort.prefix}{name}"] = data[start:end]
         return columns
 
     def _frames(self, name: str, rows: slice) -> Any:
@@ -401,6 +421,12 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
+def _links(rows: dict[str, Any]) -> LinkImpulses | None:
+    if not len(rows.get("links/owner", ())):
+        return None
+    return LinkImpulses(*(rows[f"links/{name}"] for name in layout.LINKS))
+
+
 def _sleep(row: dict[str, Any], alive: int) -> Sleep:
     """The memory of sleep of the bodies born so far."""
     columns = {name: row[name][:alive] for name in layout.SLEEP if name != "round"}
@@ -424,6 +450,7 @@ def _frame(
             dt=float(row["dt"]),
             sleep=_sleep(row, alive) if "asleep" in row else None,
             parts=systems.parts(others, row),
+            links=_links(contacts),
         ),
         contacts=Contacts(*(contacts[name] for name in names)),
         mode=contacts["mode"],

@@ -25,7 +25,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clapas.dynamics.model import Model, Sleep, State
+from clapas.dynamics.model import LinkImpulses, Model, Sleep, State
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.errors import WriteError
@@ -84,12 +84,13 @@ class RecordingWriter:
         }
         self._has_sleep = bool((settings or {}).get("sleeping"))
         self._model, self._systems = model, systems.recorded(model)
-        self._more = systems.columns(self._systems, model.d)
+        self._has_links = bool(model.systems) or model.joints is not None
+        self._more = systems.columns(self._systems, model.d) | (layout.LINK_END if self._has_links else {})
         self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
         self._readings_written = self._readings_covered = 0  # on disk, and by the digests of frames
-        self._rows, self._frames_safe, self._time_safe = 0, 0, 0.0
+        self._rows, self._link_rows, self._frames_safe, self._time_safe = 0, 0, 0, 0.0
         self._flushed = time.monotonic()
         self._lock = Lock(self.path)
         try:
@@ -102,7 +103,7 @@ class RecordingWriter:
             self._leave()
             raise
         with self._writing():
-            self._frames, self._contacts, self._probes = (
+            self._frames, self._contacts, self._links, self._probes = (
                 {name: self._file[f"{group}/{name}"] for name in columns}
                 for group, columns in self._growing(model).items()
             )
@@ -116,7 +117,7 @@ class RecordingWriter:
 
     def keep(self, kept: Kept) -> None:
         """Keep a step; it is on disk after the next flush."""
-        contacts = _contact_rows(kept)
+        contacts = _contact_rows(kept) | (_link_rows(kept.state) if self._has_links else {})
         self.append(self._frame_row(kept, len(contacts["a"])), contacts)
 
     def note(self, reading: Reading) -> None:
@@ -177,6 +178,9 @@ class RecordingWriter:
     def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         self._rows += len(contacts["a"])
         row = frame | {"contact_end": self._rows}
+        if self._has_links:
+            self._link_rows += len(contacts["links/owner"])
+            row["link_end"] = self._link_rows
         # Row k of the readings is that of step k: those since the frame before belong to this frame.
         end = int(frame["step"]) + 1
         first, self._readings_covered = self._readings_covered, end
@@ -202,6 +206,8 @@ class RecordingWriter:
                 frames, contacts = zip(*pending, strict=True)
                 for name, data in self._contacts.items():
                     _extend(data, np.concatenate([rows[name] for rows in contacts]))
+                for name, data in self._links.items():
+                    _extend(data, np.concatenate([rows[f"links/{name}"] for rows in contacts]))
                 for name, data in self._frames.items():
                     _extend(data, np.stack([np.asarray(frame[name], data.dtype) for frame in frames]))
                 self._frames_safe += len(frames)
@@ -286,6 +292,7 @@ class RecordingWriter:
         return {
             "frames": self._more | (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
             "contacts": layout.CONTACTS,
+            "links": layout.LINKS if self._has_links else {},
             "probes": layout.PROBES if model.probes else {},
         }
 
@@ -353,6 +360,11 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
         "couple": kept.state.impulses.couple,
         "mode": mode,
     }
+
+
+def _link_rows(state: State) -> dict[str, Any]:
+    links = state.links or LinkImpulses.none(state.position.shape[1])
+    return {f"links/{name}": getattr(links, name) for name in layout.LINKS}
 
 
 def _sleep_row(state: State, n: int) -> dict[str, Any]:
