@@ -60,6 +60,9 @@ SHOTS = {
     "shear-cell": Shot(1.2),
     "biaxial": Shot(0.3, colour="pressure"),
     "rough-drum": Shot(1.5),
+    "tensegrity-ball": Shot(0.42, colour="force"),
+    "tensegrity-grid": Shot(0.05, colour="force"),
+    "tensegrity-deployment": Shot(0.5, colour="force"),
 }
 
 

@@ -139,7 +139,7 @@ class Painter:
             # Balls along the segment, less than a pixel short of its outline.
             count = 2 + int(np.linalg.norm(pixels[end] - pixels[start]) / max(0.6 * radius, 1.0))
             for centre in np.linspace(pixels[start], pixels[end], count):
-                canvas.ball(centre, max(float(radius), 0.8), tint)
+                canvas.ball(centre, max(float(radius), 1.2), tint)
 
     def _paint_faces(
         self, canvas: Canvas, part: Drawable, copy: int, centre: Array, turn: Array, colour: Array

@@ -44,7 +44,7 @@ from clapas.geometry.shapes.base import Shape
 from clapas.linalg.factor import factorise
 from clapas.typing import Array, Indices, Mask
 
-DRAWN = 0.004  # radius of members without a contact radius, as a share of their mean length
+DRAWN = 0.008  # radius of members without a contact radius, as a share of their mean length
 
 
 class Shapes(NamedTuple):

@@ -303,7 +303,7 @@ class RecordingWriter:
         data = self._file.create_dataset(
             f"{group}/{name}",
             shape=(0, *shape),
-            maxshape=(None, *shape),
+            maxshape=(None, *(n or None for n in shape)),  # a length of 0 must not be final: chunks have 1
             chunks=(chunk, *(max(1, n) for n in shape)),
             dtype=column.dtype,
             **({} if column.noisy else PACKED),
