@@ -243,7 +243,7 @@ class ContactProblem:
             return None
         from clapas.problems.ragged_bodies import ragged_bodies  # compiled
 
-        parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M)
+        parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M, together=True)
         return ragged_bodies(parts, self.H, self.f, self.d, self.compliance)
 
     @property
@@ -417,7 +417,7 @@ class ContactProblem:
 
 def _factor(M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None) -> Factor:
     """The factor of small bodies, or of bodies and clusters of any size."""
-    parts = clusters(M, J, b)
+    parts = clusters(M, J, b, together=J is not None)
     return parts if parts.others else factorise(M)
 
 

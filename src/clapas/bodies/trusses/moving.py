@@ -44,6 +44,7 @@ from clapas.geometry.shapes.base import Shape
 from clapas.linalg.factor import factorise
 from clapas.typing import Array, Indices, Mask
 
+FEW = 120  # velocities up to which full matrices are faster
 DRAWN = 0.008  # radius of members without a contact radius, as a share of their mean length
 
 
@@ -296,20 +297,21 @@ class MovingTruss:
 
     def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
         """M̃ and the velocities at the end without contacts and without cables."""
-        h, theta, M = span.h, span.theta, self._mass
-        stiff, shapes = self._stiffness, self.members_at(part)
-        forces = stiff * self.elongations(part)
-        pulls = np.where(self.truss.is_cable, np.maximum(forces, 0.0), forces)
-        material = np.where(self.truss.is_cable, 0.0, stiff)
-        K = self._assembly.tangent(shapes.direction, shapes.length, material, np.maximum(pulls, 0.0))
-        C = self.damping_time * self._assembly.tangent(
-            shapes.direction, shapes.length, material, np.zeros_like(stiff)
-        )
-        bars = np.where(self.truss.is_cable, 0.0, forces)
-        load = self._weightless + self._falling @ span.gravity - self._rates(shapes).T @ bars
-        effective = sparse.csr_array(M + theta * h * C + (theta * h) ** 2 * K)
-        carried = h * ((1.0 - theta) ** 2 * h * (K @ part.v) - (1.0 - theta) * (C @ part.v))
-        return effective, factorise(effective).solve(M @ part.v + h * load + carried)
+        h, theta, shapes, M = span.h, span.theta, self.members_at(part), self._mass
+        forces = self._stiffness * self.elongations(part)
+        is_bar = ~self.truss.is_cable
+        along = shapes.direction[:, :, None] * shapes.direction[:, None, :]
+        material = np.where(is_bar, self._stiffness, 0.0)[:, None, None] * along
+        tight = (np.maximum(forces, 0.0) / shapes.length)[:, None, None] * (np.eye(self.d) - along)
+        K, C = material + tight, self.damping_time * material  # a block for each member
+        load = self._weightless + self._falling @ span.gravity
+        load -= self._rates(shapes).T @ np.where(is_bar, forces, 0.0)
+        effective = sparse.csr_array(M + self._assembly.matrix((theta * h) ** 2 * K + theta * h * C))
+        carried = h * self._of_members((1.0 - theta) ** 2 * h * K - (1.0 - theta) * C, part.v)
+        right = M @ part.v + h * load + carried
+        if self.n_dof <= FEW:
+            return effective, np.linalg.solve(effective.toarray(), right)
+        return effective, factorise(effective, self._assembly.order).solve(right)
 
     def links(self, part: Part, span: Span) -> Links:
         """The cables."""
@@ -394,6 +396,15 @@ class MovingTruss:
     def _rates(self, shapes: Shapes) -> sparse.csr_array:
         """B (m × n_dof): rates of length of the members."""
         return self._pattern.matrix(shapes.direction, np.arange(self.truss.n_members))
+
+    def _of_members(self, blocks: Array, v: Array) -> Array:
+        """Σ over the members of their blocks (m × d × d) on the difference of their ends, (n_dof,)."""
+        ends = self._on_nodes(v, np.zeros(self.truss.nodes.shape))[self.truss.members]
+        pull = np.einsum("mij,mj->mi", blocks, ends[:, 1] - ends[:, 0])
+        total = np.zeros_like(self.truss.nodes)
+        np.add.at(total, self.truss.members[:, 1], pull)
+        np.subtract.at(total, self.truss.members[:, 0], pull)
+        return np.asarray(total.ravel()[self.truss.free])
 
     def _shortening(self, shapes: Shapes) -> sparse.csr_array:
         """−B of the cables as normal rows of links, (d·c × n_dof): the tangential rows are empty."""
