@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 BALANCE_AT = (4, 8)  # iterations after which d may be adapted; later it would follow the tail, and drift
 SOFTEN_AT = (4, 8, 16, 32)  # iterations after which l may be adapted
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
+SAMPLE = 24  # interfaces on which the stiffness between faces is computed, at least
 UNBALANCED = 2.0  # quotient of the two jumps at interfaces from which a direction is changed
 
 
@@ -197,8 +198,8 @@ class Substructured:
     def _directions(self) -> list[Array]:
         """D of the components of each interface.
 
-        The few nodes of a weak interface feel no face behind them (one node alone moves a mechanism): they
-        take the median of the strong ones, where there are any.
+        By the rule of faces one number for all, the median over some strong interfaces of the larger of both
+        sides: ragged interfaces of graph partitions have no face opposite to them, and single values scatter.
         """
         problem, kept, given = self.problem, self.interfaces.kept, self.settings.direction
         sizes = [len(each.nodes) * problem.dofs_per_node for each in kept]
@@ -211,18 +212,13 @@ class Substructured:
             whole = np.broadcast_to(numbers, problem.F.shape)
             return [whole[problem.dofs(each.nodes)] for each in kept]
 
-        def behind(each: Interface) -> float:
-            return 0.5 * sum(
-                face_stiffness(problem, self.links_of[side], each.nodes) for side in (each.a, each.b)
-            )
-
-        strong = {j: behind(each) for j, each in enumerate(kept) if each.is_strong}
-        usual = (
-            float(np.median(list(strong.values())))
-            if strong
-            else float(np.mean([behind(e) for e in kept] or [1.0]))
-        )
-        return [np.full(size, strong.get(j, usual)) for j, size in enumerate(sizes)]
+        strong = [each for each in kept if each.is_strong] or list(kept)
+        some = strong[:: max(1, len(strong) // SAMPLE)]
+        values = [
+            max(face_stiffness(problem, self.links_of[side], each.nodes) for side in (each.a, each.b))
+            for each in some
+        ]
+        return [np.full(size, float(np.median(values))) for size in sizes]
 
     def _basis(self, interface: Interface, scale: Array, is_free: Mask) -> Array:
         """Macro basis of an interface on its free components."""

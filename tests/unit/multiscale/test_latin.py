@@ -89,7 +89,7 @@ def test_every_variant_ends_at_the_exact_solution(settings: dict[str, object]) -
     reference = state.displacements.ravel()
     method = MicroMacroLATIN(direction="faces", **settings)  # type: ignore[arg-type]
     whole = method.prepare(link_problem(small, "down"), module_blocks(small, 6, 2))
-    whole.run(1500, reference=reference, goal=1e-7)
+    whole.run(600, watch=lambda w: largest_error(w.U, reference) < 1e-6)
     assert largest_error(whole.U, reference) < 1e-5
     assert whole.t_hat == pytest.approx(state.forces, abs=1e-4 * state.forces.max())
     assert whole.t == pytest.approx(whole.t_hat, abs=1e-4 * state.forces.max())
@@ -97,10 +97,10 @@ def test_every_variant_ends_at_the_exact_solution(settings: dict[str, object]) -
 
 
 def test_relaxation_removes_the_slow_tail(truss: Truss, exact: Array) -> None:
-    plain = cut(truss, direction="faces").run(150, reference=exact).error[-1]
-    relaxed = cut(truss, direction="faces", relaxation=0.9, adapt=True).run(150, reference=exact).error[-1]
-    assert plain > 3e-5
-    assert relaxed < 1e-9
+    plain = cut(truss, direction="faces").run(100, reference=exact).error[-1]
+    relaxed = cut(truss, direction="faces", relaxation=0.9, adapt=True).run(100, reference=exact).error[-1]
+    assert plain > 5e-5
+    assert relaxed < 2e-7
 
 
 def test_linear_stage_balances_forces_and_local_stage_obeys_the_law(truss: Truss) -> None:
