@@ -47,7 +47,7 @@ class CoarseProblem:
         kernels = np.cumsum([0] + [part.rigid.shape[1] for part in parts])
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
-        self.f_hat = np.zeros(size)
+        self.f, self.f_hat = np.zeros(size), np.zeros(size)
         if not size:
             return
         rows, columns, values = [], [], []

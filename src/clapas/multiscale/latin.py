@@ -38,8 +38,8 @@ from clapas.multiscale.substructure import Substructure, Trace
 from clapas.typing import Array, Indices, Mask
 
 Result = TypeVar("Result")
-BALANCE_AT = (4, 8)  # iterations after which d may be adapted; later it would follow the tail, and drift
-SOFTEN_AT = (4, 8, 16, 32)  # iterations after which l may be adapted
+ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
+BALANCE_AT = (4, 8)  # those after which d may be, too; later it would follow the tail, and drift
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
 SAMPLE = 24  # interfaces on which the stiffness between faces is computed, at least
 UNBALANCED = 2.0  # quotient of the two jumps at interfaces from which a direction is changed
@@ -229,6 +229,9 @@ class Substructured:
             fields = translations(len(interface.nodes), problem.dofs_per_node)
         else:
             fields = affine_fields(problem.points[interface.nodes], problem.dofs_per_node)
+        if problem.units is not None:
+            apart = fields.reshape(len(interface.nodes), problem.dofs_per_node, -1)
+            fields = (problem.units[interface.nodes] @ apart).reshape(len(fields), -1)
         if not isinstance(self.settings.macro, bool):
             fields = fields[:, : self.settings.macro]
         return orthonormal(fields, is_free, scale[is_free])
@@ -318,6 +321,15 @@ class Substructured:
         for part, messages in zip(self.parts, letters, strict=True):
             part.receive(messages, relaxation)
 
+    def iterate(self, count: int, between: Callable[[Substructured], None] | None = None) -> None:
+        """Do some iterations without measuring; ``between`` is called after each linear stage."""
+        with _threads(self.settings.threads) as each:
+            for _ in range(count):
+                self.linear_stage(each)
+                if between:
+                    between(self)
+                self.local_stage(each)
+
     def run(
         self,
         iterations: int,
@@ -353,44 +365,57 @@ class Substructured:
                 done = bool(errors and errors[-1] < goal) or etas[-1] < indicator
                 if done or (watch and watch(self)):
                     break
-                if self.settings.adapt and self.iterations in SOFTEN_AT:
-                    self._soften()
-                if self.settings.adapt and self.iterations in BALANCE_AT:
-                    self._balance()
+                if self.settings.adapt and self.iterations in ADAPT_AT:
+                    self._adapt()
                 self.local_stage(each)
         return History(self.U, np.array(etas), np.array(errors))
 
-    def _soften(self) -> None:
-        """Directions l nearer to the slope of the law: smaller in slack cables."""
-        for part in self.parts:
-            least = SOFTENED * part.law.stiffness()
-            part.redirect(self.settings.link_direction * np.maximum(part.law.tangent(part.e), least))
-        f_hat = self.coarse.f_hat
-        self._make_coarse()
-        self.coarse.f_hat = f_hat
+    def redirect(self, links: list[Array], factor: float) -> None:
+        """Change search directions between a linear and a local stage; factorises all again.
 
-    def _balance(self) -> None:
-        """Stiffer directions while displacements jump more than forces, softer ones in the other case."""
+        Parameters
+        ----------
+        links : list of arrays
+            New directions l of the links of each substructure.
+        factor : float
+            Multiplies d of all interfaces.
+        """
+        for part, l in zip(self.parts, links, strict=True):
+            part.redirect(l, factor)
+        self.directions = [d * factor for d in self.directions]
+        root, f, f_hat = math.sqrt(factor), self.coarse.f, self.coarse.f_hat
+        self._make_coarse()
+        self.coarse.f, self.coarse.f_hat = f / root, f_hat / root
+
+    def balance(self) -> float:
+        """Jump of displacements over jump of forces at the interfaces: above 1, d is too small."""
         moved = pulled = 0.0
         for i, part in enumerate(self.parts):
             for own, (other, place) in zip(part.parts, self._layout.across[i], strict=True):
                 theirs = self.parts[other].parts[place]
                 moved += float(np.sum((part.U_micro[own] - self.parts[other].U_micro[theirs]) ** 2))
                 pulled += float(np.sum((part.F_micro[own] + self.parts[other].F_micro[theirs]) ** 2))
-        quotient = math.sqrt(moved / pulled) if moved > 0.0 and pulled > 0.0 else 1.0
-        if 1.0 / UNBALANCED < quotient < UNBALANCED:
-            return
-        factor = min(max(quotient, 0.25), 4.0)
-        root = math.sqrt(factor)
+        return math.sqrt(moved / pulled) if moved > 0.0 and pulled > 0.0 else 1.0
+
+    def link_balance(self) -> float:
+        """How far elongations of the two stages are apart, over their last move: above 1, l is too small."""
+        missed = moved = 0.0
         for part in self.parts:
-            part.rescale(factor)
-            # The linear stage just done, in the new units.
-            part.U_micro, part.F_micro = part.U_micro * root, part.F_micro / root
-            part.u_macro, part.f_macro = part.u_macro * root, part.f_macro / root
-        self.directions = [d * factor for d in self.directions]
-        f_hat = self.coarse.f_hat / root
-        self._make_coarse()
-        self.coarse.f_hat = f_hat
+            off, step = part.e - part.e_hat, part.e_hat - part.e_before
+            missed += float(off @ (part.l * off))
+            moved += float(step @ (part.l * step))
+        return math.sqrt(missed / moved) if missed > 0.0 and moved > 0.0 else 1.0
+
+    def _adapt(self) -> None:
+        """Smaller l in slack cables; d stiffer while displacements jump more than forces."""
+        links = [
+            self.settings.link_direction
+            * np.maximum(part.law.tangent(part.e), SOFTENED * part.law.stiffness())
+            for part in self.parts
+        ]
+        quotient = self.balance() if self.iterations in BALANCE_AT else 1.0
+        is_off = not 1.0 / UNBALANCED < quotient < UNBALANCED
+        self.redirect(links, min(max(quotient, 0.25), 4.0) if is_off else 1.0)
 
     # ------------------------------------------------------------------ what came out
 

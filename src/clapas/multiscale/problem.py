@@ -43,6 +43,9 @@ class LinkProblem:
         Components held by supports.
     M : sparse (dofs × dofs), optional
         Block diagonal by nodes; zero by default.
+    units : array (nodes × components × components), optional
+        What makes components of U out of velocities along the axes (and spins), U = units · v, where they are
+        not the same: bodies measured in units of unit mass.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class LinkProblem:
     points: Array | None = None
     is_blocked: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
     M: sparse.csr_array | None = None
+    units: Array | None = None
 
     def __post_init__(self) -> None:
         rows, dofs = self.B.shape

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
-from clapas.linalg.factor import factorise
+from clapas.linalg.factor import DenseFactor, Factor, factorise
 from clapas.multiscale.laws import Law
 from clapas.typing import Array, Indices
 
@@ -106,6 +106,7 @@ class Substructure:
     def reset(self) -> None:
         """Start from the law at rest and from silent interfaces."""
         self.t_hat, self.e_hat = self.law.start()
+        self.e_before = self.e_hat
         self._rest = self.t_hat
         self.a = self.t_hat - self.l * self.e_hat
         self.h = np.zeros(len(self.dofs))
@@ -117,9 +118,12 @@ class Substructure:
         if self.M is not None:
             K = K + self.M
         ground = np.bincount(self.dofs, weights=self.scale**2, minlength=K.shape[0]).astype(float)
-        K = sparse.csr_array(K + sparse.diags_array(ground))
+        K = K + sparse.diags_array(ground)
+        K = sparse.csr_array(
+            0.5 * (K + K.T)
+        )  # to the last bit: orders of elimination are made from its pattern
         try:
-            factor = factorise(K)
+            factor: Factor = DenseFactor(K.toarray()) if K.shape[0] <= SMALL else factorise(K)
         except ProblemError as error:
             raise ProblemError(
                 f"{self.name} is a mechanism that its interfaces do not hold ({error}): make substructures "
@@ -175,6 +179,7 @@ class Substructure:
     def links(self, relaxation: float) -> None:
         """Local stage of the links."""
         s = self.t + self.l * self.e
+        self.e_before = self.e_hat
         self.t_hat = self.law.meet(s, self.l)
         self.e_hat = (s - self.t_hat) / self.l
         self.a = self.a + relaxation * (2.0 * self.t_hat - s - self.a)
@@ -204,18 +209,16 @@ class Substructure:
         )
         return float(far), float(size)
 
-    def redirect(self, direction: Array) -> None:
-        """Change the search direction l of the links after a linear stage; asks for a new factorisation."""
+    def redirect(self, direction: Array, factor: float) -> None:
+        """Change search directions after a linear stage, whose values stay: l of the links, d by a factor."""
+        root = np.sqrt(factor)
         self.l = direction
         self.a = self.t - direction * self.e
-        self.factorise()
-
-    def rescale(self, factor: float) -> None:
-        """Multiply the search direction d of all interfaces; keeps the hats, asks for a new factorisation."""
-        root = np.sqrt(factor)
         U_hat, F_hat = 0.5 * (self.sent + self.h) * root, 0.5 * (self.h - self.sent) / root
         self.h, self.sent = F_hat + U_hat, U_hat - F_hat
         self.scale = self.scale * root
+        self.U_micro, self.F_micro = self.U_micro * root, self.F_micro / root
+        self.u_macro, self.f_macro = self.u_macro * root, self.f_macro / root
         self.factorise()
 
 
