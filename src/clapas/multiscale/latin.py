@@ -42,6 +42,7 @@ ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
 BALANCE_AT = (4, 8)  # those after which d may be, too; later it would follow the tail, and drift
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
 SAMPLE = 24  # interfaces on which the stiffness between faces is computed, at least
+ROUNDING = 1e-10  # size of a state, relative to the forces at rest, under which it is nothing
 UNBALANCED = 2.0  # quotient of the two jumps at interfaces from which a direction is changed
 
 
@@ -455,7 +456,8 @@ class Substructured:
 
     def indicator(self) -> float:
         """η = Δη/η̃, from the linear stage and the local stage before it; needs no reference."""
-        far, size = np.sum([part.distance() for part in self.parts], axis=0)
+        far, size, rest = np.sum([part.distance() for part in self.parts], axis=0)
+        size = max(size, ROUNDING**2 * rest)
         return float(math.sqrt(far / size)) if size > 0.0 else 0.0
 
     @property

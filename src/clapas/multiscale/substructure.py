@@ -195,8 +195,11 @@ class Substructure:
 
     # ------------------------------------------------------------------ measures
 
-    def distance(self) -> tuple[float, float]:
-        """Squares Δη² and η̃² of the indicator: between the linear stage and the local stage before it."""
+    def distance(self) -> tuple[float, float, float]:
+        """Squares Δη² and η̃² of the indicator, between the linear stage and the local stage before it.
+
+        The third is that of the forces at rest, beside which a state without load is rounding.
+        """
         U_hat, F_hat = 0.5 * (self.sent + self.h), 0.5 * (self.h - self.sent)
         gap_F = (self.F_micro - F_hat) - (self.U_micro - U_hat)
         gap_t = (self.t - self.t_hat) + self.l * (self.e - self.e_hat)
@@ -207,7 +210,7 @@ class Substructure:
         size = 0.5 * (
             mean_U @ mean_U + mean_F @ mean_F + mean_e @ (self.l * mean_e) + mean_t @ (mean_t / self.l)
         )
-        return float(far), float(size)
+        return float(far), float(size), 0.5 * float(self._rest @ (self._rest / self.l))
 
     def redirect(self, direction: Array, factor: float) -> None:
         """Change search directions after a linear stage, whose values stay: l of the links, d by a factor."""

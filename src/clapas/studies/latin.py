@@ -18,6 +18,7 @@ from clapas.multiscale.latin import History, Substructured
 from clapas.multiscale.measures import SlackDistance, largest_error, modal_errors, softest_modes, stiffness
 from clapas.multiscale.partition import boxes, graph_parts, layers
 from clapas.statics.trusses import SmallDisplacements, link_problem, module_blocks
+from clapas.studies import latin_outlook
 from clapas.studies.report import Report
 from clapas.typing import Array, Indices
 
@@ -112,9 +113,9 @@ class Latin:
     """
 
     largest: int = 64
-    contacts: int = 8000
+    contacts: int = 4600
     steps: int = 120
-    limit: float = 60.0
+    limit: float = 20.0
 
     title: ClassVar[str] = "Micro-macro LATIN (chapters 5 and 6.3)"
     quick: ClassVar[dict[str, Any]] = {"largest": 16, "contacts": 200, "steps": 6, "limit": 2.0}
@@ -133,6 +134,9 @@ class Latin:
         self._modified(report, verdicts)
         self._measures(report, truss, exact)
         self._scale(report, verdicts)
+        latin_outlook.motion(report, verdicts, self.steps)
+        latin_outlook.contacts(report, self.contacts, self.limit)
+        latin_outlook.rivals(report, self.largest)
         report.say("## Number by number")
         report.table(["number", "expected", "source", "here", "verdict"], verdicts.rows)
 
