@@ -18,6 +18,7 @@ from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
+from clapas.solvers.micro_macro import MicroMacro
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
 from clapas.solvers.newton import (
     AlartCurnierMap,
@@ -75,6 +76,7 @@ __all__ = [
     "JeanMoreauMap",
     "Katzenelson",
     "LevenbergMarquardt",
+    "MicroMacro",
     "NaturalMap",
     "Newton",
     "Nonmonotone",

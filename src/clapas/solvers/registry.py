@@ -24,6 +24,7 @@ from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver
+from clapas.solvers.micro_macro import MicroMacro
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister
 from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
 from clapas.solvers.nsgs import NSGS
@@ -161,6 +162,12 @@ _ENTRIES = (
         LATIN,
         "Goes to and fro between dynamics and Coulomb's law along a fixed direction k.",
         "A reference of the literature; one factorisation, the direction wants tuning.",
+    ),
+    Entry(
+        "micro-macro",
+        MicroMacro,
+        "LATIN on substructures that share bodies, tied by a coarse problem of their mean motions.",
+        "Walls and stacks at moderate accuracy, memory linear in the size; slow on loose packings.",
     ),
     Entry(
         "bipotential",

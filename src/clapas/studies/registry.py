@@ -37,6 +37,7 @@ _STUDIES = {
     "lcp-friction": "clapas.studies.lcp_contact:LCPFriction",
     "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
     "tensegrity": "clapas.studies.tensegrity:Tensegrity",
+    "latin": "clapas.studies.latin:Latin",
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
     "cuts": "clapas.studies.cuts:Cuts",
