@@ -1,0 +1,1 @@
+"""Deformable bodies by finite elements: meshes, materials, assembly."""
