@@ -88,7 +88,7 @@ class Element:
 
     @cached_property
     def _coefficients(self) -> Array:
-        return np.linalg.inv(_powers(self.nodes, self.exponents))
+        return np.asarray(np.linalg.inv(_powers(self.nodes, self.exponents)), dtype=np.float64)
 
     def functions(self, points: Array) -> Array:
         """Shape functions at points (g, d) of the reference cell, (g, k)."""

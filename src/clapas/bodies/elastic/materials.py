@@ -133,8 +133,8 @@ class VonMises:
     Yield: √(3/2) |dev σ − X| ≤ S₀ + H p, with back stress X' = (2/3) C ε_p' and p' = √(2/3) |ε_p'|.
 
     One implicit step from the last equilibrium is Moreau's *catching-up*: the elastic trial stress is
-    projected on the convex set of admissible stresses, in the norm of the elastic energy. For this surface the
-    projection is along the deviator (radial return), and its derivative is the consistent tangent.
+    projected on the convex set of admissible stresses, in the norm of the elastic energy. For this surface
+    the projection is along the deviator (radial return), and its derivative is the consistent tangent.
 
     Parameters
     ----------

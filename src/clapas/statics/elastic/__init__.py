@@ -1,0 +1,1 @@
+"""Statics of deformable bodies in contact."""
