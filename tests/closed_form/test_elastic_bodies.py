@@ -22,7 +22,9 @@ def bar_of(
     length: float, cells: int, at: float, speed: float, surface: str, skin: float | None = None
 ) -> ElasticBodies:
     mesh = bar(length, cells, height=0.05)
-    solid = Solid(mesh=mesh.mapped(mesh.nodes + (at, 0.0)), material=UNIT, kinematics="plane stress")
+    solid = Solid(
+        mesh=mesh.mapped(mesh.nodes + np.array([at, 0.0])), material=UNIT, kinematics="plane stress"
+    )
     return ElasticBodies(solid=solid, velocity=(speed, 0.0), surface=surface, skin=skin)
 
 

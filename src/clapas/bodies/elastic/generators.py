@@ -151,7 +151,7 @@ def graded(fine: float, cells: int, growth: float) -> Array:
     if not far:
         return near
     rest = np.cumsum(far)
-    return np.concatenate((near, fine + rest * (1.0 - fine) / rest[-1]))
+    return np.concatenate((near, fine + rest[:-1] * (1.0 - fine) / rest[-1], [1.0]))
 
 
 def hertz_block(contact: float, size: float, cells: int, kind: str = "Q4", *, growth: float = 1.25) -> Mesh:

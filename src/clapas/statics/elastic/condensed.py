@@ -96,14 +96,17 @@ class Condensed:
     def friction_lcp(self) -> LCP:
         """Plane friction in stiffness form: z = (z_N, u_T⁺, s⁻), w = (r_N, s⁺, u_T⁻), 0 ≤ z ⟂ w ≥ 0.
 
-        With s± = mu r_N ± r_T and u_T = u⁺ − u⁻ counted from the last equilibrium. Only A_TT is inverted: a
-        body that contact alone holds along the normal passes. See :meth:`friction_forces` for the way back.
+        Without unit; :meth:`friction_forces` is the way back. s± = mu r_N ± r_T, and u_T = u⁺ − u⁻ is counted
+        from the last equilibrium. Only A_TT is inverted: a body that contact alone holds along the normal
+        passes.
         """
         n, d = self.w.shape
         if d != 2:
             raise ProblemError("the friction LCP in stiffness form is for the plane")
+        stiffness, force = self._units()
         A, f = self._in_frames()
-        gap, drift = self.w[:, 0], self.w[:, 1]
+        A, f = A / stiffness, f / force
+        gap, drift = self.w.T * (stiffness / force)
         N, T = np.arange(n) * 2, np.arange(n) * 2 + 1
         # In total separations z_N and slips u_T: r = A (u − w) − f.
         load = f + A[:, N] @ gap + A[:, T] @ drift
@@ -128,7 +131,13 @@ class Condensed:
         """Contact forces r (n, 2) that the unknowns of :meth:`friction_lcp` stand for."""
         n = len(self.w)
         normal = (lcp.M @ z + lcp.q)[:n]
-        return np.column_stack((normal, self.increment.stage.mu * normal - z[2 * n :]))
+        return self._units()[1] * np.column_stack((normal, self.increment.stage.mu * normal - z[2 * n :]))
+
+    def _units(self) -> tuple[float, float]:
+        """Stiffness and force in which the friction LCP counts."""
+        stiffness = float(np.mean(np.diag(self.A)))
+        force = max(float(np.abs(self.f).max()), stiffness * float(np.abs(self.w).max()))
+        return stiffness, force or 1.0
 
     def displacements(self, r: Array) -> Array:
         """Displacements (n_dof,) of the whole solid under contact forces r (n, d); A must be invertible."""

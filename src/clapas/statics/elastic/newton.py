@@ -48,7 +48,7 @@ BLOCK_SHARE = 3.0  # a node in its body is about so many times softer than its o
 REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
-SHORTEST = 1e-3  # part of a step that is still tried when a cell turns inside out
+LENGTHS = 6  # of a step that are tried once a cycle was seen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +65,10 @@ class OneLoopNewton:
     form : "alart" or "symmetric"
         Alart's system (2), or the augmented Lagrangian.
     rho : float, optional
-        Augmentation (N/m), the same for all contacts; by default from the current tangent.
+        Augmentation (N/m), the same for all contacts; by default from flexibilities.
+    tangent : "current" or "elastic"
+        Which tangent the flexibilities are those of. The elastic one is too stiff by (K + k)/k where material
+        yields; it is there to show that.
     safeguard : bool
         Keep ρ below (77) where material yields, and cut it on cycles. Without it a cycle ends the solve.
     engine : "superlu" or "multifrontal"
@@ -76,6 +79,7 @@ class OneLoopNewton:
     max_iterations: int = 50
     form: Literal["alart", "symmetric"] = "alart"
     rho: float | None = None
+    tangent: Literal["current", "elastic"] = "current"
     safeguard: bool = True
     engine: Engine = "superlu"
 
@@ -88,6 +92,8 @@ class OneLoopNewton:
             raise SettingsError(f"form must be 'alart' or 'symmetric', got {self.form!r}")
         if self.rho is not None and not self.rho > 0.0:
             raise SettingsError(f"rho must be positive, got {self.rho!r}")
+        if self.tangent not in ("current", "elastic"):
+            raise SettingsError(f"tangent must be 'current' or 'elastic', got {self.tangent!r}")
 
     def solve(
         self,
@@ -237,6 +243,7 @@ class _Iteration:
     workspace: Workspace
     watch: CycleWatch = field(default_factory=CycleWatch)
     scale: float = 1.0  # of ρ, after cuts
+    floats: bool | None = None  # whether the supports leave rigid motions
     elastic: Array | None = None  # tangential stiffness of each contact before any yielding
     cuts: int = 0
     orders: tuple[int, ...] = ()
@@ -290,14 +297,9 @@ class _Iteration:
             except np.linalg.LinAlgError:
                 status = Status.NUMERICAL_ERROR
                 break
-            part = 1.0
-            while True:
-                trial = solid.respond(u + part * du, start.history)
-                if np.isfinite(trial.force).all() or part < SHORTEST:
-                    break
-                part *= 0.5
-            u, r, response = u + part * du, r + part * dr, trial
-            rows = increment.rows(u)
+            part = self._length(u, du, r, dr, mu, rho)
+            u, r = u + part * du, r + part * dr
+            response, rows = solid.respond(u, start.history), increment.rows(u)
         return replace(
             start,
             u=u,
@@ -314,6 +316,28 @@ class _Iteration:
             cuts=self.cuts,
             orders=self.orders,
         )
+
+    def _length(self, u: Array, du: Array, r: Array, dr: Array, mu: Array, rho: Augmentation) -> float:
+        """The whole Newton step; half of it, and so on, where a cell would turn inside out.
+
+        Once a cycle was seen, the length among 1, ½, ¼, … that leaves the smallest residual.
+        """
+        solid, start = self.increment.stage.solid, self.increment.state
+        best, least, part = 1.0, np.inf, 1.0
+        for _ in range(LENGTHS if self.orders else 10):
+            response = solid.respond(u + part * du, start.history, tangent=False)
+            if np.isfinite(response.force).all():
+                if not self.orders:
+                    return part
+                rows = self.increment.rows(u + part * du)
+                moved = (u + part * du - start.u)[rows.dofs]
+                gradient = np.concatenate((rows.H[:, :1], rows.slip_gradient(moved)), axis=1)
+                law = project(rows, gradient, r + part * dr, mu, rho)
+                left = self._residual(u + part * du, r + part * dr, response, rows, law, rho)
+                if left < least:
+                    best, least = part, left
+            part *= 0.5
+        return best
 
     def _close_nearest(self, rows: ContactRows, r: Array, rho: Augmentation) -> None:
         """Where only contact holds the solid and none is closed, start with the nearest closed."""
@@ -419,15 +443,19 @@ class _Iteration:
             fixed = np.full(n, self.method.rho * self.scale)
             return Augmentation(fixed, fixed.copy())
         stage = self.increment.stage
-        blocks = flexibilities(K, stage.held.free, rows)
+        free = stage.held.free
+        if self.floats is None:
+            self.floats = bool(unsupported(stage.solid, stage.held)[1])
+        holding = r[:, 0] > 0.0 if self.floats else None  # contacts that hold a body which nothing else does
         if self.elastic is None:
+            undeformed = K if stage.solid.is_linear else stage.solid.stiffness
+            blocks = flexibilities(undeformed, free, rows, holding)
             self._warn_about_uniqueness(blocks)
-            first = stage.solid.stiffness if not stage.solid.is_linear else K
-            self.elastic = _tangential(
-                flexibilities(first, stage.held.free, rows) if first is not K else blocks
-            )
+            self.elastic = _tangential(blocks)
+        K = stage.solid.stiffness if self.method.tangent == "elastic" else K
+        blocks = flexibilities(K, free, rows, holding)
         rho = Augmentation.from_blocks(blocks)
-        if self.method.safeguard and not stage.solid.is_linear:
+        if self.method.safeguard and self.cuts and not stage.solid.is_linear:
             rho = rho.limited(self._yield_bound(blocks, r))
         return Augmentation(self.scale * rho.normal, self.scale * rho.tangent)
 
@@ -479,16 +507,22 @@ def _solve_shifted(
     raise np.linalg.LinAlgError("the matrix is singular")
 
 
-def flexibilities(K: sparse.csr_array, free: Mask, rows: ContactRows) -> Array:
+def flexibilities(K: sparse.csr_array, free: Mask, rows: ContactRows, holding: Mask | None = None) -> Array:
     """How each contact gives way to its own force, H_i K⁻¹ H_iᵀ, (n, d, d).
 
-    Up to some hundred contacts by solving; beyond, or where the supports leave a rigid motion, from the block
-    of K at the displacements of the contact, times a factor for the softness of what is around.
+    Up to some hundred contacts by solving; beyond, from the block of K at the displacements of the contact,
+    times a factor for the softness of what is around. Where the supports leave a rigid motion, the contacts
+    ``holding`` (n,) count as springs along their normals.
     """
     n, d, m = rows.H.shape
     if not n:
         return np.empty((0, d, d))
-    if n <= EXACT:
+    if holding is not None and holding.any():
+        normal, at = rows.H[holding, 0], rows.dofs[holding]
+        values = float(K.diagonal().mean()) * normal[:, :, None] * normal[:, None, :]
+        places = (np.repeat(at, m, axis=1).ravel(), np.tile(at, (1, m)).ravel())
+        K = sparse.csr_array(K + sparse.coo_array((values.ravel(), places), shape=K.shape))
+    if n <= EXACT and (holding is None or holding.any()):
         try:
             factor = factorise(sparse.csr_array(K[free][:, free]))
         except ProblemError:
