@@ -41,6 +41,10 @@ _STUDIES = {
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
     "cuts": "clapas.studies.cuts:Cuts",
+    "fe-signorini": "clapas.studies.fe_signorini:FESignorini",
+    "fe-hertz": "clapas.studies.fe_hertz:FEHertz",
+    "fe-impact": "clapas.studies.fe_impact:FEImpact",
+    "fe-drawing": "clapas.studies.fe_drawing:FEDrawing",
 }
 
 
