@@ -58,11 +58,15 @@ class Condensed:
 
     def velocity(self, r: Array) -> Array:
         """Velocities (N, size) at the end of the step under the impulses r (n, d)."""
+        return np.asarray(self.joints.velocity(self.free) + self.change(r))
+
+    def change(self, r: Array) -> Array:
+        """What the impulses r (n, d) change of the velocities (N, size) while the joints hold."""
         motion = self.joints.motion
         y = np.zeros_like(motion.model.mass_root)
         push_bodies(self.G, self.bodies, r, y)
         motion.push_along(-(self.X @ r.ravel()), y)
-        return np.asarray(self.joints.velocity(self.free) + y * motion.model.inverse_root)
+        return np.asarray(y * motion.model.inverse_root)
 
     def multipliers(self, r: Array) -> Array:
         """Impulses λ (j,) along the rows of the joints."""

@@ -197,10 +197,6 @@ def simulate(
         raise SettingsError(
             f"sleeping: bodies that touch a system ('{model.systems[0].name}') cannot sleep yet: leave it out"
         )
-    if sleeping is not None and model.joints is not None:
-        raise SettingsError(
-            f"sleeping: jointed bodies ('{model.joints.names[0]}') cannot sleep yet: leave it out"
-        )
     surroundings, start = Surroundings(model), time.perf_counter()
     steps, unsolved, worst = round(duration / dt), 0, 0.0
     if state is None:

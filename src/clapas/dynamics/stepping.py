@@ -253,10 +253,6 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
         links=answer.problem.of_links(answer.solution.r),
     )
     if scheme.projection > 0.0:
-        if at.model.joints is not None:
-            raise SettingsError(
-                f"projection does not reach jointed bodies yet ('{at.model.joints.names[0]}'): leave it out"
-            )
         end = pulled_apart(at.model, end, answer.problem, scheme.projection)
     if at.systems.systems:
         end = with_carriers(at.model, replace(end, parts=at.systems.moved(answer.others, h)))

@@ -249,11 +249,6 @@ def test_what_does_not_reach_joints_yet_says_so() -> None:
 
     with pytest.raises(SceneError, match="rolling or spinning resistance do not reach jointed bodies yet"):
         compile_scene(scene(mu=0.3, rolling=0.01))
-    model = compile_scene(scene())
-    with pytest.raises(SettingsError, match=r"jointed bodies \('bolt'\) cannot sleep yet"):
-        simulate(model, 0.1, 0.01, sleeping=Sleeping())
-    with pytest.raises(SettingsError, match=r"projection does not reach jointed bodies yet \('bolt'\)"):
-        step(model, initial_state(model), 0.01, scheme=MoreauJean(projection=1.0))
     made = scene()
     system = LagrangianSystem(
         mass=lambda q: [[1.0]],
@@ -265,6 +260,47 @@ def test_what_does_not_reach_joints_yet_says_so() -> None:
     made.join("pin", made.add_system(system)[0], 0, at=(0, 0))
     with pytest.raises(SceneError, match="is part of the system 'system', which joints do not reach yet"):
         compile_scene(made)
+
+
+def swing_and_pile() -> Scene:
+    """A pendulum that swings above three disks at rest on the floor."""
+    scene = Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane())
+    for k in range(3):
+        scene.add(Disk(0.1), (0.2 * k, 0.1), mass=1.0)
+    scene.add(Disk(0.1), (1.0, 2.0), mass=1.0, name="bob")
+    scene.join("pin", "bob", at=(0, 2), name="pivot")
+    return scene
+
+
+def test_jointed_bodies_stay_awake_among_sleepers() -> None:
+    model = compile_scene(swing_and_pile())
+    sleeping = Sleeping(watch=2, rest=10)
+    awake = simulate(model, 0.2, 0.01).state
+    slept = simulate(model, 0.2, 0.01, sleeping=sleeping).state
+    assert slept.sleep is not None
+    assert slept.sleep.asleep[1:4].any()
+    assert not slept.sleep.asleep[4]
+    np.testing.assert_allclose(slept.position[4], awake.position[4], atol=1e-9)
+
+
+def test_projection_moves_jointed_bodies_apart_and_keeps_them_joined() -> None:
+    """A dumb-bell of two welded disks, half a millimetre deep in the floor with one of them."""
+    scene = Scene(d=2, overlap=1e-2)
+    scene.law(mu=0.3)
+    scene.add(HalfPlane())
+    scene.add(Disk(0.1), (0, 0.0995), mass=1.0)
+    scene.add(Disk(0.1), (0.5, 0.1), mass=1.0)
+    scene.join("weld", 1, 2, at=(0.25, 0.1))
+    model = compile_scene(scene)
+    state = initial_state(model)
+    for _ in range(3):
+        state = step(model, state, 1e-3, scheme=MoreauJean(projection=1.0)).state
+    assert state.position[1, 1] == pytest.approx(0.1, abs=1e-5)
+    assert model.joints is not None
+    placed = model.joints.placed(state.position, state.orientation)
+    assert np.max(np.abs(model.joints.gap(placed))) < 1e-14
 
 
 @pytest.mark.parametrize(("d", "kind"), ALL)
