@@ -40,8 +40,10 @@ class Condensed:
     ----------
     joints : JointsInStep
         The joints.
-    free : array (N, size)
-        Velocities without joints and contacts.
+    held : array (N, size)
+        Velocities without contacts.
+    own : array (j,)
+        Impulses along the rows of the joints without contacts.
     G : array (n, 2, d, size)
         Blocks of H in units of unit mass.
     bodies : array (n, 2)
@@ -51,14 +53,15 @@ class Condensed:
     """
 
     joints: JointsInStep
-    free: Array
+    held: Array
+    own: Array
     G: Array
     bodies: Indices
     X: Array
 
     def velocity(self, r: Array) -> Array:
         """Velocities (N, size) at the end of the step under the impulses r (n, d)."""
-        return np.asarray(self.joints.velocity(self.free) + self.change(r))
+        return np.asarray(self.held + self.change(r))
 
     def change(self, r: Array) -> Array:
         """What the impulses r (n, d) change of the velocities (N, size) while the joints hold."""
@@ -70,8 +73,7 @@ class Condensed:
 
     def multipliers(self, r: Array) -> Array:
         """Impulses λ (j,) along the rows of the joints."""
-        own = self.joints.multipliers(self.free)
-        return np.asarray(own - self.joints.motion.in_units(self.X @ r.ravel()))
+        return np.asarray(self.own - self.joints.motion.in_units(self.X @ r.ravel()))
 
 
 def condensed_problem(
@@ -89,7 +91,8 @@ def condensed_problem(
 
     ``free`` are velocities without joints; see ``step_problem`` for the other arguments.
     """
-    held = joints.velocity(free)
+    own = joints.multipliers(free)
+    held = joints.velocity(free, own)
     geometry = contact_geometry(model, middle, contacts, held)
     assert geometry.wall is not None
     n, d = len(contacts), model.d
@@ -119,13 +122,13 @@ def condensed_problem(
         if links is not None:
             q[n:] += links.w
             mu, C[n:] = np.concatenate((mu, links.mu)), links.compliance
-        return ContactProblem(W=W + np.diag(C.ravel()), q=q, mu=mu, d=d)
+        return ContactProblem.from_full(W + np.diag(C.ravel()), q, mu=mu)
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     owned = None
     if links is not None:
         owned = LinkRows(np.full(len(links), OF_JOINTS), links)
-    problem = replace(problem, links=owned, condensed=Condensed(joints, free, G, bodies, X))
+    problem = replace(problem, links=owned, condensed=Condensed(joints, held, own, G, bodies, X))
     largest = float(np.max(np.abs(G), initial=0.0) * np.max(np.abs(y), initial=0.0))
     if len(G) and is_rounding(problem.problem, largest, problem.wall):
         none = contacts.take(np.empty(0, dtype=np.int64))

@@ -91,9 +91,10 @@ class JointsInStep:
         """Impulses λ (j,) along the rows without contact, from velocities (N, size) without joints."""
         return self.motion.multipliers(-self.b - self.motion.rate(free + self.push))
 
-    def velocity(self, free: Array) -> Array:
+    def velocity(self, free: Array, multipliers: Array | None = None) -> Array:
         """Velocities (N, size) at the end of the step without contact, from those without joints."""
-        return np.asarray(free + self.push + self.motion.motion(self.multipliers(free)))
+        own = self.multipliers(free) if multipliers is None else multipliers
+        return np.asarray(free + self.push + self.motion.motion(own))
 
     def led_by(self, velocity: Array) -> JointsInStep:
         """The joints if the step ends with these velocities (N, size)."""
@@ -302,10 +303,10 @@ def coordinates_of(model: Model, state: State) -> Array:
 
 def apart_from_joined(model: Model, contacts: Contacts) -> Contacts:
     """The contacts without those between two bodies that a joint joins, unless it lets them collide."""
-    if model.joints is None or not model.joints.pairs or not len(contacts):
+    if model.joints is None or not len(model.joints.pairs) or not len(contacts):
         return contacts
-    n = model.n_bodies
-    joined = np.array([a * n + b for a, b in sorted(model.joints.pairs)])
+    joined, n = model.joints.pairs, model.n_bodies
+    keys = joined[:, 0] * n + joined[:, 1]
     pair = np.minimum(contacts.a, contacts.b) * n + np.maximum(contacts.a, contacts.b)
-    kept = ~np.isin(pair, joined)
+    kept = keys[np.minimum(np.searchsorted(keys, pair), len(keys) - 1)] != pair
     return contacts if kept.all() else contacts.take(np.flatnonzero(kept))

@@ -199,13 +199,14 @@ class JointRows:
         return Placed(value, of_a, of_b, arm)
 
     @cached_property
-    def pairs(self) -> set[tuple[int, int]]:
-        """Pairs of bodies, the lower number first, that are joined and do not collide."""
-        return {
+    def pairs(self) -> Indices:
+        """Pairs of bodies (p, 2), the lower number first, sorted, that are joined and do not collide."""
+        found = {
             (min(joint.a, joint.b), max(joint.a, joint.b))
             for joint in self.joints
             if joint.a is not None and joint.b is not None and not joint.collide
         }
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
 def joint_rows(
