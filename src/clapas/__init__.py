@@ -21,6 +21,11 @@ from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from clapas.bodies.lagrangian import LagrangianSystem as LagrangianSystem
+    from clapas.dynamics.joints.commands import Commands as Commands
+    from clapas.dynamics.joints.coordinates import joint_coordinates as joint_coordinates
+    from clapas.dynamics.joints.laws import Servo as Servo
+    from clapas.dynamics.joints.laws import TorqueMotor as TorqueMotor
+    from clapas.dynamics.joints.laws import VelocityMotor as VelocityMotor
     from clapas.dynamics.motions import Oscillation as Oscillation
     from clapas.dynamics.motions import Table as Table
     from clapas.dynamics.regions import BoxRegion as BoxRegion
@@ -79,6 +84,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
     "clapas.bodies.lagrangian": "LagrangianSystem",
+    "clapas.dynamics.joints.commands": "Commands",
+    "clapas.dynamics.joints.coordinates": "joint_coordinates",
+    "clapas.dynamics.joints.laws": "Servo TorqueMotor VelocityMotor",
     "clapas.dynamics.motions": "Oscillation Table",
     "clapas.dynamics.regions": "BoxRegion DiscRegion",
     "clapas.dynamics.scene": "Scene",

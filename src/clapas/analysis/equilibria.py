@@ -232,7 +232,7 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProble
     from clapas.dynamics.assembly import step_problem
     from clapas.dynamics.births import initial_state
     from clapas.dynamics.compilation import compile_scene
-    from clapas.dynamics.stepping import free_motion
+    from clapas.dynamics.freemotion import free_motion
     from clapas.dynamics.surroundings import Surroundings
 
     model = compile_scene(scene)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from clapas.problems.frames import frames
 from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from clapas.dynamics.condensed import Condensed
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
 
@@ -54,6 +57,8 @@ class StepProblem:
         friction, lengths (m) for couples.
     links : LinkRows, optional
         The links, whose rows follow those of the contacts; None without.
+    condensed : Condensed, optional
+        Where joints were eliminated, what impulses do to the bodies; else None.
     """
 
     problem: ContactProblem
@@ -64,6 +69,7 @@ class StepProblem:
     cohesion: Array
     scale: Array
     links: LinkRows | None = None
+    condensed: Condensed | None = None
 
     @property
     def has_spheres(self) -> bool:

@@ -98,4 +98,4 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
             )
     position = np.array([body.position for body in records])
     orientation = np.array([body.orientation for body in records])
-    return joint_rows(scene.joints, position, orientation)
+    return joint_rows(scene.joints, position, orientation, scene.mimics)

@@ -55,16 +55,23 @@ class LinkRows:
         return LinkImpulses(self.owner, self.links.identity, r)
 
     def work(self, r: Array, mean: Array, account: Account) -> float:
-        """Work (J) of the impulses r (n, d) of one account at the mean velocities (m,) of the step."""
+        """Work (J) of the impulses r (n, d) of one account at the mean velocities of the step.
+
+        Velocities beyond the length of ``mean`` are zero.
+        """
         its = self.links.account == account
-        rate = np.asarray(self.links.H @ mean).reshape(r.shape)
+        if not its.any():
+            return 0.0
+        all_velocities = np.zeros(self.links.H.shape[1])
+        all_velocities[: len(mean)] = mean
+        rate = np.asarray(self.links.H @ all_velocities).reshape(r.shape)
         return float(np.sum(r[its] * rate[its]))
 
 
 def side_by_side(links: Sequence[Links | None], sizes: Sequence[int]) -> LinkRows | None:
     """Links on all velocities, from those of joints and then of each system; None if there are none.
 
-    ``sizes`` are the numbers of velocities of the rigid bodies and of each system.
+    ``sizes`` are the numbers of velocities of the rigid bodies, of each system, and of what follows them.
     """
     ends = np.concatenate(([0], np.cumsum(sizes)))
     there = [(k, part) for k, part in enumerate(links) if part is not None and len(part)]

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from clapas.bodies.kind import Bodies, Part
-from clapas.dynamics.joints.rows import JointRows, Linkage
+from clapas.dynamics.joints.leastmotion import Linkages, linkages
+from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
@@ -209,16 +210,17 @@ class Model:
         return number
 
     @cached_property
-    def linkages(self) -> list[Linkage]:
-        """The movable bodies that joints join, linkage by linkage."""
-        return [] if self.joints is None else self.joints.linkages(self.movable)
+    def linkages(self) -> Linkages:
+        """The movable bodies that joints join, analysed once."""
+        assert self.joints is not None
+        return linkages(self.joints, self.movable)
 
     @cached_property
     def is_joined(self) -> Mask:
         """Movable bodies with joints, (N,)."""
         joined = np.zeros(self.n_bodies, dtype=bool)
-        for linkage in self.linkages:
-            joined[linkage.bodies] = True
+        if self.joints is not None:
+            joined[self.linkages.bodies] = True
         return joined
 
     @cached_property
@@ -250,7 +252,10 @@ class Model:
 
     def holding(self, held: Mask) -> Model:
         """The model in which some bodies, too, cannot move."""
-        return replace(self, movable=self.movable & ~held)
+        made = replace(self, movable=self.movable & ~held)
+        if self.joints is not None and not (held & self.is_joined).any():
+            made.__dict__["linkages"] = self.linkages  # as they were: no need to analyse them again
+        return made
 
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
@@ -455,6 +460,9 @@ class State:
         Coordinates and velocities of the systems of the model.
     links : LinkImpulses, optional
         Impulses of the links of the last step; None where there are no links.
+    coordinates : array (k,), optional
+        Coordinates of the joints that have one (rad, m), turns counted since the start; None if not counted
+        yet, or without joints.
     """
 
     time: float
@@ -467,6 +475,7 @@ class State:
     sleep: Sleep | None = None
     parts: tuple[Part, ...] = ()
     links: LinkImpulses | None = None
+    coordinates: Array | None = None
 
     @property
     def n_bodies(self) -> int:

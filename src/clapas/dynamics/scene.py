@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -21,6 +21,7 @@ from clapas.bodies.registry import WrittenBodies
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
 from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
+from clapas.dynamics.joints.laws import Mimic, Motor
 from clapas.dynamics.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
 from clapas.dynamics.model import System
 from clapas.dynamics.packing import packed
@@ -98,6 +99,7 @@ class Scene:
         self.probes: list[Probe] = []
         self.systems: list[System] = []
         self.joints: list[Joint] = []
+        self.mimics: list[Mimic] = []
         self.run = Run()
         self._laws: dict[Pair, Law] = {}
         self._law_for_all: Law | None = None
@@ -458,6 +460,13 @@ class Scene:
         second: Sequence[float] | None = None,
         collide: bool = False,
         name: str | None = None,
+        start: float = 0.0,
+        limits: tuple[float | None, float | None] | None = None,
+        restitution: float = 0.0,
+        friction: float = 0.0,
+        damping: float = 0.0,
+        spring: tuple[float, float] | None = None,
+        motor: Motor | None = None,
     ) -> Joint:
         """Join two bodies, or a body and the world; returns the joint.
 
@@ -484,6 +493,21 @@ class Scene:
             Whether the two bodies may touch each other; by default they pass through one another.
         name : str, optional
             A name no other joint has; by default the kind and a number.
+        start : float
+            The coordinate where the bodies are placed (rad for a hinge or a pin, m for a slider, a slot or a
+            cylindrical joint). What follows acts along it: see :mod:`clapas.dynamics.joints.laws`.
+        limits : (lower, upper), optional
+            Between which it stays; None for no limit on one side.
+        restitution : float
+            Of its limits, in [0, 1].
+        friction : float
+            Largest force of dry friction (N·m, N): below it the joint sticks.
+        damping : float
+            Viscous damping (N·m·s/rad, N·s/m).
+        spring : (stiffness, rest), optional
+            Spring (N·m/rad, N/m) and the coordinate at which it is at rest.
+        motor : VelocityMotor, TorqueMotor or Servo, optional
+            What drives it.
 
         Examples
         --------
@@ -513,8 +537,56 @@ class Scene:
             axis=axis,
             second=second,
             collide=collide,
+            start=start,
+            limits=limits,
+            restitution=restitution,
+            friction=friction,
+            damping=damping,
+            spring=spring,
+            motor=motor,
         )
         self.joints.append(made)
+        return made
+
+    def mimic(self, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> Mimic:
+        """Let the coordinate of a joint follow that of another: gears, the two fingers of a gripper.
+
+        follower = ratio · leader + offset holds exactly, and both joints feel each other. Both have a
+        coordinate, an angle (rad) or a displacement (m); the ratio may turn one into the other.
+
+        Examples
+        --------
+        >>> from clapas.geometry.shapes import Box
+        >>> scene = Scene(gravity=(0, 0, 0))
+        >>> for k in (0, 1):
+        ...     wheel = scene.add(Box((0.1, 0.1, 0.1)), (k, 0, 0), mass=1)
+        ...     joint = scene.join("hinge", wheel, at=(k, 0, 0), axis=(0, 0, 1), name=f"wheel {k}")
+        >>> scene.mimic("wheel 1", "wheel 0", ratio=-2.0).ratio
+        -2.0
+        """
+        label = f"mimic '{follower}'"
+        known = {joint.name: joint for joint in self.joints}
+        for name in (follower, leader):
+            if name not in known:
+                hint = checks.did_you_mean(str(name), known)
+                raise SceneError(f"{label}: no joint is called '{name}'{hint}; join it first")
+            if known[name].rows.coordinate is None:
+                raise SceneError(
+                    f"{label}: '{name}' is a {known[name].kind} joint, which has no coordinate of its own; "
+                    "hinge, slider and cylindrical joints have one, in 2-D pin, slot and slider"
+                )
+        if follower == leader:
+            raise SceneError(f"{label}: it would follow itself; name two joints")
+        ratio = checks.number(label, "ratio", ratio)
+        offset = checks.number(label, "offset", offset)
+        expected = ratio * known[leader].laws.start + offset
+        if abs(known[follower].laws.start - expected) > checks.ALREADY_UNIT * (1.0 + abs(expected)):
+            raise SceneError(
+                f"{label}: it starts at {known[follower].laws.start}, but ratio {ratio} and offset {offset} "
+                f"put it at {expected}; change the offset, or the start of a joint"
+            )
+        made = Mimic(follower, leader, ratio, offset)
+        self.mimics.append(made)
         return made
 
     def _end(self, body: int | str | None) -> int | None:
@@ -712,6 +784,7 @@ class Scene:
             "sources": [source.to_dict() for source in self.sources],
             "systems": [self._system_entries(system, carriers) for system in self.systems],
             "joints": [joint.to_dict() for joint in self.joints],
+            "mimics": [asdict(mimic) for mimic in self.mimics],
             "probes": [probe.to_dict() for probe in self.probes],
         }
         return {name: value for name, value in entries.items() if value not in (None, {}, [])}

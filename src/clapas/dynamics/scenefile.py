@@ -83,8 +83,12 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     _read_bodies(scene, entry, _Shapes(Path(folder)))
     for k, joint in enumerate(entry.joints):
         with _at(f"joints[{k}]"):
-            given = joint.given("kind", "a", "b")
-            scene.join(joint.kind, joint.a, joint.b, **given)
+            motor = None if joint.motor is None else joint.motor.make()
+            given = joint.given("kind", "a", "b", "motor")
+            scene.join(joint.kind, joint.a, joint.b, motor=motor, **given)
+    for k, mimic in enumerate(entry.mimics):
+        with _at(f"mimics[{k}]"):
+            scene.mimic(**mimic.given())
     for k, probe in enumerate(entry.probes):
         with _at(f"probes[{k}]"):
             scene.probe(**probe.given())

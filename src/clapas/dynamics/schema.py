@@ -7,6 +7,7 @@ times in seconds, angles in radians.
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hi
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from clapas.dynamics import motions, regions
+from clapas.dynamics.joints import laws
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations, shapes
 from clapas.laws import Law
@@ -412,6 +414,37 @@ class SourceEntry(Entry):
     group: str = ""
 
 
+class VelocityMotorEntry(Maker):
+    """A motor that keeps a rate as long as its torque suffices."""
+
+    makes = laws.VelocityMotor
+    type: Literal["velocity"]
+    rate: float = Field(description="rad/s, m/s")
+    max_torque: float = Field(math.inf, description="N·m, N")
+
+
+class TorqueMotorEntry(Maker):
+    """A motor that gives a torque."""
+
+    makes = laws.TorqueMotor
+    type: Literal["torque"]
+    torque: float = Field(description="N·m, N")
+
+
+class ServoEntry(Maker):
+    """A spring and a damper towards a target, with a bounded torque."""
+
+    makes = laws.Servo
+    type: Literal["servo"]
+    target: float = Field(description="coordinate to go to (rad, m)")
+    stiffness: float = Field(description="N·m/rad, N/m")
+    damping: float = Field(0.0, description="N·m·s/rad, N·s/m")
+    max_torque: float = Field(math.inf, description="N·m, N")
+
+
+MotorEntry = Annotated[VelocityMotorEntry | TorqueMotorEntry | ServoEntry, Field(discriminator="type")]
+
+
 class JointEntry(Entry):
     """A joint between two bodies, or a body and the world."""
 
@@ -424,6 +457,22 @@ class JointEntry(Entry):
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
     second: Numbers | None = Field(None, description="of a universal joint, fixed in b")
     collide: bool = Field(False, description="whether the two bodies may touch each other")
+    start: float = Field(0.0, description="coordinate where the bodies are placed (rad, m)")
+    limits: Numbers | None = Field(None, description="lower and upper, inf for none (rad, m)")
+    restitution: float = Field(0.0, description="of the limits")
+    friction: float = Field(0.0, description="largest force of dry friction (N·m, N)")
+    damping: float = Field(0.0, description="viscous (N·m·s/rad, N·s/m)")
+    spring: Numbers | None = Field(None, description="stiffness (N·m/rad, N/m) and rest (rad, m)")
+    motor: MotorEntry | None = None
+
+
+class MimicEntry(Entry):
+    """A joint whose coordinate follows that of another."""
+
+    follower: str = Field(description="name of a joint")
+    leader: str = Field(description="name of a joint")
+    ratio: float = 1.0
+    offset: float = Field(0.0, description="rad, m")
 
 
 class SystemEntry(Entry):
@@ -483,6 +532,7 @@ class SceneEntry(Entry):
     sources: list[SourceEntry] = Field(default_factory=list)
     systems: list[SystemEntry] = Field(default_factory=list)
     joints: list[JointEntry] = Field(default_factory=list)
+    mimics: list[MimicEntry] = Field(default_factory=list)
     probes: list[ProbeEntry] = Field(default_factory=list)
 
 

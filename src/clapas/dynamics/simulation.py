@@ -16,6 +16,7 @@ import numpy as np
 
 from clapas.bodies.kind import Energy
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
 from clapas.dynamics.sleeping import Sleeping
@@ -32,13 +33,15 @@ MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt roun
 
 
 def energy(model: Model, state: State) -> Energy:
-    """Kinetic energy, and potential energy of gravity, of the movable bodies and of the systems."""
+    """Kinetic energy, and potential energy of gravity and of springs, of the movable bodies and systems."""
     alive = model.first(state.n_bodies)
     others = energy_of(alive, state)
     moving = alive.movable
     kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
-    return Energy(kinetic + others.kinetic, others.potential - float(alive.mass[moving] @ height))
+    springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
+    potential = others.potential + springs - float(alive.mass[moving] @ height)
+    return Energy(kinetic + others.kinetic, potential)
 
 
 @dataclass(frozen=True)
@@ -193,10 +196,6 @@ def simulate(
     if sleeping is not None and model.systems:
         raise SettingsError(
             f"sleeping: bodies that touch a system ('{model.systems[0].name}') cannot sleep yet: leave it out"
-        )
-    if sleeping is not None and model.joints is not None:
-        raise SettingsError(
-            f"sleeping: jointed bodies ('{model.joints.names[0]}') cannot sleep yet: leave it out"
         )
     surroundings, start = Surroundings(model), time.perf_counter()
     steps, unsolved, worst = round(duration / dt), 0, 0.0

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.births import with_births
+from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
@@ -33,6 +34,7 @@ def divided_step(
     scheme: MoreauJean,
     surroundings: Surroundings | None = None,
     sleeping: Sleeping | None = None,
+    commands: Commands | None = None,
 ) -> list[Stepped]:
     """One time step in as many parts as the scheme asks for; the last part ends the step."""
     count, start = parts(model, state, dt, scheme), state.step
@@ -40,7 +42,10 @@ def divided_step(
     done: list[Stepped] = []
     for _ in range(count):
         given = model, replace(state, step=start), dt / count, solver, scheme, surroundings
-        part = step(*given) if sleeping is None else step_with_sleep(*given, sleeping)
+        if sleeping is None:
+            part = step(*given, commands=commands)
+        else:
+            part = step_with_sleep(*given, sleeping, commands)
         state = part.state
         done.append(part)
     return done

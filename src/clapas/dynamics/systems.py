@@ -54,6 +54,11 @@ class SystemsInStep:
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
 
+    @staticmethod
+    def none() -> SystemsInStep:
+        """No system."""
+        return SystemsInStep((), (), (), (), ())
+
     @property
     def are_linked(self) -> bool:
         """Whether a system has links in this step."""
@@ -61,6 +66,8 @@ class SystemsInStep:
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
+        if not self.systems:
+            return False
         return bool((model.system_of[contacts.a] >= 0).any() or (model.system_of[contacts.b] >= 0).any())
 
     def moved(self, velocities: tuple[Array, ...], h: float) -> tuple[Part, ...]:
@@ -142,11 +149,16 @@ def mixed_problem(
     touching: float,
     lead: Array | None,
     joints: JointsInStep | None = None,
+    linked: bool = True,
 ) -> StepProblem:
     """The problem of a step in which carriers touch something, bodies are joined, or there are links.
 
-    See ``step_problem`` for the other arguments.
+    A soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by
+    √E. See ``step_problem`` for the other arguments.
     """
+    without = free
+    if joints is not None:
+        free = free + joints.push
     geometry = contact_geometry(model, middle, contacts, free)
     assert geometry.wall is not None
     assert geometry.own_frame is not None
@@ -154,23 +166,32 @@ def mixed_problem(
     along = geometry.own_frame * geometry.scale[:, :d, None]
     own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
-    M = sparse.csr_array(sparse.block_diag([rigid.mass(), *systems.mass], format="csr"))
+    n_soft = 0 if joints is None else len(joints.motion.soft)
+    M = sparse.csr_array(
+        sparse.block_diag([rigid.mass(), *systems.mass, sparse.eye_array(n_soft)], format="csr")
+    )
+    H.resize(H.shape[0], M.shape[0])
     parting = _parting(H, d, M, joints)
     if not parting.all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead, joints)
-    links = side_by_side((None, *systems.links), (rigid.mass().shape[0], *map(len, systems.free)))
+        return mixed_problem(
+            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
+        )
+    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
+    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
+    links = side_by_side((acting, *systems.links), sizes)
     # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     wall = geometry.wall.copy()
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
-    v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free])
+    v_free = np.concatenate(
+        [rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free, np.zeros(n_soft)]
+    )
     f = -(M @ v_free)
     J = b = None
     if joints is not None:
-        J, b = sparse.csr_array(joints.motion.J, copy=True), joints.b
-        J.resize(J.shape[0], M.shape[0])
+        J, b = joints.rows_with_soft(M.shape[0]), joints.b
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
@@ -187,14 +208,13 @@ def mixed_problem(
     if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
         none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
         systems = replace(systems, links=unlinked)
-        return mixed_problem(model, systems, middle, none, free, dt, touching, None, joints)
+        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
     return problem
 
 
-def split_velocity(v: Array, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
-    """The velocities of the rigid bodies, and those of each system."""
-    sizes = [system.bodies.n_dof for system in systems.systems]
-    ends = np.cumsum([len(v) - sum(sizes), *sizes])
+def split_velocity(v: Array, rigid: int, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
+    """The ``rigid`` velocities of the rigid bodies, and those of each system."""
+    ends = np.cumsum([rigid, *(len(free) for free in systems.free)])
     return v[: ends[0]], tuple(v[a:b] for a, b in pairwise(ends))
 
 

@@ -1,0 +1,89 @@
+"""Free motion of rigid bodies in a step: gravity, loads and the gyroscopic term, without contact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import spin
+from clapas.dynamics.model import Model, State
+from clapas.typing import Array, Mask
+
+GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
+
+
+def free_motion(model: Model, middle: State, dt: float) -> Array:
+    """Velocities at the end of the step if there were no contact."""
+    free = middle.velocity.copy()
+    free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
+    loads = pushes(model, middle, dt)
+    if model.d == 3:
+        spin(free, model.inertia, dt, _kicks(model, loads))
+    for body, push in loads.items():
+        # The spin of a body that gyrates has its push already.
+        gained = push[:3] if model.gyrates_freely[body] else push
+        free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
+    free[model.walls] = middle.velocity[model.walls]
+    if model.blocked is not None:
+        free[model.blocked] = middle.velocity[model.blocked]
+    return free
+
+
+def gyrated(
+    model: Model, middle: State, free: Array, velocity: Array, dt: float, but: Mask | None = None
+) -> tuple[Array, Array, bool]:
+    """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
+
+    ``but`` (N,) are bodies to be left as they are.
+
+    Returns
+    -------
+    velocity : array (N, 6)
+        Velocities under the same impulses.
+    free : array (N, 6)
+        Those without the impulses of contacts.
+    matters : bool
+        Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
+    """
+    kick = velocity - free  # by contacts
+    turned = middle.velocity.copy()
+    spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, pushes(model, middle, dt)))
+    turned[:, :3] = velocity[:, :3]
+    which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
+    turned = np.where(which[:, None], turned, velocity)
+    own, change = model.masses[model.movable], (turned - velocity)[model.movable]
+    square = float(np.sum(own * change**2))
+    matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))
+    return turned, turned - kick, matters
+
+
+def pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
+    """Impulses of the loads, forces in the world and torques in body frames; none along blocked axes."""
+    given = {}
+    for body, load in model.loads.items():
+        given[body] = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
+        if model.blocked is not None:
+            given[body][model.blocked[body]] = 0.0
+    return given
+
+
+def _kicks(model: Model, loads: dict[int, Array]) -> Array:
+    """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
+    kicks = np.zeros((len(model.mass), 3))
+    for body, push in loads.items():
+        if model.gyrates_freely[body]:
+            kicks[body] = push[3:] / model.inertia[body]
+    return kicks
+
+
+def given_by_loads(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
+    """Work of loads, and of guides on the bodies they guide, during the step (J)."""
+    given = 0.0
+    for body, push in pushes(model, middle, dt).items():
+        given += 0.5 * float(push @ (middle.velocity[body] + after[body]))
+    if model.blocked is not None:
+        guided = np.flatnonzero(model.movable & model.blocked.any(axis=1))
+        gained = 0.5 * model.masses[guided] * (after[guided] ** 2 - before[guided] ** 2)
+        fallen = 0.5 * dt * (middle.velocity + after)[guided, : model.d] * model.gravity
+        gained[:, : model.d] -= model.mass[guided, None] * fallen
+        given += float(gained[model.blocked[guided]].sum())
+    return given
