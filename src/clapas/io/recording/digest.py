@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.io.recording import layout, systems
+from clapas.io.recording import joints, layout, systems
 
 NOT_COVERED = {"digest", "seconds"}
 ATTRIBUTES = "format version clapas dt every settings names period units".split()
@@ -68,7 +68,7 @@ def of_constants(file: Any) -> str:
         stored = file["model"][name][()]
         digest.update(f"{name} {stored.shape} {stored.dtype.str}".encode())
         digest.update(np.ascontiguousarray(stored).tobytes())
-    for each in systems.digested(file):
+    for each in (*systems.digested(file), *joints.digested(file)):
         digest.update(each.encode() if isinstance(each, str) else np.ascontiguousarray(each).tobytes())
     return digest.hexdigest()
 

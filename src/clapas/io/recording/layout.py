@@ -4,6 +4,7 @@
                       names, period, digest
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
     /model/…          constant arrays of the model, by name; blocked and laid only if there are such bodies
+    /joints           joints (see :mod:`clapas.io.recording.joints`); only if there are any
     /systems/…        bodies of other kinds (see :mod:`clapas.io.recording.systems`); only if there are any
     /frames/…         one row per kept step; those of sleep only in runs with sleep. Coordinates and
                       velocities of system k are in /frames/systems/k

@@ -20,7 +20,7 @@ from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Contacts, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
-from clapas.io.recording import digest, layout, systems, validation
+from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -48,6 +48,8 @@ class Frame:
         Report of the solver.
     looks : tuple
         The skins of each system of the recording, as they look.
+    joints : JointFrames, optional
+        What joints did during the step and where they are, by name; None without joints.
     """
 
     state: State
@@ -62,6 +64,7 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+    joints: joints.JointFrames | None = None
 
 
 class _Ragged(NamedTuple):
@@ -171,7 +174,9 @@ class Recording:
         self.systems = systems.read(self._file, self._sizes["bodies"], where)
         with reading(f"{where}: 'links'"):
             self._has_links = "links" in self._file
-        self._more = systems.columns(self.systems, self._d) | (layout.LINK_END if self._has_links else {})
+        self.joints = joints.read(self._file, where)
+        self._more = systems.columns(self.systems, self._d) | joints.columns(self.joints)
+        self._more |= layout.LINK_END if self._has_links else {}
         validation.columns(self._file, self._sizes, self._more, where)
 
     def __enter__(self) -> Recording:
@@ -361,7 +366,7 @@ class Recording:
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
-        return _frame(row, contacts, self.systems)
+        return _frame(row, contacts, self.systems, self.joints)
 
     @property
     def _ragged(self) -> list[_Ragged]:
@@ -434,7 +439,10 @@ def _sleep(row: dict[str, Any], alive: int) -> Sleep:
 
 
 def _frame(
-    row: dict[str, Any], contacts: dict[str, Any], others: tuple[systems.RecordedSystem, ...]
+    row: dict[str, Any],
+    contacts: dict[str, Any],
+    others: tuple[systems.RecordedSystem, ...],
+    known: joints.JointNames,
 ) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])
@@ -451,6 +459,7 @@ def _frame(
             sleep=_sleep(row, alive) if "asleep" in row else None,
             parts=systems.parts(others, row),
             links=_links(contacts),
+            coordinates=row.get("joints/coordinate"),
         ),
         contacts=Contacts(*(contacts[name] for name in names)),
         mode=contacts["mode"],
@@ -463,4 +472,5 @@ def _frame(
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
         looks=systems.looks(others, row),
+        joints=joints.frame(known, row),
     )

@@ -30,7 +30,7 @@ from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.errors import WriteError
 from clapas.io.hdf5 import first_line
-from clapas.io.recording import digest, layout, systems
+from clapas.io.recording import digest, joints, layout, systems
 from clapas.io.recording.lock import Lock, temporary
 from clapas.problems.report import modes
 from clapas.status import Status
@@ -85,7 +85,9 @@ class RecordingWriter:
         self._has_sleep = bool((settings or {}).get("sleeping"))
         self._model, self._systems = model, systems.recorded(model)
         self._has_links = bool(model.systems) or model.joints is not None
-        self._more = systems.columns(self._systems, model.d) | (layout.LINK_END if self._has_links else {})
+        self._joints = joints.recorded(model)
+        self._more = systems.columns(self._systems, model.d) | joints.columns(self._joints)
+        self._more |= layout.LINK_END if self._has_links else {}
         self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
@@ -253,6 +255,8 @@ class RecordingWriter:
                     self._column(group, name, column)
             if self._systems:
                 systems.write(file, self._systems)
+            if self._joints.names:
+                joints.write(file, self._joints)
             if model.probes:
                 file["probes"].attrs["probes"] = _described(model)
             file.attrs["digest"] = digest.of_constants(file)
@@ -314,27 +318,24 @@ class RecordingWriter:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
         row = _sleep_row(state, n) if self._has_sleep else {}
-        return (
-            row
-            | systems.row(self._model, state)
-            | {
-                "time": state.time,
-                "step": state.step,
-                "alive": state.n_bodies,
-                "position": _padded(state.position, n),
-                "orientation": _padded(state.orientation, n),
-                "velocity": _padded(state.velocity, n),
-                "kinetic": kept.energy.kinetic,
-                "potential": kept.energy.potential,
-                "work": kept.work,
-                "given": kept.given,
-                "residual": solution.residual if solution else 0.0,
-                "iterations": solution.iterations if solution else 0,
-                "status": STATUSES.index(solution.status if solution else Status.SOLVED),
-                "seconds": solution.time if solution else 0.0,
-                "dt": state.dt,
-            }
-        )
+        row |= systems.row(self._model, state) | joints.row(self._model, kept)
+        return row | {
+            "time": state.time,
+            "step": state.step,
+            "alive": state.n_bodies,
+            "position": _padded(state.position, n),
+            "orientation": _padded(state.orientation, n),
+            "velocity": _padded(state.velocity, n),
+            "kinetic": kept.energy.kinetic,
+            "potential": kept.energy.potential,
+            "work": kept.work,
+            "given": kept.given,
+            "residual": solution.residual if solution else 0.0,
+            "iterations": solution.iterations if solution else 0,
+            "status": STATUSES.index(solution.status if solution else Status.SOLVED),
+            "seconds": solution.time if solution else 0.0,
+            "dt": state.dt,
+        }
 
 
 def _contact_rows(kept: Kept) -> dict[str, Any]:
