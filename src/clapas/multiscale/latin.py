@@ -34,7 +34,7 @@ from clapas.multiscale.interfaces import POLICIES, Interface, Interfaces, WeakPo
 from clapas.multiscale.macro_basis import affine_fields, orthonormal, translations
 from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
-from clapas.multiscale.substructure import Substructure, Trace
+from clapas.multiscale.substructure import LinkSolver, Substructure, Trace
 from clapas.typing import Array, Indices, Mask
 
 Result = TypeVar("Result")
@@ -72,6 +72,9 @@ class MicroMacroLATIN:
         Change directions in the first iterations: d until the jumps of displacements and of forces at the
         interfaces are of one size, l of slack cables to a third. Each change costs a factorisation of all
         substructures.
+    together : callable, optional
+        Local stage of springs by one linear complementarity problem per substructure (l = k): a function of
+        (W, q) that returns z with 0 ≤ z ⟂ W z + q ≥ 0. By default each link is treated alone.
     threads : int
         Substructures are shared among so many threads; the answer does not depend on it.
 
@@ -97,6 +100,7 @@ class MicroMacroLATIN:
     weak: WeakPolicy = "drop"
     relaxation: float = 0.9
     adapt: bool = False
+    together: LinkSolver | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -114,6 +118,8 @@ class MicroMacroLATIN:
             raise SettingsError(f"relaxation must be above 0 and at most 1, got {self.relaxation}")
         if self.weak not in POLICIES:
             raise SettingsError(f"weak must be 'drop', 'macro' or 'micro', got {self.weak!r}")
+        if self.together is not None and (self.link_direction != 1.0 or self.adapt):
+            raise SettingsError("together wants the directions l = k: link_direction=1 and adapt=False")
         if self.threads < 1:
             raise SettingsError(f"threads must be at least 1, got {self.threads}")
 
@@ -315,7 +321,11 @@ class Substructured:
         each = each or _one_by_one
         relaxation = self.settings.relaxation
         self.coarse.local(self.parts, relaxation)
-        each(lambda part: part.links(relaxation), self.parts)
+        together = self.settings.together
+        if together is None:
+            each(lambda part: part.links(relaxation), self.parts)
+        else:
+            each(lambda part: part.links_together(together, relaxation), self.parts)
         letters = [
             [self.parts[other].message(place) for other, place in across] for across in self._layout.across
         ]

@@ -26,11 +26,14 @@ from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
 from clapas.linalg.factor import DenseFactor, Factor, factorise
-from clapas.multiscale.laws import Law
+from clapas.multiscale.laws import Law, Springs
 from clapas.typing import Array, Indices
 
 SMALL = 300  # components up to which K⁻¹ is kept: one product is faster than two triangular solutions
+HELD = 1e-9  # of the stiffness, added to K where its mechanisms would leave it singular
 KERNEL = 1e-9  # eigenvalues of K*, relative to the largest, that count as zero
+
+LinkSolver = Callable[[Array, Array], Array]  # slack lengths z of w = W z + q, 0 ≤ z ⟂ w ≥ 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +103,7 @@ class Substructure:
         self.scale = _joined([trace.scale for trace in traces])
         self.signs = np.repeat([t.sign for t in traces], [t.basis.shape[1] for t in traces]).astype(float)
         self.R = linalg.block_diag(*(t.basis for t in traces)) if traces else np.zeros((0, 0))
+        self._together: tuple[Array, Array, Array] | None = None
         self.reset()
         self.factorise()
 
@@ -183,6 +187,37 @@ class Substructure:
         self.t_hat = self.law.meet(s, self.l)
         self.e_hat = (s - self.t_hat) / self.l
         self.a = self.a + relaxation * (2.0 * self.t_hat - s - self.a)
+
+    def links_together(self, solve: LinkSolver, relaxation: float) -> None:
+        """Local stage of all links at once, along a direction that holds for compatible elongations only.
+
+        With ê = B Û the direction is asked of the nodes, Bᵀ(t̂ − t) + BᵀlB(Û − U) = 0. For springs with l = k
+        and slack lengths λ it is one complementarity problem per substructure,
+
+            t̂_c = W λ + q,  0 ≤ λ ⟂ t̂_c ≥ 0,    W = k_c − k_c B_c (2K)⁻¹ B_cᵀ k_c,    K = BᵀkB
+
+        with t̂ = t⁰ + kB Û + kλ. K is held where its mechanisms leave it singular; B does not see them.
+        """
+        law = self.law
+        assert isinstance(law, Springs)
+        k, cables = law.k, np.flatnonzero(law.is_cable)
+        if self._together is None:
+            B = self.B.toarray()
+            K = B.T @ (k[:, None] * B)
+            K[np.diag_indices_from(K)] += HELD * float(k.max())
+            lift = linalg.solve(2.0 * K, B.T, assume_a="pos")  # (2K)⁻¹Bᵀ
+            kB = k[cables, None] * B[cables]
+            W = np.diag(k[cables]) - kB @ (lift[:, cables] * k[cables])
+            self._together = (B, lift, 0.5 * (W + W.T))
+        B, lift, W = self._together
+        pull = self.t + k * self.e - law.t0
+        e_free = B @ (lift @ pull)
+        slack = np.zeros(len(k))
+        slack[cables] = solve(W, law.t0[cables] + k[cables] * e_free[cables])
+        self.e_before = self.e_hat
+        self.e_hat = e_free - B @ (lift @ (k * slack))
+        self.t_hat = law.t0 + k * (self.e_hat + slack)
+        self.a = self.a + relaxation * (self.t_hat - self.l * self.e_hat - self.a)
 
     def message(self, part: int) -> Array:
         """What the neighbour across an interface needs, s = U_m − F_m."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from clapas.errors import SettingsError
 from clapas.linalg.factor import factorise
@@ -213,7 +214,12 @@ def positions(blocks: BodyBlocks, units: Array) -> Array | None:
     signs = np.concatenate((-np.ones(len(ends)), np.ones(len(ends))))
     places = (np.concatenate((m, m)), np.concatenate((ends[:, 0], ends[:, 1])))
     steps = sparse.csr_array((signs, places), shape=(len(ends), blocks.n_bodies))
-    anchored = (steps.T @ steps + 1e-9 * sparse.eye_array(blocks.n_bodies)).tocsr()
-    found = np.asarray(factorise(anchored).solve(steps.T @ apart))
+    heap = csgraph.connected_components(steps.T @ steps, directed=False)[1]
+    moved = np.ones(blocks.n_bodies, dtype=bool)
+    moved[np.unique(heap, return_index=True)[1]] = False  # one body of each heap stays at the origin
+    found = np.zeros((blocks.n_bodies, d))
+    if moved.any():
+        kept = steps[:, np.flatnonzero(moved)]
+        found[moved] = factorise(sparse.csr_array(kept.T @ kept)).solve(kept.T @ apart)
     gap = np.abs(steps @ found - apart).max(initial=0.0)
     return found if gap <= CONSISTENT * np.abs(arm).max(initial=0.0) or not len(ends) else None

@@ -13,6 +13,8 @@ from clapas.multiscale import LinkProblem, MicroMacroLATIN, Springs, Substructur
 from clapas.multiscale.directions import face_stiffness, node_stiffness
 from clapas.multiscale.measures import SlackDistance, largest_error, modal_errors, softest_modes
 from clapas.multiscale.partition import graph_parts
+from clapas.problems.lcp import LCP
+from clapas.solvers.lcp import BlockPivoting, solve_lcp
 from clapas.statics.trusses import SmallDisplacements
 from clapas.statics.trusses.substructured import (
     SubstructuredDisplacements,
@@ -101,6 +103,23 @@ def test_relaxation_removes_the_slow_tail(truss: Truss, exact: Array) -> None:
     relaxed = cut(truss, direction="faces", relaxation=0.9, adapt=True).run(100, reference=exact).error[-1]
     assert plain > 5e-5
     assert relaxed < 2e-7
+
+
+def test_one_lcp_per_substructure_is_the_same_method_with_another_local_stage() -> None:
+    small = grid(6, load=300.0)
+    state = SmallDisplacements().solve(small, "down")
+
+    def lcp(W: Array, q: Array) -> Array:
+        return solve_lcp(LCP(W, q), BlockPivoting(tol=1e-10)).z
+
+    whole = MicroMacroLATIN(together=lcp).prepare(link_problem(small, "down"), module_blocks(small, 6, 2))
+    whole.run(60, reference=state.displacements.ravel(), goal=1e-3)
+    law = whole.problem.law
+    assert isinstance(law, Springs)
+    assert whole.t_hat == pytest.approx(law.forces(whole.e_hat), abs=1e-3)
+    assert largest_error(whole.U, state.displacements.ravel()) < 5e-3
+    with pytest.raises(SettingsError, match="together wants"):
+        MicroMacroLATIN(together=lcp, adapt=True)
 
 
 def test_linear_stage_balances_forces_and_local_stage_obeys_the_law(truss: Truss) -> None:
