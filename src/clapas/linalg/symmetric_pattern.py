@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 
+from clapas.linalg.elimination import minimum_degree
 from clapas.linalg.lu import Solve, lu
 from clapas.linalg.multifrontal import Multifrontal
 from clapas.typing import Array, Indices
@@ -58,9 +59,10 @@ class SymmetricPattern:
         self._indices = (key % size).astype(np.int32)
         self._indptr = np.searchsorted(key, np.arange(size + 1) * size).astype(np.int32)
         if engine == "multifrontal":
-            self._fronts = Multifrontal(rows, columns, size, groups)
+            self._fronts = Multifrontal(rows, columns, size, groups, dissection(rows, columns, groups))
         else:
-            self._order = group_order(rows, columns, groups)
+            rank = np.argsort(dissection(rows, columns, groups))
+            self._order = np.argsort(rank[groups], kind="stable")
             self._back = np.argsort(self._order)
 
     def matrix(self, values: Array) -> sparse.csc_array:
@@ -100,8 +102,8 @@ class SymmetricPattern:
         return lambda b: np.asarray(factor.solve(np.ascontiguousarray(b[order]))[back])
 
 
-def group_order(rows: Indices, columns: Indices, groups: Indices) -> Indices:
-    """A fill-reducing order that keeps groups together, by METIS where it is installed."""
+def dissection(rows: Indices, columns: Indices, groups: Indices) -> Indices:
+    """A fill-reducing order of the groups, by METIS where it is installed."""
     count = int(groups.max(initial=-1)) + 1
     a, b = groups[rows], groups[columns]
     off = a != b
@@ -109,17 +111,10 @@ def group_order(rows: Indices, columns: Indices, groups: Indices) -> Indices:
     graph = sparse.csr_array(graph + graph.T)
     try:
         import pymetis
-
-        order = np.asarray(
-            pymetis.nested_dissection(pymetis.CSRAdjacency(graph.indptr, graph.indices))[0], dtype=np.int64
-        )
     except ImportError:
-        from clapas.linalg.elimination import minimum_degree
-
-        order = np.asarray(minimum_degree(graph), dtype=np.int64)
-    rank = np.empty(count, dtype=np.int64)
-    rank[order] = np.arange(count)
-    return np.asarray(np.argsort(rank[groups], kind="stable"))
+        return minimum_degree(graph)
+    adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+    return np.asarray(pymetis.nested_dissection(adjacency)[0], dtype=np.int64)
 
 
 def _refined(A: sparse.csc_array, apply: Solve, right: Array) -> Array | None:

@@ -126,7 +126,7 @@ def rigid_motions(solid: Solid) -> tuple[Array, list[str]]:
 def unsupported(solid: Solid, held: Held) -> tuple[Array, list[str]]:
     """Rigid motions (n_dof, r) that the supports leave free, and what each mostly consists of."""
     motions, names = rigid_motions(solid)
-    _, sizes, V = np.linalg.svd(motions[held.dofs], full_matrices=True)
+    _, sizes, V = np.linalg.svd(np.linalg.qr(motions[held.dofs], mode="r"), full_matrices=True)
     full = np.zeros(motions.shape[1])
     full[: len(sizes)] = sizes
     left = V[full <= RANK * max(1.0, float(full.max(initial=0.0)))]

@@ -43,7 +43,7 @@ from clapas.statics.elastic.problem import ElasticContact, Increment, IncrementF
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-EXACT = 400  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
+EXACT = 64  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
 BLOCK_SHARE = 3.0  # a node in its body is about so many times softer than its own block of K says
 REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
@@ -71,8 +71,9 @@ class OneLoopNewton:
         yields; it is there to show that.
     safeguard : bool
         Keep ρ below (77) where material yields, and cut it on cycles. Without it a cycle ends the solve.
-    engine : "superlu" or "multifrontal"
-        Factorisation; see :mod:`clapas.linalg.symmetric_pattern`.
+    engine : "superlu" or "multifrontal", optional
+        Factorisation; by default the first in the plane and the second in space. See
+        :mod:`clapas.linalg.symmetric_pattern`.
     """
 
     tol: float = 1e-10
@@ -81,7 +82,7 @@ class OneLoopNewton:
     rho: float | None = None
     tangent: Literal["current", "elastic"] = "current"
     safeguard: bool = True
-    engine: Engine = "superlu"
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if not self.tol > 0.0 or self.max_iterations < 1:
@@ -259,8 +260,9 @@ class _Iteration:
         r = np.zeros((n, d))
         if start.forces is not None and len(start.forces) == n:
             r = np.einsum("ncd,nd->nc", rows.H[:, :, :d], start.forces)
-        response = solid.respond(u, start.history)
-        entries = self.workspace.prepared(response.tangent, increment, rows.dofs, method.engine)
+        response = self._respond(u)
+        engine: Engine = method.engine or ("superlu" if d == 2 else "multifrontal")
+        entries = self.workspace.prepared(response.tangent, increment, rows.dofs, engine)
         rho = self._augmentation(response.tangent, rows, r, response.history)
         self._close_nearest(rows, r, rho)
         status, residual, iteration = Status.MAX_ITERATIONS, np.inf, 0
@@ -297,9 +299,9 @@ class _Iteration:
             except np.linalg.LinAlgError:
                 status = Status.NUMERICAL_ERROR
                 break
-            part = self._length(u, du, r, dr, mu, rho)
+            part, response = self._length(u, du, r, dr, mu, rho)
             u, r = u + part * du, r + part * dr
-            response, rows = solid.respond(u, start.history), increment.rows(u)
+            rows = increment.rows(u)
         return replace(
             start,
             u=u,
@@ -317,18 +319,29 @@ class _Iteration:
             orders=self.orders,
         )
 
-    def _length(self, u: Array, du: Array, r: Array, dr: Array, mu: Array, rho: Augmentation) -> float:
+    def _respond(self, u: Array) -> Response:
+        """Internal forces and tangent at u; those of a linear solid without assembly."""
+        solid, start = self.increment.stage.solid, self.increment.state
+        if solid.is_linear:
+            return Response(solid.stiffness @ u, solid.stiffness, start.history)
+        return solid.respond(u, start.history)
+
+    def _length(
+        self, u: Array, du: Array, r: Array, dr: Array, mu: Array, rho: Augmentation
+    ) -> tuple[float, Response]:
         """The whole Newton step; half of it, and so on, where a cell would turn inside out.
 
         Once a cycle was seen, the length among 1, ½, ¼, … that leaves the smallest residual.
         """
         solid, start = self.increment.stage.solid, self.increment.state
         best, least, part = 1.0, np.inf, 1.0
-        for _ in range(LENGTHS if self.orders else 10):
-            response = solid.respond(u + part * du, start.history, tangent=False)
-            if np.isfinite(response.force).all():
-                if not self.orders:
-                    return part
+        for _ in range(LENGTHS):
+            if not self.orders:
+                response = self._respond(u + part * du)
+                if np.isfinite(response.force).all():
+                    return part, response
+            else:
+                response = solid.respond(u + part * du, start.history, tangent=False)
                 rows = self.increment.rows(u + part * du)
                 moved = (u + part * du - start.u)[rows.dofs]
                 gradient = np.concatenate((rows.H[:, :1], rows.slip_gradient(moved)), axis=1)
@@ -337,7 +350,7 @@ class _Iteration:
                 if left < least:
                     best, least = part, left
             part *= 0.5
-        return best
+        return best, self._respond(u + best * du)
 
     def _close_nearest(self, rows: ContactRows, r: Array, rho: Augmentation) -> None:
         """Where only contact holds the solid and none is closed, start with the nearest closed."""
@@ -447,13 +460,16 @@ class _Iteration:
         if self.floats is None:
             self.floats = bool(unsupported(stage.solid, stage.held)[1])
         holding = r[:, 0] > 0.0 if self.floats else None  # contacts that hold a body which nothing else does
-        if self.elastic is None:
-            undeformed = K if stage.solid.is_linear else stage.solid.stiffness
-            blocks = flexibilities(undeformed, free, rows, holding)
+        elastic = stage.solid.stiffness
+        first = self.elastic is None
+        blocks = flexibilities(
+            elastic if first or self.method.tangent == "elastic" else K, free, rows, holding
+        )
+        if first:
             self._warn_about_uniqueness(blocks)
             self.elastic = _tangential(blocks)
-        K = stage.solid.stiffness if self.method.tangent == "elastic" else K
-        blocks = flexibilities(K, free, rows, holding)
+            if self.method.tangent == "current" and not stage.solid.is_linear:
+                blocks = flexibilities(K, free, rows, holding)
         rho = Augmentation.from_blocks(blocks)
         if self.method.safeguard and self.cuts and not stage.solid.is_linear:
             rho = rho.limited(self._yield_bound(blocks, r))
