@@ -1,8 +1,8 @@
 """Steps of mechanisms: milliseconds against the number of bodies, beside MuJoCo where it is installed.
 
 Run as ``python -m benchmarks.mechanisms`` or ``clapas bench mechanisms``. Processor time, best of some runs;
-contact problems are solved to 1e-8. MuJoCo solves another problem, with soft contacts and friction that creeps: its
-times say what a compiled tree costs, not what the same answer costs.
+contact problems are solved to 1e-8. MuJoCo solves another problem, with soft contacts and friction that
+creeps: its times say what a compiled tree costs, not what the same answer costs.
 
 The walker is a tree of 25 bodies on four legs of six links, with 24 hinges, servos, and 8 contacts under its
 feet.
