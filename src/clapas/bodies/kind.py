@@ -218,11 +218,27 @@ class Links:
         )
 
 
+class Bindings(NamedTuple):
+    """Bilateral rows J v + b = 0 that velocities at the end of a step obey, with multipliers of their own.
+
+    Parameters
+    ----------
+    J : sparse matrix (j × n_dof)
+        The rows.
+    b : array (j,)
+        What they impose.
+    """
+
+    J: sparse.csr_array
+    b: Array
+
+
 class Bodies(Protocol):
     """All bodies of one kind.
 
-    A kind with rows of its own in the contact problem has one more method, ``links(part, span) -> Links``;
-    see :class:`LinkedBodies`.
+    A kind with rows of its own in the contact problem has one more method, ``links(part, span) -> Links``
+    for rows with a law (:class:`LinkedBodies`), or ``bindings(part, span) -> Bindings`` for bilateral ones
+    (:class:`BoundBodies`).
     """
 
     word: ClassVar[str]
@@ -300,6 +316,14 @@ class LinkedBodies(Bodies, Protocol):
 
     def links(self, part: Part, span: Span) -> Links:
         """The rows that may act during the step, where the part is at its middle."""
+        ...
+
+
+class BoundBodies(Bodies, Protocol):
+    """Bodies whose velocities obey rows of their own: constraints, also non-holonomic ones."""
+
+    def bindings(self, part: Part, span: Span) -> Bindings:
+        """The rows of the step, where the part is at its middle; none is a J without rows."""
         ...
 
 

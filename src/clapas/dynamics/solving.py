@@ -159,7 +159,9 @@ def _in_contact(
     multipliers = None
     if joints is not None:
         its = problem.condensed
-        multipliers = solution.multipliers if its is None else its.multipliers(solution.r)
+        multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
+        if multipliers is not None:  # those of constraints of systems follow
+            multipliers = multipliers[: len(joints.motion.rows)]
     return Solved(problem, solution, velocity, others, free, joints, multipliers)
 
 

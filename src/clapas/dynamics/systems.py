@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Bodies, Energy, Links, Part, Span, Touches
+from clapas.bodies.kind import Bindings, Bodies, Energy, Links, Part, Span, Touches
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import side_by_side
@@ -46,6 +46,8 @@ class SystemsInStep:
         Velocities at the end of the step without contact.
     links : tuple of Links or None
         Rows of their own in the contact problem: cables.
+    bindings : tuple of Bindings or None
+        Bilateral rows of their own: constraints.
     """
 
     systems: tuple[System, ...]
@@ -53,6 +55,7 @@ class SystemsInStep:
     mass: tuple[sparse.csr_array, ...]
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
+    bindings: tuple[Bindings | None, ...] = ()
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -61,8 +64,19 @@ class SystemsInStep:
 
     @property
     def are_linked(self) -> bool:
-        """Whether a system has links in this step."""
-        return any(links is not None and len(links) for links in self.links)
+        """Whether a system has links or constraints in this step."""
+        bound = any(rows is not None and len(rows.b) for rows in self.bindings)
+        return bound or any(links is not None and len(links) for links in self.links)
+
+    def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
+        """The constraints on all velocities, those ``before`` and ``after`` the systems included."""
+        if not any(rows is not None for rows in self.bindings):
+            return None
+        none = [sparse.csr_array((0, len(free))) for free in self.free]
+        parts = [empty if rows is None else rows.J for rows, empty in zip(self.bindings, none, strict=True)]
+        ends = sparse.csr_array((0, before)), sparse.csr_array((0, after))
+        J = sparse.csr_array(sparse.block_diag((ends[0], *parts, ends[1]), format="csr"))
+        return J, np.concatenate([rows.b for rows in self.bindings if rows is not None])
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
@@ -93,7 +107,7 @@ def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
     """The systems at the middle of a step, and the middle with their carriers where they are."""
-    parts, mass, free, links = [], [], [], []
+    parts, mass, free, links, bindings = [], [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
@@ -104,7 +118,10 @@ def systems_in_step(
         free.append(v)
         own_links = getattr(system.bodies, "links", None)  # a LinkedBodies has them
         links.append(None if own_links is None else own_links(half, span))
-    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free), tuple(links))
+        own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
+        bindings.append(None if own_rows is None else own_rows(half, span))
+    kept = (tuple(column) for column in (parts, mass, free, links, bindings))
+    step = SystemsInStep(model.systems, *kept)
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 
@@ -192,6 +209,9 @@ def mixed_problem(
     J = b = None
     if joints is not None:
         J, b = joints.rows_with_soft(M.shape[0]), joints.b
+    if (bound := systems.rows(rigid.n_bodies * rigid.size, n_soft)) is not None:
+        J = bound[0] if J is None else sparse.csr_array(sparse.vstack((J, bound[0]), format="csr"))
+        b = bound[1] if b is None else np.concatenate((b, bound[1]))
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
