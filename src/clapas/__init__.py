@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from clapas.geometry.shapes import Disk as Disk
     from clapas.geometry.shapes import HalfPlane as HalfPlane
     from clapas.geometry.shapes import Plane as Plane
+    from clapas.geometry.shapes import Point as Point
     from clapas.geometry.shapes import Polygon as Polygon
     from clapas.geometry.shapes import Polyhedron as Polyhedron
     from clapas.geometry.shapes import Sphere as Sphere
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from clapas.io import read_problem as read_problem
     from clapas.io import write as write
     from clapas.io.recording import Recording as Recording
+    from clapas.io.simulation import Simulation as Simulation
     from clapas.io.simulation import resume as resume
     from clapas.io.simulation import simulate as simulate
     from clapas.problems import ContactProblem as ContactProblem
@@ -93,11 +95,11 @@ _HOMES = {
     "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
-        "Box Capsule Clump Cylinder Disk HalfPlane Plane Polygon Polyhedron Sphere TriangleMesh"
+        "Box Capsule Clump Cylinder Disk HalfPlane Plane Point Polygon Polyhedron Sphere TriangleMesh"
     ),
     "clapas.io": "read read_problem write",
     "clapas.io.recording": "Recording",
-    "clapas.io.simulation": "resume simulate",
+    "clapas.io.simulation": "Simulation resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
     "clapas.solvers": (
         "NSGS AcceleratedProjection AlartCurnier Auto Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     scene: Annotated[
-        str, typer.Argument(metavar="SCENE", help="A scene file (.toml, .yaml), or an example by name.")
+        str,
+        typer.Argument(
+            metavar="SCENE", help="A scene (.toml, .yaml), a robot (.urdf, .xml), or an example by name."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Recording to write; by default NAME.h5 here.")] = None,
     duration: Annotated[float | None, typer.Option(help="Time to simulate (s).")] = None,
@@ -54,6 +57,7 @@ def run(
     listed by 'clapas examples'.
     """
     from clapas.dynamics import examples
+    from clapas.dynamics.simulation import named_solver
     from clapas.dynamics.sleeping import Sleeping
     from clapas.io import simulation
 
@@ -62,7 +66,7 @@ def run(
     if solver:
         method = settings.make(solver, assignments or (), {"tol": tol})
     elif assignments or tol is not None:
-        own = simulation.named_solver(chosen.run.solver)
+        own = named_solver(chosen.run.solver)
         method = settings.changed(own, assignments or (), {"tol": tol})
     path = out or Path(f"{Path(scene).stem}.h5")
     with alongside(path, view):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -88,6 +88,8 @@ class Model:
         Bodies of other kinds.
     joints : JointRows, optional
         Joints between rigid bodies; None without.
+    ignored : array (k, 2), optional
+        Pairs of bodies, the lower number first, that never touch each other; None without.
     """
 
     gravity: Array
@@ -109,6 +111,7 @@ class Model:
     probes: tuple[Probe, ...] = ()
     systems: tuple[System, ...] = ()
     joints: JointRows | None = None
+    ignored: Indices | None = None
 
     @property
     def d(self) -> int:
@@ -241,7 +244,7 @@ class Model:
     @cached_property
     def smallest(self) -> float:
         """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
-        return float(self.reach[self.movable].min(initial=np.inf))
+        return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))
 
     def driven(self, body: int, velocity: Array, time: float) -> Array:
         """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""
@@ -463,6 +466,8 @@ class State:
     coordinates : array (k,), optional
         Coordinates of the joints that have one (rad, m), turns counted since the start; None if not counted
         yet, or without joints.
+    applied : mapping
+        Forces and torques on some bodies, by their numbers, during the next step and no longer.
     """
 
     time: float
@@ -476,6 +481,7 @@ class State:
     parts: tuple[Part, ...] = ()
     links: LinkImpulses | None = None
     coordinates: Array | None = None
+    applied: Mapping[int, Load] = field(default_factory=dict)
 
     @property
     def n_bodies(self) -> int:
