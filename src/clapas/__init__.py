@@ -21,6 +21,9 @@ from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from clapas.bodies.lagrangian import LagrangianSystem as LagrangianSystem
+    from clapas.bodies.rods import Rod as Rod
+    from clapas.bodies.rods import Rods as Rods
+    from clapas.bodies.rods import Support as Support
     from clapas.dynamics.motions import Oscillation as Oscillation
     from clapas.dynamics.motions import Table as Table
     from clapas.dynamics.regions import BoxRegion as BoxRegion
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
     "clapas.bodies.lagrangian": "LagrangianSystem",
+    "clapas.bodies.rods": "Rod Rods Support",
     "clapas.dynamics.motions": "Oscillation Table",
     "clapas.dynamics.regions": "BoxRegion DiscRegion",
     "clapas.dynamics.scene": "Scene",

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from scipy import sparse
 
+from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
 
@@ -150,6 +151,40 @@ class Bodies(Protocol):
     def energy(self, part: Part, gravity: Array) -> Energy:
         """Kinetic and potential energy."""
         ...
+
+
+@runtime_checkable
+class BendingBodies(Protocol):
+    """Bodies whose carriers bend: what they may add to the contract.
+
+    The shapes of their carriers are for detection only; contacts are put right on the true surface.
+    """
+
+    def margin(self, part: Part) -> float:
+        """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
+        ...
+
+    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
+        """The contacts on the true surface; those that are none are left out, the order is kept."""
+        ...
+
+    def velocities(self, part: Part, at: Touches) -> Array:
+        """Velocities (n, d) in the world of material points, imposed motions included."""
+        ...
+
+
+class Sides(NamedTuple):
+    """Own carriers on both sides of contacts, (n,) each; −1 where something else is."""
+
+    a: Indices
+    b: Indices
+
+
+class Neighbourhood(NamedTuple):
+    """All colliders of the scene, and where the bodies are that they belong to."""
+
+    colliders: Colliders
+    poses: Poses
 
 
 class ShapedBodies(Bodies, Protocol):

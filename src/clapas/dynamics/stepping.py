@@ -31,7 +31,9 @@ from clapas.dynamics.surroundings import Surroundings, touching_gap
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
+    bending_margin,
     mixed_problem,
+    on_true_surfaces,
     split_velocity,
     systems_in_step,
     with_carriers,
@@ -194,7 +196,10 @@ def step(
     free = free_motion(alive, middle, dt)
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
     touching = touching_gap(middle)
-    found = surroundings.detect(middle, max(reach, touching))
+    near = max(reach, touching)
+    found = surroundings.detect(middle, near + (bending_margin(alive, systems.parts) if systems else 0.0))
+    if systems:
+        found = on_true_surfaces(alive, middle, found, near)
     treated = found if held is None else between_free(alive, found)
     if systems:
         treated = apart_from_joined(alive, apart_from_themselves(alive, treated))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.kind import Energy, Neighbourhood, Part, Poses, Sides, Span, Touches
+from clapas.bodies.rods.contacts import Arcs, Found, Others, refine
 from clapas.bodies.rods.definition import FIXED, Rod, Support
 from clapas.bodies.rods.inertia import Inertia, RodMotion, RodTable, inertia
 from clapas.bodies.rods.kinematics import (
@@ -24,6 +25,7 @@ from clapas.bodies.rods.kinematics import (
 )
 from clapas.errors import SceneError
 from clapas.geometry import rotations
+from clapas.geometry.colliders import Contacts, Kind
 from clapas.geometry.shapes.base import Shape
 from clapas.geometry.shapes.simple import Capsule
 from clapas.typing import Array, Indices
@@ -35,6 +37,7 @@ ROUNDS = 8  # of the fixed point for the mean velocity in N, at most
 SETTLED = 1e-9  # of the velocities
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
 LOADS = "tip_force", "tip_couple"
+ONE_POINT = [Kind.SPHERE, Kind.PLANE, Kind.CAPSULE, Kind.BOX, Kind.CYLINDER]  # that a segment touches at
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,6 +498,69 @@ class Rods:
         )
         rows = _from_zero(np.repeat(size, 3)).astype(np.int32)
         return sparse.csr_array((data, columns, rows), shape=(3 * len(carrier), self.n_dof)), imposed
+
+    # ---------------------------------------------------------------- contacts
+
+    def margin(self, part: Part) -> float:
+        """Twice the distance of an arc from its tangent, at most: ½ κ half² (m)."""
+        s = self.segments
+        bend = np.linalg.norm(self._split(part.q)[0][:, 1:], axis=1)[s.element]
+        return float(np.max(bend * s.half**2, initial=0.0))
+
+    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
+        """Contacts on the centrelines themselves (:mod:`clapas.bodies.rods.contacts`)."""
+        n, s = len(contacts), self.segments
+        if not n:
+            return contacts
+        at = self.motion(part)
+        middle, axes = self._middles(at, self.chain(at))
+        arcs = Arcs(s, middle, axes, at.strain, self._goes_on)
+        table, where = others
+        on_b = own.a >= 0  # the other side
+        collider = np.where(on_b, contacts.collider_b, contacts.collider_a)
+        body = np.where(on_b, contacts.b, contacts.a)
+        turn = where.orientation[body]
+        centre = where.position[body] + rotations.rotate(turn, table.position[collider])
+        frame = rotations.to_matrix(rotations.product(turn, table.orientation[collider]))
+        kind = table.kind[collider].astype(np.int64)
+        other = Others(kind, table.size[collider], centre, np.ascontiguousarray(frame))
+        shift = np.require(contacts.shift, requirements=("C", "W"))
+        found = Found(
+            contacts.a, contacts.b, own.a, own.b, contacts.point, contacts.normal, contacts.gap, shift
+        )
+        kept, point, normal, gap = np.empty(n, np.int64), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
+        count = refine(found, other, arcs, kept, point, normal, gap)
+        rows = kept[:count]
+        once = (own.a[rows] >= 0) & (own.b[rows] >= 0)
+        once |= ((own.a[rows] >= 0) | (own.b[rows] >= 0)) & np.isin(kind[rows], ONE_POINT)
+        taken = contacts.take(rows)
+        return replace(
+            taken,
+            feature=np.where(once, 0, taken.feature),
+            point=point[:count],
+            normal=normal[:count],
+            gap=gap[:count],
+        )
+
+    @cached_property
+    def _goes_on(self) -> Indices:
+        """Whether a rod goes on before (1) and after (2) a segment, and may touch there."""
+        s = self.segments
+        touching = np.zeros(self.n_carriers + 2, dtype=bool)
+        touching[1 + np.array([k for k, _ in self.shapes], dtype=np.int64)] = True
+        same = np.concatenate(([False], s.rod[1:] == s.rod[:-1], [False]))
+        return np.asarray(1 * (same[:-1] & touching[:-2]) + 2 * (same[1:] & touching[2:]))
+
+    def longest_step(self, part: Part) -> float:
+        """Time (s) in which no two segments come nearer by more than the thinnest radius, at their speeds.
+
+        With longer steps thin rods may pass through each other unseen, unless the scheme has a reach:
+        contacts within its reach are active if they close by no more than it in a step.
+        """
+        v = self.twists(part)
+        speed = np.linalg.norm(v[:, :3], axis=1) + np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
+        fastest = float(speed.max(initial=0.0))
+        return float(self.segments.radius.min()) / (2.0 * fastest) if fastest > 0.0 else np.inf
 
 
 def _from_zero(counts: Iterable[int] | Array | Indices) -> Indices:
