@@ -160,6 +160,10 @@ class BendingBodies(Protocol):
     The shapes of their carriers are for detection only; contacts are put right on the true surface.
     """
 
+    def during(self, part: Part, span: Span) -> Part:
+        """The part as it is for the length of a step: imposed motions have the velocities of its middle."""
+        ...
+
     def margin(self, part: Part) -> float:
         """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
         ...

@@ -79,6 +79,8 @@ def systems_in_step(
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
+        if isinstance(system.bodies, BendingBodies):
+            half = system.bodies.during(half, span)
         M, v = system.bodies.free(half, span)
         parts.append(half)
         mass.append(M)

@@ -238,15 +238,18 @@ def refine(
         n, p, g = vec(found.normal, row), vec(found.point, row), found.gap[row]
         shift = vec(found.shift, row)
         if i >= 0 and j >= 0:
+            same = arcs.segments.rod[i] == arcs.segments.rod[j]
+            if same and abs(i - j) <= 1:
+                continue
             s, t = nearest_of_arcs(arcs, i, j, shift, p)
             a, ta, _ = arc_at(arcs, i, s)
             b, tb, _ = arc_at(arcs, j, t)
             d = less(add(b, shift), a)
             length = math.sqrt(dot(d, d))
-            if arcs.segments.rod[i] == arcs.segments.rod[j]:
-                apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
-                if apart <= math.pi * (radius[i] + radius[j]) / 2.0 or abs(i - j) <= 1:
-                    continue
+            # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
+            apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
+            if same and apart <= math.pi * radius[i]:
+                continue
             if length > 0.0:
                 n = times(1.0 / length, d)
             both = abs(s) >= END * half[i] and abs(t) >= END * half[j]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -33,11 +33,20 @@ from clapas.typing import Array, Indices
 NODES = (
     5  # Gauss points per element: M is right to 1e-9 up to a radian of turn per element (measured in tests)
 )
-ROUNDS = 8  # of the fixed point for the mean velocity in N, at most
-SETTLED = 1e-9  # of the velocities
+ROUNDS = 4  # of the fixed point for the mean velocity in N, at most
+SETTLED = 1e-6  # of the velocities
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
 LOADS = "tip_force", "tip_couple"
 ONE_POINT = [Kind.SPHERE, Kind.PLANE, Kind.CAPSULE, Kind.BOX, Kind.CYLINDER]  # that a segment touches at
+
+
+class Placed(NamedTuple):
+    """A part in the world: roots and strains, elements, middles and frames of the segments."""
+
+    motion: RodMotion
+    chain: Chain
+    middle: Array
+    axes: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +54,9 @@ class Rods:
     """Rods of a scene, together: constant arrays, and the questions of a time step.
 
     Coordinates q are the strains (τ, κ₁, κ₂) of all elements, then position and quaternion of free roots,
-    then those of the supports, then the time, which supports move by. Velocities are, rod by rod, those of a
-    free root (of its point and angular, in the world), then the strain rates.
+    then those of the supports, then the length of the step under way and the time, which supports move by.
+    Velocities are, rod by rod, those of a free root (of its point and angular, in the world), then the
+    strain rates.
 
     The step is linearly implicit, M̃ = M + θhC + θ²h²K with the diagonal stiffness K, so the twist of short
     elements does not limit h. N is taken at the mean of the velocities before and after without contact.
@@ -214,17 +224,25 @@ class Rods:
         if len(self._free):
             roots = [(*self.rods[k].velocity, *self.rods[k].angular_velocity) for k in self._free]
             v[self._root_rates] = np.array(roots)
-        return Part(np.concatenate([*strain, *free, *supports, [0.0]]), v)
+        return Part(np.concatenate([*strain, *free, *supports, [0.0, 0.0]]), v)
 
     def drift(self, part: Part, h: float) -> Part:
         """Strains and roots h later at their velocities; supports at those of the end of the drift."""
-        return self._moved(part, part.v, h, float(part.q[-1]) + h)
+        return self._moved(part, part.v, h, float(part.q[-1]) + h, float(part.q[-1]) + h)
+
+    def during(self, part: Part, span: Span) -> Part:
+        """The part at the time of the middle of a step, whatever θ: supports have the velocities of then."""
+        q = part.q.copy()
+        q[-2:] = span.h, span.time
+        return Part(q, part.v)
 
     def advance(self, part: Part, v: Array, h: float) -> Part:
         """The same at the new velocities; supports at the velocities of the middle of the step."""
-        return self._moved(part, v, h, float(part.q[-1]))
+        step, middle = float(part.q[-2]), float(part.q[-1])
+        return self._moved(part, v, h, middle, middle + (0.5 * step if step > 0.0 else h))
 
-    def _moved(self, part: Part, v: Array, h: float, time: float) -> Part:
+    def _moved(self, part: Part, v: Array, h: float, time: float, end: float) -> Part:
+        """H seconds later, supports at their velocities at a time; the part is then at the time ``end``."""
         q = part.q.copy()
         strain, roots, poses = self._split(q)
         strain += h * v[self.rates]
@@ -234,7 +252,7 @@ class Rods:
         poses[:, :3] += h * np.array([linear for linear, _ in velocity])
         spin = np.array([turn for _, turn in velocity])
         poses[:, 3:] = rotations.normalise(rotations.product(poses[:, 3:], rotations.exponential(h * spin)))
-        q[-1] += h
+        q[-2:] = 0.0, end
         return Part(q, v)
 
     def _split(self, q: Array) -> tuple[Array, Array, Array]:
@@ -289,12 +307,12 @@ class Rods:
             change,
         )
 
-    def inertia(
-        self, part: Part, gravity: Array, h: float = 0.0, *, time: float | None = None, with_mass: bool = True
-    ) -> Inertia:
+    def inertia(self, part: Part, gravity: Array, h: float = 0.0, *, with_mass: bool = True) -> Inertia:
         """Mass matrices, forces and momenta; see :class:`clapas.bodies.rods.inertia.Inertia`."""
+        return self._inertia(self.motion(part, h), float(part.q[-1]), gravity, with_mass)
+
+    def _inertia(self, at: RodMotion, time: float, gravity: Array, with_mass: bool) -> Inertia:
         t, n = self.table, len(self.rods)
-        when = float(part.q[-1]) if time is None else time
         out = Inertia(
             np.empty(t.entry[-1] if with_mass else 0),
             np.empty(self.n_dof),
@@ -303,8 +321,8 @@ class Rods:
             np.empty((n, 4)),
             np.empty((n, 3)),
         )
-        force, couple = self.loads(when)
-        inertia(t, self.motion(part, h), np.asarray(gravity, dtype=float), force, couple, with_mass, out)
+        force, couple = self.loads(time)
+        inertia(t, at, np.asarray(gravity, dtype=float), force, couple, with_mass, out)
         return out
 
     @cached_property
@@ -332,8 +350,9 @@ class Rods:
         """M̃ = M + θhC + θ²h²K, and v + M̃⁻¹ h [f − N − C v − K(q − q⁰ + (2θ − 1) h v)]."""
         h, theta, v = span.h, span.theta, part.v
         damping, drag = self._viscosity
-        found = self.inertia(part, span.gravity, h)
-        strain, rate = self._split(part.q)[0], v[self.rates]
+        at, time = self.motion(part, h), float(part.q[-1])
+        found = self._inertia(at, time, span.gravity, True)
+        strain, rate = at.strain, at.rate
         elastic = np.zeros(self.n_dof)
         elastic[self.rates] = -self.stiffness * (
             strain - self.natural + ((2.0 * theta - 1.0) * h + damping) * rate
@@ -341,14 +360,16 @@ class Rods:
         elastic -= np.repeat(drag, np.diff(self.table.dof)) * found.momentum
         mass = found.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
         mass[self._diagonal[self.rates]] += (theta * theta * h * h + theta * h * damping) * self.stiffness
-        after = v + self._solve(mass, h * (elastic - found.force))
+        inverse = [np.asarray(np.linalg.inv(mass[entries]), dtype=float) for entries, _ in self._sizes]
+        after = v + self._solve(inverse, h * (elastic - found.force))
         # N at the mean velocity, by fixed point. Vibrations faster than the step can make it diverge: then N
         # stays at the best mean found, at worst the velocity before.
         last = np.inf
         for _ in range(ROUNDS):
             mean = Part(part.q, 0.5 * (v + after))
-            force = self.inertia(mean, span.gravity, h, with_mass=False).force
-            new = v + self._solve(mass, h * (elastic - force))
+            at = self.motion(mean, h) if len(self._free) else at._replace(rate=mean.v[self.rates])
+            force = self._inertia(at, time, span.gravity, False).force
+            new = v + self._solve(inverse, h * (elastic - force))
             change = float(np.abs(new - after).max())
             if not change < CONTRACTING * last:
                 break
@@ -380,10 +401,10 @@ class Rods:
             groups.append((entries, t.dof[which][:, None] + np.arange(m)))
         return groups
 
-    def _solve(self, mass: Array, b: Array) -> Array:
+    def _solve(self, inverse: list[Array], b: Array) -> Array:
         x = np.empty_like(b)
-        for entries, dofs in self._sizes:
-            x[dofs] = np.linalg.solve(mass[entries], b[dofs][:, :, None])[:, :, 0]
+        for matrices, (_, dofs) in zip(inverse, self._sizes, strict=True):
+            x[dofs] = (matrices @ b[dofs][:, :, None])[:, :, 0]
         return x
 
     @cached_property
@@ -451,26 +472,33 @@ class Rods:
         radius = np.array([max(rod.axes) for rod in self.rods])
         return self.sections(part, rod, s)[0], start, radius
 
-    def _middles(self, at: RodMotion, chain: Chain) -> tuple[Array, Array]:
-        """Points and frames in the middles of the segments."""
-        s = self.segments
-        position, frame = np.empty((self.n_carriers, 3)), np.empty((self.n_carriers, 3, 3))
-        fill_sections(at, chain, s.rod, s.element, s.middle, position, frame)
-        return position, frame
+    def _place(self, part: Part) -> Placed:
+        """Where a part is. The last answer is kept: a step asks for the same part several times."""
+        if self._last and self._last[0][0] is part:
+            return self._last[0][1]
+        at, s = self.motion(part), self.segments
+        chain = self.chain(at)
+        middle, axes = np.empty((self.n_carriers, 3)), np.empty((self.n_carriers, 3, 3))
+        fill_sections(at, chain, s.rod, s.element, s.middle, middle, axes)
+        placed = Placed(at, chain, middle, axes)
+        self._last[:] = [(part, placed)]
+        return placed
+
+    @cached_property
+    def _last(self) -> list[tuple[Part, Placed]]:
+        return []
 
     def poses(self, part: Part) -> Poses:
         """Middles of the segments; a carrier has the axes n₁, n₂, n₀: capsules are along z."""
-        at = self.motion(part)
-        position, frame = self._middles(at, self.chain(at))
-        return Poses(position, rotations.from_matrix(np.roll(frame, -1, axis=2)))
+        placed = self._place(part)
+        return Poses(placed.middle, rotations.from_matrix(np.roll(placed.axes, -1, axis=2)))
 
     def twists(self, part: Part) -> Array:
         """Velocities of the middles of the segments, angular ones in the frames of the carriers."""
-        at, s = self.motion(part), self.segments
-        chain, twist = self.chain(at), np.empty((self.n_carriers, 6))
+        at, chain, _, axes = self._place(part)
+        s, twist = self.segments, np.empty((self.n_carriers, 6))
         fill_twists(self.table, at, chain, s.rod, s.element, s.middle, twist)
-        frame = np.roll(self._middles(at, chain)[1], -1, axis=2)
-        twist[:, 3:] = np.einsum("kji,kj->ki", frame, twist[:, 3:])
+        twist[:, 3:] = np.roll(np.einsum("kji,kj->ki", axes, twist[:, 3:]), -1, axis=1)
         return twist
 
     def jacobian(self, part: Part, at: Touches) -> sparse.csr_array:
@@ -485,17 +513,14 @@ class Rods:
     def _rows(self, part: Part, at: Touches) -> tuple[sparse.csr_array, Array]:
         t, s = self.table, self.segments
         carrier = np.asarray(at.carrier, dtype=np.int64)
-        motion = self.motion(part)
-        chain = self.chain(motion)
+        placed = self._place(part)
         rod = s.rod[carrier]
         size = 6 * t.free[rod] + 3 * (s.element[carrier] - t.first[rod] + 1)
         start = _from_zero(3 * size)
         data, columns = np.empty(start[-1]), np.empty(start[-1], dtype=np.int32)
         imposed = np.zeros((len(carrier), 3))
         point = np.ascontiguousarray(at.point, dtype=float)
-        fill_rows(
-            t, motion, chain, s, *self._middles(motion, chain), carrier, point, start, data, columns, imposed
-        )
+        fill_rows(t, *placed[:2], s, *placed[2:], carrier, point, start, data, columns, imposed)
         rows = _from_zero(np.repeat(size, 3)).astype(np.int32)
         return sparse.csr_array((data, columns, rows), shape=(3 * len(carrier), self.n_dof)), imposed
 
@@ -512,9 +537,8 @@ class Rods:
         n, s = len(contacts), self.segments
         if not n:
             return contacts
-        at = self.motion(part)
-        middle, axes = self._middles(at, self.chain(at))
-        arcs = Arcs(s, middle, axes, at.strain, self._goes_on)
+        placed = self._place(part)
+        arcs = Arcs(s, placed.middle, placed.axes, placed.motion.strain, self._goes_on)
         table, where = others
         on_b = own.a >= 0  # the other side
         collider = np.where(on_b, contacts.collider_b, contacts.collider_a)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clapas.dynamics.examples import blocks, grains, layers, masonry, piles, silos, single
+from clapas.dynamics.examples import blocks, grains, hair, layers, masonry, piles, silos, single
 from clapas.dynamics.examples.biaxial import biaxial
 from clapas.dynamics.examples.drum import rough_drum
 from clapas.dynamics.examples.heap import heap
@@ -50,6 +50,10 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "rotating-drum": grains.rotating_drum,
     "rough-drum": rough_drum,
     "vibrating-plate": grains.vibrating_plate,
+    "hair": hair.hair,
+    "strands": hair.strands,
+    "brush": hair.brush,
+    "capstan": hair.capstan,
 }
 
 

@@ -10,8 +10,15 @@ import pytest
 import clapas.bodies.rods.rods as rods_module
 from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.compilation import compile_scene
+from clapas.dynamics.motions import Oscillation
+from clapas.dynamics.scene import Scene
+from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
 from clapas.geometry import rotations
+from clapas.geometry.shapes import Sphere
 from clapas.typing import Array
 
 STILL = np.zeros(3)
@@ -146,13 +153,31 @@ def test_a_rod_on_a_moving_support_is_a_rod_in_its_frame() -> None:
     lift = Support(motion=lambda t: ((0, 0, 5.0 * t), (0, 0, 0)))
     lifted, weighed = Rods([Rod(support=lift, **given)]), Rods([Rod(**given)])
     a, b = lifted.start(), weighed.start()
-    for step in range(50):
+    for k in range(50):
         a, b = lifted.drift(a, 1e-3), weighed.drift(b, 1e-3)
-        _, va = lifted.free(a, Span(2e-3 * step + 1e-3, 2e-3, 0.5, STILL))
-        _, vb = weighed.free(b, Span(2e-3 * step + 1e-3, 2e-3, 0.5, np.array([0, 0, -5.0])))
+        _, va = lifted.free(a, Span(2e-3 * k + 1e-3, 2e-3, 0.5, STILL))
+        _, vb = weighed.free(b, Span(2e-3 * k + 1e-3, 2e-3, 0.5, np.array([0, 0, -5.0])))
         a, b = lifted.advance(a, va, 1e-3), weighed.advance(b, vb, 1e-3)
     assert np.allclose(a.q[:18], b.q[:18], atol=1e-12)
     assert np.allclose(lifted.tips(a) - weighed.tips(b), [[0, 0, 5.0 * 0.1**2 / 2]], atol=1e-9)
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_a_support_keeps_to_the_wall_of_the_same_motion(theta: float) -> None:
+    shake = Oscillation(0.03, 3.0, (1, 0, 0))
+    scene = Scene()
+    scene.law(mu=0.2)
+    scene.add(Sphere(0.01), (0, 0, 1), motion=shake)
+    scene.add_rods(Rod(length=0.1, radius=1e-3, density=1e3, young=1e9, support=Support(motion=shake)))
+    model = compile_scene(scene)
+    state, surroundings = initial_state(model), Surroundings(model)
+    for _ in range(20):
+        state = step(model, state, 1e-3, None, MoreauJean(theta=theta), surroundings).state
+    kind = model.systems[0].bodies
+    assert isinstance(kind, Rods)
+    root = kind.motion(state.parts[0]).position[0]
+    assert root[0] == pytest.approx(state.position[0, 0], abs=1e-14)
+    assert state.parts[0].q[-1] == pytest.approx(state.time)
 
 
 def test_a_turning_support_throws_its_rod_outward() -> None:
