@@ -21,6 +21,9 @@ from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from clapas.bodies.lagrangian import LagrangianSystem as LagrangianSystem
+    from clapas.bodies.rods import Rod as Rod
+    from clapas.bodies.rods import Rods as Rods
+    from clapas.bodies.rods import Support as Support
     from clapas.dynamics.joints.commands import Commands as Commands
     from clapas.dynamics.joints.coordinates import joint_coordinates as joint_coordinates
     from clapas.dynamics.joints.laws import Servo as Servo
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
     "clapas.bodies.lagrangian": "LagrangianSystem",
+    "clapas.bodies.rods": "Rod Rods Support",
     "clapas.dynamics.joints.commands": "Commands",
     "clapas.dynamics.joints.coordinates": "joint_coordinates",
     "clapas.dynamics.joints.laws": "Servo TorqueMotor VelocityMotor",

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
+from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
 
@@ -309,6 +310,7 @@ class DrawnBodies(Protocol):
 
     def looks(self, part: Part) -> Sequence[Look]:
         """Each skin as it is in a part."""
+        ...
 
 
 class LinkedBodies(Bodies, Protocol):
@@ -325,6 +327,44 @@ class BoundBodies(Bodies, Protocol):
     def bindings(self, part: Part, span: Span) -> Bindings:
         """The rows of the step, where the part is at its middle; none is a J without rows."""
         ...
+
+
+@runtime_checkable
+class BendingBodies(Protocol):
+    """Bodies whose carriers bend: what they may add to the contract.
+
+    The shapes of their carriers are for detection only; contacts are put right on the true surface.
+    """
+
+    def during(self, part: Part, span: Span) -> Part:
+        """The part as it is for the length of a step: imposed motions have the velocities of its middle."""
+        ...
+
+    def margin(self, part: Part) -> float:
+        """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
+        ...
+
+    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
+        """The contacts on the true surface; those that are none are left out, the order is kept."""
+        ...
+
+    def velocities(self, part: Part, at: Touches) -> Array:
+        """Velocities (n, d) in the world of material points, imposed motions included."""
+        ...
+
+
+class Sides(NamedTuple):
+    """Own carriers on both sides of contacts, (n,) each; −1 where something else is."""
+
+    a: Indices
+    b: Indices
+
+
+class Neighbourhood(NamedTuple):
+    """All colliders of the scene, and where the bodies are that they belong to."""
+
+    colliders: Colliders
+    poses: Poses
 
 
 class ShapedBodies(Bodies, Protocol):

@@ -18,6 +18,7 @@ import numpy as np
 
 from clapas.bodies.kind import ShapedBodies
 from clapas.bodies.registry import WrittenBodies
+from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
 from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
@@ -429,6 +430,46 @@ class Scene:
         rows = np.array(numbers, dtype=np.int64)
         self.systems.append(System(name, system, rows, links, self_contact))
         return numbers
+
+    def add_rods(
+        self, rods: Sequence[Rod] | Rod, *, material: str = DEFAULT, name: str = "rods", touching: bool = True
+    ) -> list[int]:
+        """Add thin elastic rods, which touch all else, one another and themselves.
+
+        Parameters
+        ----------
+        rods : sequence of Rod
+            They; one call for all that may touch one another is fastest and most exact (between rods of two
+            calls, one of the two counts as the straight capsules of its segments).
+        material : str
+            Of them all.
+        name : str
+            A name no other system has.
+        touching : bool
+            Whether they touch one another and themselves.
+
+        Returns
+        -------
+        list of int
+            Numbers of the bodies that their segments are.
+
+        Examples
+        --------
+        A bristle over a floor:
+
+        >>> from clapas.bodies.rods import Rod
+        >>> from clapas.geometry.shapes import Plane
+        >>> scene = Scene()
+        >>> scene.law(mu=0.3)
+        >>> floor = scene.add(Plane())
+        >>> bristle = Rod(
+        ...     length=0.1, radius=1e-3, density=1100, young=1e9, position=(0, 0, 0.05), tangent=(1, 0, -0.3)
+        ... )
+        >>> len(scene.add_rods(bristle))
+        24
+        """
+        kind = Rods([rods] if isinstance(rods, Rod) else rods)
+        return self.add_system(kind, material=material, name=name, self_contact=touching)
 
     def number(self, body: int | str) -> int:
         """Number of a body from its name or its number.

@@ -37,6 +37,8 @@ from clapas.dynamics.surroundings import Surroundings, touching_gap
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
+    bending_margin,
+    on_true_surfaces,
     systems_in_step,
     with_carriers,
 )
@@ -226,7 +228,10 @@ def _detected(
     """
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
     touching = touching_gap(middle)
-    found = surroundings.detect(middle, max(reach, touching))
+    within = max(reach, touching)
+    found = surroundings.detect(middle, within + bending_margin(model, middle.parts))
+    if model.systems:
+        found = on_true_surfaces(model, middle, found, within)
     treated = between_free(model, found) if holding else found
     if model.systems:
         treated = apart_from_themselves(model, treated)

@@ -17,12 +17,25 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Bindings, Bodies, Energy, Links, Part, Span, Touches
+from clapas.bodies.kind import (
+    BendingBodies,
+    Bindings,
+    Bodies,
+    Energy,
+    Links,
+    Neighbourhood,
+    Part,
+    Poses,
+    Sides,
+    Span,
+    Touches,
+)
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
+from clapas.geometry.rotations import rotate
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
@@ -112,6 +125,8 @@ def systems_in_step(
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
+        if isinstance(system.bodies, BendingBodies):
+            half = system.bodies.during(half, span)
         M, v = system.bodies.free(half, span)
         parts.append(half)
         mass.append(M)
@@ -156,6 +171,27 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
     return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
 
+def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
+    """How much further detection must look, as the carriers of some systems bend (m)."""
+    pairs = zip(model.systems, parts, strict=True)
+    return max(
+        (s.bodies.margin(part) for s, part in pairs if isinstance(s.bodies, BendingBodies)), default=0.0
+    )
+
+
+def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: float) -> Contacts:
+    """The contacts with gap ≤ distance (m), those of carriers that bend put right by their systems."""
+    where = Neighbourhood(model.colliders, Poses(state.position, state.orientation))
+    for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
+        if isinstance(system.bodies, BendingBodies):
+            own = (
+                np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
+            )
+            contacts = system.bodies.refine(part, contacts, Sides(*own), where)
+    near = contacts.gap <= distance
+    return contacts if near.all() else contacts.take(np.flatnonzero(near))
+
+
 def mixed_problem(
     model: Model,
     systems: SystemsInStep,
@@ -198,8 +234,13 @@ def mixed_problem(
     acting = None if joints is None or not linked else joints.links(joints.velocity(without))
     sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
     links = side_by_side((acting, *systems.links), sizes)
-    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     wall = geometry.wall.copy()
+    for k, system in enumerate(systems.systems):
+        if isinstance(system.bodies, BendingBodies):
+            bent = _bending(model, k, system.bodies, systems.parts[k], middle, contacts, along)
+            before = None if geometry.before is None else geometry.before + bent
+            geometry, wall = geometry._replace(before=before), wall + bent
+    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
     v_free = np.concatenate(
@@ -257,6 +298,23 @@ def _jacobian(
         )
         H = H + sparse.csr_array(own_rows @ P)
     return sparse.csr_array(H)
+
+
+def _bending(
+    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
+) -> Array:
+    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
+    missing = np.zeros_like(contacts.normal)
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at: Indices = np.flatnonzero(model.system_of[body] == k)
+        if not at.size:
+            continue
+        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
+        twist, arm = middle.velocity[who], point - middle.position[who]
+        rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
+        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
+        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
+    return missing
 
 
 def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array, joints: JointsInStep | None = None) -> Mask:

@@ -16,6 +16,7 @@ from typing import Any
 from clapas.dynamics.examples import (
     blocks,
     grains,
+    hair,
     layers,
     masonry,
     mechanisms,
@@ -76,6 +77,10 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "gripper": robots.gripper,
     "robot-arm": robots.robot_arm,
     "tippe-top": robots.tippe_top,
+    "hair": hair.hair,
+    "strands": hair.strands,
+    "brush": hair.brush,
+    "capstan": hair.capstan,
 }
 
 
