@@ -40,6 +40,7 @@ _STUDIES = {
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
     "cuts": "clapas.studies.cuts:Cuts",
+    "rods": "clapas.studies.rods:RodTables",
 }
 
 
