@@ -45,6 +45,7 @@ _STUDIES = {
     "fe-hertz": "clapas.studies.fe_hertz:FEHertz",
     "fe-impact": "clapas.studies.fe_impact:FEImpact",
     "fe-drawing": "clapas.studies.fe_drawing:FEDrawing",
+    "rods": "clapas.studies.rods:RodTables",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -152,15 +153,33 @@ def strands(
     rng = np.random.default_rng(seed)
     scene = Scene(seed=seed)
     scene.law(mu=mu)
+    clamp = Support(motion=lambda t: ((0, 0, 0), (0, 0, 8.0 * math.sin(20.0 * t))))
+    scene.add_rods(wound(rng, rods, elements, pitch, curl, segments, clamp), name="strands")
+    scene.run = Run(
+        duration=0.5, dt=5e-4, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 1e-4}
+    )
+    return scene
+
+
+def wound(
+    rng: np.random.Generator,
+    count: int,
+    elements: int,
+    pitch: float,
+    curl: float,
+    segments: int,
+    support: Support,
+    place: Sequence[float] = (0.0, 0.0, 0.0),
+) -> list[Rod]:
+    """Strands of 12 cm wound about the vertical through a place, almost touching; see :func:`strands`."""
     radius = 2.5e-4
-    away = 1.002 * radius / math.sin(math.pi / rods) if rods > 1 else radius  # of the strands from the axis
+    away = 1.002 * radius / math.sin(math.pi / count) if count > 1 else radius  # of the strands from the axis
     wave = 2.0 * math.pi / pitch
     stretch = 1.0 + (away * wave) ** 2
     winding = np.array([wave / stretch, 0.0, -away * wave * wave / stretch])  # torsion; curvature, inward
-    clamp = Support(motion=lambda t: ((0, 0, 0), (0, 0, 8.0 * math.sin(20.0 * t))))
     made = []
-    for k in range(rods):
-        angle = 2.0 * math.pi * k / rods
+    for k in range(count):
+        angle = 2.0 * math.pi * k / count
         facing = np.array([math.cos(angle), math.sin(angle), 0.0])
         around = np.array([math.sin(angle), -math.cos(angle), 0.0])
         made.append(
@@ -172,20 +191,16 @@ def strands(
                 elements=elements,
                 natural=winding * [1.0, 1.0, curl] * (1.0 + 0.1 * rng.normal(size=3)),
                 strain=winding,
-                position=away * facing,
+                position=np.asarray(place) + away * facing,
                 tangent=away * wave * around + np.array([0.0, 0.0, -1.0]),
                 normal=facing,
-                support=clamp,
+                support=support,
                 damping=0.02,
                 drag=10.0 * 1300.0 * math.pi * radius**2,
                 segments=segments,
             )
         )
-    scene.add_rods(made, name="strands")
-    scene.run = Run(
-        duration=0.5, dt=5e-4, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 1e-4}
-    )
-    return scene
+    return made
 
 
 @ranged
