@@ -26,10 +26,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.bodies.elastic.contact import side_normals
-from clapas.bodies.elastic.elements import element
+from clapas.bodies.elastic.elements import CORNERS, element
+from clapas.bodies.elastic.materials import von_mises
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, hold
-from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.kind import Energy, Field, Look, Part, Poses, Skin, Span, Touches
 from clapas.errors import SceneError
 from clapas.geometry.shapes import Disk, Sphere
 from clapas.geometry.shapes.base import Shape
@@ -247,6 +248,24 @@ class ElasticBodies:
             potential -= float(self.load @ self._full(part.q).ravel())
         return Energy(kinetic, potential)
 
+    # ---------------------------------------------------------------- looks
+
+    def skins(self) -> Sequence[Skin]:
+        """The whole of a plane solid, the boundary of one in space; quadratic sides by their corners."""
+        mesh = self.solid.mesh
+        faces = mesh.cells if self.d == 2 else mesh.boundary
+        halves = [_triangles(rows[:, : CORNERS[kind]]) for kind, rows in faces.items()]
+        fields = (Field("von Mises", "Pa", "vertex"), Field("displacement", "m", "vertex"))
+        return [Skin("surface", mesh.n_nodes, np.concatenate(halves), np.empty(0), fields)]
+
+    def looks(self, part: Part) -> Sequence[Look]:
+        """Nodes where they are, with the equivalent stress and the size of the displacement."""
+        moved = self._full(part.q)
+        stresses = self.solid.stresses(moved.ravel())
+        shear = tuple(von_mises(s.reshape(-1, s.shape[2])).reshape(*s.shape[:2], 1) for s in stresses)
+        stress = self.solid.at_nodes(shear)[:, 0]
+        return [Look(self.solid.mesh.nodes + moved, (stress, np.linalg.norm(moved, axis=1)))]
+
     # ---------------------------------------------------------------- carriers
 
     def poses(self, part: Part) -> Poses:
@@ -285,3 +304,10 @@ class ElasticBodies:
         there = columns >= 0
         entries = np.ones(int(there.sum())), (rows[there], columns[there])
         return sparse.coo_array(entries, shape=(n * self.d, self.n_dof)).tocsr()
+
+
+def _triangles(faces: Indices) -> Indices:
+    """Triangles (n, 3), or quadrilaterals (n, 4) as two triangles each."""
+    if faces.shape[1] == 3:
+        return faces
+    return np.concatenate((faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]))

@@ -10,7 +10,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Energy, Neighbourhood, Part, Poses, Sides, Span, Touches
+from clapas.bodies.kind import (
+    Energy,
+    Field,
+    Look,
+    Neighbourhood,
+    Part,
+    Poses,
+    Sides,
+    Skin,
+    Span,
+    Touches,
+)
 from clapas.bodies.rods.contacts import Arcs, Found, Others, refine
 from clapas.bodies.rods.definition import FIXED, Rod, Support
 from clapas.bodies.rods.inertia import Inertia, RodMotion, RodTable, inertia
@@ -36,6 +47,8 @@ NODES = (
 ROUNDS = 4  # of the fixed point for the mean velocity in N, at most
 SETTLED = 1e-6  # of the velocities
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
+TWISTING, BENDING = 0, slice(1, 3)  # among the strains of an element
+PER_ELEMENT = 8  # segments of a centreline in pictures
 LOADS = "tip_force", "tip_couple"
 ONE_POINT = [Kind.SPHERE, Kind.PLANE, Kind.CAPSULE, Kind.BOX, Kind.CYLINDER]  # that a segment touches at
 
@@ -452,7 +465,7 @@ class Rods:
         """Where the ends of the rods are, (rods, 3)."""
         return self.sections(part, np.arange(len(self.rods)), np.array([rod.length for rod in self.rods]))[0]
 
-    def centrelines(self, part: Part, per_element: int = 8) -> tuple[Array, Indices, Array]:
+    def centrelines(self, part: Part, per_element: int = PER_ELEMENT) -> tuple[Array, Indices, Array]:
         """Polylines of all rods, for pictures.
 
         Returns
@@ -471,6 +484,21 @@ class Rods:
         s = (np.arange(start[-1]) - start[rod]) / (count[rod] - 1) * length[rod]
         radius = np.array([max(rod.axes) for rod in self.rods])
         return self.sections(part, rod, s)[0], start, radius
+
+    def skins(self) -> Sequence[Skin]:
+        """All rods as tubes."""
+        points, start, radius = self.centrelines(self.start())
+        here = np.delete(np.arange(len(points)), start[1:] - 1)  # an end begins no segment
+        thick = np.repeat(radius, np.diff(start) - 1)
+        fields = (Field("curvature", "1/m", "cell"), Field("twist", "1/m", "cell"))
+        return [Skin("rods", len(points), np.stack((here, here + 1), axis=1), thick, fields)]
+
+    def looks(self, part: Part) -> Sequence[Look]:
+        """Centrelines, with the curvature and the twist of the elements."""
+        strain = self._split(part.q)[0]
+        bent, turned = np.linalg.norm(strain[:, BENDING], axis=1), strain[:, TWISTING]
+        per_element = (np.repeat(values, PER_ELEMENT) for values in (bent, turned))
+        return [Look(self.centrelines(part)[0], tuple(per_element))]
 
     def _place(self, part: Part) -> Placed:
         """Where a part is. The last answer is kept: a step asks for the same part several times."""
