@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from clapas.io import read_problem as read_problem
     from clapas.io import write as write
     from clapas.io.recording import Recording as Recording
+    from clapas.io.simulation import Simulation as Simulation
     from clapas.io.simulation import resume as resume
     from clapas.io.simulation import simulate as simulate
     from clapas.problems import ContactProblem as ContactProblem
@@ -97,7 +98,7 @@ _HOMES = {
     ),
     "clapas.io": "read read_problem write",
     "clapas.io.recording": "Recording",
-    "clapas.io.simulation": "resume simulate",
+    "clapas.io.simulation": "Simulation resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
     "clapas.solvers": (
         "NSGS AcceleratedProjection AlartCurnier Auto Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "

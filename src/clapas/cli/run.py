@@ -54,6 +54,7 @@ def run(
     listed by 'clapas examples'.
     """
     from clapas.dynamics import examples
+    from clapas.dynamics.simulation import named_solver
     from clapas.dynamics.sleeping import Sleeping
     from clapas.io import simulation
 
@@ -62,7 +63,7 @@ def run(
     if solver:
         method = settings.make(solver, assignments or (), {"tol": tol})
     elif assignments or tol is not None:
-        own = simulation.named_solver(chosen.run.solver)
+        own = named_solver(chosen.run.solver)
         method = settings.changed(own, assignments or (), {"tol": tol})
     path = out or Path(f"{Path(scene).stem}.h5")
     with alongside(path, view):

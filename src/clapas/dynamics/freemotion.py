@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 from clapas.bodies.rigid.motion import spin
@@ -58,11 +60,12 @@ def gyrated(
 
 def pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
     """Impulses of the loads, forces in the world and torques in body frames; none along blocked axes."""
-    given = {}
-    for body, load in model.loads.items():
-        given[body] = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
+    given: dict[int, Array] = {}
+    for body, load in chain(model.loads.items(), middle.applied.items()):
+        push = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
         if model.blocked is not None:
-            given[body][model.blocked[body]] = 0.0
+            push[model.blocked[body]] = 0.0
+        given[body] = given[body] + push if body in given else push
     return given
 
 

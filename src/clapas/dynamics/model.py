@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -463,6 +463,8 @@ class State:
     coordinates : array (k,), optional
         Coordinates of the joints that have one (rad, m), turns counted since the start; None if not counted
         yet, or without joints.
+    applied : mapping
+        Forces and torques on some bodies, by their numbers, during the next step and no longer.
     """
 
     time: float
@@ -476,6 +478,7 @@ class State:
     parts: tuple[Part, ...] = ()
     links: LinkImpulses | None = None
     coordinates: Array | None = None
+    applied: Mapping[int, Load] = field(default_factory=dict)
 
     @property
     def n_bodies(self) -> int:

@@ -37,11 +37,11 @@ def divided_step(
     commands: Commands | None = None,
 ) -> list[Stepped]:
     """One time step in as many parts as the scheme asks for; the last part ends the step."""
-    count, start = parts(model, state, dt, scheme), state.step
+    count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
     surroundings = surroundings or Surroundings(model)
     done: list[Stepped] = []
     for _ in range(count):
-        given = model, replace(state, step=start), dt / count, solver, scheme, surroundings
+        given = model, replace(state, step=start, applied=applied), dt / count, solver, scheme, surroundings
         if sleeping is None:
             part = step(*given, commands=commands)
         else:

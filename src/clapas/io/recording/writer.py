@@ -25,6 +25,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.model import Model, Sleep, State
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
@@ -32,7 +33,6 @@ from clapas.errors import WriteError
 from clapas.io.hdf5 import first_line
 from clapas.io.recording import digest, layout
 from clapas.io.recording.lock import Lock, temporary
-from clapas.problems.report import modes
 from clapas.status import Status
 from clapas.version import __version__
 
@@ -328,20 +328,12 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
             name: np.empty((0, *(sizes[str(size)] for size in column.shape)), dtype=column.dtype)
             for name, column in layout.CONTACTS.items()
         }
-    problem, solution = kept.stepped.problem, kept.stepped.solution
-    _, sticking, sliding = modes(*problem.sliding_part(solution.r))
-    mode = (sticking + 2 * sliding).astype(np.int8)
-    rows = kept.stepped.rows
-    if rows is not None:  # between sleepers nothing slides
-        stuck = np.any(kept.state.impulses.impulse != 0.0, axis=1)
-        mode = np.append(mode, 0)[rows]
-        mode[rows < 0] = stuck[rows < 0]
     names = "a b collider_a collider_b feature point normal gap".split()
     columns = {name: getattr(kept.stepped.contacts, name) for name in names}
     return columns | {
         "impulse": kept.state.impulses.impulse,
         "couple": kept.state.impulses.couple,
-        "mode": mode,
+        "mode": contact_modes(kept.stepped),
     }
 
 
