@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clapas.cli import output
-from clapas.io.watching import ViewerProcess
 
 if TYPE_CHECKING:
     from clapas.viewer import Viewer
@@ -61,6 +60,8 @@ def alongside(recording: Path, wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
+    from clapas.io.watching import ViewerProcess
+
     with ViewerProcess(recording) as viewer:
         yield
         print("The page stays until Ctrl-C.", flush=True)
