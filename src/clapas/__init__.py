@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from clapas.geometry.shapes import Disk as Disk
     from clapas.geometry.shapes import HalfPlane as HalfPlane
     from clapas.geometry.shapes import Plane as Plane
+    from clapas.geometry.shapes import Point as Point
     from clapas.geometry.shapes import Polygon as Polygon
     from clapas.geometry.shapes import Polyhedron as Polyhedron
     from clapas.geometry.shapes import Sphere as Sphere
@@ -94,7 +95,7 @@ _HOMES = {
     "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
-        "Box Capsule Clump Cylinder Disk HalfPlane Plane Polygon Polyhedron Sphere TriangleMesh"
+        "Box Capsule Clump Cylinder Disk HalfPlane Plane Point Polygon Polyhedron Sphere TriangleMesh"
     ),
     "clapas.io": "read read_problem write",
     "clapas.io.recording": "Recording",

@@ -13,6 +13,7 @@ from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
 if TYPE_CHECKING:
+    from clapas.dynamics.robots import Robot
     from clapas.io import ProblemFile, StoredSolution
     from clapas.problems import ContactProblem
 
@@ -33,8 +34,10 @@ def info(
     """Explain a file and measure its answer.
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
-    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved.
+    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved. Of a
+    robot (.urdf, .xml): links, joints, motors, and what of the file is not used.
     """
+    from clapas.dynamics.robots import is_robot_file, read_robot
     from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
 
@@ -48,6 +51,9 @@ def info(
             if checked:
                 print(_verified(checked["verified_frames"]))
         return
+    if is_robot_file(file):
+        show_robot(read_robot(file), as_json)
+        return
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
     show(load(file, kind, symmetrise), as_json)
@@ -57,6 +63,38 @@ def _verified(frames: int) -> str:
     if frames:
         return f"verified: {frames} frames and the model match their checksums"
     return "no checksums (made by an earlier version): structure and ranges were checked"
+
+
+def show_robot(robot: Robot, as_json: bool) -> None:
+    """Print what is known about a robot: links, joints, motors, and what of its file is not used."""
+    if as_json:
+        output.print_json(
+            {
+                "robot": robot.name,
+                "format": robot.format,
+                "links": [link.name for link in robot.links],
+                "mass": sum(link.inertia.mass for link in robot.links if link.inertia is not None),
+                "joints": [
+                    {"name": joint.name, "kind": joint.kind, "limits": joint.limits, "effort": joint.effort}
+                    for joint in robot.joints
+                ],
+                "motors": [asdict(motor) for motor in robot.actuators],
+                "notes": robot.notes,
+            }
+        )
+        return
+    masses = [link.inertia.mass for link in robot.links if link.inertia is not None]
+    shapes = sum(len(link.collisions) for link in robot.links)
+    rows = [
+        ("robot", f"{robot.name} ({robot.format})"),
+        ("links", f"{len(robot.links)}, {len(masses)} with mass, {sum(masses):.6g} kg in all"),
+        ("shapes", f"{shapes}"),
+    ]
+    for joint in robot.joints:
+        limits = "" if joint.limits is None else f", {joint.limits[0]:g} to {joint.limits[1]:g}"
+        rows.append((f"joint {joint.name}", f"{joint.kind} of {joint.parent} and {joint.child}{limits}"))
+    rows += [(f"motor {motor.name}", f"{motor.kind} on {motor.joint}") for motor in robot.actuators]
+    output.print_rows([*rows, *(("note", note) for note in robot.notes)])
 
 
 def show(source: Source, as_json: bool) -> None:

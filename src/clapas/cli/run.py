@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     scene: Annotated[
-        str, typer.Argument(metavar="SCENE", help="A scene file (.toml, .yaml), or an example by name.")
+        str,
+        typer.Argument(
+            metavar="SCENE", help="A scene (.toml, .yaml), a robot (.urdf, .xml), or an example by name."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Recording to write; by default NAME.h5 here.")] = None,
     duration: Annotated[float | None, typer.Option(help="Time to simulate (s).")] = None,

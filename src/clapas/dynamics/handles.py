@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clapas.dynamics.joints.coordinates import Coordinate, joint_coordinates
 from clapas.dynamics.joints.definition import Joint
 from clapas.dynamics.joints.reactions import Reaction
 from clapas.dynamics.loads import Constant, Load
@@ -23,8 +24,6 @@ from clapas.typing import Array
 if TYPE_CHECKING:
     from clapas.dynamics.simulation import Simulation
 
-TURNING = {"hinge", "cylindrical", "pin"}
-SLIDING_JOINTS = {"slider", "cylindrical", "slot"}
 NEAR = 3  # names offered for one that is not known
 
 
@@ -210,8 +209,8 @@ class BodyHandle:
 class JointHandle:
     """A joint of a simulation; see :meth:`clapas.Simulation.joint`.
 
-    Coordinates are those of body b as seen from body a, zero at the start; those of the body itself where
-    the other side is the world.
+    Coordinates are those of body b as seen from body a; those of the body itself where the other side is the
+    world.
     """
 
     __slots__ = ("_simulation", "number")
@@ -222,9 +221,9 @@ class JointHandle:
     def __repr__(self) -> str:
         a, b = (body.name if body else "world" for body in self.bodies)
         coordinate = ""
-        if self.definition.kind in TURNING:
+        if self._coordinate == "angle":
             coordinate = f", angle {self.angle:.6g} rad"
-        elif self.definition.kind in SLIDING_JOINTS:
+        elif self._coordinate == "displacement":
             coordinate = f", position {self.position:.6g} m"
         return f"Joint('{self.name}': {self.definition.kind} of '{a}' and '{b}'{coordinate})"
 
@@ -251,22 +250,34 @@ class JointHandle:
 
     @property
     def angle(self) -> float:
-        """Rotation about the axis (rad), in ]−π, π] in space: of hinges, pins and cylindrical joints."""
-        self._require(TURNING, "angle")
-        return joint_motion(self._simulation.model, self._simulation.state, self.definition).angle
+        """Rotation about the axis (rad), turns counted: of hinges and pins."""
+        self._require("angle")
+        return self._read.value
 
     @property
     def position(self) -> float:
         """Translation along the axis (m): of sliders, slots and cylindrical joints."""
-        self._require(SLIDING_JOINTS, "position")
-        return joint_motion(self._simulation.model, self._simulation.state, self.definition).position
+        self._require("displacement")
+        return self._read.value
 
     @property
     def rate(self) -> float:
-        """Rate of the angle (rad/s); of the position (m/s) for joints that only slide."""
-        self._require(TURNING | SLIDING_JOINTS, "rate")
-        motion = joint_motion(self._simulation.model, self._simulation.state, self.definition)
-        return motion.turning if self.definition.kind in TURNING else motion.sliding
+        """Rate of the angle (rad/s), or of the position (m/s)."""
+        self._require("angle", "displacement")
+        return self._read.rate
+
+    @property
+    def target(self) -> float:
+        """What its motor is asked for: a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate.
+
+        Set it to drive the joint from the next step on.
+        """
+        return self._simulation.commands[self.name]
+
+    @target.setter
+    def target(self, value: float) -> None:
+        number = checks.number(f"joint '{self.name}'", "target", value)
+        self._simulation.command({self.name: number})
 
     @property
     def reaction(self) -> Reaction:
@@ -277,117 +288,52 @@ class JointHandle:
         return last.joints[self.name]
 
     def apply(self, effort: float) -> None:
-        """Drive the joint during the next step; several calls add up.
+        """Push along the coordinate during the next step, with or without a motor; several calls add up.
 
         Parameters
         ----------
         effort : float
-            Torque about the axis (N·m), of hinges and pins, or force along it (N), of sliders: positive
-            efforts increase the coordinate. Body a gets the opposite.
+            Torque about the axis (N·m) of a hinge or a pin, or force along it (N): positive efforts increase
+            the coordinate. Body a gets the opposite.
         """
-        kind, label = self.definition.kind, f"joint '{self.name}'"
-        self._require({"hinge", "pin", "slider"}, "effort")
-        effort = checks.number(label, "effort", effort)
-        model, state = self._simulation.model, self._simulation.state
-        motion = joint_motion(model, state, self.definition)
-        for body, sign in zip(self.bodies, (-motion.sign, motion.sign), strict=True):
+        self._require("angle", "displacement")
+        effort = checks.number(f"joint '{self.name}'", "effort", effort)
+        model, joint = self._simulation.model, self.definition
+        axis, point = self._axis_and_point()
+        effort = -effort if joint.b is None else effort
+        for body, sign in zip(self.bodies, (-1.0, 1.0), strict=True):
             if body is None or not model.movable[body.number]:
                 continue
-            if kind == "slider":
-                body.apply(force=sign * effort * motion.axis, at=motion.point)
+            if self._coordinate == "displacement":
+                body.apply(force=sign * effort * axis, at=point)
             else:
-                body.apply(torque=sign * effort * (motion.axis if model.d == 3 else np.ones(1)))
+                body.apply(torque=sign * effort * (axis if model.d == 3 else np.ones(1)))
 
-    def _require(self, kinds: set[str], what: str) -> None:
-        if self.definition.kind not in kinds:
-            raise SceneError(
-                f"joint '{self.name}': a {self.definition.kind} joint has no {what}; "
-                f"{', '.join(sorted(kinds))} joints have"
-            )
+    @property
+    def _coordinate(self) -> str | None:
+        return self.definition.rows.coordinate
 
+    @property
+    def _read(self) -> Coordinate:
+        return joint_coordinates(self._simulation.model, self._simulation.state)[self.name]
 
-class JointMotion(NamedTuple):
-    """The motion of a joint along its axis.
+    def _axis_and_point(self) -> tuple[Array, Array]:
+        """The axis, fixed in a, and the point of b, in the world, (d,)."""
+        joint, model, state = self.definition, self._simulation.model, self._simulation.state
+        d = model.d
+        axis, point = joint.frame[0][:d], np.array(joint.to)
+        if joint.a is not None:
+            back = rotations.rotate_back(model.orientation[joint.a], axis)
+            axis = rotations.rotate(state.orientation[joint.a], back)
+        if joint.b is not None:
+            arm = rotations.rotate_back(model.orientation[joint.b], point - model.position[joint.b])
+            point = state.position[joint.b] + rotations.rotate(state.orientation[joint.b], arm)
+        return axis, point
 
-    Parameters
-    ----------
-    angle, position : float
-        Rotation (rad) and translation (m) since the start.
-    turning, sliding : float
-        Their rates (rad/s, m/s).
-    axis, point : arrays (d,)
-        The axis and the point of b, in the world.
-    sign : float
-        1 where coordinates are those of b seen from a; −1 where b is the world.
-    """
-
-    angle: float
-    position: float
-    turning: float
-    sliding: float
-    axis: Array
-    point: Array
-    sign: float
-
-
-def joint_motion(model: Model, state: State, joint: Joint) -> JointMotion:
-    """How far a joint has moved along its axis, and how fast.
-
-    With A and B the rotations of the two bodies since the start, the axis is A n, the angle that of A⁻¹ B
-    about n, and the translation n·A⁻¹(P_b − P_a).
-    """
-    (A, P, v, w), (B, Q, u, s) = (
-        _carried(model, state, body, point) for body, point in ((joint.a, joint.at), (joint.b, joint.to))
-    )
-    n = joint.frame[0] if joint.d == 3 else np.array([0.0, 0.0, 1.0])
-    along = rotations.rotate(A, joint.frame[0])
-    turn = rotations.product(rotations.conjugate(A), B)
-    angle = 2.0 * np.arctan2(turn[1:] @ n, turn[0])
-    if joint.d == 2:  # angles are kept whole, turn by turn
-        whole = [
-            0.0 if k is None else state.orientation[k, 0] - model.orientation[k, 0]
-            for k in (joint.a, joint.b)
-        ]
-        angle = whole[1] - whole[0]
-    else:
-        angle = np.arctan2(np.sin(angle), np.cos(angle))
-    sign = -1.0 if joint.b is None else 1.0
-    about = along if joint.d == 3 else n
-    sliding = along @ (u - v) + np.cross(w, along) @ (Q - P)
-    return JointMotion(
-        sign * float(angle) + 0.0,
-        sign * float(along @ (Q - P)) + 0.0,
-        sign * float((s - w) @ about) + 0.0,
-        sign * float(sliding) + 0.0,
-        along[: joint.d],
-        Q[: joint.d],
-        sign,
-    )
-
-
-def _carried(
-    model: Model, state: State, body: int | None, start: Sequence[float]
-) -> tuple[Array, Array, Array, Array]:
-    """Rotation of a body since the start, where the point that was at ``start`` is, its velocity, the spin.
-
-    All in space, also of bodies in the plane.
-    """
-    zero, point = np.zeros(3), np.zeros(3)
-    point[: len(start)] = start
-    if body is None:
-        return np.array([1.0, 0.0, 0.0, 0.0]), point, zero, zero
-    d = model.d
-    x, v, spin, arm = zero.copy(), zero.copy(), zero.copy(), point
-    x[:d], v[:d] = state.position[body], state.velocity[body, :d]
-    arm[:d] -= model.position[body]
-    if d == 3:
-        turn = rotations.product(state.orientation[body], rotations.conjugate(model.orientation[body]))
-        spin = rotations.rotate(state.orientation[body], state.velocity[body, 3:])
-    else:
-        half = 0.5 * (state.orientation[body, 0] - model.orientation[body, 0])
-        turn, spin[2] = np.array([np.cos(half), 0.0, 0.0, np.sin(half)]), state.velocity[body, 2]
-    arm = rotations.rotate(turn, arm)
-    return turn, x + arm, v + np.cross(spin, arm), spin
+    def _require(self, *kinds: str) -> None:
+        if self._coordinate not in kinds:
+            word = "coordinate" if len(kinds) > 1 else "angle" if kinds[0] == "angle" else "position"
+            raise SceneError(f"joint '{self.name}': a {self.definition.kind} joint has no {word}")
 
 
 def _moment(arm: Array, force: Array) -> Array:

@@ -88,6 +88,8 @@ class Model:
         Bodies of other kinds.
     joints : JointRows, optional
         Joints between rigid bodies; None without.
+    ignored : array (k, 2), optional
+        Pairs of bodies, the lower number first, that never touch each other; None without.
     """
 
     gravity: Array
@@ -109,6 +111,7 @@ class Model:
     probes: tuple[Probe, ...] = ()
     systems: tuple[System, ...] = ()
     joints: JointRows | None = None
+    ignored: Indices | None = None
 
     @property
     def d(self) -> int:
@@ -241,7 +244,7 @@ class Model:
     @cached_property
     def smallest(self) -> float:
         """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
-        return float(self.reach[self.movable].min(initial=np.inf))
+        return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))
 
     def driven(self, body: int, velocity: Array, time: float) -> Array:
         """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
 from clapas.laws import Law, LawTable
+
+if TYPE_CHECKING:
+    from clapas.dynamics.robots import LoadedRobot
 
 VERSION = 1
 Period = tuple[float | None, float | None]
@@ -99,6 +102,7 @@ class Scene:
         self.systems: list[System] = []
         self.joints: list[Joint] = []
         self.mimics: list[Mimic] = []
+        self.ignored: set[tuple[int, int]] = set()
         self.run = Run()
         self._laws: dict[Pair, Law] = {}
         self._law_for_all: Law | None = None
@@ -594,6 +598,81 @@ class Scene:
             return None
         return self.number(body)
 
+    def ignore(self, a: int | str, b: int | str) -> None:
+        """Let two bodies pass through each other: no contact between them is ever seen.
+
+        Joined bodies do so already, unless their joint says ``collide=True``.
+        """
+        first, second = sorted((self.number(a), self.number(b)))
+        if first == second:
+            raise SceneError(f"ignore: body {first} twice; name two bodies")
+        self.ignored.add((first, second))
+
+    def load_robot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        position: Sequence[float] | None = None,
+        orientation: Sequence[float] | None = None,
+        fixed_base: bool = True,
+        joints: Mapping[str, float] | None = None,
+        motors: Mapping[str, Any] | None = None,
+        self_collision: bool = True,
+        material: str | None = None,
+        prefix: str = "",
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        strict: bool = True,
+    ) -> LoadedRobot:
+        """Add a robot from a URDF or MJCF file: a body for each link, a joint for each joint.
+
+        Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
+        of joints are taken from the file. What of the file is not used is named in a warning; what is not
+        supported is refused.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        position, orientation : floats, optional
+            Of the robot's own frame in the world (m; quaternion w, x, y, z).
+        fixed_base : bool
+            Whether the link at the top stands still (URDF; MJCF says it itself).
+        joints : mapping, optional
+            Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
+            limit.
+        motors : mapping, optional
+            Motors by the names of joints, instead of those of the file (see :meth:`join`).
+        self_collision : bool
+            Whether links that no joint joins may touch each other.
+        material : str, optional
+            Material of all links; by default "default".
+        prefix : str
+            Put before the names of links and joints: two robots of one file need two prefixes.
+        packages : mapping, optional
+            Folders of ROS packages, for meshes named ``package://…``.
+        strict : bool
+            False leaves out what is not supported, and says so, instead of refusing it.
+
+        Returns
+        -------
+        LoadedRobot
+            Numbers of the bodies by link, names of the joints, notes.
+        """
+        from clapas.dynamics.robots import add_robot, read_robot
+
+        return add_robot(
+            self,
+            read_robot(path, packages=packages, strict=strict),
+            position=position,
+            orientation=orientation,
+            fixed_base=fixed_base,
+            joints=joints,
+            motors=motors,
+            self_collision=self_collision,
+            material=material,
+            prefix=prefix,
+        )
+
     # ---------------------------------------------------------------- sources and probes
 
     def source(
@@ -787,6 +866,7 @@ class Scene:
             "sources": [source.to_dict() for source in self.sources],
             "joints": [joint.to_dict() for joint in self.joints],
             "mimics": [asdict(mimic) for mimic in self.mimics],
+            "ignored": [list(pair) for pair in sorted(self.ignored)],
             "probes": [probe.to_dict() for probe in self.probes],
         }
         return {name: value for name, value in entries.items() if value not in (None, {}, [])}

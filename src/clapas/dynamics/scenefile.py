@@ -88,6 +88,11 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     for k, mimic in enumerate(entry.mimics):
         with _at(f"mimics[{k}]"):
             scene.mimic(**mimic.given())
+    for k, pair in enumerate(entry.ignored):
+        with _at(f"ignored[{k}]"):
+            if len(pair) != 2:
+                raise SceneError(f"expected two bodies, got {pair}")
+            scene.ignore(*pair)
     for k, probe in enumerate(entry.probes):
         with _at(f"probes[{k}]"):
             scene.probe(**probe.given())

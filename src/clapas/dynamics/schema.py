@@ -211,6 +211,14 @@ class HalfPlaneEntry(ShapeMaker):
     offset: float = Field(0.0, description="distance from the origin along the normal (m)")
 
 
+class PointEntry(ShapeMaker):
+    """A body without form: its mass and inertia are given, and it touches nothing."""
+
+    makes = shapes.Point
+    type: Literal["point"]
+    d: int = Field(3, description="dimension, 2 or 3")
+
+
 class PolygonEntry(ShapeMaker):
     """A convex polygon in 2-D."""
 
@@ -250,6 +258,7 @@ ShapeEntry = Annotated[
     | PlaneEntry
     | HalfPlaneEntry
     | PolygonEntry
+    | PointEntry
     | ClumpEntry,
     Field(discriminator="type"),
 ]
@@ -521,6 +530,7 @@ class SceneEntry(Entry):
     sources: list[SourceEntry] = Field(default_factory=list)
     joints: list[JointEntry] = Field(default_factory=list)
     mimics: list[MimicEntry] = Field(default_factory=list)
+    ignored: list[list[int | str]] = Field(default_factory=list, description="pairs that never touch")
     probes: list[ProbeEntry] = Field(default_factory=list)
 
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from clapas.bodies.kind import Energy
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.contact_table import ContactTable
 from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
+from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.loads import Load
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
@@ -138,12 +139,15 @@ class Snapshot:
         Work since the start, as in :class:`Simulation`.
     last : tuple of Stepped
         The parts of the last step, for its contacts and reactions.
+    targets : mapping
+        What motors are asked for, by the names of joints, where that differs from the scene.
     """
 
     state: State
     work: float = 0.0
     external_work: float = 0.0
     last: tuple[Stepped, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Snapshot(step {self.state.step}, t = {self.state.time:.6g} s)"
@@ -211,6 +215,8 @@ class Simulation:
     unsolved: int
     worst: float
     _last: tuple[Stepped, ...]
+    _targets: Mapping[str, float]
+    _commands: Commands
 
     def __init__(
         self,
@@ -278,7 +284,14 @@ class Simulation:
     def _one_step(self) -> None:
         self._last = ()  # or its problem would take memory during this step
         parts = divided_step(
-            self.model, self.state, self.dt, self.solver, self.scheme, self._surroundings, self.sleeping
+            self.model,
+            self.state,
+            self.dt,
+            self.solver,
+            self.scheme,
+            self._surroundings,
+            self.sleeping,
+            self._commands if self._targets else None,
         )
         self.state, self._last = parts[-1].state, tuple(parts)
         failed = None
@@ -338,12 +351,13 @@ class Simulation:
 
     def snapshot(self) -> Snapshot:
         """The simulation as it is now, for :meth:`reset`. It costs nothing: no array is copied."""
-        return Snapshot(self.state, self.work, self.external_work, self._last)
+        return Snapshot(self.state, self.work, self.external_work, self._last, self._targets)
 
     def reset(self, to: State | Snapshot | None = None) -> None:
         """Go to a state, a snapshot, or back to the start. What follows is the same, to the last bit.
 
-        Accounts of work begin at zero unless a snapshot has them; ``unsolved`` and ``worst`` begin anew.
+        Accounts of work begin at zero, and targets of motors are those of the scene, unless a snapshot has
+        them; ``unsolved`` and ``worst`` begin anew.
         After a bare state the contacts and reactions of the last step are not known.
         """
         if self._attached:
@@ -362,6 +376,8 @@ class Simulation:
                 f"{model.d}-D: it belongs to another scene"
             )
         self.state, self.work, self.external_work, self._last = to.state, to.work, to.external_work, to.last
+        self._targets, self._commands = {}, Commands.of(self.model)
+        self.command(to.targets)
         self.unsolved, self.worst = 0, 0.0
 
     def copy(self) -> Self:
@@ -411,6 +427,19 @@ class Simulation:
         """
         first, second = (None if name is None else self.body(name).number for name in (a, b))
         return ContactTable.of(self.model, self.last, first, second)
+
+    @property
+    def commands(self) -> Mapping[str, float]:
+        """What motors are asked for, by the names of their joints."""
+        return dict(zip(self._commands.names, self._commands.target.tolist(), strict=True))
+
+    def command(self, targets: Mapping[str, float]) -> None:
+        """Ask motors for other targets, by the names of joints, from the next step on.
+
+        A target is a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate (rad, m).
+        """
+        self._commands = self._commands.updated(targets)
+        self._targets = {**self._targets, **targets}
 
     def push(self, body: int, load: Load) -> None:
         """Add a force and a torque on a body to those of the next step (see :meth:`BodyHandle.apply`)."""

@@ -141,7 +141,8 @@ def _remembered(
 def _judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
     """The end of a watch: who sleeps. If nobody does, a new watch begins."""
     d, lasted = model.d, sleeping.watch * dt
-    travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / model.reach
+    radius = np.where(model.reach > 0.0, model.reach, 1.0)  # bodies without form touch nothing: never slow
+    travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / radius
     pace = (travelled + np.linalg.norm(sleep.moved[:, d:], axis=1)) / lasted
     is_known = np.isfinite(sleep.pace)
     lately = 0.5 * (np.where(is_known, sleep.pace, pace) + pace)

@@ -250,6 +250,7 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
         velocity=answer.velocity,
         dt=at.dt,
         sleep=None,
+        applied={},
         links=answer.problem.of_links(answer.solution.r),
     )
     if scheme.projection > 0.0:

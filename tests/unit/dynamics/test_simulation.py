@@ -306,9 +306,7 @@ def test_hinges_and_sliders_in_space() -> None:
     assert sim.joint("lift").rate == pytest.approx(0.2 * t)
     assert sim.joint("lift").position == pytest.approx(0.1 * t**2)
     assert sim.body("slide").velocity[2] == pytest.approx(-0.2 * t)
-    with pytest.raises(
-        SceneError, match="joint 'lift': a slider joint has no angle; cylindrical, hinge, pin"
-    ):
+    with pytest.raises(SceneError, match="joint 'lift': a slider joint has no angle"):
         sim.joint("lift").angle  # noqa: B018
     assert repr(sim.joint("lift")) == "Joint('lift': slider of 'world' and 'slide', position 0.001 m)"
 
