@@ -65,6 +65,7 @@ SHOTS = {
     "four-bar": Shot(0.5),
     "slider-crank": Shot(0.1),
     "chain-on-pulley": Shot(0.02, colour="pressure"),
+    "jansen-walker": Shot(0.1),
     "passive-walker": Shot(0.4),
     "gripper": Shot(0.2),
     "robot-arm": Shot(0.3),

@@ -11,7 +11,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.special import ellipk
 
 import clapas
-from clapas.dynamics.examples import mechanisms, robots
+from clapas.dynamics.examples import mechanisms, robots, walking
 from clapas.geometry.rotations import to_matrix
 
 G = 9.81
@@ -104,6 +104,43 @@ def test_chain_on_pulley(mu: float, holds: bool) -> None:
     sim = clapas.Simulation(mechanisms.chain_on_pulley(mu=mu), dt=2e-3)
     sim.step(8)
     assert (abs(sim.body("link 0").velocity[1]) < 1e-6) == holds
+
+
+def feet_of_jansen(angle: float) -> np.ndarray:
+    """Feet (6, 2) in the frame of the body, when the crank has turned by this angle."""
+    phases = [2 * math.pi * phase / 3 + angle for phase in range(3)]
+    return np.array([walking.leg(phase, side).foot for phase in phases for side in (-1, 1)])
+
+
+def test_jansen_walker() -> None:
+    """Feet are where circles meet on paper, however the loops are closed; the lowest one stands."""
+    sim = clapas.Simulation(walking.jansen_walker())
+    sim.step(30)
+    body, turn = sim.body("body"), sim.body("body").orientation[0]
+    back = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    expected = feet_of_jansen(sim.joint("axle").angle)
+    for number, start in enumerate(feet_of_jansen(0.0)):
+        name = f"shin {'left' if number % 2 == 0 else 'right'} {number // 2}"
+        foot = back @ (sim.body(name).point(start) - body.point((0, 0)))
+        assert foot == pytest.approx(expected[number], abs=1e-7)
+    assert sim.joint("axle").rate == pytest.approx(-2.0)
+    touching = {contact.b for contact in sim.contacts("ground")} | {c.a for c in sim.contacts("ground")}
+    assert touching - {"ground"} <= {name for name in sim.model.names if name.startswith("shin")}
+
+
+@pytest.mark.slow
+def test_jansen_walker_walks() -> None:
+    """The way of a third of a turn, from the lowest foot at each angle."""
+    sim = clapas.Simulation(walking.jansen_walker())
+    sim.step(200)
+    angle, x = sim.joint("axle").angle, sim.body("body").position[0]
+    sim.step(523)
+    angles = np.linspace(angle, sim.joint("axle").angle, 4000)
+    feet = np.array([feet_of_jansen(one) for one in angles])
+    lowest = feet[:-1, :, 1].argmin(axis=1)
+    way = -np.diff(feet[:, :, 0], axis=0)[np.arange(3999), lowest].sum()
+    assert sim.body("body").position[0] - x == pytest.approx(way, rel=0.02)
+    assert abs(sim.body("body").orientation[0]) < 5e-3
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ OF_STUDIES = {
 
 OF_MECHANISMS = {
     *("pendulum", "double-pendulum", "four-bar", "slider-crank", "chain-on-pulley"),
-    *("passive-walker", "gripper", "robot-arm", "tippe-top"),
+    *("passive-walker", "gripper", "robot-arm", "tippe-top", "jansen-walker"),
 }
 """Scenes with joints and machines: tested in test_mechanisms."""
 

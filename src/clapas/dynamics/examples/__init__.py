@@ -23,6 +23,7 @@ from clapas.dynamics.examples import (
     robots,
     silos,
     single,
+    walking,
 )
 from clapas.dynamics.examples.biaxial import biaxial
 from clapas.dynamics.examples.drum import rough_drum
@@ -66,6 +67,7 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "four-bar": mechanisms.four_bar,
     "slider-crank": mechanisms.slider_crank,
     "chain-on-pulley": mechanisms.chain_on_pulley,
+    "jansen-walker": walking.jansen_walker,
     "passive-walker": robots.passive_walker,
     "gripper": robots.gripper,
     "robot-arm": robots.robot_arm,

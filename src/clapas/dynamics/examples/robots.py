@@ -114,7 +114,7 @@ def robot_arm(
     scene.law("steel", "default", mu=0.0)  # or the paddle would carry some of the weight
     scene.add(Plane(), name="floor")
     scene.load_robot(
-        str(files("clapas") / "data" / "arm.urdf"),
+        str(files("clapas.dynamics.examples") / "arm.urdf"),
         material="steel",
         motors={
             "rail": VelocityMotor(speed, 1e3),
