@@ -459,3 +459,21 @@ def test_how_it_shows_itself() -> None:
     assert sim.energy.potential == pytest.approx(2.0 * G * 0.1)
     assert sim.body("table").kinetic_energy == 0.0
     assert sim.body("cup").kinetic_energy == pytest.approx(sim.energy.kinetic)
+
+
+def test_a_body_without_form() -> None:
+    """It falls, touches nothing, and can be pictured; without mass and inertia it is refused."""
+    scene = clapas.Scene()
+    scene.law(mu=0.0)
+    scene.add(clapas.Point(), mass=1.0, inertia=(1, 1, 1), name="point")
+    sim = clapas.Simulation(scene, dt=1e-2)
+    sim.step(3)
+    assert sim.body("point").velocity[2] == pytest.approx(-0.03 * G)
+    assert len(sim.contacts()) == 0
+    assert "<img" in notebook.simulation_html(sim)
+    assert clapas.Scene.from_dict(scene.to_dict()).to_dict() == scene.to_dict()
+    scene.add(clapas.Point(), mass=1.0)
+    with pytest.raises(SceneError, match="too small or too large for double precision"):
+        clapas.Simulation(scene, dt=1e-2)
+    with pytest.raises(SceneError, match="d must be 2 or 3, got 4"):
+        clapas.Point(4)
