@@ -201,13 +201,13 @@ def test_a_slider_crank_keeps_its_energy_and_stops_at_a_wall():
         q=[math.pi],
         v=[2.0],
     )
-    free = run(scene_with(crank, gravity=(0, 0)), duration=4.0, dt=1e-3)
-    assert np.ptp(free.energy) < 1e-5 * free.energy[0]
+    free = run(scene_with(crank, gravity=(0, 0)), duration=4.0, dt=4e-3)
+    assert np.ptp(free.energy) < 2e-4 * free.energy[0]
     scene = scene_with(crank, gravity=(0, 0), mu=0.0)
     scene.add(clapas.HalfPlane(), position=(2.5, 0), orientation=math.pi / 2)
-    stopped = run(scene, duration=4.0, dt=1e-3, solver=AUTO).kept[-1].state
+    stopped = run(scene, duration=4.0, dt=4e-3, solver=AUTO).kept[-1].state
     assert stopped.parts[0].v[0] == pytest.approx(0.0, abs=1e-9)
-    assert stopped.position[0, 0] == pytest.approx(2.4, abs=5e-3)
+    assert stopped.position[0, 0] == pytest.approx(2.4, abs=2e-2)
 
 
 def test_links_pass_through_each_other_unless_told():

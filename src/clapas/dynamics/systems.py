@@ -78,7 +78,7 @@ class SystemsInStep:
     @property
     def are_linked(self) -> bool:
         """Whether a system has links or constraints in this step."""
-        bound = any(rows is not None and len(rows.b) for rows in self.bindings)
+        bound = any(rows is not None for rows in self.bindings)
         return bound or any(links is not None and len(links) for links in self.links)
 
     def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
@@ -134,7 +134,8 @@ def systems_in_step(
         own_links = getattr(system.bodies, "links", None)  # a LinkedBodies has them
         links.append(None if own_links is None else own_links(half, span))
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
-        bindings.append(None if own_rows is None else own_rows(half, span))
+        bound = None if own_rows is None else own_rows(half, span)
+        bindings.append(bound if bound is not None and len(bound.b) else None)
     kept = (tuple(column) for column in (parts, mass, free, links, bindings))
     step = SystemsInStep(model.systems, *kept)
     return step, with_carriers(model, replace(middle, parts=step.parts))
