@@ -62,27 +62,31 @@ def row(n: int, repeats: int) -> list[str]:
     for _ in range(repeats):
         whole.reset()
         best = min(best, timed(lambda: whole.iterate(20))[1] / 20)
-        if n <= 16:
+        if needed and n <= 16:
             whole.reset()
             fine = min(fine, timed(lambda: whole.iterate(needed))[1])
     krylov = timed(lambda: NewtonKrylov(krylov_tol=1e-4).solve(problem, labels))[1] if n <= 16 else None
     speedup = _two_threads(problem, labels, repeats)
     return [
         f"{n} × {n}", f"{whole.n_parts}", f"{setup:.2f} s", f"{first:.2f} s", f"{rough.iterations_to(0.01)}",
-        f"{fine:.2f} s" if n <= 16 else f"{needed * best:.2f} s", f"{needed}", f"{1e3 * best:.2f}",
-        f"{1e6 * best / n**2:.1f}", f"× {speedup:.2f}", f"{direct:.2f} s",
+        _seconds(needed, fine if n <= 16 else best * (needed or 0)), str(needed or "not in 400"),
+        f"{1e3 * best:.2f}", f"{1e6 * best / n**2:.1f}", f"× {speedup:.2f}", f"{direct:.2f} s",
         "-" if krylov is None else f"{krylov:.2f} s", TARGETS.get(n, "-"),
     ]  # fmt: skip
 
 
-def _iterations_to(whole: Any, reached: Callable[[], bool], most: int = 400) -> int:
-    """Iterations until a measure of the local stage is reached, looked at every fifth."""
+def _iterations_to(whole: Any, reached: Callable[[], bool], most: int = 400) -> int | None:
+    """Iterations until a measure of the local stage is reached, looked at every fifth; None if it is not."""
     whole.reset()
     while whole.iterations < most:
         whole.iterate(5)
         if reached():
-            break
-    return int(whole.iterations)
+            return int(whole.iterations)
+    return None
+
+
+def _seconds(needed: int | None, spent: float) -> str:
+    return f"{spent:.2f} s" if needed else "-"
 
 
 def _two_threads(problem: Any, labels: Any, repeats: int) -> float:

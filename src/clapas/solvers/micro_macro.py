@@ -44,7 +44,7 @@ class MicroMacro(IterativeSolver):
     than a substructure and the coarse problem is factorised, and a substructure needs only vectors of its
     interfaces: memory grows linearly, and the parts may live in other processes.
 
-    Suits walls and stacks, where information must travel far: there it needs tens of iterations. Slower than
+    Suits walls and stacks, where information must travel far: some tens of iterations. Slower than
     :class:`NSGS` on packings. Problems without separate bodies (reduced form, joints, deformable bodies) have
     nothing to cut: they are given to :class:`LATIN`. Not proved to converge with friction.
 

@@ -33,7 +33,7 @@ def test_the_cost_model_of_the_thesis() -> None:
 @pytest.mark.slow
 def test_every_number_is_reproduced(tmp_path: Path) -> None:
     pytest.importorskip("pymetis")
-    study = registry.find("latin")(**Latin.quick)
+    study = registry.find("latin")(**{**Latin.quick, "largest": 16, "sweeps": True})
     report = Report(tmp_path, Latin.title)
     study.run(report)
     table = report.text.split("## Number by number")[1]
