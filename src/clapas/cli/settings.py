@@ -80,8 +80,8 @@ def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapp
 def describe(solver: type[Any]) -> list[tuple[str, str, str]]:
     """Rows (setting, default, what may be written) of a solver and of its parts.
 
-    Parts of parts (the two methods of ``inner=relay``) can be set too, but are not listed: a part may hold its
-    own kind, without end.
+    Parts of parts (the two methods of ``inner=relay``) can be set too, but are not listed: a part may hold
+    its own kind, without end.
     """
     rows = []
     for key, hint in _hints(solver).items():

@@ -1,7 +1,7 @@
 """The parts a solver is made of, by the kind of part: which classes may stand where a protocol is asked for.
 
-A setting such as ``scheme: Scheme`` takes any object with the methods of the protocol. Those that ship with the
-package are listed here, so that the command line can name them. A new part is added by one word.
+A setting such as ``scheme: Scheme`` takes any object with the methods of the protocol. Those that ship with
+the package are listed here, so that the command line can name them. A new part is added by one word.
 """
 
 from __future__ import annotations

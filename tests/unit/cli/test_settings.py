@@ -58,7 +58,11 @@ def test_texts_make_the_solver(texts: list[str], expected: NSGS) -> None:
     ("name", "texts", "expected"),
     [
         ("conic-fixed-point", ["scheme=picard"], ConicFixedPoint(scheme=Picard())),
-        ("conic-fixed-point", ["scheme=newton", "scheme.halvings=3"], ConicFixedPoint(scheme=Newton(halvings=3))),
+        (
+            "conic-fixed-point",
+            ["scheme=newton", "scheme.halvings=3"],
+            ConicFixedPoint(scheme=Newton(halvings=3)),
+        ),
         ("haslinger", ["scheme=broyden"], Haslinger(scheme=Broyden())),
         (
             "conic-fixed-point",
@@ -67,7 +71,12 @@ def test_texts_make_the_solver(texts: list[str], expected: NSGS) -> None:
         ),
         (
             "haslinger",
-            ["inner=relay", "inner.first=spectral-gradient", "inner.second=clarabel", "inner.second.form=norm"],
+            [
+                "inner=relay",
+                "inner.first=spectral-gradient",
+                "inner.second=clarabel",
+                "inner.second.form=norm",
+            ],
             Haslinger(inner=Relay(first=SpectralGradient(), second=Clarabel(form="norm"))),
         ),
         (

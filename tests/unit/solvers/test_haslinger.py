@@ -62,7 +62,7 @@ def test_truncated_answers_do_not_interpenetrate(count: int) -> None:
 
 
 def test_map_of_the_painleve_rod() -> None:
-    """The map is s ↦ 2 max(0, s − 1): it repels at 2, attracts at 0 (Cadoux 2009, θ = π/4, mu = 2)."""
+    """The map is s ↦ 2 max(0, s − 1): it repels at 2, attracts at 0 (derived, θ = π/4, mu = 2)."""
     problem = gallery.get("painleve-up-two").problem
     for s, value in ((0.5, 0.0), (1.5, 1.0), (1.75, 1.5)):
         iteration: Any = make(accuracy=1e-12).start(problem, np.zeros((1, 2)))
