@@ -33,7 +33,7 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     --------
     >>> solver = make("nsgs", ["order=shuffled", "order.seed=3"], {"tol": 1e-10, "time_limit": None})
     >>> solver.tol, solver.order
-    (1e-10, Shuffled(seed=3))
+    (1e-10, Shuffled(seed=3, once=False))
     """
     from clapas.solvers import registry
 

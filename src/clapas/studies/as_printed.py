@@ -148,17 +148,17 @@ def _dense(problem: ContactProblem) -> tuple[Array, Array, Array]:
 @subroutine
 def _value(u: Any, r: Any, mu: float, f: Any) -> float:
     """f_AC = r − P(r − u) into ``f``; returns its square."""
-    d = len(r)
+    d, square = len(r), 0.0
     f[0] = r[0] - max(r[0] - u[0], 0.0)
     size = 0.0
     for k in range(1, d):
         size += (r[k] - u[k]) ** 2
     size, radius = np.sqrt(size), mu * max(r[0], 0.0)
     shrink = radius / size if size > radius else 1.0
-    square = f[0] * f[0]
     for k in range(1, d):
         f[k] = r[k] - shrink * (r[k] - u[k])
-        square += f[k] * f[k]
+    for k in range(d):
+        square += float(f[k] * f[k])
     return square
 
 

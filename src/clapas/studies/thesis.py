@@ -288,8 +288,8 @@ class Comparison:
         for size, problems in self.draws.items():
             theirs = printed.PROBLEMS[size]
             ours = [describe(problem) for problem in problems]
-            density = median(each.density for each in ours)
-            conditions = sorted(each.condition for each in ours)
+            density = median(each.density or 0.0 for each in ours)
+            conditions = sorted(each.condition or 0.0 for each in ours)
             distances.append(abs(density - theirs.density))
             ratio = f"{ours[0].ratio:.2f} ({theirs.ratio:.2f})"
             span = f"{conditions[0]:.0e} to {conditions[-1]:.0e}" if len(ours) > 1 else f"{conditions[0]:.0e}"

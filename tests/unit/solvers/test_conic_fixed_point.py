@@ -107,7 +107,7 @@ def test_huge_friction() -> None:
 
 
 def test_without_friction_there_is_nothing_to_iterate() -> None:
-    problem = gallery.get("elastic-square-4").problem
+    problem = gallery.get("elastic-row-4").problem
     exact = make(accuracy=1e-12, inner=AcceleratedGradient(max_iterations=10_000))
     assert solve(problem, exact).iterations == 1
 
