@@ -18,7 +18,7 @@ from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import (
     AlartCurnierMap,
     Armijo,
@@ -75,6 +75,7 @@ __all__ = [
     "JeanMoreauMap",
     "Katzenelson",
     "LevenbergMarquardt",
+    "MeritFunction",
     "NaturalMap",
     "Newton",
     "Nonmonotone",
