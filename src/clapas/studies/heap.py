@@ -427,7 +427,7 @@ def _compare(report: Report, measured: Measures) -> None:
 
 def _all_angles(measured: Measures) -> Array:
     """Misalignments of all heaps (degrees)."""
-    return np.degrees(np.concatenate([each.angle for each in measured.misalignments]))
+    return np.asarray(np.degrees(np.concatenate([each.angle for each in measured.misalignments])))
 
 
 def _by_depth(measured: Measures) -> Iterator[list[str]]:

@@ -280,10 +280,11 @@ def regularised(problem: ContactProblem, delta: float) -> ContactProblem:
         raise SettingsError(f"delta must be positive, got {delta}")
     opened = np.zeros((problem.n_contacts, problem.d))
     opened[:, 0] = problem.mu * delta
-    settings = {"mu": problem.mu, "d": problem.d, "name": problem.name}
+    mu, d, name = problem.mu, problem.d, problem.name
     if problem.form == "global":
-        return ContactProblem(M=problem.M, H=problem.H, f=problem.f, w=problem.w + opened, **settings)
-    return ContactProblem(W=problem.W, q=problem.q + opened, **settings)
+        w = problem.w + opened
+        return ContactProblem(M=problem.M, H=problem.H, f=problem.f, w=w, mu=mu, d=d, name=name)
+    return ContactProblem(W=problem.W, q=problem.q + opened, mu=mu, d=d, name=name)
 
 
 def advice(problem: ContactProblem, time_limit: float = 1.0) -> str:
