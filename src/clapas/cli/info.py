@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clapas.io import ProblemFile, StoredSolution
     from clapas.problems import ContactProblem
 
+SINGULAR = 1e16  # condition number beyond which only the rounding of W is seen
 FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
 
 
@@ -185,6 +186,11 @@ def _anatomy_rows(anatomy: Anatomy) -> Iterator[tuple[str, str]]:
     yield "|q|", f"{anatomy.free_velocity:.4g}"
     yield "W_ii", f"mean diagonal {_range_words(anatomy.response)}"
     yield "density", ", ".join(f"{name} {100 * share:.3g} %" for name, share in anatomy.density.items())
+    if anatomy.ratio is not None:
+        yield "n d / m", f"{anatomy.ratio:.3g}"
+    if anatomy.condition is not None:
+        singular = anatomy.condition > SINGULAR
+        yield "condition", "W is singular to rounding" if singular else f"W {anatomy.condition:.2g}"
     yield "asymmetry", ", ".join(f"{name} {value:.2g}" for name, value in anatomy.asymmetry.items())
     if anatomy.mass_blocks is not None:
         yield "M", _block_words(anatomy.mass_blocks)

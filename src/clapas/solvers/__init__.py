@@ -19,7 +19,7 @@ from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
 from clapas.solvers.micro_macro import MicroMacro
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import (
     AlartCurnierMap,
     Armijo,
@@ -76,6 +76,7 @@ __all__ = [
     "JeanMoreauMap",
     "Katzenelson",
     "LevenbergMarquardt",
+    "MeritFunction",
     "MicroMacro",
     "NaturalMap",
     "Newton",

@@ -25,7 +25,7 @@ from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver
 from clapas.solvers.micro_macro import MicroMacro
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.projected_jacobi import ProjectedJacobi
@@ -180,6 +180,12 @@ _ENTRIES = (
         FischerBurmeister,
         "The Fischer-Burmeister merit function minimised by BFGS.",
         "A reference of the literature; very slow beyond some ten contacts.",
+    ),
+    Entry(
+        "merit-function",
+        MeritFunction,
+        "Half the square of the natural map, or of Alart and Curnier's function, minimised by BFGS.",
+        "A reference of the literature; ends in local minima beyond a few contacts.",
     ),
     Entry(
         "branch-and-bound",
