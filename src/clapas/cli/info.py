@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import known, output, progress, run
+from clapas.cli import blocks, known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
@@ -33,7 +33,8 @@ def info(
     """Explain a file and measure its answer.
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
-    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved.
+    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved. Of a
+    file of blocks (.obj, .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
     """
     from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
@@ -47,6 +48,10 @@ def info(
             run.print_summary(recording)
             if checked:
                 print(_verified(checked["verified_frames"]))
+        return
+    path_of_blocks = blocks.found(file)
+    if path_of_blocks is not None:
+        blocks.show(path_of_blocks, as_json)
         return
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
