@@ -21,6 +21,7 @@ from clapas.cli import (
     gallery,
     info,
     lcp,
+    masonry,
     movie,
     plot,
     run,
@@ -48,6 +49,9 @@ app.command("view")(view.view)
 app.command("snapshot")(snapshot.snapshot)
 app.command("movie")(movie.movie)
 app.command("plot")(plot.plot)
+app.command("masonry", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    masonry.masonry
+)
 app.command("solve")(solve.solve)
 app.command("info")(info.info)
 app.command("exists")(exists.exists)
