@@ -22,6 +22,7 @@ from clapas.cli import (
     info,
     lcp,
     masonry,
+    measure,
     movie,
     plot,
     run,
@@ -49,6 +50,7 @@ app.command("view")(view.view)
 app.command("snapshot")(snapshot.snapshot)
 app.command("movie")(movie.movie)
 app.command("plot")(plot.plot)
+app.command("measure")(measure.measure)
 app.command("masonry", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     masonry.masonry
 )
