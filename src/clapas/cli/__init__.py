@@ -16,6 +16,7 @@ import typer
 
 from clapas.cli import (
     bench,
+    compare,
     cuts,
     exists,
     gallery,
@@ -32,6 +33,7 @@ from clapas.cli import (
     study,
     truss,
     view,
+    warmup,
 )
 from clapas.errors import Error
 from clapas.version import __version__
@@ -55,6 +57,7 @@ app.command("masonry", context_settings={"allow_extra_args": True, "ignore_unkno
     masonry.masonry
 )
 app.command("solve")(solve.solve)
+app.command("compare")(compare.compare)
 app.command("info")(info.info)
 app.command("exists")(exists.exists)
 app.command("lcp")(lcp.lcp)
@@ -63,7 +66,11 @@ app.command("truss")(truss.truss)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)
-app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)
+app.command("warm-up")(warmup.warm_up)
+app.command(
+    "bench",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(bench.bench)
 
 
 def _version(wanted: bool) -> None:
