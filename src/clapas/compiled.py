@@ -169,3 +169,25 @@ def on_compile(announce: Callable[[], None]) -> Iterator[None]:
 
     with event.install_listener("numba:compile", Listener()):
         yield
+
+
+class Compilations:
+    """How many kernels were compiled in a block, those that were in the cache not counted."""
+
+    count: int = 0
+
+
+@contextmanager
+def count_compilations() -> Iterator[Compilations]:
+    """Count the kernels that really compile inside the block."""
+    counter = Compilations()
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            counter.count += 1
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield counter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import known, output, progress, run
+from clapas.cli import blocks, known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
@@ -36,7 +36,8 @@ def info(
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
     stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved. Of a
-    robot (.urdf, .xml): links, joints, motors, and what of the file is not used.
+    robot (.urdf, .xml): links, joints, motors, and what of the file is not used. Of a file of blocks (.obj,
+    .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
     """
     from clapas.dynamics.robots import is_robot_file, read_robot
     from clapas.errors import SettingsError
@@ -54,6 +55,10 @@ def info(
         return
     if is_robot_file(file):
         show_robot(read_robot(file), as_json)
+        return
+    path_of_blocks = blocks.found(file)
+    if path_of_blocks is not None:
+        blocks.show(path_of_blocks, as_json)
         return
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import output, parameters, settings
+from clapas.cli import blocks, output, parameters, settings
 from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
 from clapas.errors import FormatError
@@ -25,7 +25,9 @@ def run(
     scene: Annotated[
         str,
         typer.Argument(
-            metavar="SCENE", help="A scene (.toml, .yaml), a robot (.urdf, .xml), or an example by name."
+            metavar="SCENE",
+            help="A scene (.toml, .yaml), a robot (.urdf, .xml), blocks (.obj, .stl, .ply, .glb, .dxf, "
+            ".json), or an example by name.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Recording to write; by default NAME.h5 here.")] = None,
@@ -54,21 +56,26 @@ def run(
     """Simulate a scene and record it. Ctrl-C ends the run after the current step and keeps all.
 
     Further options are parameters of a shipped scene: clapas run heap --grains 3000 --mu 0.3. They are
-    listed by 'clapas examples'.
+    listed by 'clapas examples'. Blocks from a file (clapas run arch.obj --mu 0.6) take --mu, --density,
+    --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters) and --nonconvex parts.
     """
     from clapas.dynamics import examples
     from clapas.dynamics.simulation import named_solver
     from clapas.dynamics.sleeping import Sleeping
     from clapas.io import simulation
 
-    chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
+    path_of_blocks = blocks.found(scene)
+    if path_of_blocks is not None:
+        chosen = blocks.scene(path_of_blocks, context.args)
+    else:
+        chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
     method = None  # that of the scene
     if solver:
         method = settings.make(solver, assignments or (), {"tol": tol})
     elif assignments or tol is not None:
         own = named_solver(chosen.run.solver)
         method = settings.changed(own, assignments or (), {"tol": tol})
-    path = out or Path(f"{Path(scene).stem}.h5")
+    path = out or Path(f"{Path(path_of_blocks or scene).stem}.h5")
     with alongside(path, view):
         with _keeping(path), _progress(quiet) as watch:
             recording = simulation.simulate(

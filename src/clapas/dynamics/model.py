@@ -113,6 +113,9 @@ class Model:
     joints: JointRows | None = None
     ignored: Indices | None = None
 
+    def __repr__(self) -> str:
+        return f"Model({self.n_bodies} bodies, {int(self.movable.sum())} of them movable, in {self.d}-D)"
+
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
@@ -317,6 +320,9 @@ class Impulses:
             n, d = self.impulse.shape
             object.__setattr__(self, "couple", zeros_without_room((n, 3 if d == 3 else 1)))
 
+    def __repr__(self) -> str:
+        return f"Impulses({len(self.impulse)} in {self.impulse.shape[1]}-D)"
+
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
         return Impulses(self.a[rows], self.b[rows], self.feature[rows], self.impulse[rows], self.couple[rows])
@@ -482,6 +488,9 @@ class State:
     links: LinkImpulses | None = None
     coordinates: Array | None = None
     applied: Mapping[int, Load] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"State(t = {self.time:.6g} s, step {self.step}, {self.n_bodies} bodies)"
 
     @property
     def n_bodies(self) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -301,6 +301,76 @@ class Scene:
         if name is not None:
             self._numbers[name] = number
         return number
+
+    def add_blocks(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scale: float | None = None,
+        up: Literal["x", "y", "z"] | None = None,
+        position: Sequence[float] | None = None,
+        material: str = DEFAULT,
+        density: float | None = None,
+        fixed: str | Iterable[str] = (),
+        nonconvex: Literal["hull", "parts"] = "hull",
+        prefix: str = "",
+        group: str | None = None,
+    ) -> list[int]:
+        """Add the blocks of a file, one body per object, group or connected piece; returns their numbers.
+
+        Names are kept; pieces of an object get numbers after its name. A warning names what may not be meant:
+        pieces that are not convex or not closed, millimetres taken for metres. If the scene has no
+        ``overlap`` of its own it becomes 1e-5 of the smallest block, since files keep 6 or 7 digits.
+
+        Parameters
+        ----------
+        path : path
+            OBJ, STL, PLY, glTF (.gltf, .glb), DXF (3DFACE, polyface, MESH), or JSON of COMPAS.
+        scale : float, optional
+            Metres per unit of the file: 0.001 for millimetres. By default what the file says (glTF, DXF),
+            otherwise 1.
+        up : "x", "y" or "z", optional
+            The axis of the file that points upwards, which becomes z; by default y for glTF, z otherwise.
+        position : 3 floats, optional
+            Where to put the origin of the file (m).
+        material, density
+            As in :meth:`add`.
+        fixed : str or sequence of str
+            Names of the blocks that never move, with * for any letters: "support*". Blocks that COMPAS
+            marks as supports are fixed too.
+        nonconvex : "hull" or "parts"
+            A piece that is not convex becomes its convex hull, or a clump of convex parts (needs CoACD:
+            ``pip install 'clapas[convex]'``).
+        prefix : str
+            Put before every name, to add a file twice.
+        group : str, optional
+            By default the name of the file.
+
+        Examples
+        --------
+        The arch that comes with the package:
+
+        >>> from clapas.dynamics.examples import arch_file
+        >>> scene = Scene()
+        >>> numbers = scene.add_blocks(arch_file(), density=2000, fixed="support*")
+        >>> len(numbers), scene.bodies[0].name
+        (13, 'support_left')
+        """
+        from clapas.dynamics.blocks import add_blocks
+
+        return add_blocks(
+            self,
+            path,
+            scale=scale,
+            up=up,
+            position=position,
+            material=material,
+            density=density,
+            fixed=fixed,
+            nonconvex=nonconvex,
+            prefix=prefix,
+            group=group,
+        )
 
     def fill(
         self,

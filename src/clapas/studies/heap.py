@@ -20,6 +20,7 @@ from clapas.analysis.cells import fraction_below
 from clapas.analysis.distributions import friction_distribution
 from clapas.analysis.fossils import LayerProfile, draw_slice, in_slice, layer, layer_profile
 from clapas.analysis.ground import RingPressure, average, draw_rings, ring_pressure
+from clapas.analysis.measures import heap_slope
 from clapas.analysis.oblique import draw_oblique
 from clapas.analysis.ribbons import (
     ForceDensity,
@@ -153,7 +154,7 @@ class Measures:
     @cached_property
     def slope(self) -> Slope:
         """Its slope above the tops of the pavement."""
-        return slope(self.samples, ground=self.grain / 2)
+        return heap_slope(self.end)
 
     @cached_property
     def fraction(self) -> float:

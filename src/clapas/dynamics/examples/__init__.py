@@ -103,6 +103,17 @@ def parameters(name: str) -> dict[str, Parameter]:
     return of(_SCENES[name]) if name in _SCENES else {}
 
 
+def arch_file() -> Path:
+    """Path of a small arch of blocks as OBJ, as modelling programs write it.
+
+    Eleven voussoirs 0.4 m thick and 0.6 m deep, mean radius 2 m, between two supports.
+
+    >>> arch_file().name
+    'arch.obj'
+    """
+    return Path(__file__).parent / "arch.obj"
+
+
 def load(name: str, **values: Any) -> Scene:
     """A shipped scene by its name, with some of its parameters, or a scene or robot file by its path."""
     if name in _SCENES:

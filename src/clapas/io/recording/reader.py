@@ -18,9 +18,10 @@ from clapas.bodies.kind import Look
 from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
-from clapas.geometry.colliders import Colliders, Contacts, Hulls
+from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
 from clapas.io.recording import digest, joints, layout, systems, validation
+from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -37,8 +38,8 @@ class Frame:
     ----------
     state : State
         Positions, velocities and impulses.
-    contacts : Contacts
-        The contacts of the step that led here.
+    contacts : RecordedContacts
+        The contacts of the step that led here, with their forces and the names of their bodies.
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
     kinetic, potential, work, given : float
@@ -53,7 +54,7 @@ class Frame:
     """
 
     state: State
-    contacts: Contacts
+    contacts: RecordedContacts
     mode: Indices
     kinetic: float
     potential: float
@@ -65,6 +66,34 @@ class Frame:
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
     joints: joints.JointFrames | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Frame(t = {self.state.time:.6g} s, {self.state.n_bodies} bodies, "
+            f"{len(self.contacts)} contacts, {self.status.name})"
+        )
+
+    def forces(self, body: int | str, other: int | str | None = None) -> Array:
+        """Sum of the contact forces on a body (N), (d,), mean over the step that led here.
+
+        Parameters
+        ----------
+        body : int or str
+            Number or name of the body.
+        other : int or str, optional
+            Only the forces from this one.
+
+        Examples
+        --------
+        >>> from clapas.dynamics import examples
+        >>> from clapas.io.simulation import simulate
+        >>> with simulate(examples.load("two-block-stack")) as run:
+        ...     end = run.frame(-1)
+        ...     weight = 9.81 * float(run.model.mass[1:].sum())
+        >>> round(-float(end.forces(0)[2]) / weight, 6)  # what the floor bears
+        1.0
+        """
+        return self.contacts.on(body, other)
 
 
 class _Ragged(NamedTuple):
@@ -317,6 +346,10 @@ class Recording:
         return self._slice("probes/time", slice(0, len(values))), values
 
     @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.model.names
+
+    @cached_property
     def _columns(self) -> list[str]:
         """Names of the columns of the frames."""
         with reading(f"{self.path}: 'frames'"):
@@ -366,7 +399,7 @@ class Recording:
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
-        return _frame(row, contacts, self.systems, self.joints)
+        return _frame(row, contacts, self.systems, self.joints, self._names)
 
     @property
     def _ragged(self) -> list[_Ragged]:
@@ -443,10 +476,13 @@ def _frame(
     contacts: dict[str, Any],
     others: tuple[systems.RecordedSystem, ...],
     known: joints.JointNames,
+    bodies: tuple[str, ...],
 ) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])
     names = "a b collider_a collider_b feature point normal gap".split()
+    dt = float(row["dt"])
+    force = contacts["impulse"] / (dt if dt > 0.0 else 1.0)  # at the start there is no impulse
     return Frame(
         state=State(
             time=float(row["time"]),
@@ -461,7 +497,9 @@ def _frame(
             links=_links(contacts),
             coordinates=row.get("joints/coordinate"),
         ),
-        contacts=Contacts(*(contacts[name] for name in names)),
+        contacts=RecordedContacts(
+            **{name: contacts[name] for name in names}, force=force, mode=contacts["mode"], names=bodies
+        ),
         mode=contacts["mode"],
         kinetic=float(row["kinetic"]),
         potential=float(row["potential"]),
