@@ -137,7 +137,7 @@ def chain_on_pulley(
     """A chain of 50 links hangs over a pulley that does not turn, by friction alone.
 
     On the pulley the tension grows at most as dT/dφ = mu (T + w r sin φ) + w r cos φ, w the weight per
-    length (Euler, Eytelwein, for a heavy chain): 12 links hold 22 down to mu = 0.135, which slide below.
+    length (Euler, Eytelwein, for a heavy chain): 12 links hold 22 down to mu = 0.138, which slide below.
     """
     on, length, width, weight = 16, 0.1, 0.02, 0.1
     step = math.pi / on
