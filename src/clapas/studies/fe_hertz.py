@@ -25,7 +25,8 @@ forty half-widths large. With the force P that the nodes carry, Hertz says
     point:  a = (3 P R / 4 E*)^⅓,     p₀ = 3 P / 2π a²,
 
 with E* = E/(1 − ν²). Half-width and pressure are those of the straight line p² = p₀² (1 − x²/a²) through
-the pressures of the nodes in contact (the force of a node over its area)."""
+the pressures of the nodes in contact (the force of a node over its area). The last half per cent of the line
+contact is not the mesh's: the block is finite, and a circle is no parabola at a/R = 0.07."""
 MINDLIN = """\
 Pressed first, the cylinder is then pushed sideways by Q. For a nearly incompressible half-space (ν =
 0.499) normal and tangential contact do not interact, and Cattaneo and Mindlin give the half-width of the

@@ -19,7 +19,7 @@ from clapas.studies.report import Report
 GROWTH = """\
 Iterations until the energy distance η to Lemke's answer is 1e-4, from cold starts, under refinement of
 the rectangle of the thesis (200 MPa). The thesis says that conjugate gradients grow least. The last
-column is the one-loop Newton method on all displacements, to 1e-10."""
+row is the one-loop Newton method on all displacements, to 1e-10."""
 PUNCH = """\
 A guided block with a curved foot (gap 0.12 x² m): its condensed stiffness is singular, contact alone
 holds it. The number of contacts follows the load."""
@@ -28,8 +28,9 @@ A flat guided block on a plane with friction, 50 contacts, {n_dof} free displace
 whose mesh is not given): the LCP in stiffness form by Lemke's method against the one-loop Newton method.
 Nothing singular is inverted."""
 ROWS = """\
-Alart's Figure 3 asks rows of unit squares held above; blocks as deep as wide are harder. Loads of random
-waves, cold starts, ν = 0.3; counts are linear solves to 1e-10, the last of which only confirms."""
+Alart's Figure 3 asks rows of unit squares held above; blocks as deep as wide are harder. Random
+forces on the lower nodes, cold starts, ν = 0.3; counts are linear solves to 1e-10, the last of which only
+confirms."""
 PULLED = """\
 An elastic square pressed on a plane and pulled by its upper side (000, Figure 2.3): the fraction of its
 contacts that slide grows from the rear until the whole slides at mu times the load."""

@@ -44,7 +44,7 @@ from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
 EXACT = 64  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
-BLOCK_SHARE = 3.0  # a node in its body is about so many times softer than its own block of K says
+BLOCK_SHARE = 10.0  # a node pressed with its neighbours is about so much softer than its own block of K says
 REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
