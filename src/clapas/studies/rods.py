@@ -114,7 +114,7 @@ class RodTables:
     steps: int = 600
 
     title: ClassVar[str] = "Contact problems of rods (Cadoux 2009, Tables 5.3, 5.4, 5.8 and 5.10)"
-    quick: ClassVar[dict[str, int | float]] = {"limit": 0.2, "sizes": 1, "steps": 120}
+    quick: ClassVar[dict[str, int | float]] = {"limit": 0.2, "sizes": 1, "steps": 60}
 
     def __post_init__(self) -> None:
         if not self.limit > 0:
