@@ -118,7 +118,7 @@ def catching_up_inequalities(
 
     >>> walls = lambda t, x: np.array([t - x[0], -x[1]])
     >>> slopes = lambda t, x: -np.eye(2)
-    >>> catching_up_inequalities(walls, slopes, [0.5, -1.0], [0.0, 2.0])
+    >>> catching_up_inequalities(walls, slopes, [0.5, -1.0], [0.0, 2.0]).round(12) + 0.0
     array([[0.5, 0. ],
            [2. , 0. ]])
     """

@@ -273,7 +273,7 @@ def regularised(problem: ContactProblem, delta: float) -> ContactProblem:
     --------
     >>> from clapas.problems import ContactProblem
     >>> problem = ContactProblem(W=np.eye(3), q=[[-1.0, 0.0, 0.0]], mu=[0.5])
-    >>> regularised(problem, 0.1).q[0, 0]
+    >>> float(regularised(problem, 0.1).q[0, 0])
     -0.95
     """
     if not 0 < delta < math.inf:
