@@ -3,15 +3,10 @@
 They replace the law by something easier. None is a solver: what they return does not obey Coulomb's law, and
 :class:`Approximation` says by how much, measured by the same judge.
 
-======================  =====================================================
-================================= model                   instead of Coulomb's law
-  defect ======================  =====================================================
-  =================================
-:func:`associated`      K* ∋ u ⟂ r ∈ K: one convex program                     what slides lifts: u_N = mu
-|u_T| :func:`pyramid`         a pyramid of k edges: a linear complementarity problem friction not opposite to
-the slip :func:`lagged`          thresholds from other normal impulses: one program     |r_T| ≠ mu r_N where
-it slides ======================  =====================================================
-=================================
+* :func:`associated`, K* ∋ u ⟂ r ∈ K, one convex program: what slides lifts, u_N = mu |u_T|.
+* :func:`pyramid`, k edges instead of the cone, a linear complementarity problem: friction is not opposite to
+  the slip.
+* :func:`lagged`, thresholds from other normal impulses, one program: |r_T| ≠ mu r_N where it slides.
 
 References
 ----------
