@@ -133,6 +133,7 @@ def scene_tables() -> str:
         "`[[fills]]`": schema.FillEntry,
         "`[[sources]]`": schema.SourceEntry,
         "`[[joints]]`": schema.JointEntry,
+        "`[[mimics]]`": schema.MimicEntry,
         "`[[probes]]`": schema.ProbeEntry,
     }.items():
         parts += [f"### {title}", _story(entry), _keys(entry)]
@@ -140,6 +141,7 @@ def scene_tables() -> str:
         "Shapes": schema.ShapeEntry,
         "Motions": schema.MotionEntry,
         "Regions": schema.RegionEntry,
+        "Motors": schema.MotorEntry,
     }.items():
         rows = [(f"`{_word(kind)}`", _story(kind), _names(kind)) for kind in _kinds(union)]
         parts += [f"### {title}", _table(("type", "what it is", "keys"), rows)]

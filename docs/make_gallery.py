@@ -60,6 +60,19 @@ SHOTS = {
     "shear-cell": Shot(1.2),
     "biaxial": Shot(0.3, colour="pressure"),
     "rough-drum": Shot(1.5),
+    "tensegrity-ball": Shot(0.42, colour="force"),
+    "tensegrity-grid": Shot(0.05, colour="force"),
+    "tensegrity-deployment": Shot(0.5, colour="force"),
+    "pendulum": Shot(0.3),
+    "double-pendulum": Shot(0.4),
+    "four-bar": Shot(0.5),
+    "slider-crank": Shot(0.1),
+    "chain-on-pulley": Shot(0.02, colour="pressure"),
+    "jansen-walker": Shot(0.1),
+    "passive-walker": Shot(0.4),
+    "gripper": Shot(0.2),
+    "robot-arm": Shot(0.3),
+    "tippe-top": Shot(0.1),
 }
 
 

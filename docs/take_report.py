@@ -1,7 +1,8 @@
 """Take the report of a study into the page of results: ``python docs/take_report.py NAME FOLDER``.
 
 The text becomes ``results/NAME.md``, without its title and with its headings one level deeper; pictures are
-compressed into ``_static/results/NAME/``.
+compressed into ``_static/results/NAME/``; the verdicts become ``results/NAME.json``, and the table of all
+verdicts on the page is made anew (see ``verdicts.py``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 from make_gallery import compress
+from verdicts import documents, placed, table
 
 HERE = Path(__file__).parent
 
@@ -25,6 +27,10 @@ def take(name: str, folder: Path) -> Path:
         compress(Path(shutil.copy(picture, pictures)))
     target = HERE / "results" / f"{name}.md"
     target.write_text(adapted(body, f"_static/results/{name}/"), encoding="utf-8")
+    if (folder / "verdicts.json").is_file():
+        shutil.copy(folder / "verdicts.json", target.with_suffix(".json"))
+    page = HERE / "results.md"
+    page.write_text(placed(page.read_text(encoding="utf-8"), table(documents())), encoding="utf-8")
     return target
 
 

@@ -21,6 +21,14 @@ from clapas.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from clapas.bodies.lagrangian import LagrangianSystem as LagrangianSystem
+    from clapas.bodies.rods import Rod as Rod
+    from clapas.bodies.rods import Rods as Rods
+    from clapas.bodies.rods import Support as Support
+    from clapas.dynamics.joints.commands import Commands as Commands
+    from clapas.dynamics.joints.coordinates import joint_coordinates as joint_coordinates
+    from clapas.dynamics.joints.laws import Servo as Servo
+    from clapas.dynamics.joints.laws import TorqueMotor as TorqueMotor
+    from clapas.dynamics.joints.laws import VelocityMotor as VelocityMotor
     from clapas.dynamics.motions import Oscillation as Oscillation
     from clapas.dynamics.motions import Table as Table
     from clapas.dynamics.regions import BoxRegion as BoxRegion
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
     from clapas.geometry.shapes import Disk as Disk
     from clapas.geometry.shapes import HalfPlane as HalfPlane
     from clapas.geometry.shapes import Plane as Plane
+    from clapas.geometry.shapes import Point as Point
     from clapas.geometry.shapes import Polygon as Polygon
     from clapas.geometry.shapes import Polyhedron as Polyhedron
     from clapas.geometry.shapes import Sphere as Sphere
@@ -52,6 +61,7 @@ if TYPE_CHECKING:
     from clapas.io import read_problem as read_problem
     from clapas.io import write as write
     from clapas.io.recording import Recording as Recording
+    from clapas.io.simulation import Simulation as Simulation
     from clapas.io.simulation import resume as resume
     from clapas.io.simulation import simulate as simulate
     from clapas.problems import ContactProblem as ContactProblem
@@ -79,17 +89,21 @@ if TYPE_CHECKING:
 _HOMES = {
     "clapas.errors": ("Error FormatError MissingDependency NotSolved ProblemError SceneError SettingsError"),
     "clapas.bodies.lagrangian": "LagrangianSystem",
+    "clapas.bodies.rods": "Rod Rods Support",
+    "clapas.dynamics.joints.commands": "Commands",
+    "clapas.dynamics.joints.coordinates": "joint_coordinates",
+    "clapas.dynamics.joints.laws": "Servo TorqueMotor VelocityMotor",
     "clapas.dynamics.motions": "Oscillation Table",
     "clapas.dynamics.regions": "BoxRegion DiscRegion",
     "clapas.dynamics.scene": "Scene",
     "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
-        "Box Capsule Clump Cylinder Disk HalfPlane Plane Polygon Polyhedron Sphere TriangleMesh"
+        "Box Capsule Clump Cylinder Disk HalfPlane Plane Point Polygon Polyhedron Sphere TriangleMesh"
     ),
     "clapas.io": "read read_problem write",
     "clapas.io.recording": "Recording",
-    "clapas.io.simulation": "resume simulate",
+    "clapas.io.simulation": "Simulation resume simulate",
     "clapas.problems": "ContactProblem gallery reduce split",
     "clapas.solvers": (
         "NSGS AcceleratedProjection AlartCurnier Auto Coloured ConicFixedPoint DeSaxce Exact Given Haslinger "

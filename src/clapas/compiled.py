@@ -121,6 +121,16 @@ def kernel(function: Function) -> Function:
     return cast(Function, compiled)
 
 
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether machine code of a kernel is there, in memory or on disk, for some arguments."""
+    plain_function = getattr(function, "py_func", None)
+    if plain_function is None:  # compilation is switched off
+        return True
+    folder = cache_directory(Path(plain_function.__code__.co_filename))
+    on_disk = folder != Path() and any(folder.rglob(f"*{plain_function.__name__}*.nbi"))
+    return on_disk or bool(getattr(function, "overloads", None))
+
+
 def bound(function: Function, *arguments: Any) -> Function:
     """A kernel for arguments of the types of these, which it no longer looks at.
 
@@ -203,3 +213,25 @@ def on_compile(announce: Callable[[], None]) -> Iterator[None]:
 
     with event.install_listener("numba:compile", Listener()):
         yield
+
+
+class Compilations:
+    """How many kernels were compiled in a block, those that were in the cache not counted."""
+
+    count: int = 0
+
+
+@contextmanager
+def count_compilations() -> Iterator[Compilations]:
+    """Count the kernels that really compile inside the block."""
+    counter = Compilations()
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            counter.count += 1
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield counter

@@ -100,6 +100,37 @@ class Law:
             raise SceneError(f"law: {name} must be finite and between {low} and {high}, got {value}")
 
 
+TYPICAL_FRICTION: dict[tuple[str, str], tuple[float, float]] = {
+    ("concrete", "concrete"): (0.5, 1.0),
+    ("concrete", "sand"): (0.35, 0.6),
+    ("concrete", "steel"): (0.2, 0.4),
+    ("metal", "wood"): (0.3, 0.65),
+    ("wood", "wood"): (0.4, 1.0),
+    ("rubber", "steel"): (0.15, 0.65),
+    ("steel", "steel"): (0.2, 0.8),
+    ("steel", "teflon"): (0.04, 0.06),
+    ("ice", "steel"): (0.015, 0.03),
+}
+"""Coefficients of friction of pairs of materials, from … to (Wriggers 2006, in Cadoux 2009, table 1.3)."""
+
+
+def typical_friction(a: str, b: str) -> tuple[float, float]:
+    """Smallest and largest usual coefficient of friction between two materials.
+
+    The range is wide on purpose: friction depends on surfaces more than on names. Measure yours.
+
+    Examples
+    --------
+    >>> typical_friction("steel", "ice")
+    (0.015, 0.03)
+    """
+    found = TYPICAL_FRICTION.get((a, b)) or TYPICAL_FRICTION.get((b, a))
+    if found is None:
+        pairs = ", ".join(f"{first}-{second}" for first, second in TYPICAL_FRICTION)
+        raise SceneError(f"no typical friction is known between '{a}' and '{b}'; known are {pairs}")
+    return found
+
+
 @dataclass(frozen=True)
 class LawTable:
     """Laws of all pairs of materials: symmetric arrays (n_materials, n_materials).

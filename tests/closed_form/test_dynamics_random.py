@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clapas.dynamics.freemotion import free_motion
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.simulation import energy
-from clapas.dynamics.stepping import free_motion
 from clapas.geometry.shapes import (
     Box,
     Capsule,

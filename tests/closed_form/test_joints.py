@@ -39,7 +39,8 @@ def run(model: Model, duration: float, dt: float) -> tuple[Stepped, float, float
 
 def drift(model: Model, state: State) -> float:
     assert model.joints is not None
-    return float(np.max(np.abs(model.joints.placed(state.position, state.orientation).gap)))
+    placed = model.joints.placed(state.position, state.orientation, state.coordinates)
+    return float(np.max(np.abs(model.joints.gap(placed))))
 
 
 def pendulum(angle: float) -> Model:

@@ -201,13 +201,13 @@ def test_a_slider_crank_keeps_its_energy_and_stops_at_a_wall():
         q=[math.pi],
         v=[2.0],
     )
-    free = run(scene_with(crank, gravity=(0, 0)), duration=4.0, dt=1e-3)
-    assert np.ptp(free.energy) < 1e-5 * free.energy[0]
+    free = run(scene_with(crank, gravity=(0, 0)), duration=4.0, dt=4e-3)
+    assert np.ptp(free.energy) < 2e-4 * free.energy[0]
     scene = scene_with(crank, gravity=(0, 0), mu=0.0)
     scene.add(clapas.HalfPlane(), position=(2.5, 0), orientation=math.pi / 2)
-    stopped = run(scene, duration=4.0, dt=1e-3, solver=AUTO).kept[-1].state
+    stopped = run(scene, duration=4.0, dt=4e-3, solver=AUTO).kept[-1].state
     assert stopped.parts[0].v[0] == pytest.approx(0.0, abs=1e-9)
-    assert stopped.position[0, 0] == pytest.approx(2.4, abs=5e-3)
+    assert stopped.position[0, 0] == pytest.approx(2.4, abs=2e-2)
 
 
 def test_links_pass_through_each_other_unless_told():
@@ -285,3 +285,187 @@ def test_scenes_with_systems_refuse_what_does_not_reach_them():
     a, w, k = sympy.symbols("a w k")
     with pytest.raises(SceneError, match="symbols without a value: k"):
         from_symbols(coordinates=[a], velocities=[w], kinetic=k * w**2, q=[0.0])
+
+
+def test_a_body_in_euler_angles_turns_as_one_with_a_quaternion():
+    """Free rotation of an uneven body, away from gimbal lock: they differ by an error of second order."""
+    from clapas.bodies.lagrangian import euler_body
+    from clapas.bodies.lagrangian.euler import angular_rates
+
+    moments, q = (0.02, 0.05, 0.06), np.array([0.0, 0.0, 0.0, 0.3, 0.2, -0.1])
+    spin = np.array([1.0, 0.6, -0.5])  # in the body frame
+    v = np.concatenate(([0.1, 0.0, 0.2], np.linalg.solve(angular_rates(q), spin)))
+    apart = []
+    for dt in (2e-2, 1e-2):
+        scene = clapas.Scene(gravity=(0, 0, 0))
+        scene.law(mu=0.3)
+        system = euler_body(1.5, moments, q=q, v=v, gravity=(0, 0, 0), shape=clapas.Box((0.1, 0.1, 0.1)))
+        scene.add_system(system, name="angles")
+        start = system.poses(system.start())
+        from clapas.geometry.rotations import rotate
+
+        scene.add(
+            clapas.Box((0.1, 0.1, 0.1)), (5, 0, 0), start.orientation[0], velocity=v[:3], mass=1.5,
+            angular_velocity=rotate(start.orientation[0], spin), inertia=moments,
+        )  # fmt: skip
+        state = run(scene, duration=0.4, dt=dt).kept[-1].state
+        np.testing.assert_allclose(state.position[0], state.position[1] - [5, 0, 0], atol=1e-12)
+        apart.append(min(np.linalg.norm(state.orientation[0] - s * state.orientation[1]) for s in (1, -1)))
+    assert apart[1] < 1e-4
+    assert apart[0] / apart[1] == pytest.approx(4.0, rel=0.3)
+
+
+def test_gimbal_lock_is_reported():
+    from clapas.bodies.lagrangian import euler_body
+
+    system = euler_body(
+        1.0, (1.0, 1.0, 1.0), q=[0] * 6, v=[0, 0, 0, 0, 1.0, 0], gravity=(0, 0, 0), shape=clapas.Sphere(0.1)
+    )
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    scene.add_system(system)
+    with pytest.raises(SceneError, match=r"Euler angles fail at a pitch of (89|90)\.\d\d° \(gimbal lock\)"):
+        run(scene, duration=2.0, dt=math.pi / 200)
+
+
+def skate(dt, duration):
+    """A sleigh on a blade, its centre above it (Chaplygin): x, y and heading; it does not slip aside."""
+    sleigh = LagrangianSystem(
+        mass=lambda q: np.diag([2.0, 2.0, 0.1]),
+        velocity_terms=lambda q, v: np.zeros(3),
+        constraints=lambda q: [[-math.sin(q[2]), math.cos(q[2]), 0.0]],
+        frames=lambda q: ([[q[0], q[1]]], [[q[2]]]),
+        shapes=[(0, clapas.Disk(0.05))],
+        q=[0.0, 0.0, 0.0],
+        v=[1.5, 0.0, 0.8],
+    )
+    return parts(run(scene_with(sleigh, gravity=(0, 0)), duration=duration, dt=dt))
+
+
+def test_a_skate_goes_round_in_a_circle_at_constant_speed():
+    """A constraint that is not holonomic, by a multiplier: speed and spin stay, the path is a circle."""
+    errors = []
+    for dt in (4e-2, 2e-2):
+        end = skate(dt, 4.0)[-1]
+        x, y, angle, u, w, rate = end
+        assert rate == pytest.approx(0.8, abs=1e-12)
+        assert -math.sin(angle) * u + math.cos(angle) * w == pytest.approx(0.0, abs=1e-12)
+        assert math.hypot(u, w) == pytest.approx(1.5, rel=1e-4)
+        radius = 1.5 / 0.8
+        exact = radius * math.sin(3.2), radius * (1.0 - math.cos(3.2))
+        errors.append(math.hypot(x - exact[0], y - exact[1]))
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
+
+
+def test_a_skate_stops_at_a_wall_and_multipliers_share_the_load():
+    scene = clapas.Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.0)
+    scene.add(clapas.HalfPlane(), position=(0.5, 0), orientation=math.pi / 2)
+    sleigh = LagrangianSystem(
+        mass=lambda q: np.diag([2.0, 2.0, 0.1]),
+        constraints=lambda q: [[-math.sin(q[2]), math.cos(q[2]), 0.0]],
+        frames=lambda q: ([[q[0], q[1]]], [[q[2]]]),
+        shapes=[(0, clapas.Disk(0.05))],
+        q=[0.0, 0.0, 0.5],
+        v=[math.cos(0.5), math.sin(0.5), 0.0],
+    )
+    scene.add_system(sleigh)
+    end = run(scene, duration=1.0, dt=1e-2, solver=AUTO).kept[-1].state.parts[0]
+    np.testing.assert_allclose(end.v, 0.0, atol=1e-9)  # it can only go along its blade
+    assert end.q[0] == pytest.approx(0.45, abs=2e-2)
+
+
+def test_constraints_are_checked():
+    given = {"mass": lambda q: np.eye(2), "q": [0.0, 0.0]}
+    with pytest.raises(SceneError, match=r"constraints\(q\) must be rows of 2 numbers, got shape \(1, 3\)"):
+        LagrangianSystem(**given, constraints=lambda q: [[1.0, 0.0, 0.0]])
+    with pytest.raises(SceneError, match=r"v at the start does not obey the constraints: A v = \[1.0\]"):
+        LagrangianSystem(**given, v=[1.0, 0.0], constraints=lambda q: [[1.0, 0.0]])
+
+
+def test_a_pole_on_a_cart_falls_against_a_wall():
+    """Cart–pole: the tip meets a wall, and the cart, held by nothing, backs away under it."""
+    x, a, u, w = sympy.symbols("x a u w")
+    tip = (x + sympy.sin(a), sympy.cos(a))
+    speed = [sum(sympy.diff(c, s) * r for s, r in ((x, u), (a, w))) for c in tip]
+    cart = from_symbols(
+        coordinates=[x, a],
+        velocities=[u, w],
+        kinetic=2 * u**2 / 2 + (speed[0] ** 2 + speed[1] ** 2) / 2,
+        potential=G * tip[1],
+        links=[Link(tip, a, clapas.Disk(0.05), "tip"), Link((x, 0), 0, clapas.Disk(0.05), "cart")],
+        q=[0.0, 0.1],
+    )
+    scene = scene_with(cart, mu=0.0)
+    scene.add(clapas.HalfPlane(), position=(0.5, 0), orientation=math.pi / 2)
+    history = run(scene, duration=0.9, dt=5e-3, solver=AUTO)
+    reach = np.array([kept.state.position[0, 0] for kept in history.kept])
+    assert reach.max() < 0.45 + 2e-2  # the wall holds the tip
+    assert (reach > 0.45 - 1e-4).sum() > 5
+    balance = history.energy - np.array([kept.work for kept in history.kept])
+    assert np.ptp(balance) < 5e-3 * G
+    x, a, u, w = parts(run(scene_with(cart, mu=0.0), duration=0.4, dt=5e-3)).T
+    np.testing.assert_allclose(3.0 * u + np.cos(a) * w, 0.0, atol=1e-3)  # no horizontal force
+
+
+def test_a_pinned_body_in_one_coordinate_and_in_three_with_two_rows_gives_the_same_problem():
+    """Cadoux 2009, 2.1.2: W and q of a pendulum in its angle, and in x, y, angle with two rows of its pin."""
+    from clapas.dynamics.births import initial_state
+    from clapas.dynamics.stepping import step
+
+    angle, h, own = 0.6, 1e-3, 0.5 * 0.1**2
+    s, c = math.sin(angle), math.cos(angle)
+    scene = clapas.Scene(d=2, overlap=1.0)
+    scene.law(mu=0.5)
+    scene.add(clapas.HalfPlane(), position=(0, -c - 0.1))
+    scene.add(clapas.Disk(0.1), (s, -c), mass=1.0)
+    scene.join("pin", 1, at=(0, 0))
+    model = compile_scene(scene)
+    done = step(model, initial_state(model), h, AUTO)
+    three = done.problem.problem
+    assert three.n_contacts == 1
+    # In its angle: the point of the disk that touches turns about the pivot.
+    arm = np.array([s, -c - 0.1])
+    P = np.array([[-arm[1]], [arm[0]]])
+    normal = done.problem.frame[0]
+    sign = 1.0 if done.contacts.b[0] == 1 else -1.0
+    M = np.array([[1.0 + own]])
+    v = -h * G * s / (1.0 + own)
+    one = clapas.ContactProblem(M=M, H=sign * normal @ P, f=-(M @ [v]), mu=0.5, d=2)
+    np.testing.assert_allclose(three.W.toarray(), reduce(one).W.toarray(), atol=1e-13)
+    np.testing.assert_allclose(three.q, one.q, atol=1e-7)  # up to b, of second order in h
+
+
+def test_a_slider_crank_with_clearance_strikes_its_guide_and_loses_energy_there_alone():
+    """The piston is a free body pinned to the rod, with 1 mm of clearance between the walls of its guide."""
+    from clapas.dynamics.births import initial_state
+    from clapas.dynamics.simulation import energy
+    from clapas.dynamics.stepping import step
+
+    scene = clapas.Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.0)
+    gap, half = 1e-3, 0.1
+    rail = clapas.Polygon([(-0.6, -0.1), (0.6, -0.1), (0.6, 0.1), (-0.6, 0.1)])
+    for side in (-1.0, 1.0):
+        scene.add(rail, (2.1, side * (half + gap + 0.1)), fixed=True)
+    piston = clapas.Polygon([(-0.15, -half), (0.15, -half), (0.15, half), (-0.15, half)])
+    # Crank and rod move in planes of their own: small disks, off the guide, with the moments of bars.
+    scene.add(clapas.Disk(0.01), (0.15, 0), (0), (0, 0.45), 3.0, mass=1.0, inertia=0.3**2 / 12, name="crank")
+    scene.add(clapas.Disk(0.01), (1.3, 0), (0), (0, 0.45), -0.45, mass=0.5, inertia=0.5 * 4 / 12, name="rod")
+    scene.add(piston, (2.3, 0), mass=1.0, name="piston")
+    scene.join("pin", "crank", at=(0, 0))
+    scene.join("pin", "crank", "rod", at=(0.3, 0))
+    scene.join("pin", "rod", "piston", at=(2.3, 0))
+    model = compile_scene(scene)
+    state = initial_state(model)
+    touched, start, lost = 0, sum(energy(model, state)), 0.0
+    for _ in range(100):
+        done = step(model, state, 5e-3, AUTO)
+        state, lost = done.state, lost + done.work
+        touched += len(done.contacts) > 0
+        assert done.work < 1e-9
+    assert touched > 5
+    assert abs(state.position[4, 1]) < gap + 1e-3
+    assert abs(state.velocity[4, 0]) > 0.3  # it slides in its guide
+    assert lost < 0.0
+    assert sum(energy(model, state)) == pytest.approx(start + lost, rel=1e-3)

@@ -94,3 +94,32 @@ def test_a_report_becomes_part_of_a_page(monkeypatch: pytest.MonkeyPatch) -> Non
     text = "## Bounds\n\n![x](x.png)"
     expected = "### Bounds\n\n![x](_static/x.png)\n"
     assert adapted(text, "_static/") == expected
+
+
+def test_the_table_of_verdicts_is_made_of_the_reports() -> None:
+    """Every number in the table comes from a file that a command made, and no report is left out."""
+    verdicts = module("verdicts")
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    found = verdicts.documents()
+    assert found, "no study has left its verdicts"
+    assert verdicts.placed(page, verdicts.table(found)) == page, "python docs/verdicts.py"
+    for name, document in found.items():
+        assert document["command"].startswith(f"clapas study {name}"), name
+        assert "--quick" not in document["command"], f"{name}: the verdicts are those of a quick run"
+        assert name in registry.names()
+        text = (DOCS / "results" / f"{name}.md").read_text(encoding="utf-8")
+        for each in document["verdicts"]:
+            for key in ("source", "quantity", "printed", "found", "grade"):
+                assert each[key].replace("|", "\\|") in text, f"{name}: {each[key]} is not in the report"
+
+
+def test_a_table_of_verdicts_counts_them() -> None:
+    verdicts = module("verdicts")
+    row = {"source": "a", "quantity": "|f|", "printed": "1", "found": "1", "grade": "reproduced", "why": ""}
+    within = row | {"grade": "reproduced within 2 %", "why": "scatter"}
+    text = verdicts.table({"x": {"command": "clapas study x", "verdicts": [row, within]}})
+    assert "2 printed numbers: 1 reproduced, 1 reproduced within, 0 not reproduced" in text
+    assert "| a | \\|f\\| | 1 | 1 | reproduced within 2 % (scatter) | `x` |" in text
+    again = verdicts.placed(f"head\n{verdicts.BEGIN}\nold\n{verdicts.END}\ntail", text)
+    assert "old" not in again
+    assert verdicts.placed(again, text) == again

@@ -14,7 +14,7 @@ from clapas.io import files
 from clapas.io.recording import Recording
 from clapas.io.replay import export_problem
 from clapas.io.simulation import simulate
-from clapas.laws import Law, LawTable
+from clapas.laws import TYPICAL_FRICTION, Law, LawTable, typical_friction
 from clapas.solvers import NSGS
 
 
@@ -110,3 +110,12 @@ def test_a_run_with_couples_is_recorded_and_exported(tmp_path: Path) -> None:
         assert written.solution is not None
         assert written.problem.residual(written.solution.r) <= 1e-6
         assert written.problem.n_contacts == len(run.frame(11).contacts)
+
+
+def test_typical_friction_knows_both_orders_and_says_what_it_knows() -> None:
+    assert typical_friction("ice", "steel") == typical_friction("steel", "ice") == (0.015, 0.03)
+    assert all(0 < low < high <= 1 for low, high in TYPICAL_FRICTION.values())
+    with pytest.raises(
+        SceneError, match="no typical friction is known between 'steel' and 'cheese'; known are"
+    ):
+        typical_friction("steel", "cheese")

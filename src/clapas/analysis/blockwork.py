@@ -101,7 +101,10 @@ class Blockwork:
 
         model = compile_scene(scene)
         if model.d != 2:
-            raise SettingsError("blockwork lies in the plane, this scene is in 3-D")
+            raise SettingsError(
+                "blockwork lies in the plane, this scene is in 3-D: take "
+                "clapas.analysis.masonry.Masonry(scene), which asks the same questions in both"
+            )
         if model.blocked is not None:
             raise SettingsError("a guided body is no block: take Equilibria.of_problem(at_rest(scene))")
         table = model.colliders

@@ -22,9 +22,9 @@ analysis).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,9 @@ from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array
 
 if TYPE_CHECKING:
+    from clapas.dynamics.model import Model, State
     from clapas.dynamics.scene import Scene
+    from clapas.geometry.colliders import Contacts
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,47 @@ class RollingProblemAtRest(RollingProblem):
     scale: Array
 
 
+class Resting(NamedTuple):
+    """A model where it stands, as limit analysis sees it.
+
+    Parameters
+    ----------
+    model : Model
+        The bodies.
+    state : State
+        Where they are; their velocities do not matter.
+    contacts : Contacts
+        Those that touch.
+    frame : array (n, d, d)
+        Normal and tangents of each, in rows.
+    problem : ProblemAtRest or RollingProblemAtRest
+        Their contact problem over one second: impulses are then forces (N).
+    """
+
+    model: Model
+    state: State
+    contacts: Contacts
+    frame: Array
+    problem: ProblemAtRest | RollingProblemAtRest
+
+    @staticmethod
+    def of(model: Model, state: State, margin: float) -> Resting:
+        """The contact problem of a model in some state; bodies closer than ``margin`` (m) touch."""
+        from clapas.dynamics.assembly import step_problem
+        from clapas.dynamics.freemotion import free_motion
+        from clapas.dynamics.surroundings import Surroundings
+
+        still = replace(state, velocity=np.zeros_like(state.velocity))
+        found = Surroundings(model).detect(still, margin)
+        made = step_problem(model, still, found, free_motion(model, still, 1.0), 1.0)
+        assert made.problem.blocks is not None
+        kind = RollingProblemAtRest if isinstance(made.problem, RollingProblem) else ProblemAtRest
+        problem = kind.from_blocks(made.problem.blocks, mu=made.problem.mu, w=made.problem.imposed)
+        assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)
+        problem.cohesion, problem.scale = made.cohesion, made.scale
+        return Resting(model, still, made.contacts, made.frame, problem)
+
+
 def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProblemAtRest:
     """The contact problem of a scene where it stands, over one second: impulses are then forces (N).
 
@@ -229,22 +272,11 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProble
     margin : float
         Bodies closer than this touch (m).
     """
-    from clapas.dynamics.assembly import step_problem
     from clapas.dynamics.births import initial_state
     from clapas.dynamics.compilation import compile_scene
-    from clapas.dynamics.stepping import free_motion
-    from clapas.dynamics.surroundings import Surroundings
 
     model = compile_scene(scene)
-    state = initial_state(model)
-    contacts = Surroundings(model).detect(state, margin)
-    made = step_problem(model, state, contacts, free_motion(model, state, 1.0), 1.0)
-    assert made.problem.blocks is not None
-    kind = RollingProblemAtRest if isinstance(made.problem, RollingProblem) else ProblemAtRest
-    problem = kind.from_blocks(made.problem.blocks, mu=made.problem.mu, w=made.problem.imposed)
-    assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)
-    problem.cohesion, problem.scale = made.cohesion, made.scale
-    return problem
+    return Resting.of(model, initial_state(model), margin).problem
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, accuracy: float) -> float:

@@ -76,9 +76,14 @@ def random_starts(
 def shuffled_orders(
     problem: ContactProblem, count: int, *, start: Array | None = None, tol: float = 1e-8, seed: int = 0
 ) -> Cloud:
-    """Solutions reached from one start (zero by default) by sweeps in ``count`` random orders."""
+    """Solutions reached from one start (zero by default) by cyclic sweeps, another random order per trial.
+
+    Each of the ``count`` trials keeps its order for all its sweeps, as Moreau's do (2003, section 8.2).
+    """
     first = np.zeros((problem.n_contacts, problem.d)) if start is None else start
-    orders = [NSGS(tol=tol, max_iterations=20_000, order=Shuffled(seed=seed + k)) for k in range(count)]
+    orders = [
+        NSGS(tol=tol, max_iterations=20_000, order=Shuffled(seed=seed + k, once=True)) for k in range(count)
+    ]
     return _cloud(problem, [first] * count, orders)
 
 

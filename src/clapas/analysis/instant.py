@@ -156,6 +156,11 @@ class Instant:
             model, state, contacts, dt, *moved(state.position, state.orientation, state.velocity, back)
         )
 
+    def __repr__(self) -> str:
+        return (
+            f"Instant(t = {self.time:.6g} s, {self.n_bodies} bodies, {self.n_contacts} contacts, {self.d}-D)"
+        )
+
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -56,12 +56,12 @@ class Ribbon:
         if min(self.start[0], self.end[0]) < 0 or self.length == 0:
             raise SettingsError(f"a ribbon needs two points with r ≥ 0, got {self.start} and {self.end}")
 
-    @staticmethod
-    def about(middle: Sequence[float], angle: float, length: float) -> Ribbon:
+    @classmethod
+    def about(cls, middle: Sequence[float], angle: float, length: float) -> Self:
         """The ribbon with that middle (r, z), its normal at ``angle`` above the outward horizontal (rad)."""
         r, z = middle
         along = 0.5 * length * np.array([-math.sin(angle), math.cos(angle)])
-        return Ribbon((float(r - along[0]), float(z - along[1])), (float(r + along[0]), float(z + along[1])))
+        return cls((float(r - along[0]), float(z - along[1])), (float(r + along[0]), float(z + along[1])))
 
     @property
     def length(self) -> float:
@@ -83,6 +83,28 @@ class Ribbon:
     def middle(self) -> Array:
         """Its middle (r, z)."""
         return np.asarray(0.5 * (np.array(self.start) + np.array(self.end)))
+
+
+@dataclass(frozen=True)
+class Cut(Ribbon):
+    """The same in the plane: a segment through bodies in 2-D, with (x, y) for (r, z), anywhere.
+
+    Its area is its length, so that densities are forces per length (N/m).
+
+    Examples
+    --------
+    >>> Cut((-1.0, 0.0), (-1.0, 2.0)).area
+    2.0
+    """
+
+    def __post_init__(self) -> None:
+        if self.length == 0:
+            raise SettingsError(f"a cut needs two different points, got {self.start} and {self.end}")
+
+    @property
+    def area(self) -> float:
+        """Its length (m)."""
+        return self.length
 
 
 @dataclass(frozen=True)
@@ -108,9 +130,14 @@ class ForceDensity:
 
 
 def force_density(instant: Instant, ribbon: Ribbon) -> ForceDensity:
-    """Mean meridian force density on a ribbon; in a periodic cell every image that it cuts counts."""
-    if instant.d != 3:
-        raise SettingsError("ribbons turn about the vertical axis of a scene in 3-D, this one is in 2-D")
+    """Mean force density on a ribbon in 3-D or a cut in 2-D; in periodic cells every image cut counts."""
+    if (instant.d == 2) != isinstance(ribbon, Cut):
+        raise SettingsError(
+            f"a {type(ribbon).__name__} does not cut this scene: this one is in {instant.d}-D, and takes a "
+            f"{Cut.__name__ if instant.d == 2 else Ribbon.__name__}"
+        )
+    if instant.d == 2:
+        return _through_segment(instant, ribbon)
     sums = np.zeros((2, 2))
     start, end = instant.branches
     point, force = instant.point, instant.force
@@ -122,6 +149,24 @@ def force_density(instant: Instant, ribbon: Ribbon) -> ForceDensity:
     ends = np.array(ribbon.start), np.array(ribbon.end)
     count = sum_through(start[carrying], end[carrying], point[carrying], force[carrying], *ends, sums)
     return ForceDensity(ribbon, sums[0] / ribbon.area, np.sqrt(sums[1]) / ribbon.area, int(count))
+
+
+def _through_segment(instant: Instant, cut: Ribbon) -> ForceDensity:
+    """Forces of the contacts between bodies on either side of a segment, whose point projects onto it."""
+    start, end = instant.branches
+    point, force = instant.point, instant.force
+    if is_periodic(instant.period):
+        corners = np.array([cut.start, cut.end])
+        rows, shift = images(point, point, instant.period, (corners.min(axis=0), corners.max(axis=0)))
+        start, end, point, force = start[rows] + shift, end[rows] + shift, point[rows] + shift, force[rows]
+    origin, normal = np.array(cut.start), cut.normal
+    along = (np.array(cut.end) - origin) / cut.length
+    behind, ahead = ((ends - origin) @ normal > 0.0 for ends in (start, end))
+    place = (point - origin) @ along
+    chosen = (behind != ahead) & (place >= 0.0) & (place < cut.length) & carries(force)
+    passed = np.where(ahead[chosen], 1.0, -1.0)[:, None] * force[chosen]
+    error = np.sqrt((passed**2).sum(axis=0)) / cut.area
+    return ForceDensity(cut, passed.sum(axis=0) / cut.area, error, int(chosen.sum()))
 
 
 @dataclass(frozen=True)
@@ -150,7 +195,7 @@ def reciprocity(
     ----------
     instant : Instant
         Grains and forces.
-    middle : (r, z)
+    middle : (r, z), or (x, y) in 2-D
         Middle of both cuts (m).
     length : float
         Their length (m).
@@ -158,9 +203,10 @@ def reciprocity(
         Angles of their normals (rad). By default as in the lemma: the first cut is a cylinder, the second
         lies along the force through the first.
     """
-    first = force_density(instant, Ribbon.about(middle, angles[0] if angles else 0.0, length))
+    kind = Cut if instant.d == 2 else Ribbon
+    first = force_density(instant, kind.about(middle, angles[0] if angles else 0.0, length))
     across = math.atan2(first.density[1], first.density[0]) + math.pi / 2
-    second = force_density(instant, Ribbon.about(middle, angles[1] if angles else across, length))
+    second = force_density(instant, kind.about(middle, angles[1] if angles else across, length))
     missed = first.ribbon.normal @ second.density - second.ribbon.normal @ first.density
     size = 0.5 * float(np.linalg.norm(first.density) + np.linalg.norm(second.density))
     return Reciprocity(first, second, abs(float(missed)) / size if size > 0.0 else 0.0)

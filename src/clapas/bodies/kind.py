@@ -17,11 +17,14 @@ carriers also has the methods of :class:`DrawnBodies`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from scipy import sparse
 
+from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
 
@@ -132,8 +135,112 @@ class Look(NamedTuple):
     values: tuple[Array, ...] = ()
 
 
+class Account(IntEnum):
+    """Where the work of a link goes in the balance of energy.
+
+    LOST with the contacts (stops, friction), GIVEN by the world (motors), or STORED in the potential energy
+    that the kind reports (elastic cables).
+    """
+
+    LOST = 0
+    GIVEN = 1
+    STORED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Rows with a law that detection does not find: cables, stops, friction and motors in joints.
+
+    To the contact problem a link is a contact,
+
+        u = H v + w + C r,    K* ∋ ũ ⟂ r ∈ K    with the cone of its own mu,
+
+    and is solved with the others. A cable that is taut at length L, longer than that by −g, is a link with
+    mu = 0 whose normal row shortens it, w_N = g/h, and whose tangential rows are empty; an extensible one has
+    compliance 1/(θ² h² k) along its normal. Rows that are empty need a positive compliance: they bear
+    nothing then, u = C r being zero.
+
+    Parameters
+    ----------
+    identity : array (n,)
+        A number for each link that no other link of the kind has, increasing: impulses are carried from step
+        to step by it.
+    H : sparse matrix (d·n × n_dof)
+        Its rows, normal and tangents, on the velocities of the kind.
+    w : array (n, d)
+        Imposed velocities (m/s).
+    mu : array (n,)
+        Friction; 0 for a unilateral row.
+    compliance : array (n, d)
+        Diagonal of C (m/s per N·s); positive wherever a row of H is empty.
+    account : array (n,) of Account
+        Where its work goes; LOST by default.
+
+    Examples
+    --------
+    A cable between a node at rest and one that moves along x, taut now, in 2-D:
+
+    >>> cable = Links(
+    ...     identity=np.array([0]),
+    ...     H=sparse.csr_array([[-1.0], [0.0]]),
+    ...     w=np.zeros((1, 2)),
+    ...     mu=np.zeros(1),
+    ...     compliance=np.array([[0.0, 1.0]]),
+    ... )
+    >>> len(cable)
+    1
+    """
+
+    identity: Indices
+    H: sparse.csr_array
+    w: Array
+    mu: Array
+    compliance: Array
+    account: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if len(self.account) != len(self.identity):
+            object.__setattr__(self, "account", np.full(len(self.identity), Account.LOST))
+
+    def __len__(self) -> int:
+        return len(self.identity)
+
+    def take(self, kept: Indices) -> Links:
+        """Some of the links."""
+        d = self.w.shape[1]
+        rows = (kept[:, None] * d + np.arange(d)).ravel()
+        return Links(
+            self.identity[kept],
+            sparse.csr_array(self.H[rows]),
+            self.w[kept],
+            self.mu[kept],
+            self.compliance[kept],
+            self.account[kept],
+        )
+
+
+class Bindings(NamedTuple):
+    """Bilateral rows J v + b = 0 that velocities at the end of a step obey, with multipliers of their own.
+
+    Parameters
+    ----------
+    J : sparse matrix (j × n_dof)
+        The rows.
+    b : array (j,)
+        What they impose.
+    """
+
+    J: sparse.csr_array
+    b: Array
+
+
 class Bodies(Protocol):
-    """All bodies of one kind."""
+    """All bodies of one kind.
+
+    A kind with rows of its own in the contact problem has one more method, ``links(part, span) -> Links``
+    for rows with a law (:class:`LinkedBodies`), or ``bindings(part, span) -> Bindings`` for bilateral ones
+    (:class:`BoundBodies`).
+    """
 
     word: ClassVar[str]
     """Name of the kind in files and messages."""
@@ -204,6 +311,60 @@ class DrawnBodies(Protocol):
     def looks(self, part: Part) -> Sequence[Look]:
         """Each skin as it is in a part."""
         ...
+
+
+class LinkedBodies(Bodies, Protocol):
+    """Bodies with cables, stops or other rows of their own in the contact problem."""
+
+    def links(self, part: Part, span: Span) -> Links:
+        """The rows that may act during the step, where the part is at its middle."""
+        ...
+
+
+class BoundBodies(Bodies, Protocol):
+    """Bodies whose velocities obey rows of their own: constraints, also non-holonomic ones."""
+
+    def bindings(self, part: Part, span: Span) -> Bindings:
+        """The rows of the step, where the part is at its middle; none is a J without rows."""
+        ...
+
+
+@runtime_checkable
+class BendingBodies(Protocol):
+    """Bodies whose carriers bend: what they may add to the contract.
+
+    The shapes of their carriers are for detection only; contacts are put right on the true surface.
+    """
+
+    def during(self, part: Part, span: Span) -> Part:
+        """The part as it is for the length of a step: imposed motions have the velocities of its middle."""
+        ...
+
+    def margin(self, part: Part) -> float:
+        """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
+        ...
+
+    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
+        """The contacts on the true surface; those that are none are left out, the order is kept."""
+        ...
+
+    def velocities(self, part: Part, at: Touches) -> Array:
+        """Velocities (n, d) in the world of material points, imposed motions included."""
+        ...
+
+
+class Sides(NamedTuple):
+    """Own carriers on both sides of contacts, (n,) each; −1 where something else is."""
+
+    a: Indices
+    b: Indices
+
+
+class Neighbourhood(NamedTuple):
+    """All colliders of the scene, and where the bodies are that they belong to."""
+
+    colliders: Colliders
+    poses: Poses
 
 
 class ShapedBodies(Bodies, Protocol):

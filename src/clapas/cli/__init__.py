@@ -16,11 +16,14 @@ import typer
 
 from clapas.cli import (
     bench,
+    compare,
     cuts,
     exists,
     gallery,
     info,
     lcp,
+    masonry,
+    measure,
     movie,
     plot,
     run,
@@ -30,6 +33,7 @@ from clapas.cli import (
     study,
     truss,
     view,
+    warmup,
 )
 from clapas.errors import Error
 from clapas.version import __version__
@@ -48,7 +52,12 @@ app.command("view")(view.view)
 app.command("snapshot")(snapshot.snapshot)
 app.command("movie")(movie.movie)
 app.command("plot")(plot.plot)
+app.command("measure")(measure.measure)
+app.command("masonry", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    masonry.masonry
+)
 app.command("solve")(solve.solve)
+app.command("compare")(compare.compare)
 app.command("info")(info.info)
 app.command("exists")(exists.exists)
 app.command("lcp")(lcp.lcp)
@@ -57,7 +66,11 @@ app.command("truss")(truss.truss)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)
-app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)
+app.command("warm-up")(warmup.warm_up)
+app.command(
+    "bench",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(bench.bench)
 
 
 def _version(wanted: bool) -> None:

@@ -29,7 +29,12 @@ class Anatomy:
     response : (float, float) or None
         Smallest and largest mean diagonal of the blocks W_ii (1/kg). A large ratio makes a hard problem.
     density : dict
-        Share of nonzero entries of W, or of M and H.
+        Share of nonzero entries of W, and of M and H in the global form; W is left out where it is large.
+    ratio : float or None
+        n d / m, equations at contacts per degree of freedom: from 1 on W is singular (None in the reduced
+        form).
+    condition : float or None
+        Condition number of W; None where W is large.
     asymmetry : dict
         |A − Aᵀ| / |A| (largest entries) of W or M.
     components : int
@@ -47,6 +52,8 @@ class Anatomy:
     approaching: int
     response: tuple[float, float] | None
     density: dict[str, float]
+    ratio: float | None
+    condition: float | None
     asymmetry: dict[str, float]
     components: int
     mass_blocks: dict[int, int] | None
@@ -57,10 +64,15 @@ def dissect(problem: ContactProblem) -> Anatomy:
     import numpy as np
 
     from clapas.problems import component_labels
+    from clapas.problems.spectrum import describe
 
     is_global = problem.form == "global"
     square = {"M": problem.M} if is_global else {"W": problem.W.tocsr()}
     matrices = square | ({"H": problem.H} if is_global else {})
+    spectrum = describe(problem)
+    densities = {name: _density(matrix) for name, matrix in matrices.items()}
+    if is_global and spectrum.density is not None:
+        densities["W"] = spectrum.density
     return Anatomy(
         form=problem.form,
         contacts=problem.n_contacts,
@@ -70,7 +82,9 @@ def dissect(problem: ContactProblem) -> Anatomy:
         free_velocity=float(np.linalg.norm(problem.q)),
         approaching=int((problem.q[:, 0] < 0).sum()),
         response=_range(problem.response),
-        density={name: _density(matrix) for name, matrix in matrices.items()},
+        density=densities,
+        ratio=spectrum.ratio,
+        condition=spectrum.condition,
         asymmetry={name: _asymmetry(matrix) for name, matrix in square.items()},
         components=np.unique(component_labels(problem)[0]).size,
         mass_blocks=_block_sizes(problem.M) if is_global else None,

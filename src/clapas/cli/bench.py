@@ -15,8 +15,11 @@ def bench(
 ) -> None:
     """Measure speed against a reference in the same run (in a source checkout).
 
-    Further options go to the benchmark: clapas bench kernels --help.
+    Further options go to the benchmark: clapas bench kernels --help shows its own.
     """
+    if name in ("--help", "-h"):
+        print(context.get_help())
+        return
     import sys
     from importlib import import_module
     from pathlib import Path

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clapas.cli import known, output, progress, run
+from clapas.cli import blocks, known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
 if TYPE_CHECKING:
+    from clapas.dynamics.robots import Robot
     from clapas.io import ProblemFile, StoredSolution
     from clapas.problems import ContactProblem
 
+SINGULAR = 1e16  # condition number beyond which only the rounding of W is seen
 FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
 
 
@@ -33,8 +35,11 @@ def info(
     """Explain a file and measure its answer.
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
-    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved.
+    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved. Of a
+    robot (.urdf, .xml): links, joints, motors, and what of the file is not used. Of a file of blocks (.obj,
+    .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
     """
+    from clapas.dynamics.robots import is_robot_file, read_robot
     from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
 
@@ -48,6 +53,13 @@ def info(
             if checked:
                 print(_verified(checked["verified_frames"]))
         return
+    if is_robot_file(file):
+        show_robot(read_robot(file), as_json)
+        return
+    path_of_blocks = blocks.found(file)
+    if path_of_blocks is not None:
+        blocks.show(path_of_blocks, as_json)
+        return
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
     show(load(file, kind, symmetrise), as_json)
@@ -57,6 +69,38 @@ def _verified(frames: int) -> str:
     if frames:
         return f"verified: {frames} frames and the model match their checksums"
     return "no checksums (made by an earlier version): structure and ranges were checked"
+
+
+def show_robot(robot: Robot, as_json: bool) -> None:
+    """Print what is known about a robot: links, joints, motors, and what of its file is not used."""
+    if as_json:
+        output.print_json(
+            {
+                "robot": robot.name,
+                "format": robot.format,
+                "links": [link.name for link in robot.links],
+                "mass": sum(link.inertia.mass for link in robot.links if link.inertia is not None),
+                "joints": [
+                    {"name": joint.name, "kind": joint.kind, "limits": joint.limits, "effort": joint.effort}
+                    for joint in robot.joints
+                ],
+                "motors": [asdict(motor) for motor in robot.actuators],
+                "notes": robot.notes,
+            }
+        )
+        return
+    masses = [link.inertia.mass for link in robot.links if link.inertia is not None]
+    shapes = sum(len(link.collisions) for link in robot.links)
+    rows = [
+        ("robot", f"{robot.name} ({robot.format})"),
+        ("links", f"{len(robot.links)}, {len(masses)} with mass, {sum(masses):.6g} kg in all"),
+        ("shapes", f"{shapes}"),
+    ]
+    for joint in robot.joints:
+        limits = "" if joint.limits is None else f", {joint.limits[0]:g} to {joint.limits[1]:g}"
+        rows.append((f"joint {joint.name}", f"{joint.kind} of {joint.parent} and {joint.child}{limits}"))
+    rows += [(f"motor {motor.name}", f"{motor.kind} on {motor.joint}") for motor in robot.actuators]
+    output.print_rows([*rows, *(("note", note) for note in robot.notes)])
 
 
 def show(source: Source, as_json: bool) -> None:
@@ -147,6 +191,11 @@ def _anatomy_rows(anatomy: Anatomy) -> Iterator[tuple[str, str]]:
     yield "|q|", f"{anatomy.free_velocity:.4g}"
     yield "W_ii", f"mean diagonal {_range_words(anatomy.response)}"
     yield "density", ", ".join(f"{name} {100 * share:.3g} %" for name, share in anatomy.density.items())
+    if anatomy.ratio is not None:
+        yield "n d / m", f"{anatomy.ratio:.3g}"
+    if anatomy.condition is not None:
+        singular = anatomy.condition > SINGULAR
+        yield "condition", "W is singular to rounding" if singular else f"W {anatomy.condition:.2g}"
     yield "asymmetry", ", ".join(f"{name} {value:.2g}" for name, value in anatomy.asymmetry.items())
     if anatomy.mass_blocks is not None:
         yield "M", _block_words(anatomy.mass_blocks)

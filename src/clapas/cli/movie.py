@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clapas.cli.snapshot import COLOUR_HELP, VIEW_HELP
+from clapas.cli.snapshot import COLOUR_HELP, FORCES_HELP, VIEW_HELP, ZOOM_HELP
 
 
 def movie(
@@ -20,6 +20,10 @@ def movie(
     frames: Annotated[int, typer.Option(min=1, help="Frames at most, evenly over the run.")] = 250,
     view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
     colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
+    forces: Annotated[str, typer.Option(help=FORCES_HELP)] = "none",
+    zoom: Annotated[float, typer.Option(help=ZOOM_HELP)] = 1.0,
+    start: Annotated[float | None, typer.Option("--from", help="Time at which it begins (s).")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Time at which it ends (s).")] = None,
     width: Annotated[int, typer.Option(min=200, max=4000, help="Pixels.")] = 960,
     height: Annotated[int, typer.Option(min=150, max=4000, help="Pixels.")] = 640,
 ) -> None:
@@ -36,8 +40,18 @@ def movie(
     path = out or Path(f"{recording.stem}.gif")
     with Recording(recording) as run:
         size = (width, height)
-        print(
-            pictures.movie(
-                run, path, rate=rate, frames=frames, view=view, colour=colour, size=size, progress=tell
-            )
+        made = pictures.movie(
+            run,
+            path,
+            rate=rate,
+            frames=frames,
+            start=start,
+            end=end,
+            view=view,
+            colour=colour,
+            forces=forces,
+            zoom=zoom,
+            size=size,
+            progress=tell,
         )
+        print(made)

@@ -13,7 +13,8 @@ def plot(
     what: Annotated[
         list[str] | None,
         typer.Option(
-            help="energy, kinetic, contacts, bodies, residual, iterations or seconds; may be repeated."
+            help="energy, kinetic, contacts, bodies, residual, iterations, seconds or probe:NAME; may be "
+            "repeated."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME-curves.png.")] = None,

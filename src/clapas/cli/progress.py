@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from clapas.solvers import Progress
 
-COMPILING = "compiling kernels (once per installation) ..."
+COMPILING = "compiling kernels for their first use, 10 to 60 s; they are kept ..."
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what batch systems send
 
 

@@ -33,7 +33,7 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     --------
     >>> solver = make("nsgs", ["order=shuffled", "order.seed=3"], {"tol": 1e-10, "time_limit": None})
     >>> solver.tol, solver.order
-    (1e-10, Shuffled(seed=3))
+    (1e-10, Shuffled(seed=3, once=False))
     """
     from clapas.solvers import registry
 
@@ -77,14 +77,19 @@ def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapp
     return kind(**{**defaults, **_read(kind, _split(assignments), owner=owner)})
 
 
-def describe(solver: type[Any], prefix: str = "") -> list[tuple[str, str, str]]:
-    """Rows (setting, default, what may be written) of a solver and of its parts."""
+def describe(solver: type[Any]) -> list[tuple[str, str, str]]:
+    """Rows (setting, default, what may be written) of a solver and of its parts.
+
+    Parts of parts (the two methods of ``inner=relay``) can be set too, but are not listed: a part may hold
+    its own kind, without end.
+    """
     rows = []
     for key, hint in _hints(solver).items():
-        rows.append((prefix + key, as_text(_default(solver, key)), _accepted(hint)))
+        rows.append((key, as_text(_default(solver, key)), _accepted(hint)))
         for part in _parts(hint):
-            inner = describe(part, f"{prefix}{key}.")
-            rows += [(name, value, f"{words} (with {key}={kebab(part)})") for name, value, words in inner]
+            when = f"(with {key}={kebab(part)})"
+            for name, its in _hints(part).items():
+                rows.append((f"{key}.{name}", as_text(_default(part, name)), f"{_accepted(its)} {when}"))
     return rows
 
 
@@ -98,12 +103,12 @@ def as_text(value: Any) -> str:
 
 
 def kebab(part: type[Any]) -> str:
-    """Name of a part in lower case.
+    """Name of a part in lower case; functions of the law are named without the word "map".
 
-    >>> kebab(type("AlartCurnier", (), {}))
-    'alart-curnier'
+    >>> kebab(type("AlartCurnier", (), {})), kebab(type("NaturalMap", (), {}))
+    ('alart-curnier', 'natural')
     """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__.removesuffix("Map")).lower()
 
 
 # -------------------------------------------------------------------- reading
@@ -147,6 +152,8 @@ def _value(owner_type: type[Any], key: str, hint: Any, text: str | None, inner: 
         first = next(iter(inner))
         raise SettingsError(f"{key}.{first} is a setting of a part: set {key} first ({key} may be {words})")
     values = _read(part, inner, owner=f"{key}={kebab(part)}")
+    if not isinstance(chosen, type):  # the part the solver has by default, with other settings
+        return replace(chosen, **values)
     for name in _hints(part):
         if _default(part, name) is MISSING and name not in values:
             raise SettingsError(f"{key}={kebab(part)} needs {key}.{name}: set it too")
@@ -201,7 +208,13 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 
 def _parts(hint: Any) -> tuple[type[Any], ...]:
-    return tuple(kind for kind in _members(hint) if isinstance(kind, type) and is_dataclass(kind))
+    """Dataclasses that may be named: members of the hint, and those that stand for a protocol in it."""
+    from clapas.solvers.parts import parts_of
+
+    found: list[type[Any]] = []
+    for kind in _members(hint):
+        found += [kind] if isinstance(kind, type) and is_dataclass(kind) else parts_of(kind)
+    return tuple(found)
 
 
 def _accepted(hint: Any) -> str:
@@ -213,6 +226,8 @@ def _accepted(hint: Any) -> str:
             words += ["true", "false"]
         elif kind is type(None):
             words.insert(0, AUTO)
+        elif kind in NUMBERS or kind is str:
+            words.append(NUMBERS.get(kind, "text"))
         else:
-            words.append(NUMBERS.get(kind) or ("text" if kind is str else kebab(kind)))
+            words += [kebab(part) for part in _parts(kind)] or [kebab(kind)]
     return " or ".join(words)

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 VIEW_HELP = "From where: oblique, front, right, back, left or top (3-D scenes)."
+FORCES_HELP = "Contact forces over it: none, chains or arrows, coloured by the friction they use."
+ZOOM_HELP = "How many times larger than what shows everything."
 COLOUR_HELP = "Bodies by speed, greys (Moreau's five), spin, pressure, contacts or birth."
 
 
@@ -17,6 +19,8 @@ def snapshot(
     out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME.png.")] = None,
     view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
     colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
+    forces: Annotated[str, typer.Option(help=FORCES_HELP)] = "none",
+    zoom: Annotated[float, typer.Option(help=ZOOM_HELP)] = 1.0,
     width: Annotated[int, typer.Option(min=200, max=8000, help="Pixels.")] = 960,
     height: Annotated[int, typer.Option(min=150, max=8000, help="Pixels.")] = 640,
 ) -> None:
@@ -26,4 +30,5 @@ def snapshot(
 
     path = out or Path(f"{recording.stem}.png")
     with Recording(recording) as run:
-        print(pictures.snapshot(run, path, time=time, view=view, colour=colour, size=(width, height)))
+        look = {"view": view, "colour": colour, "forces": forces}
+        print(pictures.snapshot(run, path, time=time, zoom=zoom, size=(width, height), **look))

@@ -43,8 +43,10 @@ def study(
     kind = registry.find(name)
     given = [*(assignments or ()), *_named(recordings or [])]
     made = settings.read(kind, given, owner=name, defaults=kind.quick if quick else {})
-    report = Report(out or Path(f"study-{name}"), kind.title, None if quiet else output.note)
+    command = " ".join(["clapas study", name, *(f"--set {each}" for each in given), *["--quick"] * quick])
+    report = Report(out or Path(f"study-{name}"), kind.title, None if quiet else output.note, command)
     made.run(report)
+    report.close()
     print(f"The report is {report.folder / 'report.md'}.")
 
 

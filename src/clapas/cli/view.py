@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -58,26 +56,17 @@ def view(
 
 @contextmanager
 def alongside(recording: Path, wanted: bool) -> Iterator[None]:
-    """A block in which a run writes a recording that is shown meanwhile; its page stays until Ctrl-C.
-
-    The viewer is a process of its own: it must not slow the run, and HDF5 lets no process read a file
-    that it is writing.
-    """
+    """A block in which a run writes a recording that is shown meanwhile; its page stays until Ctrl-C."""
     if not wanted:
         yield
         return
-    command = [sys.executable, "-m", "clapas", "view", str(recording), "--since", repr(time.time())]
-    # its own session: Ctrl-C is for the run; the pipe closes with this process, however it ends
-    viewer = subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE)
-    assert viewer.stdin is not None
-    try:
+    from clapas.io.watching import ViewerProcess
+
+    with ViewerProcess(recording) as viewer:
         yield
         print("The page stays until Ctrl-C.", flush=True)
         with suppress(KeyboardInterrupt):
             viewer.wait()
-    finally:
-        viewer.stdin.close()
-        viewer.wait()
 
 
 def _end_with_parent(viewer: Viewer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_
 from clapas.dynamics.carrying import carry, carry_to_spheres, places, product, to_world
 from clapas.dynamics.following import add_lead
 from clapas.dynamics.guides import can_part
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.links import LinkRows
+from clapas.dynamics.model import Impulses, LinkImpulses, Model, State
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks, contact_velocities
@@ -27,6 +28,9 @@ from clapas.problems.frames import frames
 from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from clapas.dynamics.condensed import Condensed
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
 
@@ -52,6 +56,10 @@ class StepProblem:
     scale : array (n, k), or (1, k) for all alike
         Impulses and couples per unit of the unknown: less than one along the short axis of elliptic
         friction, lengths (m) for couples.
+    links : LinkRows, optional
+        The links, whose rows follow those of the contacts; None without.
+    condensed : Condensed, optional
+        Where joints were eliminated, what impulses do to the bodies; else None.
     """
 
     problem: ContactProblem
@@ -61,6 +69,8 @@ class StepProblem:
     wall: Array | None
     cohesion: Array
     scale: Array
+    links: LinkRows | None = None
+    condensed: Condensed | None = None
 
     @property
     def has_spheres(self) -> bool:
@@ -72,8 +82,8 @@ class StepProblem:
         """The frames (n, d, d) of the contacts: normal, tangents."""
         return frames(self.contacts.normal) if self.own_frame is None else self.own_frame
 
-    def guess(self, impulses: Impulses, ratio: float = 1.0) -> Array:
-        """Unknowns (n, k) of the contacts that were there at the last step, zero for new ones.
+    def guess(self, impulses: Impulses, ratio: float = 1.0, links: LinkImpulses | None = None) -> Array:
+        """Unknowns (n, k) of the contacts and links that were there at the last step, zero for new ones.
 
         ``ratio`` is how much longer this step is than the last: forces persist, not impulses.
         """
@@ -86,11 +96,15 @@ class StepProblem:
             r = np.zeros((len(new), self.scale.shape[1]))
             couple = np.require(old.couple, requirements=("C", "W"))  # zeros may have no room of their own
             carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)
-        return r
+        return r if self.links is None else np.concatenate((r, self.links.guess(links, ratio)))
+
+    def of_links(self, r: Array) -> LinkImpulses | None:
+        """Impulses of the links, from the unknowns r; None without links."""
+        return None if self.links is None else self.links.impulses(r[len(self.contacts) :])
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
-        which = self.contacts.a, self.contacts.b, self.contacts.feature
+        which, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
         if self.has_spheres:
             return Impulses(*which, impulses_in_world(self.contacts.normal, r, self.cohesion))
         frame, own = self.frame, r * self.scale
@@ -106,18 +120,19 @@ class StepProblem:
     def carrying(self, r: Array) -> Indices | None:
         """Rows of the contacts that count as such: they touch, or carry an impulse. None if all do.
 
-        The others were within reach, and nothing came of it.
+        The others were within reach, and nothing came of it; or they are no contacts but links.
         """
+        n = len(self.contacts)
         if not self.apart.any():
-            return None
-        counts = ~self.apart | r.any(axis=1)
-        return None if counts.all() else np.flatnonzero(counts)
+            return None if self.links is None else np.arange(n)
+        counts = ~self.apart | r[:n].any(axis=1)
+        return None if counts.all() and self.links is None else np.flatnonzero(counts)
 
     def work_of_walls(self, r: Array) -> float:
         """Work of the impulses r along imposed motions during the step (J)."""
         if self.wall is None:
             return 0.0
-        return float(product(r, self.wall) - self.cohesion @ self.wall[:, 0])
+        return float(product(r[: len(self.wall)], self.wall) - self.cohesion @ self.wall[:, 0])
 
     def sliding_part(self, r: Array) -> tuple[ContactProblem, Array]:
         """The problem and the unknown of the impulses alone; couples, if any, are held as loads."""

@@ -52,6 +52,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         probes=tuple(scene.probes),
         systems=tuple(scene.systems),
         joints=_joints(scene, records),
+        ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
     )
     if model.systems and laws.has_couples:
         raise SceneError(
@@ -98,4 +99,4 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
             )
     position = np.array([body.position for body in records])
     orientation = np.array([body.orientation for body in records])
-    return joint_rows(scene.joints, position, orientation)
+    return joint_rows(scene.joints, position, orientation, scene.mimics)

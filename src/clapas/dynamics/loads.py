@@ -116,6 +116,11 @@ class Load:
         torque = np.zeros(3 if self.d == 3 else 1) if self.torque is None else self.torque(time)
         return force, torque
 
+    def plus(self, other: Load) -> Load:
+        """Both at once, as they are at time 0: for loads that last one step."""
+        force, torque = (tuple(map(float, a + b)) for a, b in zip(self(0.0), other(0.0), strict=True))
+        return Load(self.d, Constant(force), Constant(torque))
+
     def in_body_frame(self, time: float, orientation: Array) -> Array:
         """Force in the world and torque in the body frame, one after another, as velocities are kept."""
         force, torque = self(time)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from clapas.bodies.kind import Bodies, Part
-from clapas.dynamics.joints.rows import JointRows, Linkage
+from clapas.dynamics.joints.leastmotion import Linkages, linkages
+from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.loads import Load
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
@@ -87,6 +88,8 @@ class Model:
         Bodies of other kinds.
     joints : JointRows, optional
         Joints between rigid bodies; None without.
+    ignored : array (k, 2), optional
+        Pairs of bodies, the lower number first, that never touch each other; None without.
     """
 
     gravity: Array
@@ -108,6 +111,10 @@ class Model:
     probes: tuple[Probe, ...] = ()
     systems: tuple[System, ...] = ()
     joints: JointRows | None = None
+    ignored: Indices | None = None
+
+    def __repr__(self) -> str:
+        return f"Model({self.n_bodies} bodies, {int(self.movable.sum())} of them movable, in {self.d}-D)"
 
     @property
     def d(self) -> int:
@@ -209,16 +216,17 @@ class Model:
         return number
 
     @cached_property
-    def linkages(self) -> list[Linkage]:
-        """The movable bodies that joints join, linkage by linkage."""
-        return [] if self.joints is None else self.joints.linkages(self.movable)
+    def linkages(self) -> Linkages:
+        """The movable bodies that joints join, analysed once."""
+        assert self.joints is not None
+        return linkages(self.joints, self.movable)
 
     @cached_property
     def is_joined(self) -> Mask:
         """Movable bodies with joints, (N,)."""
         joined = np.zeros(self.n_bodies, dtype=bool)
-        for linkage in self.linkages:
-            joined[linkage.bodies] = True
+        if self.joints is not None:
+            joined[self.linkages.bodies] = True
         return joined
 
     @cached_property
@@ -239,7 +247,7 @@ class Model:
     @cached_property
     def smallest(self) -> float:
         """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
-        return float(self.reach[self.movable].min(initial=np.inf))
+        return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))
 
     def driven(self, body: int, velocity: Array, time: float) -> Array:
         """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""
@@ -250,7 +258,10 @@ class Model:
 
     def holding(self, held: Mask) -> Model:
         """The model in which some bodies, too, cannot move."""
-        return replace(self, movable=self.movable & ~held)
+        made = replace(self, movable=self.movable & ~held)
+        if self.joints is not None and not (held & self.is_joined).any():
+            made.__dict__["linkages"] = self.linkages  # as they were: no need to analyse them again
+        return made
 
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
@@ -309,6 +320,9 @@ class Impulses:
             n, d = self.impulse.shape
             object.__setattr__(self, "couple", zeros_without_room((n, 3 if d == 3 else 1)))
 
+    def __repr__(self) -> str:
+        return f"Impulses({len(self.impulse)} in {self.impulse.shape[1]}-D)"
+
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
         return Impulses(self.a[rows], self.b[rows], self.feature[rows], self.impulse[rows], self.couple[rows])
@@ -329,6 +343,42 @@ class Impulses:
     def carrying(self) -> Mask:
         """The contacts that carry, (n,)."""
         return carries(self.impulse)
+
+
+@dataclass(frozen=True)
+class LinkImpulses:
+    """Impulses of links (:class:`clapas.bodies.kind.Links`) in one step, by their identity.
+
+    Parameters
+    ----------
+    owner : array (n,)
+        Number of the system that has the link; −1 for joints. Increasing.
+    identity : array (n,)
+        Which of its links it is. Increasing for each owner.
+    impulse : array (n, d)
+        Along the rows of the link (N·s).
+    """
+
+    owner: Indices
+    identity: Indices
+    impulse: Array
+
+    @staticmethod
+    def none(d: int) -> LinkImpulses:
+        """No link."""
+        whole = np.empty(0, dtype=np.int64)
+        return LinkImpulses(whole, whole, np.empty((0, d)))
+
+    def at(self, owner: Indices, identity: Indices) -> Array:
+        """Impulses (m, d) of the links with these identities, zero for those that are not here."""
+        found = np.zeros((len(owner), self.impulse.shape[1]))
+        if len(self.owner) and len(owner):
+            base = 1 + max(int(self.identity.max()), int(identity.max()))
+            mine, wanted = self.owner * base + self.identity, owner * base + identity
+            place = np.minimum(np.searchsorted(mine, wanted), len(mine) - 1)
+            there = mine[place] == wanted
+            found[there] = self.impulse[place[there]]
+        return found
 
 
 def carries(force: Array) -> Mask:
@@ -417,6 +467,13 @@ class State:
         Who sleeps, in runs with sleep.
     parts : tuple of Part
         Coordinates and velocities of the systems of the model.
+    links : LinkImpulses, optional
+        Impulses of the links of the last step; None where there are no links.
+    coordinates : array (k,), optional
+        Coordinates of the joints that have one (rad, m), turns counted since the start; None if not counted
+        yet, or without joints.
+    applied : mapping
+        Forces and torques on some bodies, by their numbers, during the next step and no longer.
     """
 
     time: float
@@ -428,6 +485,12 @@ class State:
     dt: float = 0.0
     sleep: Sleep | None = None
     parts: tuple[Part, ...] = ()
+    links: LinkImpulses | None = None
+    coordinates: Array | None = None
+    applied: Mapping[int, Load] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"State(t = {self.time:.6g} s, step {self.step}, {self.n_bodies} bodies)"
 
     @property
     def n_bodies(self) -> int:

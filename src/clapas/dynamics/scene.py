@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from clapas.bodies.kind import ShapedBodies
+from clapas.bodies.registry import WrittenBodies
+from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.body import Body, BodyRecord, make_body, record
 from clapas.dynamics.grains import GrainSampler
 from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
+from clapas.dynamics.joints.laws import Mimic, Motor
 from clapas.dynamics.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
 from clapas.dynamics.model import System
 from clapas.dynamics.packing import packed
@@ -32,6 +35,9 @@ from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
 from clapas.laws import Law, LawTable
+
+if TYPE_CHECKING:
+    from clapas.dynamics.robots import LoadedRobot
 
 VERSION = 1
 Period = tuple[float | None, float | None]
@@ -97,6 +103,8 @@ class Scene:
         self.probes: list[Probe] = []
         self.systems: list[System] = []
         self.joints: list[Joint] = []
+        self.mimics: list[Mimic] = []
+        self.ignored: set[tuple[int, int]] = set()
         self.run = Run()
         self._laws: dict[Pair, Law] = {}
         self._law_for_all: Law | None = None
@@ -294,6 +302,76 @@ class Scene:
             self._numbers[name] = number
         return number
 
+    def add_blocks(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scale: float | None = None,
+        up: Literal["x", "y", "z"] | None = None,
+        position: Sequence[float] | None = None,
+        material: str = DEFAULT,
+        density: float | None = None,
+        fixed: str | Iterable[str] = (),
+        nonconvex: Literal["hull", "parts"] = "hull",
+        prefix: str = "",
+        group: str | None = None,
+    ) -> list[int]:
+        """Add the blocks of a file, one body per object, group or connected piece; returns their numbers.
+
+        Names are kept; pieces of an object get numbers after its name. A warning names what may not be meant:
+        pieces that are not convex or not closed, millimetres taken for metres. If the scene has no
+        ``overlap`` of its own it becomes 1e-5 of the smallest block, since files keep 6 or 7 digits.
+
+        Parameters
+        ----------
+        path : path
+            OBJ, STL, PLY, glTF (.gltf, .glb), DXF (3DFACE, polyface, MESH), or JSON of COMPAS.
+        scale : float, optional
+            Metres per unit of the file: 0.001 for millimetres. By default what the file says (glTF, DXF),
+            otherwise 1.
+        up : "x", "y" or "z", optional
+            The axis of the file that points upwards, which becomes z; by default y for glTF, z otherwise.
+        position : 3 floats, optional
+            Where to put the origin of the file (m).
+        material, density
+            As in :meth:`add`.
+        fixed : str or sequence of str
+            Names of the blocks that never move, with * for any letters: "support*". Blocks that COMPAS
+            marks as supports are fixed too.
+        nonconvex : "hull" or "parts"
+            A piece that is not convex becomes its convex hull, or a clump of convex parts (needs CoACD:
+            ``pip install 'clapas[convex]'``).
+        prefix : str
+            Put before every name, to add a file twice.
+        group : str, optional
+            By default the name of the file.
+
+        Examples
+        --------
+        The arch that comes with the package:
+
+        >>> from clapas.dynamics.examples import arch_file
+        >>> scene = Scene()
+        >>> numbers = scene.add_blocks(arch_file(), density=2000, fixed="support*")
+        >>> len(numbers), scene.bodies[0].name
+        (13, 'support_left')
+        """
+        from clapas.dynamics.blocks import add_blocks
+
+        return add_blocks(
+            self,
+            path,
+            scale=scale,
+            up=up,
+            position=position,
+            material=material,
+            density=density,
+            fixed=fixed,
+            nonconvex=nonconvex,
+            prefix=prefix,
+            group=group,
+        )
+
     def fill(
         self,
         region: BoxRegion,
@@ -423,6 +501,46 @@ class Scene:
         self.systems.append(System(name, system, rows, links, self_contact))
         return numbers
 
+    def add_rods(
+        self, rods: Sequence[Rod] | Rod, *, material: str = DEFAULT, name: str = "rods", touching: bool = True
+    ) -> list[int]:
+        """Add thin elastic rods, which touch all else, one another and themselves.
+
+        Parameters
+        ----------
+        rods : sequence of Rod
+            They; one call for all that may touch one another is fastest and most exact (between rods of two
+            calls, one of the two counts as the straight capsules of its segments).
+        material : str
+            Of them all.
+        name : str
+            A name no other system has.
+        touching : bool
+            Whether they touch one another and themselves.
+
+        Returns
+        -------
+        list of int
+            Numbers of the bodies that their segments are.
+
+        Examples
+        --------
+        A bristle over a floor:
+
+        >>> from clapas.bodies.rods import Rod
+        >>> from clapas.geometry.shapes import Plane
+        >>> scene = Scene()
+        >>> scene.law(mu=0.3)
+        >>> floor = scene.add(Plane())
+        >>> bristle = Rod(
+        ...     length=0.1, radius=1e-3, density=1100, young=1e9, position=(0, 0, 0.05), tangent=(1, 0, -0.3)
+        ... )
+        >>> len(scene.add_rods(bristle))
+        24
+        """
+        kind = Rods([rods] if isinstance(rods, Rod) else rods)
+        return self.add_system(kind, material=material, name=name, self_contact=touching)
+
     def number(self, body: int | str) -> int:
         """Number of a body from its name or its number.
 
@@ -457,6 +575,13 @@ class Scene:
         second: Sequence[float] | None = None,
         collide: bool = False,
         name: str | None = None,
+        start: float = 0.0,
+        limits: tuple[float | None, float | None] | None = None,
+        restitution: float = 0.0,
+        friction: float = 0.0,
+        damping: float = 0.0,
+        spring: tuple[float, float] | None = None,
+        motor: Motor | None = None,
     ) -> Joint:
         """Join two bodies, or a body and the world; returns the joint.
 
@@ -483,6 +608,21 @@ class Scene:
             Whether the two bodies may touch each other; by default they pass through one another.
         name : str, optional
             A name no other joint has; by default the kind and a number.
+        start : float
+            The coordinate where the bodies are placed (rad for a hinge or a pin, m for a slider, a slot or a
+            cylindrical joint). What follows acts along it: see :mod:`clapas.dynamics.joints.laws`.
+        limits : (lower, upper), optional
+            Between which it stays; None for no limit on one side.
+        restitution : float
+            Of its limits, in [0, 1].
+        friction : float
+            Largest force of dry friction (N·m, N): below it the joint sticks.
+        damping : float
+            Viscous damping (N·m·s/rad, N·s/m).
+        spring : (stiffness, rest), optional
+            Spring (N·m/rad, N/m) and the coordinate at which it is at rest.
+        motor : VelocityMotor, TorqueMotor or Servo, optional
+            What drives it.
 
         Examples
         --------
@@ -512,8 +652,56 @@ class Scene:
             axis=axis,
             second=second,
             collide=collide,
+            start=start,
+            limits=limits,
+            restitution=restitution,
+            friction=friction,
+            damping=damping,
+            spring=spring,
+            motor=motor,
         )
         self.joints.append(made)
+        return made
+
+    def mimic(self, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> Mimic:
+        """Let the coordinate of a joint follow that of another: gears, the two fingers of a gripper.
+
+        follower = ratio · leader + offset holds exactly, and both joints feel each other. Both have a
+        coordinate, an angle (rad) or a displacement (m); the ratio may turn one into the other.
+
+        Examples
+        --------
+        >>> from clapas.geometry.shapes import Box
+        >>> scene = Scene(gravity=(0, 0, 0))
+        >>> for k in (0, 1):
+        ...     wheel = scene.add(Box((0.1, 0.1, 0.1)), (k, 0, 0), mass=1)
+        ...     joint = scene.join("hinge", wheel, at=(k, 0, 0), axis=(0, 0, 1), name=f"wheel {k}")
+        >>> scene.mimic("wheel 1", "wheel 0", ratio=-2.0).ratio
+        -2.0
+        """
+        label = f"mimic '{follower}'"
+        known = {joint.name: joint for joint in self.joints}
+        for name in (follower, leader):
+            if name not in known:
+                hint = checks.did_you_mean(str(name), known)
+                raise SceneError(f"{label}: no joint is called '{name}'{hint}; join it first")
+            if known[name].rows.coordinate is None:
+                raise SceneError(
+                    f"{label}: '{name}' is a {known[name].kind} joint, which has no coordinate of its own; "
+                    "hinge, slider and cylindrical joints have one, in 2-D pin, slot and slider"
+                )
+        if follower == leader:
+            raise SceneError(f"{label}: it would follow itself; name two joints")
+        ratio = checks.number(label, "ratio", ratio)
+        offset = checks.number(label, "offset", offset)
+        expected = ratio * known[leader].laws.start + offset
+        if abs(known[follower].laws.start - expected) > checks.ALREADY_UNIT * (1.0 + abs(expected)):
+            raise SceneError(
+                f"{label}: it starts at {known[follower].laws.start}, but ratio {ratio} and offset {offset} "
+                f"put it at {expected}; change the offset, or the start of a joint"
+            )
+        made = Mimic(follower, leader, ratio, offset)
+        self.mimics.append(made)
         return made
 
     def _end(self, body: int | str | None) -> int | None:
@@ -521,6 +709,81 @@ class Scene:
         if body is None or (body == WORLD and WORLD not in self._numbers):
             return None
         return self.number(body)
+
+    def ignore(self, a: int | str, b: int | str) -> None:
+        """Let two bodies pass through each other: no contact between them is ever seen.
+
+        Joined bodies do so already, unless their joint says ``collide=True``.
+        """
+        first, second = sorted((self.number(a), self.number(b)))
+        if first == second:
+            raise SceneError(f"ignore: body {first} twice; name two bodies")
+        self.ignored.add((first, second))
+
+    def load_robot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        position: Sequence[float] | None = None,
+        orientation: Sequence[float] | None = None,
+        fixed_base: bool = True,
+        joints: Mapping[str, float] | None = None,
+        motors: Mapping[str, Any] | None = None,
+        self_collision: bool = True,
+        material: str | None = None,
+        prefix: str = "",
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        strict: bool = True,
+    ) -> LoadedRobot:
+        """Add a robot from a URDF or MJCF file: a body for each link, a joint for each joint.
+
+        Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
+        of joints are taken from the file. What of the file is not used is named in a warning; what is not
+        supported is refused.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        position, orientation : floats, optional
+            Of the robot's own frame in the world (m; quaternion w, x, y, z).
+        fixed_base : bool
+            Whether the link at the top stands still (URDF; MJCF says it itself).
+        joints : mapping, optional
+            Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
+            limit.
+        motors : mapping, optional
+            Motors by the names of joints, instead of those of the file (see :meth:`join`).
+        self_collision : bool
+            Whether links that no joint joins may touch each other.
+        material : str, optional
+            Material of all links; by default "default".
+        prefix : str
+            Put before the names of links and joints: two robots of one file need two prefixes.
+        packages : mapping, optional
+            Folders of ROS packages, for meshes named ``package://…``.
+        strict : bool
+            False leaves out what is not supported, and says so, instead of refusing it.
+
+        Returns
+        -------
+        LoadedRobot
+            Numbers of the bodies by link, names of the joints, notes.
+        """
+        from clapas.dynamics.robots import add_robot, read_robot
+
+        return add_robot(
+            self,
+            read_robot(path, packages=packages, strict=strict),
+            position=position,
+            orientation=orientation,
+            fixed_base=fixed_base,
+            joints=joints,
+            motors=motors,
+            self_collision=self_collision,
+            material=material,
+            prefix=prefix,
+        )
 
     # ---------------------------------------------------------------- sources and probes
 
@@ -687,11 +950,7 @@ class Scene:
 
     def to_dict(self) -> dict[str, Any]:
         """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
-        if self.systems:
-            raise SceneError(
-                f"system '{self.systems[0].name}': it is made of Python functions, which no file can hold; "
-                "keep the scene as a Python script"
-            )
+        carriers = {int(row) for system in self.systems for row in system.rows}
         period = {axis: length for axis, length in zip("xy", self.period, strict=True) if length is not None}
         laws = [{"between": list(names), **law_entries(law)} for names, law in self._laws.items()]
         if self._law_for_all is not None:
@@ -711,12 +970,33 @@ class Scene:
                 if name != DEFAULT or material.density is not None
             },
             "laws": laws,
-            "bodies": [body.to_dict() for body in self.bodies],
+            "bodies": [body.to_dict() for k, body in enumerate(self.bodies) if k not in carriers],
             "sources": [source.to_dict() for source in self.sources],
+            "systems": [self._system_entries(system, carriers) for system in self.systems],
             "joints": [joint.to_dict() for joint in self.joints],
+            "mimics": [asdict(mimic) for mimic in self.mimics],
+            "ignored": [list(pair) for pair in sorted(self.ignored)],
             "probes": [probe.to_dict() for probe in self.probes],
         }
         return {name: value for name, value in entries.items() if value not in (None, {}, [])}
+
+    def _system_entries(self, system: System, carriers: set[int]) -> dict[str, Any]:
+        bodies = system.bodies
+        if not isinstance(bodies, WrittenBodies):
+            raise SceneError(
+                f"system '{system.name}': it is made of Python functions, which no file can hold; "
+                "keep the scene as a Python script"
+            )
+        entries: dict[str, Any] = {"kind": bodies.word, "name": system.name, "settings": bodies.to_dict()}
+        if system.self_contact:
+            entries["self_contact"] = True
+        if len(system.rows):
+            first = int(system.rows[0])
+            entries["after"] = first - sum(row < first for row in carriers)
+            material = self.bodies[first].material
+            if material != DEFAULT:
+                entries["material"] = material
+        return entries
 
     @staticmethod
     def from_dict(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Scene:

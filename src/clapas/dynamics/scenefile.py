@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from clapas.bodies.registry import made
 from clapas.dynamics.complaints import scene_error
 from clapas.dynamics.run import Run
 from clapas.dynamics.scene import Scene
@@ -82,8 +83,17 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     _read_bodies(scene, entry, _Shapes(Path(folder)))
     for k, joint in enumerate(entry.joints):
         with _at(f"joints[{k}]"):
-            given = joint.given("kind", "a", "b")
-            scene.join(joint.kind, joint.a, joint.b, **given)
+            motor = None if joint.motor is None else joint.motor.make()
+            given = joint.given("kind", "a", "b", "motor")
+            scene.join(joint.kind, joint.a, joint.b, motor=motor, **given)
+    for k, mimic in enumerate(entry.mimics):
+        with _at(f"mimics[{k}]"):
+            scene.mimic(**mimic.given())
+    for k, pair in enumerate(entry.ignored):
+        with _at(f"ignored[{k}]"):
+            if len(pair) != 2:
+                raise SceneError(f"expected two bodies, got {pair}")
+            scene.ignore(*pair)
     for k, probe in enumerate(entry.probes):
         with _at(f"probes[{k}]"):
             scene.probe(**probe.given())
@@ -115,10 +125,15 @@ def _read_materials(scene: Scene, entry: SceneEntry) -> None:
 
 
 def _read_bodies(scene: Scene, entry: SceneEntry, shapes: _Shapes) -> None:
+    waiting = sorted(range(len(entry.systems)), key=lambda k: _after(entry, k))
     for k, body in enumerate(entry.bodies):
+        while waiting and _after(entry, waiting[0]) <= k:
+            _read_system(scene, entry, waiting.pop(0), shapes.folder)
         with _at(f"bodies[{k}]"):
             motion = None if body.motion is None else body.motion.make()
             scene.add(shapes(body.shape), motion=motion, **body.given("shape", "motion"))
+    for k in waiting:
+        _read_system(scene, entry, k, shapes.folder)
     for k, fill in enumerate(entry.fills):
         with _at(f"fills[{k}]"):
             shape = None if fill.shape is None else shapes(fill.shape)
@@ -127,6 +142,18 @@ def _read_bodies(scene: Scene, entry: SceneEntry, shapes: _Shapes) -> None:
         with _at(f"sources[{k}]"):
             shape = None if source.shape is None else shapes(source.shape)
             scene.source(source.region.make(), shape=shape, **source.given("region", "shape"))
+
+
+def _after(entry: SceneEntry, k: int) -> int:
+    after = entry.systems[k].after
+    return len(entry.bodies) if after is None else after
+
+
+def _read_system(scene: Scene, entry: SceneEntry, k: int, folder: Path) -> None:
+    with _at(f"systems[{k}]"):
+        system = entry.systems[k]
+        bodies = made(system.kind, system.settings, folder)
+        scene.add_system(bodies, **system.given("kind", "settings", "after"))
 
 
 @contextmanager

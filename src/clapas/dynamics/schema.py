@@ -7,6 +7,7 @@ times in seconds, angles in radians.
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hi
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from clapas.dynamics import motions, regions
+from clapas.dynamics.joints import laws
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations, shapes
 from clapas.laws import Law
@@ -209,6 +211,14 @@ class HalfPlaneEntry(ShapeMaker):
     offset: float = Field(0.0, description="distance from the origin along the normal (m)")
 
 
+class PointEntry(ShapeMaker):
+    """A body without form: its mass and inertia are given, and it touches nothing."""
+
+    makes = shapes.Point
+    type: Literal["point"]
+    d: int = Field(3, description="dimension, 2 or 3")
+
+
 class PolygonEntry(ShapeMaker):
     """A convex polygon in 2-D."""
 
@@ -248,6 +258,7 @@ ShapeEntry = Annotated[
     | PlaneEntry
     | HalfPlaneEntry
     | PolygonEntry
+    | PointEntry
     | ClumpEntry,
     Field(discriminator="type"),
 ]
@@ -412,6 +423,37 @@ class SourceEntry(Entry):
     group: str = ""
 
 
+class VelocityMotorEntry(Maker):
+    """A motor that keeps a rate as long as its torque suffices."""
+
+    makes = laws.VelocityMotor
+    type: Literal["velocity"]
+    rate: float = Field(description="rad/s, m/s")
+    max_torque: float = Field(math.inf, description="N·m, N")
+
+
+class TorqueMotorEntry(Maker):
+    """A motor that gives a torque."""
+
+    makes = laws.TorqueMotor
+    type: Literal["torque"]
+    torque: float = Field(description="N·m, N")
+
+
+class ServoEntry(Maker):
+    """A spring and a damper towards a target, with a bounded torque."""
+
+    makes = laws.Servo
+    type: Literal["servo"]
+    target: float = Field(description="coordinate to go to (rad, m)")
+    stiffness: float = Field(description="N·m/rad, N/m")
+    damping: float = Field(0.0, description="N·m·s/rad, N·s/m")
+    max_torque: float = Field(math.inf, description="N·m, N")
+
+
+MotorEntry = Annotated[VelocityMotorEntry | TorqueMotorEntry | ServoEntry, Field(discriminator="type")]
+
+
 class JointEntry(Entry):
     """A joint between two bodies, or a body and the world."""
 
@@ -424,6 +466,33 @@ class JointEntry(Entry):
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
     second: Numbers | None = Field(None, description="of a universal joint, fixed in b")
     collide: bool = Field(False, description="whether the two bodies may touch each other")
+    start: float = Field(0.0, description="coordinate where the bodies are placed (rad, m)")
+    limits: Numbers | None = Field(None, description="lower and upper, inf for none (rad, m)")
+    restitution: float = Field(0.0, description="of the limits")
+    friction: float = Field(0.0, description="largest force of dry friction (N·m, N)")
+    damping: float = Field(0.0, description="viscous (N·m·s/rad, N·s/m)")
+    spring: Numbers | None = Field(None, description="stiffness (N·m/rad, N/m) and rest (rad, m)")
+    motor: MotorEntry | None = None
+
+
+class MimicEntry(Entry):
+    """A joint whose coordinate follows that of another."""
+
+    follower: str = Field(description="name of a joint")
+    leader: str = Field(description="name of a joint")
+    ratio: float = 1.0
+    offset: float = Field(0.0, description="rad, m")
+
+
+class SystemEntry(Entry):
+    """Bodies of another kind: a truss, rods, elastic bodies."""
+
+    kind: str = Field(description="truss, …")
+    name: str = "system"
+    material: str | None = Field(None, description="of the shapes with which it touches")
+    self_contact: bool = Field(False, description="whether its own shapes may touch each other")
+    after: int | None = Field(None, description="bodies of the file before its own; all by default")
+    settings: dict[str, Any] = Field(default_factory=dict, description="what the kind needs")
 
 
 class ProbeEntry(Entry):
@@ -470,7 +539,10 @@ class SceneEntry(Entry):
     bodies: list[BodyEntry] = Field(default_factory=list)
     fills: list[FillEntry] = Field(default_factory=list)
     sources: list[SourceEntry] = Field(default_factory=list)
+    systems: list[SystemEntry] = Field(default_factory=list)
     joints: list[JointEntry] = Field(default_factory=list)
+    mimics: list[MimicEntry] = Field(default_factory=list)
+    ignored: list[list[int | str]] = Field(default_factory=list, description="pairs that never touch")
     probes: list[ProbeEntry] = Field(default_factory=list)
 
 

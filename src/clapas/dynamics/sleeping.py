@@ -16,7 +16,8 @@ lost is the motion of sleepers: a body that creeps at a steady pace below ``spee
 kinetic energy, which counts as work of the contacts, and never gives any. A watch is a sample: the bound
 holds for what creeps steadily, not for every body. ``benchmarks/README.md`` tells of a heap.
 
-Bodies with a load or a motion of their own, guided ones, and those that touch nothing never sleep.
+Bodies with a load or a motion of their own, guided and jointed ones, and those that touch nothing never
+sleep.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model, Sleep, State
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
@@ -76,11 +78,12 @@ def step_with_sleep(
     scheme: MoreauJean | None,
     surroundings: Surroundings,
     sleeping: Sleeping,
+    commands: Commands | None = None,
 ) -> Stepped:
     """Advance a state by one time step, its sleepers held; wake some, let others fall asleep."""
     sleep = state.sleep or Sleep.none(state.velocity.shape[1])
     while True:
-        done = step(model, state, dt, solver, scheme, surroundings, asleep=sleep.asleep)
+        done = step(model, state, dt, solver, scheme, surroundings, asleep=sleep.asleep, commands=commands)
         sleep = sleep.of_more(done.state.n_bodies)
         borne = _borne(done, sleep.asleep)
         woken = _woken(model, sleep, borne, done, sleeping)
@@ -138,7 +141,8 @@ def _remembered(
 def _judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
     """The end of a watch: who sleeps. If nobody does, a new watch begins."""
     d, lasted = model.d, sleeping.watch * dt
-    travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / model.reach
+    radius = np.where(model.reach > 0.0, model.reach, 1.0)  # bodies without form touch nothing: never slow
+    travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / radius
     pace = (travelled + np.linalg.norm(sleep.moved[:, d:], axis=1)) / lasted
     is_known = np.isfinite(sleep.pace)
     lately = 0.5 * (np.where(is_known, sleep.pace, pace) + pace)
@@ -151,4 +155,5 @@ def _judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
 def _may_sleep(model: Model) -> Mask:
     free = model.movable.copy()
     free[[*model.motions, *model.loads]] = False
+    free &= ~model.is_joined
     return free if model.blocked is None else free & ~model.blocked.any(axis=1)

@@ -1,9 +1,9 @@
 """Moreau's time stepping: one step fits on a page.
 
     q_m             middle of the step, reached at the old velocity
-    contacts        those with gap ≤ 0 at q_m, or within reach of it
-    problem         M v + f = Hᵀ r, u = H v + w, Coulomb's law, all evaluated at q_m
-    solve           new velocity v and impulses r
+    contacts        those with gap ≤ 0 at q_m, or within reach of it; links
+    problem         M v + f = Hᵀ r + Jᵀ λ, u = H v + w + C r, J v + b = 0, Coulomb's law, all evaluated at q_m
+    solve           new velocity v and impulses r, λ
     q               from q_m at the new velocity
 
 Several collisions inside one step are treated together, and an accumulation of bounces ends in
@@ -18,47 +18,39 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import (
-    GYRO_ROUNDS,
-    GYRO_SHARE,
-    fall,
-    gyrate,
-    moved,
-    spins_in_body_frames,
-    work,
-)
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.bodies.kind import Account
+from clapas.bodies.rigid.motion import moved, work
+from clapas.dynamics.assembly import StepProblem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.few.outcome import Outcome
 from clapas.dynamics.few.stepping import step_of_few
 from clapas.dynamics.following import lead
+from clapas.dynamics.freemotion import free_motion, given_by_loads
 from clapas.dynamics.held import between_free, with_held
+from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import JointsInStep, apart_from_joined, joints_in_step
 from clapas.dynamics.joints.projection import onto_joints
 from clapas.dynamics.joints.reactions import Reactions
+from clapas.dynamics.links import OF_JOINTS
 from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
+from clapas.dynamics.solving import Instant, Solved, solved
 from clapas.dynamics.surroundings import Surroundings, touching_gap
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
-    mixed_problem,
-    split_velocity,
+    bending_margin,
+    on_true_surfaces,
     systems_in_step,
     with_carriers,
 )
 from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
-from clapas.problems.blocks import BodyBlocks
-from clapas.problems.contact import ContactProblem
-from clapas.solvers import NSGS, Auto, Solution, solve
+from clapas.solvers import Auto, Solution
 from clapas.solvers.loop import Solver
 from clapas.status import Status
-from clapas.typing import Array, Indices, Mask
-
-JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
-JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
-JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
+from clapas.typing import Indices, Mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +189,7 @@ def step(
     surroundings: Surroundings | None = None,
     *,
     asleep: Mask | None = None,
+    commands: Commands | None = None,
 ) -> Stepped:
     """Advance a state by one time step.
 
@@ -215,6 +208,8 @@ def step(
     asleep : array of bool, optional
         Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
         Bodies beyond its length are awake.
+    commands : Commands, optional
+        What motors are asked for; that of the scene by default.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
@@ -226,261 +221,142 @@ def step(
     held = asleep if asleep is not None and asleep.any() else None
     if held is not None:
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
-    middle, systems = _middle(alive, state, scheme, dt), None
-    if scheme.projection > 0.0 and alive.joints is not None:
-        raise SettingsError(
-            f"projection does not reach jointed bodies yet ('{alive.joints.names[0]}'): leave it out"
-        )
-    if alive.systems or alive.joints is not None:
-        systems, middle = systems_in_step(alive, state, middle, scheme.theta, dt, inertia=scheme.inertia)
-    free = free_motion(alive, middle, dt)
-    reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
-    touching = touching_gap(middle)
-    found = surroundings.detect(middle, max(reach, touching))
-    treated = found if held is None else between_free(alive, found)
-    if systems:
-        treated = apart_from_joined(alive, apart_from_themselves(alive, treated))
-    treated = within_reach(alive, middle, treated, touching, reach, dt)
-    ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
 
+    middle, systems = _drifted(alive, state, scheme, dt)
+    free = free_motion(alive, middle, dt)
+    found, near, touching = _detected(alive, middle, surroundings, scheme, dt, held is not None)
+    ahead = lead(alive, middle, near, state.velocity, scheme.theta, dt)
     joints = None
     if alive.joints is not None:
-        joints, free = _joined(alive, joints_in_step(alive, middle, scheme.theta, dt), free)
-    kick = None  # by joints that are not part of the contact problem
-    if joints is not None and not joints.touch(treated):
-        kick = joints.velocity(free) - free
-        free = free + kick
-    in_contact = joints if kick is None else None
+        joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
+    at = Instant(alive, state, middle, systems, near, touching, ahead, dt)
+    answer = solved(at, free, joints, solver or Auto(tol=1e-6))
 
-    def assembled(free: Array, joints: JointsInStep | None) -> StepProblem:
-        if systems and (joints is not None or systems.touch(alive, treated)):
-            return mixed_problem(alive, systems, middle, treated, free, dt, touching, ahead, joints)
-        return step_problem(alive, middle, treated, free, dt, touching, ahead)
-
-    longer = dt / state.dt if state.dt else 1.0
-    solver = solver or Auto(tol=1e-6)
-    problem = assembled(free, in_contact)
-    solution = solve(problem.problem, solver, problem.guess(state.impulses, longer), check=False)
-    velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
-    again = (alive.gyrates or in_contact) and len(problem.contacts)
-    for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
-        if in_contact:
-            led, turned, matters = _led(alive, in_contact, free, velocity, JOINT_SHARE_IN_CONTACT)
-            if not matters or left == 0:
-                break
-            joints, in_contact, free = led, led, turned
-        else:
-            turned, free, matters = gyrated(alive, middle, free, velocity, dt, but=alive.is_joined)
-            if not matters or left == 0:
-                velocity = turned
-                break
-        problem = assembled(free, in_contact)
-        solution = solve(problem.problem, solver, solution.r, check=False)
-        velocity, others = _velocities(alive, middle, problem, solution.v, free, systems)
-    position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
-    contacts, impulses, rows = problem.contacts, problem.impulses(solution.r), problem.carrying(solution.r)
-    if rows is not None:
-        contacts, impulses = contacts.take(rows), impulses.take(rows)
-    if held is not None:
-        among = np.arange(len(problem.contacts)) if rows is None else rows
-        contacts, impulses, place = with_held(
-            alive, found, contacts, impulses, state.impulses, longer, touching
-        )
-        rows = np.where(place < 0, -1, np.append(among, -1)[place])
-    elif len(treated) and not len(problem.contacts) and alive.blocked is None:
-        # What touches and moves together was in no problem: it bears nothing.
-        contacts = treated.take(np.flatnonzero(treated.gap <= touching))
-        impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
-    end = State(
-        time=state.time + dt,
-        step=state.step + 1,
-        position=position,
-        orientation=orientation,
-        velocity=velocity,
-        impulses=impulses,
-        dt=dt,
-    )
-    if scheme.projection > 0.0:
-        end = pulled_apart(alive, end, problem, scheme.projection)
-    unforced = free if kick is None else free - kick
-    done = work(alive.masses, alive.movable, middle.velocity, unforced, velocity)
-    if systems:
-        end = with_carriers(alive, replace(end, parts=systems.moved(others, scheme.theta * dt)))
-        done += systems.work(others)
-    reactions, through = None, 0.0
-    if joints is not None:
-        multipliers = solution.multipliers if kick is None else joints.motion.multipliers(kick)
-        assert multipliers is not None
-        reactions = joints.reactions(multipliers)
-        through = joints.work(multipliers, 0.5 * (middle.velocity + velocity))
-        done -= through
-        closed = onto_joints(alive, end, joints.motion)
-        lift = (end.position - closed.position)[alive.movable] @ alive.gravity
-        through += float(alive.mass[alive.movable] @ lift)
-        end = closed
-    walls = problem.work_of_walls(solution.r)
-    done += walls + work_of_laying(model, before, state)
-    given = _given(alive, state.velocity, middle, velocity, dt) - walls + through
-    return Stepped(end, middle, problem, solution, done, given, contacts, rows, reactions)
+    end, lift = _advanced(at, answer, scheme)
+    contacts, impulses, rows = _borne(at, answer, found, held is not None)
+    end = replace(end, impulses=impulses)
+    reactions = None if answer.joints is None else _reactions(answer.joints, answer)
+    done, given = _accounts(at, answer, end)
+    done, given = done + work_of_laying(model, before, state), given + lift
+    return Stepped(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
 
 
-def _joined(model: Model, joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
-    """What the joints impose, and velocities without joints, if there were no contact.
-
-    Both depend on the velocities at the end: what joints impose by the pose there, the others by the
-    gyroscopic term.
-    """
-    velocity = joints.velocity(free)
-    for _ in range(JOINT_ROUNDS):
-        joints, free, matters = _led(model, joints, free, velocity, JOINT_SHARE)
-        velocity = joints.velocity(free)
-        if not matters:
-            break
-    return joints, free
-
-
-def _led(
-    model: Model, joints: JointsInStep, free: Array, velocity: Array, share: float
-) -> tuple[JointsInStep, Array, bool]:
-    """The joints and the velocities without impulses if the step ends with these velocities (N, size).
-
-    Last whether they differ from those given by more than a share of what impulses change.
-    """
-    led, turned, own = joints.led_by(velocity), free, model.masses[model.movable]
-    if model.gyrates:
-        turned = gyrated(model, joints.middle, free, velocity, joints.dt)[1]
-    change = joints.change(led) + 0.5 * float(np.sum(own * (turned - free)[model.movable] ** 2))
-    kick = 0.5 * float(np.sum(own * (velocity - free)[model.movable] ** 2))
-    return led, turned, change > share**2 * kick
-
-
-def _middle(model: Model, state: State, scheme: MoreauJean, dt: float) -> State:
+def _drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
     """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
     velocity = state.velocity.copy() if scheme.inertia else np.zeros_like(state.velocity)
     velocity[model.walls] = 0.0
     for body in model.motions:
         velocity[body] = model.driven(body, velocity[body], state.time + 0.5 * dt)
     position, orientation = moved(state.position, state.orientation, velocity, (1.0 - scheme.theta) * dt)
-    return replace(state, position=position, orientation=orientation, velocity=velocity)
+    middle = replace(state, position=position, orientation=orientation, velocity=velocity)
+    if not model.systems:
+        return middle, SystemsInStep.none()
+    systems, middle = systems_in_step(model, state, middle, scheme.theta, dt, inertia=scheme.inertia)
+    return middle, systems
 
 
-def free_motion(model: Model, middle: State, dt: float) -> Array:
-    """Velocities at the end of the step if there were no contact."""
-    free, pushes = np.empty_like(middle.velocity), _pushes(model, middle, dt)
-    kicks = _kicks(model, pushes)
-    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, kicks, dt, free)
-    for body, push in pushes.items():
-        if model.movable[body]:  # and not held
-            # The spin of a body that gyrates has its push already.
-            gained = push[:3] if model.gyrates_freely[body] else push
-            free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
-    if model.blocked is not None:
-        free[model.blocked] = middle.velocity[model.blocked]
-    return free
+def _detected(
+    model: Model, middle: State, surroundings: Surroundings, scheme: MoreauJean, dt: float, holding: bool
+) -> tuple[Contacts, Contacts, float]:
+    """All contacts within reach, those that the step treats, and the gap (m) up to which they touch.
 
-
-def gyrated(
-    model: Model, middle: State, free: Array, velocity: Array, dt: float, but: Mask | None = None
-) -> tuple[Array, Array, bool]:
-    """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
-
-    ``but`` (N,) are bodies to be left as they are.
-
-    Returns
-    -------
-    velocity : array (N, 6)
-        Velocities under the same impulses.
-    free : array (N, 6)
-        Those without the impulses of contacts.
-    matters : bool
-        Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
+    ``holding`` says whether some bodies are held: contacts between them are left out.
     """
-    which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
-    pushes = _kicks(model, _pushes(model, middle, dt))
-    turned, turned_free = np.empty_like(free), np.empty_like(free)
-    bodies = model.masses, model.inertia, model.movable, which
-    given = middle.velocity, free, velocity, *bodies, pushes, dt, GYRO_SHARE
-    return turned, turned_free, gyrate(*given, turned, turned_free)
+    reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
+    touching = touching_gap(middle)
+    within = max(reach, touching)
+    found = surroundings.detect(middle, within + bending_margin(model, middle.parts))
+    if model.systems:
+        found = on_true_surfaces(model, middle, found, within)
+    treated = between_free(model, found) if holding else found
+    if model.systems:
+        treated = apart_from_themselves(model, treated)
+    treated = apart_from_joined(model, treated)
+    return found, within_reach(model, middle, treated, touching, reach, dt), touching
 
 
-def _pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
-    """Impulses of the loads, forces in the world and torques in body frames; none along blocked axes."""
-    pushes = {}
-    for body, load in model.loads.items():
-        pushes[body] = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
-        if model.blocked is not None:
-            pushes[body][model.blocked[body]] = 0.0
-    return pushes
+def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, float]:
+    """The state at the end: positions from the middle at the new velocities, joints closed.
 
-
-def _kicks(model: Model, pushes: dict[int, Array]) -> Array:
-    """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
-    kicks = np.zeros((len(model.mass), 3))
-    for body, push in pushes.items():
-        if model.gyrates_freely[body]:
-            kicks[body] = push[3:] / model.inertia[body]
-    return kicks
-
-
-def _given(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
-    """Work of loads, and of guides on the bodies they guide, during the step (J)."""
-    given = 0.0
-    for body, push in _pushes(model, middle, dt).items():
-        given += 0.5 * float(push @ (middle.velocity[body] + after[body]))
-    if model.blocked is not None:
-        guided = np.flatnonzero(model.movable & model.blocked.any(axis=1))
-        gained = 0.5 * model.masses[guided] * (after[guided] ** 2 - before[guided] ** 2)
-        fallen = 0.5 * dt * (middle.velocity + after)[guided, : model.d] * model.gravity
-        gained[:, : model.d] -= model.mass[guided, None] * fallen
-        given += float(gained[model.blocked[guided]].sum())
-    return given
-
-
-def _velocities(
-    model: Model,
-    at: State,
-    problem: StepProblem,
-    v: Array | None,
-    free: Array,
-    systems: SystemsInStep | None = None,
-) -> tuple[Array, tuple[Array, ...]]:
-    """Velocities of all rigid bodies, walls included, and of the systems, from the answer of the problem.
-
-    ``free`` are the velocities of bodies that no impulse changes.
+    Last the potential energy (J) that closing the joints lifted.
     """
-    assert v is not None
-    others = () if systems is None else systems.free
-    size = free.shape[1]
-    if systems is not None and len(v) > model.movable.sum() * size:
-        v, others = split_velocity(v, systems)
-    moving = v.reshape(-1, size)
-    if problem.has_spheres:  # its spins are in the world
-        moving = moving.copy()  # v belongs to the solution
-        spins_in_body_frames(at.orientation[model.moving], moving)
-    velocity = free.copy()
-    velocity[model.moving] = moving
-    if model.blocked is not None:
-        velocity = np.where(model.blocked, free, velocity)
-    return velocity, others
-
-
-def pulled_apart(model: Model, state: State, problem: StepProblem, share: float) -> State:
-    """The state with a share of the penetrations removed by the smallest displacement.
-
-    A frictionless problem in displacements: min ½ δᵀ M δ such that gap + H_N δ ≥ 0.
-    """
-    blocks, gap = problem.problem.blocks, problem.contacts.gap
-    deep = gap < 0.0
-    if blocks is None or not deep.any():
-        return state
-    rows = np.ascontiguousarray(blocks.G[:, :, : model.d])
-    still = BodyBlocks(rows, blocks.bodies, np.zeros_like(blocks.y_free), blocks.root)
-    w = np.zeros((len(gap), model.d))
-    w[:, 0] = share * np.minimum(gap, 0.0)
-    displacement = solve(
-        ContactProblem.from_blocks(still, mu=0.0, w=w), NSGS(tol=1e-3, max_iterations=200), check=False
+    middle, state, h = at.middle, at.start, scheme.theta * at.dt
+    position, orientation = moved(middle.position, middle.orientation, answer.velocity, h)
+    end = replace(
+        state,
+        time=state.time + at.dt,
+        step=state.step + 1,
+        position=position,
+        orientation=orientation,
+        velocity=answer.velocity,
+        dt=at.dt,
+        sleep=None,
+        applied={},
+        links=answer.problem.of_links(answer.solution.r),
     )
-    zero = np.zeros_like(state.velocity)
-    away, _ = _velocities(model, state, problem, displacement.v, zero)
-    position, orientation = moved(state.position, state.orientation, away, 1.0)
-    return replace(state, position=position, orientation=orientation)
+    if scheme.projection > 0.0:
+        end = pulled_apart(at.model, end, answer.problem, scheme.projection)
+    if at.systems.systems:
+        end = with_carriers(at.model, replace(end, parts=at.systems.moved(answer.others, h)))
+    if (joints := answer.joints) is not None:
+        x = joints.drives.middle + h * joints.rates(answer.velocity)
+        closed = onto_joints(at.model, replace(end, coordinates=x), joints.motion)
+        lifted = (end.position - closed.position)[at.model.movable] @ at.model.gravity
+        return closed, float(at.model.mass[at.model.movable] @ lifted)
+    return end, 0.0
+
+
+def _borne(
+    at: Instant, answer: Solved, found: Contacts, holding: bool
+) -> tuple[Contacts, Impulses, Indices | None]:
+    """The contacts that count, their impulses, and where they are in the problem."""
+    problem, r, state = answer.problem, answer.solution.r, at.start
+    contacts, impulses, rows = problem.contacts, problem.impulses(r), problem.carrying(r)
+    if rows is not None:
+        contacts, impulses = contacts.take(rows), impulses.take(rows)
+    if holding:
+        among = np.arange(len(problem.contacts)) if rows is None else rows
+        longer = at.dt / state.dt if state.dt else 1.0
+        contacts, impulses, place = with_held(
+            at.model, found, contacts, impulses, state.impulses, longer, at.touching
+        )
+        rows = np.where(place < 0, -1, np.append(among, -1)[place])
+    elif len(at.contacts) and not len(problem.contacts) and at.model.blocked is None:
+        # What touches and moves together was in no problem: it bears nothing.
+        contacts = at.contacts.take(np.flatnonzero(at.contacts.gap <= at.touching))
+        impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
+    return contacts, impulses, rows
+
+
+def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
+    """What joints did: their rows, and all that acts along their coordinates."""
+    rows, links = joints.motion.rows, answer.problem.links
+    assert answer.multipliers is not None
+    impulse, own = rows.of_terms(answer.multipliers), None
+    if links is not None and joints.acting is not None:
+        own = answer.solution.r[len(answer.problem.contacts) :][links.owner == OF_JOINTS]
+    impulse[rows.n_closing :] += joints.along(own)
+    return Reactions(rows, joints.motion.placed, joints.middle, impulse, joints.dt)
+
+
+def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
+    """Work lost at contacts and in joints (J), and work given by what moves or loads bodies from outside."""
+    model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
+    velocity = answer.velocity
+    done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
+    done += at.systems.work(answer.others)
+    walls = problem.work_of_walls(r)
+    outside = given_by_loads(model, at.start.velocity, middle, velocity, at.dt) - walls
+    through = 0.0
+    if problem.links is not None:
+        rigid = 0.5 * (middle.velocity + velocity)[model.movable]
+        mean = np.concatenate((rigid.ravel(), *at.systems.mean(answer.others)))
+        its = r[len(problem.contacts) :]
+        done -= problem.links.work(its, mean, Account.STORED)
+        through += problem.links.work(its, mean, Account.GIVEN)
+    if answer.joints is not None:
+        assert answer.multipliers is not None
+        through += answer.joints.given(answer.multipliers, 0.5 * (middle.velocity + velocity))
+        done += answer.joints.stored(end)
+    done += walls - through
+    return done, outside + through

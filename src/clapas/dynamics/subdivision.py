@@ -5,9 +5,9 @@ A body that crosses more than its own thickness in one step may pass through ano
 
     (|v| + |ω| reach + |g| dt + fastest wall) dt / 2^k ≤ s · thickness
 
-for every movable body; k is at most ``scheme.halvings``. Parts are whole fractions of dt: kept frames,
-durations and births stay where they are. The rule looks at the state at the start of the step and at
-nothing else, so a resumed run divides the same steps.
+for every movable body and every carrier of a system; k is at most ``scheme.halvings``. Parts are whole
+fractions of dt: kept frames, durations and births stay where they are. The rule looks at the state at the
+start of the step and at nothing else, so a resumed run divides the same steps.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.births import with_births
+from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
@@ -33,14 +34,18 @@ def divided_step(
     scheme: MoreauJean,
     surroundings: Surroundings | None = None,
     sleeping: Sleeping | None = None,
+    commands: Commands | None = None,
 ) -> list[Stepped]:
     """One time step in as many parts as the scheme asks for; the last part ends the step."""
-    count, start = parts(model, state, dt, scheme), state.step
+    count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
     surroundings = surroundings or Surroundings(model)
     done: list[Stepped] = []
     for _ in range(count):
-        given = model, replace(state, step=start), dt / count, solver, scheme, surroundings
-        part = step(*given) if sleeping is None else step_with_sleep(*given, sleeping)
+        given = model, replace(state, step=start, applied=applied), dt / count, solver, scheme, surroundings
+        if sleeping is None:
+            part = step(*given, commands=commands)
+        else:
+            part = step_with_sleep(*given, sleeping, commands)
         state = part.state
         done.append(part)
     return done
@@ -61,5 +66,7 @@ def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
     walls = float(speed[list(alive.motions)].max(initial=0.0))
     gained = dt * float(np.linalg.norm(alive.gravity))
     travelled = dt * (speed + gained + walls) / (scheme.travel * alive.thickness)
-    need = float(travelled[alive.movable].max(initial=0.0))
+    # Carriers of systems travel too: thin rods pass through each other in long steps.
+    moves = alive.movable | (alive.system_of >= 0)
+    need = float(travelled[moves].max(initial=0.0))
     return 1 << min(scheme.halvings, math.ceil(math.log2(max(need, 1.0))))

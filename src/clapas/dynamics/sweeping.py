@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import nnls
 
 from clapas.errors import ProblemError
 from clapas.typing import Array
@@ -89,6 +90,47 @@ def catching_up_levels(
     return path
 
 
+def catching_up_inequalities(
+    f: Callable[[float, Array], Array],
+    jacobian: Callable[[float, Array], Array],
+    q0: npt.ArrayLike,
+    times: npt.ArrayLike,
+) -> Array:
+    """The same for a set given by several inequalities, Φ(t) = {f_1(t, x) ≤ 0, …, f_m(t, x) ≤ 0}.
+
+    Each step projects on the set of the new instant: the inequalities are linearised, the nearest point of
+    the polyhedron is found exactly, and this is repeated until it does not move. In a corner the point is
+    pushed by several inequalities at once. Suits convex or smooth sets; the step must be small against the
+    curvature of the boundary.
+
+    Parameters
+    ----------
+    f, jacobian : callables
+        (t, x) ↦ the m values f, and their derivatives (m, k) with respect to x.
+    q0 : array (k,)
+        Start; it is projected on the set of the first instant.
+    times : array (n,)
+        Instants, increasing.
+
+    Examples
+    --------
+    Two walls, x ≥ t and y ≥ 0, that close a corner push a point along:
+
+    >>> walls = lambda t, x: np.array([t - x[0], -x[1]])
+    >>> slopes = lambda t, x: -np.eye(2)
+    >>> catching_up_inequalities(walls, slopes, [0.5, -1.0], [0.0, 2.0]).round(12) + 0.0
+    array([[0.5, 0. ],
+           [2. , 0. ]])
+    """
+    times = _increasing(times)
+    q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
+    path = np.empty((len(times), len(q)))
+    for k, t in enumerate(times):
+        q = _onto_inequalities(f, jacobian, float(t), q)
+        path[k] = q
+    return path
+
+
 def explicit_sweeping(
     f: Callable[[float, Array], float],
     gradient: Callable[[float, Array], Array],
@@ -134,6 +176,37 @@ def _onto_level(
     raise ProblemError(
         f"no projection found on the set at t = {t}: the steps are too long for the curvature of its boundary"
     )
+
+
+def _onto_inequalities(
+    f: Callable[[float, Array], Array], jacobian: Callable[[float, Array], Array], t: float, start: Array
+) -> Array:
+    q = start
+    for _ in range(NEWTON_STEPS):
+        slopes = np.atleast_2d(np.asarray(jacobian(t, q), dtype=float))
+        values = np.atleast_1d(np.asarray(f(t, q), dtype=float))
+        # f(q) + J (y − q) ≤ 0 is −J (y − start) ≥ f(q) + J (start − q).
+        new = start + _least_displacement(-slopes, values + slopes @ (start - q), t)
+        if np.abs(new - q).max(initial=0.0) <= 1e-14 * (1.0 + np.abs(q).max(initial=0.0)):
+            return new
+        q = new
+    raise ProblemError(
+        f"no projection found on the set at t = {t}: the steps are too long for the curvature of its boundary"
+    )
+
+
+def _least_displacement(A: Array, b: Array, t: float) -> Array:
+    """The least z with A z ≥ b, by nonnegative least squares on its dual (Lawson, Hanson 1974, ch. 23)."""
+    if (b <= 0.0).all():
+        return np.zeros(A.shape[1])
+    size = float(np.abs(b).max())
+    E = np.vstack((A.T, b[None] / size))
+    target = np.append(np.zeros(A.shape[1]), 1.0)
+    multipliers, _ = nnls(E, target)
+    rest = E @ multipliers - target
+    if float(rest @ rest) <= 1e-24:
+        raise ProblemError(f"the set at t = {t} is empty: its inequalities contradict each other")
+    return np.asarray(-size * rest[:-1] / rest[-1])
 
 
 def _increasing(times: npt.ArrayLike) -> Array:

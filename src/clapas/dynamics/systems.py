@@ -17,11 +17,25 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Bodies, Energy, Part, Span, Touches
+from clapas.bodies.kind import (
+    BendingBodies,
+    Bindings,
+    Bodies,
+    Energy,
+    Links,
+    Neighbourhood,
+    Part,
+    Poses,
+    Sides,
+    Span,
+    Touches,
+)
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
+from clapas.geometry.rotations import rotate
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
@@ -43,15 +57,44 @@ class SystemsInStep:
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
+    links : tuple of Links or None
+        Rows of their own in the contact problem: cables.
+    bindings : tuple of Bindings or None
+        Bilateral rows of their own: constraints.
     """
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
     mass: tuple[sparse.csr_array, ...]
     free: tuple[Array, ...]
+    links: tuple[Links | None, ...]
+    bindings: tuple[Bindings | None, ...] = ()
+
+    @staticmethod
+    def none() -> SystemsInStep:
+        """No system."""
+        return SystemsInStep((), (), (), (), ())
+
+    @property
+    def are_linked(self) -> bool:
+        """Whether a system has links or constraints in this step."""
+        bound = any(rows is not None for rows in self.bindings)
+        return bound or any(links is not None and len(links) for links in self.links)
+
+    def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
+        """The constraints on all velocities, those ``before`` and ``after`` the systems included."""
+        if not any(rows is not None for rows in self.bindings):
+            return None
+        none = [sparse.csr_array((0, len(free))) for free in self.free]
+        parts = [empty if rows is None else rows.J for rows, empty in zip(self.bindings, none, strict=True)]
+        ends = sparse.csr_array((0, before)), sparse.csr_array((0, after))
+        J = sparse.csr_array(sparse.block_diag((ends[0], *parts, ends[1]), format="csr"))
+        return J, np.concatenate([rows.b for rows in self.bindings if rows is not None])
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
+        if not self.systems:
+            return False
         return bool((model.system_of[contacts.a] >= 0).any() or (model.system_of[contacts.b] >= 0).any())
 
     def moved(self, velocities: tuple[Array, ...], h: float) -> tuple[Part, ...]:
@@ -60,6 +103,10 @@ class SystemsInStep:
             system.bodies.advance(part, v, h)
             for system, part, v in zip(self.systems, self.parts, velocities, strict=True)
         )
+
+    def mean(self, velocities: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Means of the velocities at the start and of those at the end."""
+        return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
 
     def work(self, velocities: tuple[Array, ...]) -> float:
         """Work of the impulses of the step on the systems, Σ M̃ (v⁺ − v_free)·(v⁻ + v⁺)/2 (J)."""
@@ -73,16 +120,24 @@ def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
     """The systems at the middle of a step, and the middle with their carriers where they are."""
-    parts, mass, free = [], [], []
+    parts, mass, free, links, bindings = [], [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
+        if isinstance(system.bodies, BendingBodies):
+            half = system.bodies.during(half, span)
         M, v = system.bodies.free(half, span)
         parts.append(half)
         mass.append(M)
         free.append(v)
-    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free))
+        own_links = getattr(system.bodies, "links", None)  # a LinkedBodies has them
+        links.append(None if own_links is None else own_links(half, span))
+        own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
+        bound = None if own_rows is None else own_rows(half, span)
+        bindings.append(bound if bound is not None and len(bound.b) else None)
+    kept = (tuple(column) for column in (parts, mass, free, links, bindings))
+    step = SystemsInStep(model.systems, *kept)
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 
@@ -117,6 +172,27 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
     return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
 
+def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
+    """How much further detection must look, as the carriers of some systems bend (m)."""
+    pairs = zip(model.systems, parts, strict=True)
+    return max(
+        (s.bodies.margin(part) for s, part in pairs if isinstance(s.bodies, BendingBodies)), default=0.0
+    )
+
+
+def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: float) -> Contacts:
+    """The contacts with gap ≤ distance (m), those of carriers that bend put right by their systems."""
+    where = Neighbourhood(model.colliders, Poses(state.position, state.orientation))
+    for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
+        if isinstance(system.bodies, BendingBodies):
+            own = (
+                np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
+            )
+            contacts = system.bodies.refine(part, contacts, Sides(*own), where)
+    near = contacts.gap <= distance
+    return contacts if near.all() else contacts.take(np.flatnonzero(near))
+
+
 def mixed_problem(
     model: Model,
     systems: SystemsInStep,
@@ -127,51 +203,80 @@ def mixed_problem(
     touching: float,
     lead: Array | None,
     joints: JointsInStep | None = None,
+    linked: bool = True,
 ) -> StepProblem:
-    """The problem of a step in which carriers touch something, or bodies are joined.
+    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
 
-    See ``step_problem`` for the other arguments.
+    A soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by
+    √E. See ``step_problem`` for the other arguments.
     """
+    without = free
+    if joints is not None:
+        free = free + joints.push
     geometry = contact_geometry(model, middle, contacts, free)
     assert geometry.wall is not None
     assert geometry.own_frame is not None
-    along = geometry.own_frame * geometry.scale[:, : model.d, None]
+    d, rigid = model.d, geometry.blocks
+    along = geometry.own_frame * geometry.scale[:, :d, None]
     own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
-    rigid = geometry.blocks
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
-    M = sparse.csr_array(sparse.block_diag([rigid.mass(), *systems.mass], format="csr"))
-    parting = _parting(H, model.d, M, joints)
+    n_soft = 0 if joints is None else len(joints.motion.soft)
+    M = sparse.csr_array(
+        sparse.block_diag([rigid.mass(), *systems.mass, sparse.eye_array(n_soft)], format="csr")
+    )
+    H.resize(H.shape[0], M.shape[0])
+    parting = _parting(H, d, M, joints)
     if not parting.all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return mixed_problem(model, systems, middle, contacts.take(kept), free, dt, touching, ahead, joints)
-    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
+        return mixed_problem(
+            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
+        )
+    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
+    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
+    links = side_by_side((acting, *systems.links), sizes)
     wall = geometry.wall.copy()
+    for k, system in enumerate(systems.systems):
+        if isinstance(system.bodies, BendingBodies):
+            bent = _bending(model, k, system.bodies, systems.parts[k], middle, contacts, along)
+            before = None if geometry.before is None else geometry.before + bent
+            geometry, wall = geometry._replace(before=before), wall + bent
+    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
-    v_free = np.concatenate([rigid.bodies_velocity(np.zeros((len(contacts), model.d))), *systems.free])
+    v_free = np.concatenate(
+        [rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free, np.zeros(n_soft)]
+    )
     f = -(M @ v_free)
     J = b = None
     if joints is not None:
-        J, b = sparse.csr_array(joints.motion.J, copy=True), joints.b
-        J.resize(J.shape[0], M.shape[0])
+        J, b = joints.rows_with_soft(M.shape[0]), joints.b
+    if (bound := systems.rows(rigid.n_bodies * rigid.size, n_soft)) is not None:
+        J = bound[0] if J is None else sparse.csr_array(sparse.vstack((J, bound[0]), format="csr"))
+        b = bound[1] if b is None else np.concatenate((b, bound[1]))
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        loads = f if pull is None else f - H.T @ pull.ravel()
-        return ContactProblem(M=M, H=H, f=loads, w=w, mu=mu, J=J, b=b, d=model.d)
+        loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
+        if links is not None:
+            its, n = links.links, len(contacts)
+            rows = sparse.csr_array(sparse.vstack((H, its.H), format="csr"))
+            w = np.concatenate((np.zeros((n, d)) if w is None else w, its.w))
+            mu, C = np.concatenate((mu, its.mu)), np.concatenate((np.zeros((n, d)), its.compliance))
+        return ContactProblem(M=M, H=rows, f=loads, w=w, mu=mu, J=J, b=b, compliance=C, d=d)
 
     problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
-    largest = float(np.max(abs(H) @ np.abs(v_free), initial=0.0))
-    if len(contacts) and is_rounding(problem.problem, largest, problem.wall):
-        none = contacts.take(np.empty(0, dtype=np.int64))
-        return mixed_problem(model, systems, middle, none, free, dt, touching, None, joints)
+    problem = replace(problem, links=links)
+    largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
+    if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
+        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
+        systems = replace(systems, links=unlinked)
+        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
     return problem
 
 
-def split_velocity(v: Array, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
-    """The velocities of the rigid bodies, and those of each system."""
-    sizes = [system.bodies.n_dof for system in systems.systems]
-    ends = np.cumsum([len(v) - sum(sizes), *sizes])
+def split_velocity(v: Array, rigid: int, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
+    """The ``rigid`` velocities of the rigid bodies, and those of each system."""
+    ends = np.cumsum([rigid, *(len(free) for free in systems.free)])
     return v[: ends[0]], tuple(v[a:b] for a, b in pairwise(ends))
 
 
@@ -194,6 +299,23 @@ def _jacobian(
         )
         H = H + sparse.csr_array(own_rows @ P)
     return sparse.csr_array(H)
+
+
+def _bending(
+    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
+) -> Array:
+    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
+    missing = np.zeros_like(contacts.normal)
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at: Indices = np.flatnonzero(model.system_of[body] == k)
+        if not at.size:
+            continue
+        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
+        twist, arm = middle.velocity[who], point - middle.position[who]
+        rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
+        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
+        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
+    return missing
 
 
 def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array, joints: JointsInStep | None = None) -> Mask:

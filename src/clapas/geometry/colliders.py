@@ -51,6 +51,9 @@ class Hulls:
     face_vertices: Indices
     loop_start: Indices
 
+    def __repr__(self) -> str:
+        return f"Hulls({len(self.vertex_start) - 1} with {len(self.vertices)} vertices)"
+
 
 @dataclass(frozen=True)
 class Colliders:
@@ -93,6 +96,9 @@ class Colliders:
 
     def __len__(self) -> int:
         return len(self.body)
+
+    def __repr__(self) -> str:
+        return f"Colliders({len(self)} in {self.d}-D)"
 
     def of_first_bodies(self, count: int) -> Colliders:
         """The rows of the first bodies; hulls are shared."""
@@ -150,6 +156,9 @@ class Contacts:
     def __len__(self) -> int:
         return len(self.a)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} in {self.point.shape[1]}-D)"
+
     @cached_property
     def bodies(self) -> Indices:
         """The two bodies of each contact, (n, 2)."""
@@ -159,7 +168,7 @@ class Contacts:
 
     def take(self, rows: Indices) -> Contacts:
         """Some of the contacts, in the given order."""
-        return Contacts(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        return Contacts(*(getattr(self, name)[rows] for name in Contacts.__dataclass_fields__))
 
     @staticmethod
     def none(d: int) -> Contacts:

@@ -137,8 +137,10 @@ def write(
 def shipped(name: str = "") -> Path:
     """Path of a small problem that comes with the package, or of their folder.
 
-    >>> sorted(path.name for path in shipped().iterdir())
+    >>> sorted(path.name for path in shipped().iterdir() if not path.name.startswith("hair-"))
     ['disc-column-global.dat', 'disc-column.dat', 'sliding-block.dat', 'two-blocks.hdf5']
+    >>> len(list(shipped().glob("hair-*.hdf5")))  # steps of wound strands, see clapas.studies.rods
+    12
     """
     return Path(str(resources.files("clapas"))) / "data" / name
 

@@ -1,12 +1,13 @@
-"""Run a scene into a recording, and go on with one."""
+"""Simulate a scene: step by step, or in one run into a recording; and go on with a recording."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +16,164 @@ from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Watcher, check_run
+from clapas.dynamics.simulation import Simulation as Loop
+from clapas.dynamics.simulation import (
+    Watcher,
+    check_every,
+    check_run,
+    named_scheme,
+    named_sleeping,
+    named_solver,
+)
 from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.sleeping import Sleeping
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
-from clapas.errors import FormatError, SceneError, SettingsError
+from clapas.dynamics.stepping import MoreauJean
+from clapas.errors import FormatError, SceneError, SettingsError, WriteError
 from clapas.io.recording import Frame, Recording, RecordingWriter
 from clapas.io.recording.systems import RecordedSystem, recorded
 from clapas.io.settings import from_plain, to_plain
-from clapas.solvers import registry
+from clapas.io.watching import ViewerProcess
 from clapas.solvers.loop import Solver
+
+
+class Simulation(Loop):
+    """A scene in motion, one time step at a time, that can be recorded and looked at.
+
+    It is :class:`clapas.dynamics.simulation.Simulation`, which has the steps, the state, bodies, joints and
+    contacts, with :meth:`record` and :meth:`view`.
+
+    Parameters
+    ----------
+    scene : Scene or Model
+        What moves. A scene is compiled; its ``run`` gives what is not said here.
+    dt : float
+        Time step (s).
+    solver, scheme, sleeping, on_unsolved, state
+        As in :func:`simulate`; ``state`` is where to start.
+
+    Examples
+    --------
+    >>> from clapas.dynamics import examples
+    >>> sim = Simulation(examples.load("sliding-block"))
+    >>> sim.step(200)
+    >>> sim.contacts("floor", "block")
+    ContactTable(4 contacts: 4 sliding; total force 338.102 N)
+    """
+
+    def record(self, path: str | os.PathLike[str] | None = None, every: int = 1) -> LiveRecording:
+        """Record what follows into a file that ``clapas view``, ``info`` and ``resume`` take.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write; by default one in a new temporary folder.
+        every : int
+            Steps between two kept frames; the present state and the last are always kept.
+
+        Returns
+        -------
+        LiveRecording
+            Leave its ``with`` block, or call its ``stop``, to end it. Frames count steps from its start, and
+            have the time of the simulation. Applied forces are not recorded: a recording that is resumed
+            goes on without them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from clapas.dynamics import examples
+        >>> sim = Simulation(examples.load("sliding-block"))
+        >>> with tempfile.TemporaryDirectory() as folder, sim.record(f"{folder}/slide.h5") as made:
+        ...     sim.step(20)
+        ...     made.stop().n_frames
+        21
+        """
+        check_every(every)
+        settings = {
+            "duration": None,
+            "on_unsolved": self.on_unsolved,
+            "solver": to_plain(self.solver),
+            "scheme": to_plain(self.scheme),
+            "sleeping": to_plain(self.sleeping),
+        }
+        source = "" if self.scene is None else _source(self.scene)
+        place = _place(path)
+        writer = RecordingWriter(place, self.model, dt=self.dt, every=every, settings=settings, scene=source)
+        return LiveRecording(self, writer, every)
+
+    def view(self, path: str | os.PathLike[str] | None = None, *, browser: bool = True) -> ViewerProcess:
+        """Show the simulation in the browser while it goes on.
+
+        It is recorded for that, every step, from now on: into ``path``, or a temporary file. The page follows
+        within some seconds, and ends with the Python process or with ``close`` of what is returned.
+        """
+        live = self.record(path)
+        return _View(live, browser)
+
+
+class LiveRecording:
+    """A recording of a simulation while it is made; see :meth:`Simulation.record`."""
+
+    def __init__(self, simulation: Loop, writer: RecordingWriter, every: int) -> None:
+        self._simulation, self._writer = simulation, writer
+        try:
+            simulation.attach(writer, every)
+        except BaseException:
+            writer.close()
+            raise
+
+    def __enter__(self) -> LiveRecording:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is not None and issubclass(kind, WriteError):
+            self._simulation.drop(self._writer)  # the file is closed already; it has what was flushed
+            self._writer.close()
+            return
+        self._end()
+
+    def __repr__(self) -> str:
+        return f"LiveRecording('{self.path}', {'going on' if self.is_going_on else 'stopped'})"
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._writer.path
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether steps are still recorded."""
+        return self._simulation.is_attached(self._writer)
+
+    def flush(self) -> None:
+        """Put the steps so far on disk, where a viewer sees them."""
+        self._writer.flush()
+
+    def stop(self) -> Recording:
+        """Keep the last step, close the file, and open it for reading."""
+        self._end()
+        return Recording(self.path)
+
+    def _end(self) -> None:
+        if not self.is_going_on:
+            return
+        try:
+            self._simulation.detach(self._writer)
+        finally:
+            self._writer.close()
+
+
+class _View(ViewerProcess):
+    """The page of a simulation; closing it ends its recording, too."""
+
+    def __init__(self, live: LiveRecording, browser: bool) -> None:
+        self._live = live
+        live.flush()
+        super().__init__(live.path, since=live.path.stat().st_mtime - 1.0, browser=browser)
+
+    def close(self) -> None:
+        """End the page and the recording."""
+        super().close()
+        self._live.stop().close()
 
 
 def simulate(
@@ -83,13 +232,13 @@ def simulate(
         "duration": duration,
         "on_unsolved": on_unsolved or run.on_unsolved,
         "solver": to_plain(solver or named_solver(run.solver)),
-        "scheme": to_plain(scheme or _named_scheme(run.scheme)),
-        "sleeping": to_plain(sleeping or _named_sleeping(run.sleeping)),
+        "scheme": to_plain(scheme or named_scheme(run.scheme)),
+        "sleeping": to_plain(sleeping or named_sleeping(run.sleeping)),
     }
     check_run(duration, dt, every, settings["on_unsolved"])
     path = _place(out)
     model = compile_scene(scene)
-    if model.n_bodies == 0:
+    if model.n_bodies == 0 and not model.systems:
         raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
     writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
     return _run(writer, model, path, settings, dt, every, progress)
@@ -134,6 +283,11 @@ def resume(
         if old.n_frames == 0:
             raise FormatError(f"{path}: no frame is complete; start again from the scene")
         settings = old.settings if duration is None else {**old.settings, "duration": duration}
+        if settings["duration"] is None:
+            raise SettingsError(
+                f"{path}: it was made step by step, by no run of known length; how long is it to last, "
+                f"counted from its start? Give duration"
+            )
         dt, every, last = old.dt, old.every, old.frame(-1)
         # All that can be wrong is found before a byte is written: the file changes as a whole or not at all.
         check_run(settings["duration"], dt, every, settings["on_unsolved"])
@@ -214,36 +368,6 @@ def _run(
             progress=progress,
         )
     return Recording(path)
-
-
-SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
-
-
-def named_solver(entries: Mapping[str, Any]) -> Solver:
-    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``."""
-    settings = {"name": "auto", "tol": 1e-6, **entries}
-    name = str(settings.pop("name"))
-    return registry.make(name, **settings)
-
-
-def _named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
-    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
-    settings = {"name": "moreau-midpoint", **entries}
-    name = settings.pop("name")
-    if name not in SCHEMES:
-        raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
-    try:
-        return SCHEMES[name](**settings)
-    except TypeError as error:
-        raise SettingsError(f"scheme {name}: {error}") from None
-
-
-def _named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
-    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
-    try:
-        return Sleeping(**entries) if entries else None
-    except TypeError as error:
-        raise SettingsError(f"sleeping: {error}") from None
 
 
 def _place(out: str | os.PathLike[str] | None) -> Path:

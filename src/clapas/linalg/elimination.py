@@ -35,7 +35,7 @@ class Front:
     parent: int
 
 
-def fronts(rows: Indices, columns: Indices, groups: Indices) -> list[Front]:
+def fronts(rows: Indices, columns: Indices, groups: Indices, order: Indices | None = None) -> list[Front]:
     """The tree of fronts of a matrix with entries at (rows, columns), children before parents.
 
     Parameters
@@ -44,10 +44,12 @@ def fronts(rows: Indices, columns: Indices, groups: Indices) -> list[Front]:
         Places of the entries. The pattern is taken as symmetric, with a full diagonal.
     groups : array of int
         Group of each unknown, numbered from 0 without gaps.
+    order : array of int, optional
+        Groups in their order of elimination; minimum degree by default.
     """
     count = int(groups.max(initial=-1)) + 1
     graph = _graph(groups[rows], groups[columns], count)
-    order = minimum_degree(graph)
+    order = minimum_degree(graph) if order is None else order
     indptr, indices = _upper(graph, order)
     parent = elimination_tree(indptr, indices)
     post = postorder(parent)

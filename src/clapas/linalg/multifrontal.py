@@ -53,6 +53,8 @@ class Multifrontal:
     groups : array (size,) of int, optional
         Unknowns that belong together (a body, a contact), numbered from 0 without gaps. By default
         those with the same pattern.
+    order : array of int, optional
+        Groups in their order of elimination, such as a nested dissection; minimum degree by default.
 
     Examples
     --------
@@ -61,11 +63,18 @@ class Multifrontal:
     array([1., 1.])
     """
 
-    def __init__(self, rows: Indices, columns: Indices, size: int, groups: Indices | None = None) -> None:
+    def __init__(
+        self,
+        rows: Indices,
+        columns: Indices,
+        size: int,
+        groups: Indices | None = None,
+        order: Indices | None = None,
+    ) -> None:
         self.size = size
         if groups is None:
             groups = elimination.same_pattern(rows, columns, size)
-        tree = elimination.fronts(rows, columns, groups)
+        tree = elimination.fronts(rows, columns, groups, order)
         self.flops = elimination.flops(tree)
         self.entries = elimination.entries(tree)
         self._plans = _plans(tree, rows, columns, size)

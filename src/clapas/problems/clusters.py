@@ -26,6 +26,7 @@ from clapas.errors import ProblemError
 from clapas.linalg.factor import LARGEST_BLOCK, BlockDiagonalFactor, Factor, factorise
 from clapas.typing import Array, Indices
 
+FEW = 60  # degrees of freedom that may be taken together
 DENSE = 800  # degrees of freedom of a cluster up to which full matrices serve
 RANK = 1e-11  # singular values of unit rows below this part of the largest are redundant joints
 CONSISTENT = 1e-8  # how well redundant joints must agree, relative to their right-hand sides
@@ -207,8 +208,14 @@ class Clusters:
         return result
 
 
-def clusters(M: sparse.csr_array, J: sparse.csr_array | None = None, b: Array | None = None) -> Clusters:
-    """Sort the degrees of freedom into clusters.
+def clusters(
+    M: sparse.csr_array,
+    J: sparse.csr_array | None = None,
+    b: Array | None = None,
+    *,
+    together: bool = False,
+) -> Clusters:
+    """Sort the degrees of freedom into clusters; all ``together`` if so few that sorting costs more.
 
     Examples
     --------
@@ -221,6 +228,11 @@ def clusters(M: sparse.csr_array, J: sparse.csr_array | None = None, b: Array | 
     m = M.shape[0]
     J = sparse.csr_array((0, m)) if J is None else J
     b = np.zeros(J.shape[0]) if b is None else b
+    if together and 0 < m <= FEW:
+        _refuse_idle(J, b)
+        none = BlockDiagonalFactor(sparse.csr_array((0, 0)), np.empty(0, dtype=np.int64))
+        whole = Cluster(np.arange(m), np.arange(J.shape[0]), M, J, b)
+        return Clusters(m, np.empty(0, dtype=np.int64), none, (whole,))
     pattern = abs(M)
     if J.shape[0]:
         pattern = sparse.block_array([[pattern, abs(J).T], [abs(J), None]])
@@ -240,8 +252,13 @@ def clusters(M: sparse.csr_array, J: sparse.csr_array | None = None, b: Array | 
                 dofs, rows, sparse.csr_array(M[dofs][:, dofs]), sparse.csr_array(J[rows][:, dofs]), b[rows]
             )
         )
+    _refuse_idle(J, b)
+    return Clusters(m, small, bodies, tuple(others))
+
+
+def _refuse_idle(J: sparse.csr_array, b: Array) -> None:
+    """Refuse rows of joints that are zero and impose a velocity."""
     idle = np.flatnonzero(np.diff(J.indptr) == 0)
     if idle.size and np.any(b[idle]):
         row = idle[np.argmax(np.abs(b[idle]))]
         raise ProblemError(f"joint row {row} of J is zero but b is {b[row]}: no motion obeys it")
-    return Clusters(m, small, bodies, tuple(others))

@@ -172,6 +172,33 @@ class ContactProblem:
         problem.mu = validation.friction(mu, problem.n_contacts)
         return problem
 
+    @classmethod
+    def from_full(cls, W: Array, q: Array, *, mu: npt.ArrayLike, name: str = "") -> ContactProblem:
+        """Make a reduced problem from a full W, without the checks that files and people need.
+
+        Parameters
+        ----------
+        W : array (d·n × d·n)
+            Delassus matrix, symmetric, its normal rows not zero.
+        q : array (n, d)
+            Free velocity at the contacts (m/s).
+        mu : array (n,) or float
+            Coefficients of friction, ≥ 0.
+        name : str
+            What to call the problem in reports.
+        """
+        problem = cls.__new__(cls)
+        problem.form, problem.name, problem._given_by_blocks = "reduced", name, False
+        problem.n_contacts, problem.d = n, d = q.shape
+        blocks = W.reshape(n, d, n, d).transpose(0, 2, 1, 3).reshape(n * n, d, d)
+        places = np.tile(np.arange(n), n), n * np.arange(n + 1)
+        problem._W = sparse.bsr_array((np.ascontiguousarray(blocks), *places), shape=W.shape)
+        problem._q = q
+        for what, data in (("W", W), ("q", q)):
+            validation.refuse_nonfinite(what, data)
+        problem.mu = validation.friction(mu, n)
+        return problem
+
     @property
     def is_by_blocks(self) -> bool:
         """Whether the problem was given by its blocks between bodies, not by matrices."""
@@ -243,7 +270,7 @@ class ContactProblem:
             return None
         from clapas.problems.ragged_bodies import ragged_bodies  # compiled
 
-        parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M)
+        parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M, together=True)
         return ragged_bodies(parts, self.H, self.f, self.d, self.compliance)
 
     @property
@@ -417,7 +444,7 @@ class ContactProblem:
 
 def _factor(M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None) -> Factor:
     """The factor of small bodies, or of bodies and clusters of any size."""
-    parts = clusters(M, J, b)
+    parts = clusters(M, J, b, together=J is not None)
     return parts if parts.others else factorise(M)
 
 

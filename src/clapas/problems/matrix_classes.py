@@ -88,3 +88,97 @@ def is_copositive_plus(M: Array) -> bool | None:
     # x = e_i has no energy, so row i of M + Mᵀ must vanish.
     idle = diagonal <= slack
     return False if (np.abs(twice[idle]) > slack).any() else None
+
+
+def least_on_simplex(M: Array, largest: int = LARGEST_P_TEST) -> float | None:
+    """The least xᵀM x over x ≥ 0, Σ x_i = 1; None for large matrices: the test visits 2ⁿ faces.
+
+    A minimum inside a face F of the simplex has S_F x = λ 1, S = ½ (M + Mᵀ), and the value λ. If S_F is
+    regular, x is along S_F⁻¹ 1. If its kernel is one line, not orthogonal to 1, then λ = 0 and x is on that
+    line; in all other cases one can move along the kernel to the border of the face without changing the
+    value.
+
+    >>> least_on_simplex(np.array([[1.0, -0.5], [-0.5, 1.0]]))
+    0.25
+    """
+    n = len(M)
+    if n == 0 or n > largest:
+        return 0.0 if n == 0 else None
+    S = 0.5 * (M + M.T)
+    slack = n * ROUNDING * np.abs(S).max(initial=0.0)
+    least = float(S.diagonal().min())
+    for mask in range(1, 1 << n):
+        face = [i for i in range(n) if mask >> i & 1]
+        if len(face) < 2:
+            continue
+        values, vectors = np.linalg.eigh(S[np.ix_(face, face)])
+        kernel = np.abs(values) <= slack
+        if not kernel.any():
+            x = vectors @ ((vectors.T @ np.ones(len(face))) / values)
+        elif kernel.sum() == 1:
+            x = vectors[:, kernel][:, 0]
+        else:
+            continue
+        x = x if x.sum() > 0.0 else -x
+        if (x > 0.0).all():
+            x = x / x.sum()
+            least = min(least, float(x @ S[np.ix_(face, face)] @ x))
+    return least
+
+
+def is_strictly_copositive(M: Array) -> bool | None:
+    """Whether xᵀM x > 0 for all x ≥ 0 but zero: then LCP(q, M) has a solution for every q (theorem 4.5).
+
+    None for large matrices that are not plainly so.
+
+    >>> is_strictly_copositive(np.array([[1.0, 5.0], [-5.0, 1.0]]))
+    True
+    >>> is_strictly_copositive(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    False
+    """
+    slack = len(M) * ROUNDING * np.abs(M).max(initial=0.0)
+    if smallest_eigenvalue(M) > slack or ((M >= 0.0).all() and (M.diagonal() > 0.0).all()):
+        return True
+    if (M.diagonal() <= 0.0).any():
+        return False
+    least = least_on_simplex(M)
+    return None if least is None else bool(least > slack)
+
+
+def copositive_condition(M: Array, q: Array, largest: int = 12) -> bool | None:
+    """Whether theorem 4.6 assures that 0 ≤ x ⟂ M x + q ≥ 0 has a solution.
+
+    It does if M is copositive and v·q ≥ 0 for all v ≥ 0 with M v ≥ 0 and v·M v = 0. Such v solve 0 ≤ v ⟂ M v
+    ≥ 0: they are sought on each of the 2ⁿ choices of which v_i may differ from zero, by a linear program.
+    False does not mean that there is no solution. None where n is larger than ``largest``.
+
+    References
+    ----------
+    Cottle, Pang, Stone 1992; Cadoux 2009, theorem 4.6.
+
+    >>> M = np.array([[0.0, 0.0], [0.0, 1.0]])
+    >>> copositive_condition(M, np.array([1.0, -1.0])), copositive_condition(M, np.array([-1.0, 0.0]))
+    (True, False)
+    """
+    from scipy.optimize import linprog
+
+    n = len(M)
+    if n > largest:
+        return None
+    slack = max(n, 1) * ROUNDING * max(float(np.abs(M).max(initial=0.0)), 1e-300)
+    least = least_on_simplex(M)
+    if least is None or least < -slack:
+        return None if least is None else False
+    for mask in range(1, 1 << n):
+        free = np.array([bool(mask >> i & 1) for i in range(n)])
+        program = linprog(
+            q,
+            A_ub=np.vstack((-M[~free], np.zeros((1, n)))),
+            b_ub=np.zeros(n - free.sum() + 1),
+            A_eq=np.vstack((M[free], np.ones((1, n)))),
+            b_eq=np.append(np.zeros(free.sum()), 1.0),
+            bounds=[(0.0, None if each else 0.0) for each in free],
+        )
+        if program.status == 0 and program.fun < -ROUNDING * max(float(np.abs(q).max(initial=0.0)), 1e-300):
+            return False
+    return True

@@ -18,7 +18,8 @@ from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
 from clapas.solvers.loop import Progress, Solver
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.micro_macro import MicroMacro
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import (
     AlartCurnierMap,
     Armijo,
@@ -75,6 +76,8 @@ __all__ = [
     "JeanMoreauMap",
     "Katzenelson",
     "LevenbergMarquardt",
+    "MeritFunction",
+    "MicroMacro",
     "NaturalMap",
     "Newton",
     "Nonmonotone",

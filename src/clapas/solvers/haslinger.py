@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex import ConvexProblem
 from clapas.solvers.fixed_point import Newton
-from clapas.solvers.fixed_point.base import FixedPointIteration, FixedPointSolver
+from clapas.solvers.fixed_point.base import FixedPointIteration, FixedPointSolver, Scheme, Search
 from clapas.solvers.loop import Iteration
 from clapas.typing import Array
 
@@ -46,14 +45,6 @@ class Haslinger(FixedPointSolver):
     'SOLVED'
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.scheme, Newton):
-            raise SettingsError(
-                "Newton differentiates the conic fixed point, not Haslinger's: take Anderson() or Broyden(), "
-                "or ConicFixedPoint"
-            )
-
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Begin with the thresholds mu r_N of the guess."""
         return _Thresholds(problem, self, guess)
@@ -61,6 +52,9 @@ class Haslinger(FixedPointSolver):
 
 class _Thresholds(FixedPointIteration):
     """s as a velocity: λ_i mu_i r_N,i."""
+
+    def start_search(self, scheme: Scheme) -> Search:
+        return (scheme.start_on_thresholds if isinstance(scheme, Newton) else scheme.start)(self.problem)
 
     def frozen_numbers(self, r: Array, u: Array) -> Array:
         numbers: Array = self.problem.response * self.problem.mu * r[:, 0]

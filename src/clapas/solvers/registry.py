@@ -24,7 +24,8 @@ from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.micro_macro import MicroMacro
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.projected_jacobi import ProjectedJacobi
@@ -163,6 +164,12 @@ _ENTRIES = (
         "A reference of the literature; one factorisation, the direction wants tuning.",
     ),
     Entry(
+        "micro-macro",
+        MicroMacro,
+        "LATIN on substructures that share bodies, tied by a coarse problem of their mean motions.",
+        "Walls and stacks at moderate accuracy, memory linear in the size; slow on loose packings.",
+    ),
+    Entry(
         "bipotential",
         Bipotential,
         "De Saxcé's bipotential minimised under its constraints, by augmented Lagrangians and L-BFGS.",
@@ -173,6 +180,12 @@ _ENTRIES = (
         FischerBurmeister,
         "The Fischer-Burmeister merit function minimised by BFGS.",
         "A reference of the literature; very slow beyond some ten contacts.",
+    ),
+    Entry(
+        "merit-function",
+        MeritFunction,
+        "Half the square of the natural map, or of Alart and Curnier's function, minimised by BFGS.",
+        "A reference of the literature; ends in local minima beyond a few contacts.",
     ),
     Entry(
         "branch-and-bound",

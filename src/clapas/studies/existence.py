@@ -29,6 +29,7 @@ from clapas.problems import ContactProblem, existence, gallery
 from clapas.problems.existence import Verdict
 from clapas.problems.gallery.alea import FRICTION
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_counts
 from clapas.typing import Array
 
 RATIOS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.4, 2.8, 3.2)  # n d / m
@@ -95,6 +96,7 @@ class ExistenceCriterion:
         report.table(
             ["problem", "n d / m", "printed", "here", "because", "opening", "margin", "seconds"], rows
         )
+        _judge(report, rows)
 
     def _ratios(self, report: Report) -> None:
         shares: dict[Verdict, list[float]] = {verdict: [] for verdict in Verdict}
@@ -146,6 +148,33 @@ class ExistenceCriterion:
             rough = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=drawn.w, mu=np.full(n, mu), d=d)
             certified += existence.check(rough, time_limit=LIMIT).verdict is Verdict.CERTIFIED
         return certified / self.draws
+
+
+def _judge(report: Report, rows: list[list[str]]) -> None:
+    """Verdicts on the column *existence* of the two tables."""
+    below = [row for row in rows if row[2] == "yes"]
+    beyond = [row for row in rows if row[2] == "?"]
+    certified = [sum(row[3] == "certified" for row in some) for some in (below, beyond)]
+    source = "Cadoux 2009, tables 5.1 and 5.2"
+    if below:
+        report.judge(
+            of_counts(
+                source,
+                "existence certified, n d / m < 1",
+                (len(below), len(below)),
+                (certified[0], len(below)),
+            )
+        )
+    if beyond:
+        report.judge(
+            of_counts(
+                source,
+                "existence certified, n d / m ≥ 1",
+                (0, len(beyond)),
+                (certified[1], len(beyond)),
+                why="the thesis could not verify the criterion there; it holds up to n d / m = d / (d − δ)",
+            )
+        )
 
 
 def limit(mu: Array, d: int) -> float:

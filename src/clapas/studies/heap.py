@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from clapas.analysis.cells import fraction_below
 from clapas.analysis.distributions import friction_distribution
 from clapas.analysis.fossils import LayerProfile, draw_slice, in_slice, layer, layer_profile
 from clapas.analysis.ground import RingPressure, average, draw_rings, ring_pressure
+from clapas.analysis.measures import heap_slope
 from clapas.analysis.oblique import draw_oblique
 from clapas.analysis.ribbons import (
     ForceDensity,
@@ -35,10 +36,11 @@ from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
 from clapas.studies.report import Report
+from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, UNDETERMINED, WITHIN, Verdict, of_number
 from clapas.typing import Array
 
 PRINTED_GRAINS, PRINTED_HEIGHT = 14_000, 0.055
-FOSSIL = (15.5 / 70, 18.7 / 70)  # share of the deposit during which the grains in black were laid
+FOSSIL = (15.5 / 72, 18.7 / 72)  # share of the deposit during which the grains in black were laid
 TWO_LAYERS = ((0.12, 0.18), (0.5, 0.56))
 RINGS = 12
 SLOW = 0.05  # m/s: faster grains are on their way
@@ -87,6 +89,7 @@ class Heap:
             _draw_layers_and_forces(report, measured)
             _draw_ground(report, measured)
             _compare(report, measured)
+            _judge(report, measured)
 
     def _opened(self, report: Report) -> Recording:
         if self.recording:
@@ -127,15 +130,21 @@ class Measures:
         self.density = float(self.end.mass[self.end.movable].sum() / self.end.volume[self.end.movable].sum())
 
     @cached_property
-    def largest_speed(self) -> float:
-        """Largest speed of a grain in the frames kept until the last was laid (m/s)."""
-        model, fastest = self.recording.model, 0.0
+    def largest_speeds(self) -> Array:
+        """Largest speed of a grain in each frame kept while grains are laid, from a tenth of it on (m/s)."""
+        model, fastest = self.recording.model, []
         for frame in self.recording.frames():
             if frame.state.time > self.deposit_end:
                 break
-            velocity = frame.state.velocity[model.movable[: frame.state.n_bodies], : model.d]
-            fastest = max(fastest, float(np.linalg.norm(velocity, axis=1).max(initial=0.0)))
-        return fastest
+            if frame.state.time >= 0.1 * self.deposit_end:
+                velocity = frame.state.velocity[model.movable[: frame.state.n_bodies], : model.d]
+                fastest.append(float(np.linalg.norm(velocity, axis=1).max(initial=0.0)))
+        return np.array(fastest or [0.0])
+
+    @cached_property
+    def before(self) -> Slope:
+        """Slope of the free surface when the last grains are laid, grains on their way left out."""
+        return slope(surface_samples(self.laying, 1.5 * self.grain, slowest=SLOW), ground=self.grain / 2)
 
     @cached_property
     def samples(self) -> Array:
@@ -145,7 +154,7 @@ class Measures:
     @cached_property
     def slope(self) -> Slope:
         """Its slope above the tops of the pavement."""
-        return slope(self.samples, ground=self.grain / 2)
+        return heap_slope(self.end)
 
     @cached_property
     def fraction(self) -> float:
@@ -189,27 +198,65 @@ class Measures:
 
     @cached_property
     def cylinders(self) -> list[ForceDensity]:
-        """Force densities on cylindrical cuts."""
-        return [force_density(self.end, Ribbon.about(place, 0.0, self._cut)) for place in self.places]
-
-    def fossil(self, share: tuple[float, float]) -> LayerProfile:
-        """Section of the layer laid during a share of the deposit."""
-        chosen = layer(self.end, share[0] * self.deposit_end, share[1] * self.deposit_end)
-        return layer_profile(self.end, chosen, np.linspace(0.0, self.slope.foot, RINGS + 1))
+        """Force densities on cylindrical cuts, before the heap is relaxed (as in figure 5)."""
+        return _on_cylinders(self.laying, self.places, self._cut)
 
     @cached_property
-    def misalignments(self) -> Array:
-        """Angles between the forces on cylinders and the fossil layers through them (rad)."""
-        found = []
-        shares = np.linspace(0.1, 0.9, 9)
-        profiles = [self.fossil((float(share) - 0.05, float(share) + 0.05)) for share in shares]
-        for each in self.cylinders:
-            r, z = each.ribbon.middle
-            steep = [_steepness(profile, r, z, self._cut) for profile in profiles]
-            near = [angle for angle in steep if not math.isnan(angle)]
-            if near and each.contacts:
-                found.append(math.atan2(-each.density[1], each.density[0]) - float(np.mean(near)))
-        return np.array(found)
+    def cones(self) -> list[ForceDensity]:
+        """Force densities on conical cuts parallel to the free surface, at the same places."""
+        steep = math.pi / 2 - self.slope.angle
+        cuts = [Ribbon.about(place, steep, self._cut) for place in self.places if place[0] > self._cut / 2]
+        return [force_density(self.laying, ribbon) for ribbon in cuts]
+
+    @cached_property
+    def leanings(self) -> Array:
+        """Angles from the vertical of the forces on those cones, positive outward (rad)."""
+        return np.array([math.atan2(*each.density) for each in self.cones if each.contacts])
+
+    @cached_property
+    def misalignments(self) -> list[Misalignments]:
+        """Angles between forces on cylinders and fossil layers, heap by heap, each before its relaxation."""
+        found = [_misalignments(self.laying, self.deposit_end, self.cylinders, self.slope.foot, self._cut)]
+        for path in self.others:
+            with Recording(path) as recording:
+                other = Measures(recording)
+                cylinders = _on_cylinders(other.laying, self.places, self._cut)
+                foot = self.slope.foot
+                found.append(_misalignments(other.laying, other.deposit_end, cylinders, foot, self._cut))
+        return found
+
+
+class Misalignments(NamedTuple):
+    """Cuts of one heap: their heights, and the angles between the force and the fossil layer there (rad)."""
+
+    height: Array
+    angle: Array
+
+
+def _on_cylinders(instant: Instant, places: Sequence[tuple[float, float]], cut: float) -> list[ForceDensity]:
+    return [force_density(instant, Ribbon.about(place, 0.0, cut)) for place in places]
+
+
+def _misalignments(
+    instant: Instant, deposit_end: float, cylinders: Sequence[ForceDensity], foot: float, cut: float
+) -> Misalignments:
+    """Angles on each cylinder through which layers pass, nine of equal duration being followed."""
+    rings = np.linspace(0.0, foot, RINGS + 1)
+    profiles = [
+        layer_profile(
+            instant, layer(instant, (share - 0.05) * deposit_end, (share + 0.05) * deposit_end), rings
+        )
+        for share in np.linspace(0.1, 0.9, 9)
+    ]
+    heights, angles = [], []
+    for each in cylinders:
+        r, z = each.ribbon.middle
+        steep = [_steepness(profile, r, z, cut) for profile in profiles]
+        near = [angle for angle in steep if not math.isnan(angle)]
+        if near and each.contacts:
+            heights.append(z)
+            angles.append(math.atan2(-each.density[1], each.density[0]) - float(np.mean(near)))
+    return Misalignments(np.array(heights), np.array(angles))
 
 
 def _steepness(profile: LayerProfile, r: float, z: float, reach: float) -> float:
@@ -236,7 +283,7 @@ def _say_what_ran(report: Report, recording: Recording, measured: Measures) -> N
     residual = recording.column("residual")
     report.say(
         f"{grains} grains laid until t = {measured.deposit_end:.3g} s, relaxed until {measured.end.time:.3g} "
-        f"s; dt = {recording.dt:g} s (printed: {PRINTED_GRAINS} grains, 70 s, 2e-4 s). Residual of the "
+        f"s; dt = {recording.dt:g} s (printed: {PRINTED_GRAINS} grains, 72 s, 2e-4 s). Residual of the "
         f"contact problems: median {np.median(residual):.1e}, {residual[-1]:.1e} at the end. Deepest "
         f"overlap at the end: {_deepest(recording) / measured.grain:.1e} of a grain."
     )
@@ -270,10 +317,12 @@ def _thickness(measured: Measures) -> float:
 
 
 def _draw_surface(report: Report, measured: Measures) -> None:
-    with report.figure(
-        "surface", "The free surface of the relaxed heap and the cone fitted to its flanks"
-    ) as figure:
-        draw_surface(figure.subplots(), measured.samples, measured.slope)
+    caption = "The free surface and the cone fitted to its flanks, before (left) and after relaxation"
+    with report.figure("surface", caption, size=(11, 4)) as figure:
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        samples = surface_samples(measured.laying, 1.5 * measured.grain, slowest=SLOW)
+        draw_surface(left, samples, measured.before)
+        draw_surface(right, measured.samples, measured.slope)
 
 
 def _draw_reciprocal_cuts(report: Report, measured: Measures) -> None:
@@ -291,14 +340,17 @@ def _draw_reciprocal_cuts(report: Report, measured: Measures) -> None:
 
 
 def _draw_layers_and_forces(report: Report, measured: Measures) -> None:
-    caption = "Figure 5: two fossil layers and the force densities on cylindrical cuts"
+    caption = "Figure 5: two fossil layers and force densities on cylindrical cuts, before relaxation"
     with report.figure("layers-and-forces", caption, size=(9, 4.5)) as figure:
         axes = figure.subplots()
-        dark = np.zeros(measured.end.n_bodies, dtype=bool)
+        dark = np.zeros(measured.laying.n_bodies, dtype=bool)
         for share in TWO_LAYERS:
-            dark |= layer(measured.end, share[0] * measured.deposit_end, share[1] * measured.deposit_end)
+            dark |= layer(measured.laying, share[0] * measured.deposit_end, share[1] * measured.deposit_end)
         draw_slice(
-            axes, measured.end, _thickness(measured), dark & in_slice(measured.end, _thickness(measured))
+            axes,
+            measured.laying,
+            _thickness(measured),
+            dark & in_slice(measured.laying, _thickness(measured)),
         )
         draw_densities(axes, measured.cylinders)
         axes.set(xlabel="r (m)")
@@ -328,22 +380,26 @@ def _compare(report: Report, measured: Measures) -> None:
     around = _around(ground)
     highest = int(np.argmax(ground.pressure))
     half = math.degrees(found.high - found.angle)
-    turned = np.degrees(measured.misalignments)
+    before, speeds = measured.before, 100 * measured.largest_speeds
+    steps = math.degrees(before.high - before.angle)
     report.say("## Numbers")
     report.table(
         ["quantity", "here", "printed"],
         [
-            ["slope", f"{math.degrees(found.angle):.1f}° ± {half:.1f}° (95 %)", "about 26°"],
+            ["slope, relaxed", f"{math.degrees(found.angle):.1f}° ± {half:.1f}° (95 %)", "about 26°"],
+            ["slope, while laying", f"{math.degrees(before.angle):.1f}° ± {steps:.1f}° (95 %)", "the same"],
+            ["top while laying", f"{100 * before.top:.2f} cm", "rounds off when relaxed"],
             [
-                "height",
+                "height, relaxed",
                 f"{100 * found.top:.2f} cm",
                 f"5.5 cm, {100 * height:.2f} cm scaled to {grains} grains",
             ],
-            ["packing fraction", f"{measured.fraction:.3f}", "0.615"],
+            ["packing fraction", f"{measured.fraction:.3f}", "mass density 0.615 g/cm³, of grains not given"],
             [
-                "largest speed while laying, over the kept frames",
-                f"{100 * measured.largest_speed:.1f} cm/s",
-                "23.6 cm/s",
+                "largest speed in a frame, while laying",
+                f"{speeds.min():.1f} to {speeds.max():.1f} cm/s over {len(speeds)} frames, "
+                f"median {np.median(speeds):.1f}",
+                "23.6 cm/s in one picture",
             ],
             ["hydrostatic pressure", f"{measured.hydrostatic:.0f} Pa", "332 Pa (at 5.5 cm)"],
             [
@@ -361,10 +417,111 @@ def _compare(report: Report, measured: Measures) -> None:
             ["dip: around less inner ring", _dip(ground), "a local minimum, no error given"],
             ["the same from heap to heap", _dips(measured.grounds), ""],
             ["load on the ground / weight", f"{_carried(measured):.3f}", ""],
-            ["force on cylinders against layers", _spread(turned), "parallel"],
+            ["force on cylinders against layers, all heaps", _spread(_all_angles(measured)), "parallel"],
+            *_by_depth(measured),
+            ["force on cones along the surface", _spread(np.degrees(measured.leanings)), "vertical"],
             ["contacts per grain", f"{coordination(end).mean:.2f}", ""],
             ["friction used, on average", f"{friction_distribution(end).mean:.2f}", ""],
         ],
+    )
+
+
+def _all_angles(measured: Measures) -> Array:
+    """Misalignments of all heaps (degrees)."""
+    return np.asarray(np.degrees(np.concatenate([each.angle for each in measured.misalignments])))
+
+
+def _by_depth(measured: Measures) -> Iterator[list[str]]:
+    """The same, cuts in the lower and in the upper half of the heap."""
+    heights = np.concatenate([each.height for each in measured.misalignments])
+    angles = _all_angles(measured)
+    low = heights < 0.5 * measured.slope.summit
+    for name, chosen in (("lower", low), ("upper", ~low)):
+        if chosen.any():
+            yield [f"the same, {name} half", _spread(angles[chosen]), ""]
+
+
+def _judge(report: Report, measured: Measures) -> None:
+    """Verdicts on the numbers of section 9."""
+    grains = int(measured.end.movable.sum())
+    full = grains >= 0.9 * PRINTED_GRAINS
+    smaller = "" if full else f"{grains} grains instead of {PRINTED_GRAINS}"
+    angle = math.degrees(measured.slope.angle)
+    report.judge(
+        of_number("Moreau 2003, 9.2", "slope of the heap", "26", angle, within=0.06, unit="°", why=smaller)
+    )
+    height = 100 * PRINTED_HEIGHT * (grains / PRINTED_GRAINS) ** (1 / 3)
+    scaled = f"height, scaled by (grains/{PRINTED_GRAINS})^⅓"
+    top = 100 * measured.slope.top
+    report.judge(
+        of_number("Moreau 2003, 9.3", scaled, f"{height:.2f}", top, within=0.06, unit="cm", why=smaller)
+    )
+    report.judge(
+        Verdict(
+            source="Moreau 2003, 9.3",
+            quantity="mean mass density of the heap",
+            printed="0.615 g/cm³",
+            found=f"packing fraction {measured.fraction:.3f}",
+            grade=UNDETERMINED,
+            why="the density of the grains is not given; equal to the fraction if it is 1 g/cm³",
+        )
+    )
+    speeds = 100 * measured.largest_speeds
+    inside = speeds.min() <= 23.6 <= speeds.max()
+    report.judge(
+        Verdict(
+            source="Moreau 2003, figure 2",
+            quantity="largest speed in one picture",
+            printed="23.6 cm/s",
+            found=f"{speeds.min():.1f} to {speeds.max():.1f} cm/s over {len(speeds)} frames",
+            grade=f"{WITHIN} the scatter of frames" if inside else NOT_REPRODUCED,
+            why=f"one frame proves nothing; {smaller or 'same size'}",
+        )
+    )
+    change = math.degrees(measured.before.angle - measured.slope.angle)
+    report.judge(
+        Verdict(
+            source="Moreau 2003, 9.2",
+            quantity="change of the slope by relaxation",
+            printed="none seen",
+            found=f"{change:+.1f}°",
+            grade=REPRODUCED if abs(change) <= 1.0 else f"{WITHIN} {abs(change):.1f}°",
+            why="" if abs(change) <= 1.0 else "flanks move little, the top sinks",
+        )
+    )
+    angles, leaning = _all_angles(measured), np.degrees(measured.leanings)
+    for source, quantity, printed, values in (
+        ("Moreau 2003, figure 5", "force on cylinders against fossil layers", "parallel", angles),
+        ("Moreau 2003, 9.3", "force on cones parallel to the surface", "vertical", leaning),
+    ):
+        if len(values) > 1:
+            report.judge(_of_angles(source, quantity, printed, values))
+    around, _ = _around(measured.ground)
+    depth = around - float(measured.ground.pressure[0])
+    sure = depth > 0.0
+    report.judge(
+        Verdict(
+            source="Moreau 2003, figure 6",
+            quantity="local minimum of pressure under the summit",
+            printed="present",
+            found=f"{depth:.0f} Pa less than around it",
+            grade=(REPRODUCED if full else f"{WITHIN} the errors stated") if sure else NOT_REPRODUCED,
+            why=smaller if sure else "no dip in this heap",
+        )
+    )
+
+
+def _of_angles(source: str, quantity: str, printed: str, angles: Array) -> Verdict:
+    """Angles that should scatter around zero (degrees)."""
+    mean, error = float(angles.mean()), float(angles.std(ddof=1) / math.sqrt(len(angles)))
+    is_zero = abs(mean) <= 2.0 * error
+    return Verdict(
+        source=source,
+        quantity=quantity,
+        printed=printed,
+        found=f"{mean:+.0f}° ± {error:.0f}° over {len(angles)} cuts",
+        grade=f"{WITHIN} {2 * error:.0f}° (two standard errors)" if is_zero else NOT_REPRODUCED,
+        why="" if is_zero else "off by more than two standard errors",
     )
 
 

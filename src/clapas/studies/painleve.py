@@ -11,12 +11,17 @@ import numpy as np
 
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, existence, gallery
+from clapas.solvers import solve
 from clapas.solvers.branch_and_bound import all_solutions
+from clapas.solvers.newton import FullStep, GoldsteinPrice
+from clapas.studies.as_printed import PrintedNewton
 from clapas.studies.report import Report
+from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict
 from clapas.typing import Array
 
 GRAVITY = {"down": -1.0, "up": 1.0}
 HINGE = (-1.0, 0.0, 1.0)  # its velocity u0
+STARTS = (-0.3, -0.1, -1e-3, 1e-3, 0.1, 0.3)  # normal impulse added to a solution
 MANY = 3  # stands for a continuum in the pictures
 
 
@@ -59,6 +64,18 @@ class Painleve:
                 numbers = (*by_number, f"{agree} of {counts.size}", certified, int((counts > 0).sum()))
                 rows.append([pull, f"{u0:+g}", *map(str, numbers)])
                 report.tell(f"gravity {pull}, u0 = {u0:+g}: {agree} of {counts.size} as on paper")
+        agreeing = sum(int(row[6].split()[0]) for row in rows)
+        cases = 6 * self.steps**2
+        report.judge(
+            Verdict(
+                source="Cadoux 2009, lemmas 1.2 and 1.3",
+                quantity="number of solutions of the rod, by cases",
+                printed="0, 1, 2 by tan θ and mu",
+                found=f"{agreeing} of {cases} cases",
+                grade=REPRODUCED if agreeing == cases else NOT_REPRODUCED,
+                why="" if agreeing == cases else "see the table",
+            )
+        )
         header = ["gravity", "u0", "none", "one", "two", "continuum", "paper", "criterion", "needed"]
         report.table(header, rows)
         self._draw(
@@ -67,6 +84,8 @@ class Painleve:
         self._draw(
             report, "margins", "Margin σ*, cut at ±2", pictures, lambda pair: np.clip(pair[1], -2.0, 2.0)
         )
+
+        _start_and_stability(report)
 
     @property
     def _plane(self) -> tuple[Array, Array]:
@@ -106,6 +125,42 @@ class Painleve:
                 axes.set_xlabel("θ (rad); dashed: mu = tan θ")
             for axes in panels[:, 0]:
                 axes.set_ylabel("mu")
+
+
+def _start_and_stability(report: Report) -> None:
+    """Section 5.3.8: where Newton's method goes from both sides of a solution."""
+    entry = gallery.get("painleve-up-two")
+    sliding = np.array([[1.0, -2.0]])  # r_g, which slides; the other solution is r_d = 0
+    rows, returned = [], 0
+    for change in STARTS:
+        start = sliding + np.array([[change, 0.0]])
+        ends = []
+        for search in (GoldsteinPrice(), FullStep()):
+            solution = solve(entry.problem, PrintedNewton(tol=1e-12, line_search=search), start, check=False)
+            ends.append(solution.r.round(9)[0] + 0.0)
+        returned += all(np.allclose(end, sliding[0]) for end in ends)
+        rows.append([f"{change:+g}", *(f"({end[0]:g}, {end[1]:g})" for end in ends)])
+    report.say("## Start and stability (section 5.3.8)")
+    report.say(
+        "Gravity pulls the rod (θ = π/4, mu = 2) off the floor: r_g = (1, −2) slides, r_d = 0 takes off. The "
+        "thesis "
+        "states that AC started at r_g with a little more normal impulse comes back to r_g, with a little "
+        "less goes to "
+        "r_d, and reads stability from it. Newton's method on equations that are linear by regions goes to "
+        "the "
+        "solution of the region it is in, exactly: it comes back from both sides."
+    )
+    report.table(["r_N − r_N of r_g", "end, Goldstein-Price", "end, full steps"], rows)
+    report.judge(
+        Verdict(
+            source="Cadoux 2009, section 5.3.8",
+            quantity="AC from just below r_g goes to r_d",
+            printed="r_d",
+            found=f"back to r_g from {returned} of {len(STARTS)} starts on both sides",
+            grade=NOT_REPRODUCED,
+            why="f_AC is linear around r_g and its Newton step exact: the claim is refuted",
+        )
+    )
 
 
 def _count(problem: ContactProblem) -> float:

@@ -37,9 +37,15 @@ _STUDIES = {
     "lcp-friction": "clapas.studies.lcp_contact:LCPFriction",
     "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
     "tensegrity": "clapas.studies.tensegrity:Tensegrity",
+    "latin": "clapas.studies.latin:Latin",
     "painleve": "clapas.studies.painleve:Painleve",
     "existence": "clapas.studies.existence:ExistenceCriterion",
     "cuts": "clapas.studies.cuts:Cuts",
+    "fe-signorini": "clapas.studies.fe_signorini:FESignorini",
+    "fe-hertz": "clapas.studies.fe_hertz:FEHertz",
+    "fe-impact": "clapas.studies.fe_impact:FEImpact",
+    "fe-drawing": "clapas.studies.fe_drawing:FEDrawing",
+    "rods": "clapas.studies.rods:RodTables",
 }
 
 

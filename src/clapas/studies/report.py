@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from clapas.studies.verdicts import Verdict
+from clapas.version import __version__
 
 
 class Report:
@@ -19,6 +23,8 @@ class Report:
         First line of the text.
     tell : callable, optional
         Receives one line of progress at a time.
+    command : str
+        The command that makes the report, for the file of verdicts.
 
     Examples
     --------
@@ -34,11 +40,19 @@ class Report:
     <BLANKLINE>
     """
 
-    def __init__(self, folder: Path | str, title: str, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        title: str,
+        tell: Callable[[str], None] | None = None,
+        command: str = "",
+    ) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._parts = [f"# {title}"]
         self._tell = tell
+        self._command = command
+        self._verdicts: list[Verdict] = []
         self._write()
 
     @property
@@ -69,6 +83,28 @@ class Report:
         yield drawing
         drawing.savefig(self.folder / f"{name}.png", dpi=110)
         self.say(f"![{caption}]({name}.png)")
+
+    def judge(self, verdict: Verdict) -> None:
+        """Keep the verdict on a printed number for the table at the end."""
+        self._verdicts.append(verdict)
+        self.tell(f"{verdict.quantity}: printed {verdict.printed}, found {verdict.found}: {verdict.grade}")
+
+    def close(self) -> None:
+        """Add the table of verdicts, and keep them in ``verdicts.json`` for other programs."""
+        if not self._verdicts:
+            return
+        self.say("## Printed numbers and verdicts")
+        self.table(
+            ["printed in", "quantity", "printed", "found", "verdict", "why"],
+            [[v.source, v.quantity, v.printed, v.found, v.grade, v.why] for v in self._verdicts],
+        )
+        document = {
+            "command": self._command,
+            "version": __version__,
+            "verdicts": [verdict.as_dict() for verdict in self._verdicts],
+        }
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        (self.folder / "verdicts.json").write_text(text, encoding="utf-8")
 
     def _write(self) -> None:
         (self.folder / "report.md").write_text(self.text, encoding="utf-8")

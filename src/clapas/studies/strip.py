@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
+from clapas.bodies.elastic import Elastic, Solid, block
 from clapas.problems import ContactProblem
-from clapas.typing import Array
 
 
 def strip(
@@ -27,9 +25,11 @@ def strip(
            [-0.1424,  0.8916, -0.1424],
            [-0.0714, -0.1424,  2.2143]])
     """
-    K = _stiffness(elements, _element(nu))
+    mesh = block((float(elements), 1.0), (elements, 1))
+    solid = Solid(mesh=mesh, material=Elastic(young=1.0, poisson=nu), bbar=False)
     nodes = elements + 1
     lower = 2 * nodes  # unknowns: two displacements of each lower node; the upper ones are held
+    K = solid.stiffness[:lower, :lower].toarray()
     H = np.zeros((lower, lower))
     H[0::2, 1::2] = np.eye(nodes)  # normal: upwards
     H[1::2, 0::2] = np.eye(nodes)
@@ -38,27 +38,3 @@ def strip(
     return ContactProblem(
         M=K, H=H, f=-load.ravel(), w=np.zeros((nodes, 2)), mu=mu, d=2, name=f"strip-{elements}"
     )
-
-
-def _stiffness(elements: int, element: Array) -> Array:
-    """Stiffness of the lower nodes: those above do not move."""
-    K = np.zeros((2 * elements + 2, 2 * elements + 2))
-    for first in range(elements):
-        at = slice(2 * first, 2 * first + 4)
-        K[at, at] += element[:4, :4]
-    return K
-
-
-def _element(nu: float) -> Array:
-    """Stiffness (8, 8) of the unit square, by two Gauss points per direction."""
-    elasticity = np.array([[1 - nu, nu, 0], [nu, 1 - nu, 0], [0, 0, 0.5 - nu]]) / ((1 + nu) * (1 - 2 * nu))
-    gauss = 0.5 + 0.5 * np.array([-1.0, 1.0]) / np.sqrt(3.0)
-    K = np.zeros((8, 8))
-    for x, y in product(gauss, gauss):
-        by_x = np.array([-(1 - y), 1 - y, y, -y])
-        by_y = np.array([-(1 - x), -x, x, 1 - x])
-        B = np.zeros((3, 8))
-        B[0, 0::2], B[1, 1::2] = by_x, by_y
-        B[2, 0::2], B[2, 1::2] = by_y, by_x
-        K += 0.25 * B.T @ elasticity @ B
-    return K

@@ -182,7 +182,7 @@ class Palette:
     def _least(self) -> float:
         """Rounding is no motion: a scale goes at least to a hundredth of a fall by one's own size."""
         model = self.shown.recording.model
-        reach = self.shown.reach[model.movable]
+        reach = self.shown.reach[model.movable & (self.shown.reach > 0.0)]  # some bodies have no form
         size = float(np.median(reach)) if len(reach) else 1.0
         speed = 0.01 * float(np.sqrt(np.linalg.norm(model.gravity) * size))
         return {"speed": speed, "greys": speed, "spin": speed / size}.get(self.name, 0.0) or 1e-12

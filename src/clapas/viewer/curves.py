@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ CURVES = {
     "iterations": Curve("iterations", {"iterations": "iterations"}),
     "seconds": Curve("time of the solver (s)", {"seconds": "solver"}),
 }
+PROBE = "probe:"
 USUAL = ("energy", "contacts", "residual", "iterations")
 
 
@@ -49,19 +50,24 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
     path : path
         Image to write; its ending says which format (.png, .svg, .pdf …).
     what : sequence of str
-        Keys of :data:`CURVES`. Potential energy counts from the start.
+        Keys of :data:`CURVES`, or ``probe:NAME`` for what a probe read. Potential energy counts from the
+        start.
     """
     from matplotlib.figure import Figure
 
-    unknown = [name for name in what if name not in CURVES]
+    unknown = [name for name in what if name not in CURVES and not _is_probe(recording, name)]
     if unknown or not what:
         raise SettingsError(
-            f"no curve is called '{unknown[0] if unknown else ''}': expected some of {', '.join(CURVES)}"
+            f"no curve is called '{unknown[0] if unknown else ''}': expected some of "
+            f"{', '.join([*CURVES, *(PROBE + probe for probe in recording.probes)])}"
         )
     figure = Figure(figsize=(7.5, 0.7 + 1.7 * len(what)), layout="constrained")
     rows = figure.subplots(len(what), 1, sharex=True, squeeze=False)[:, 0]
     times = recording.times
     for axes, name in zip(rows, what, strict=True):
+        if name not in CURVES:
+            _draw_probe(axes, recording, name.removeprefix(PROBE))
+            continue
         curve = CURVES[name]
         for (column, label), ink in zip(curve.lines.items(), INKS, strict=False):
             axes.plot(
@@ -78,6 +84,25 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
     rows[0].set_title(recording.path.name, fontsize=10, loc="left")
     figure.savefig(path, dpi=DPI)
     return Path(path)
+
+
+def _is_probe(recording: Recording, name: str) -> bool:
+    return name.startswith(PROBE) and name.removeprefix(PROBE) in recording.probes
+
+
+def _draw_probe(axes: Any, recording: Recording, name: str) -> None:
+    """What a probe read at every step, a line for each component."""
+    probe = recording.probes[name]
+    times, values = recording.readings()[0], recording.probe(name)
+    columns = values.reshape(len(values), -1)
+    labels = probe.components(recording.model.d)
+    for column, label, ink in zip(columns.T, labels, INKS * 3, strict=False):
+        axes.plot(times, column, label=label or name, color=ink, linewidth=1.3)
+    axes.set_ylabel(f"{name} ({probe.unit})" if probe.unit else name)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    if columns.shape[1] > 1:
+        axes.legend(frameon=False, fontsize="small")
 
 
 def _values(recording: Recording, column: str, is_logarithmic: bool) -> Array:

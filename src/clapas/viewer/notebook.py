@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clapas.dynamics.scene import Scene
     from clapas.io.recording import Recording
+    from clapas.io.simulation import Simulation
     from clapas.solvers import Solution
 
 SIZE = (480, 320)
@@ -25,6 +26,7 @@ def register(formatter: Any) -> None:
     """Tell a notebook's formatter of text/html how to show our objects."""
     formatter.for_type_by_name("clapas.dynamics.scene", "Scene", scene_html)
     formatter.for_type_by_name("clapas.io.recording.reader", "Recording", recording_html)
+    formatter.for_type_by_name("clapas.io.simulation", "Simulation", simulation_html)
     formatter.for_type_by_name("clapas.solvers.solution", "Solution", solution_html)
 
 
@@ -38,6 +40,22 @@ def scene_html(scene: Scene) -> str:
         "gravity": " ".join(f"{g:g}" for g in scene.gravity) + " m/s²",
     }
     return _card("Scene", rows, _first_frame(scene) if scene.bodies else None)
+
+
+def simulation_html(simulation: Simulation) -> str:
+    """Where a simulation is, and its bodies now."""
+    state, last, energy = simulation.state, simulation.last, simulation.energy
+    rows = {
+        "time": f"{state.time:g} s, step {state.step} of {simulation.dt:g} s",
+        "bodies": f"{state.n_bodies}",
+        "contacts": "none yet" if last is None else f"{len(last.contacts)}",
+        "residual": "none yet" if last is None else f"{last.solution.residual:.2e}",
+        "energy": f"{energy.kinetic:.6g} J kinetic, {energy.potential:.6g} J potential",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        now = simulation.copy()
+        with now.record(Path(folder) / "now.h5").stop() as recording:
+            return _card("Simulation", rows, _picture(recording))
 
 
 def recording_html(recording: Recording) -> str:

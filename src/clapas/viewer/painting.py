@@ -64,10 +64,17 @@ class Painter:
         Width and height (pixels).
     margin : float
         Free space around what is worth seeing, as a share of it.
+    zoom : float
+        How many times larger, about the middle.
     """
 
     def __init__(
-        self, shown: Shown, view: str = "oblique", size: tuple[int, int] = (960, 640), margin: float = 0.06
+        self,
+        shown: Shown,
+        view: str = "oblique",
+        size: tuple[int, int] = (960, 640),
+        margin: float = 0.06,
+        zoom: float = 1.0,
     ) -> None:
         self.shown, self.size = shown, size
         model = shown.recording.model
@@ -81,6 +88,7 @@ class Painter:
         corners = np.where((CUBE + 1) / 2 > 0, high, low) - shown.origin
         reach = np.abs(corners @ self.axes.T).max(axis=0)
         self.scale = min(size[0] / max(reach[0], 1e-12), size[1] / max(reach[1], 1e-12)) / (2 * (1 + margin))
+        self.scale *= zoom
         self.skins = skins.worn(shown.recording.systems)
         clothed = skins.clothed(shown.recording.systems)
         self.parts = drawables(model, shown.origin, 4.0 * float(np.linalg.norm(high - low)) / 2, clothed)
@@ -139,7 +147,7 @@ class Painter:
             # Balls along the segment, less than a pixel short of its outline.
             count = 2 + int(np.linalg.norm(pixels[end] - pixels[start]) / max(0.6 * radius, 1.0))
             for centre in np.linspace(pixels[start], pixels[end], count):
-                canvas.ball(centre, max(float(radius), 0.8), tint)
+                canvas.ball(centre, max(float(radius), 1.2), tint)
 
     def _paint_faces(
         self, canvas: Canvas, part: Drawable, copy: int, centre: Array, turn: Array, colour: Array

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from clapas.analysis.instant import Instant
 from clapas.errors import FormatError, MissingDependency, SettingsError
 from clapas.io.recording import Recording
 from clapas.viewer.colouring import Palette
+from clapas.viewer.forcelines import check_forces, draw_forces
 from clapas.viewer.painting import VIEWS, Painter
 from clapas.viewer.source import Shown
 
@@ -39,6 +41,8 @@ def snapshot(
     time: float | None = None,
     view: str = "oblique",
     colour: str = "speed",
+    forces: str = "none",
+    zoom: float = 1.0,
     size: tuple[int, int] = SIZE,
 ) -> Path:
     """Write a picture of the frame nearest to a time (by default the last).
@@ -55,6 +59,11 @@ def snapshot(
         From where: oblique, front, right, back, left or top.
     colour : str
         Bodies by speed, greys, spin, pressure, contacts or birth; what deforms by a field of its kind.
+    forces : str
+        Contact forces over it: none, chains (along the branches, as wide as strong) or arrows; coloured by
+        the share of friction that each uses.
+    zoom : float
+        How many times larger than what shows everything, about the middle.
     size : (int, int)
         Width and height (pixels).
     """
@@ -66,7 +75,7 @@ def snapshot(
             f"time must be finite, got {time}: the run goes from {times[0]:g} to {times[-1]:g} s"
         )
     index = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
-    figures = _Figures(recording, view, colour, size, [index])
+    figures = _Figures(recording, view, colour, size, [index], forces, zoom)
     figures.of(index).savefig(path, dpi=DPI)
     return Path(path)
 
@@ -77,8 +86,12 @@ def movie(
     *,
     rate: float = 25.0,
     frames: int = 250,
+    start: float | None = None,
+    end: float | None = None,
     view: str = "oblique",
     colour: str = "speed",
+    forces: str = "none",
+    zoom: float = 1.0,
     size: tuple[int, int] = SIZE,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
@@ -93,8 +106,10 @@ def movie(
     rate : float
         Frames per second.
     frames : int
-        At most so many frames, evenly over the run.
-    view, colour, size
+        At most so many frames, evenly over what is shown.
+    start, end : float, optional
+        Times between which it is shown (s); by default all of the run.
+    view, colour, forces, zoom, size
         As for :func:`snapshot`.
     progress : callable, optional
         Called with the number of frames done and of all.
@@ -107,9 +122,17 @@ def movie(
         raise SettingsError(f"{target.name}: a film is a .gif or an .mp4 file")
     if frames < 1 or not rate > 0:
         raise SettingsError(f"a film needs at least 1 frame and a positive rate, got {frames} and {rate:g}")
-    chosen = np.unique(np.linspace(0, total - 1, min(frames, total)).round().astype(int)).tolist()
+    times = recording.times
+    low, high = times[0] if start is None else start, times[-1] if end is None else end
+    shown = np.flatnonzero((times >= low - 1e-12) & (times <= high + 1e-12))
+    if len(shown) == 0:
+        raise SettingsError(
+            f"no frame lies between {low:g} and {high:g} s: the run goes from {times[0]:g} to {times[-1]:g} s"
+        )
+    places = np.unique(np.linspace(0, len(shown) - 1, min(frames, len(shown))).round().astype(int))
+    chosen = shown[places].tolist()
     sampled = chosen[:: max(1, len(chosen) // SAMPLED)]
-    figures = _Figures(recording, view, colour, size, sampled)
+    figures = _Figures(recording, view, colour, size, sampled, forces, zoom)
 
     def pictures() -> Iterator[Pixels]:
         for done, index in enumerate(chosen):
@@ -125,8 +148,19 @@ class _Figures:
     """Figures of frames, all from the same place and with the same scale of colours."""
 
     def __init__(
-        self, recording: Recording, view: str, colour: str, size: tuple[int, int], sampled: list[int]
+        self,
+        recording: Recording,
+        view: str,
+        colour: str,
+        size: tuple[int, int],
+        sampled: list[int],
+        forces: str = "none",
+        zoom: float = 1.0,
     ) -> None:
+        check_forces(forces)
+        if not 0.0 < zoom < 1e6:
+            raise SettingsError(f"zoom must be positive, got {zoom}")
+        self.forces = forces
         if view not in VIEWS:
             raise SettingsError(f"no view is called '{view}': expected one of {', '.join(VIEWS)}")
         self.shown = Shown(recording, "")
@@ -134,7 +168,7 @@ class _Figures:
         self.labels = PLANE if recording.model.d == 2 else ALIGNED.get(view)
         self.size = size
         # the bar and the title take their part of the picture
-        self.painter = Painter(self.shown, view, (int(0.84 * size[0]), int(0.88 * size[1])))
+        self.painter = Painter(self.shown, view, (int(0.84 * size[0]), int(0.88 * size[1])), zoom=zoom)
 
     def of(self, index: int) -> Figure:
         from matplotlib.cm import ScalarMappable
@@ -151,6 +185,11 @@ class _Figures:
             axes.set(xlabel=self.labels[0], ylabel=self.labels[1])
         scale = ScalarMappable(self.palette.norm, self.palette.map)
         figure.colorbar(scale, ax=axes, label=self.palette.colouring.title, shrink=0.8, format="%.3g")
+        if self.forces != "none":
+            drawn = draw_forces(
+                axes, self.painter, Instant.of_recording(self.shown.recording, index), self.forces
+            )
+            figure.colorbar(drawn, ax=axes, label="friction used", shrink=0.8, format="%.3g")
         state = frame.state
         axes.set_title(
             f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts", fontsize=10

@@ -30,8 +30,16 @@ def test_mass_blocks_by_size() -> None:
     problem = ContactProblem(M=M, H=np.eye(2, 5), f=np.zeros(5), mu=[0.5], d=2)
     anatomy = dissect(problem)
     assert anatomy.mass_blocks == {1: 3, 2: 1}
-    assert anatomy.density == {"M": 7 / 25, "H": 2 / 10}
-    assert anatomy.dofs == 5
+    assert anatomy.density == {"M": 7 / 25, "H": 2 / 10, "W": 1.0}
+    assert (anatomy.dofs, anatomy.ratio) == (5, 2 / 5)
+    # M = [[1, ½], [½, 1]] on the two dofs of the contact has eigenvalues ½ and 3/2.
+    assert anatomy.condition == pytest.approx(3.0)
+
+
+def test_columns_of_the_thesis_on_its_first_problem() -> None:
+    anatomy = dissect(gallery.get("alea-42-5").problem)
+    assert anatomy.ratio == pytest.approx(15 / 42)  # printed 0.36
+    assert dissect(gallery.get("no-contact").problem).condition == 1.0
 
 
 def test_ranges_and_asymmetry() -> None:

@@ -85,7 +85,7 @@ def test_wrong_options_exit_with_2(run: Run, arguments: tuple[str, ...]) -> None
         ("painleve-up-tow", "did you mean gallery:painleve-up-two?"),
         ("gallery:xyzzy", "no gallery problem is called 'xyzzy': 'clapas gallery' lists them"),
         ("gallery:painleve-up-tow", "painleve-up-two"),
-        ("example:xyzzy", "expected one of disc-column-global, disc-column, sliding-block, two-blocks"),
+        ("example:xyzzy", "expected one of disc-column-global, disc-column, hair-108-15"),
         (os.devnull, "a device or a pipe, expected a file"),
     ],
 )

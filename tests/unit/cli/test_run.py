@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import csv
+import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from clapas.cli.run import describe, print_summary
 from clapas.dynamics import examples
 from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Capsule, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, layout
+from clapas.io.simulation import simulate
 
 from .conftest import Run
 
@@ -376,3 +379,23 @@ def test_info_verifies_a_recording(run: Run) -> None:
     assert "verified: 3 frames and the model match their checksums" in run("info", "block.h5", "--verify").out
     assert run("info", "block.h5", "--verify", "--json").document["verified_frames"] == 3
     assert "--verify is for recordings" in run("info", "example:two-blocks", "--verify").err
+
+
+@pytest.mark.parametrize(("restitution", "creates"), [(0.9, True), (0.0, False)])
+def test_energy_made_by_restitution_is_said(
+    restitution: float, creates: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bar that strikes the floor at 55° with restitution 0.9 leaves with 20.654 J of 20 J."""
+    angle, length, width = math.radians(55.0), 1.0, 0.02
+    scene = Scene((0.0, 0.0), d=2)
+    scene.law(mu=0.3, restitution=restitution)
+    scene.add(HalfPlane())
+    corners = [(-0.5 * length, -0.5 * width), (0.5 * length, -0.5 * width)]
+    bar = Polygon([*corners, *((-x, -y) for x, y in corners)])
+    height = 0.5 * (length * math.sin(angle) + width * math.cos(angle)) + 1e-4
+    scene.add(bar, position=(0.0, height), orientation=angle, density=1000, velocity=(1.0, -1.0))
+    with simulate(scene, duration=4e-4, dt=2e-5, out=tmp_path / "bar.h5") as recording:
+        assert describe(recording)["creates_energy"] is creates
+        assert recording.frame(-1).kinetic == pytest.approx(20.654 if creates else 14.441, abs=1e-3)
+        print_summary(recording)
+    assert ("note: restitution gave energy" in capsys.readouterr().out) is creates

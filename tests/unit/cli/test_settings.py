@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pytest
 
 from clapas.cli import settings
 from clapas.errors import SettingsError
-from clapas.solvers import NSGS, AlartCurnier, Coloured, DeSaxce, Given, Shuffled, registry
+from clapas.solvers import (
+    NSGS,
+    AlartCurnier,
+    Broyden,
+    Coloured,
+    ConicFixedPoint,
+    DeSaxce,
+    DeSaxceFixedPoint,
+    Given,
+    Haslinger,
+    LevenbergMarquardt,
+    ProjectedGradient,
+    SemismoothNewton,
+    Shuffled,
+    registry,
+)
+from clapas.solvers.backends import Clarabel
+from clapas.solvers.convex import Relay, SpectralGradient
+from clapas.solvers.fixed_point import Newton, Picard
+from clapas.solvers.fixed_point.base import default_inner
+from clapas.solvers.newton import GoldsteinPrice, JeanMoreauMap, NaturalMap
+from clapas.solvers.steps import FixedStep
 
 
 @pytest.mark.parametrize(
@@ -31,6 +52,61 @@ from clapas.solvers import NSGS, AlartCurnier, Coloured, DeSaxce, Given, Shuffle
 )
 def test_texts_make_the_solver(texts: list[str], expected: NSGS) -> None:
     assert settings.make("nsgs", texts, {"tol": None}) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "expected"),
+    [
+        ("conic-fixed-point", ["scheme=picard"], ConicFixedPoint(scheme=Picard())),
+        (
+            "conic-fixed-point",
+            ["scheme=newton", "scheme.halvings=3"],
+            ConicFixedPoint(scheme=Newton(halvings=3)),
+        ),
+        ("haslinger", ["scheme=broyden"], Haslinger(scheme=Broyden())),
+        (
+            "conic-fixed-point",
+            ["inner=projected-gradient", "inner.max_iterations=250", "accuracy=1e-10"],
+            ConicFixedPoint(inner=ProjectedGradient(max_iterations=250), accuracy=1e-10),
+        ),
+        (
+            "haslinger",
+            [
+                "inner=relay",
+                "inner.first=spectral-gradient",
+                "inner.second=clarabel",
+                "inner.second.form=norm",
+            ],
+            Haslinger(inner=Relay(first=SpectralGradient(), second=Clarabel(form="norm"))),
+        ),
+        (
+            "semismooth-newton",
+            ["function=jean-moreau", "line_search=goldstein-price"],
+            SemismoothNewton(function=JeanMoreauMap(), line_search=GoldsteinPrice()),
+        ),
+        ("levenberg-marquardt", ["function=natural"], LevenbergMarquardt(function=NaturalMap())),
+        (
+            "de-saxce-fixed-point",
+            ["step=fixed-step", "step.relative=no"],
+            DeSaxceFixedPoint(step=FixedStep(rho=1.0, relative=False)),
+        ),
+    ],
+)
+def test_every_variant_of_a_method_has_a_name(name: str, texts: list[str], expected: Any) -> None:
+    assert settings.make(name, texts, {}) == expected
+
+
+def test_the_default_part_takes_other_settings() -> None:
+    made = settings.make("conic-fixed-point", ["inner.largest=7"], {})
+    assert made == ConicFixedPoint(inner=replace(default_inner(), largest=7))
+
+
+def test_no_setting_names_a_protocol() -> None:
+    for entry in registry.entries():
+        for key, _, words in settings.describe(entry.solver):
+            assert not {"scheme", "convex-solver", "contact-map", "line-search", "step-rule"} & set(
+                words.split()
+            ), f"{entry.name}: {key} may be {words}"
 
 
 def test_common_options_join_the_texts() -> None:

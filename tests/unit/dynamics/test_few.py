@@ -28,6 +28,12 @@ from clapas.solvers.loop import Solver
 from clapas.status import Status
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels are compiled at once, not only in long runs."""
+    monkeypatch.setattr("clapas.dynamics.surroundings.is_kept", lambda kernel: True)
+
+
 class General(Surroundings):
     """Surroundings whose steps are all done by the general one."""
 

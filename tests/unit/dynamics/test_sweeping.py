@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clapas.dynamics.sweeping import catching_up, catching_up_levels, explicit_sweeping
+from clapas.dynamics.sweeping import (
+    catching_up,
+    catching_up_inequalities,
+    catching_up_levels,
+    explicit_sweeping,
+)
 from clapas.errors import ProblemError
 
 
@@ -111,3 +116,73 @@ def test_steps_too_long() -> None:
         catching_up_levels(
             lambda t, x: float(1 + x[0] ** 2), lambda t, x: np.array([2 * x[0] + 1e-3, 0.0]), START, [0.0]
         )
+
+
+# ---------------------------------------------------------------- several inequalities
+
+
+def test_one_inequality_is_the_level_function() -> None:
+    times = np.linspace(0.0, 3.0, 200)
+    several = catching_up_inequalities(
+        lambda t, x: np.array([level(t, x)]), lambda t, x: level_gradient(t, x)[None], [0.2, 0.1], times
+    )
+    np.testing.assert_allclose(
+        several, catching_up_levels(level, level_gradient, [0.2, 0.1], times), atol=1e-9
+    )
+
+
+def test_a_corner_pushes_along_both_walls() -> None:
+    """A wedge x ≥ t, y ≥ t: the point is carried by its corner."""
+    path = catching_up_inequalities(
+        lambda t, x: t - x, lambda t, x: -np.eye(2), [0.0, 0.5], np.linspace(0.0, 2.0, 21)
+    )
+    np.testing.assert_allclose(path[-1], [2.0, 2.0])
+    np.testing.assert_allclose(path[3], [0.3, 0.5], atol=1e-12)  # only the first wall has come so far
+
+
+def test_an_empty_set_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"the set at t = 1\.0 is empty"):
+        catching_up_inequalities(
+            lambda t, x: np.array([t - x[0], x[0] - 0.5 * t]),
+            lambda t, x: np.array([[-1.0], [1.0]]),
+            [0.0],
+            [0, 1],
+        )
+
+
+def test_viability_a_prospective_velocity_keeps_the_point_inside() -> None:
+    """Viability lemma (Moreau 2003, 2.1): f(t, q) ≥ 0 ⇒ d f/dt ≤ 0 along the motion keeps f ≤ 0 for ever.
+
+    The velocity of the explicit step is such a one; started inside, the violation stays of the order of a
+    step.
+    """
+    for count in (200, 2000):
+        times = np.linspace(0.0, 3.0, count)
+        path = explicit_sweeping(level, level_gradient, level_rate, [0.0, 0.0], times)
+        worst = max(level(t, x) for t, x in zip(times, path, strict=True))
+        assert worst <= 20.0 * (times[1] - times[0])
+    caught = catching_up_levels(level, level_gradient, [0.0, 0.0], times)
+    assert max(level(t, x) for t, x in zip(times, caught, strict=True)) <= 1e-12
+
+
+def test_hydraulic_picture() -> None:
+    """Moreau 2003, 2.6: with Φ(t) = {z ≤ −t} ∩ cavity, water runs down the wall by its steepest line.
+
+    In a vertical channel beside a slope the thread follows the wall while it leans under it, and falls
+    freely, leaving the wall, where that overhangs. Here the wall is the graph x = −z up to z = −1 (leaning
+    under the water) and x = −2 − z below (overhanging): water must stay at x ≥ wall(z).
+    """
+
+    def cavity(t: float, x: np.ndarray) -> np.ndarray:
+        wall = -x[1] if x[1] > -1.0 else 2.0 + x[1]
+        return np.array([x[1] + t, wall - x[0]])
+
+    def slopes(t: float, x: np.ndarray) -> np.ndarray:
+        return np.array([[0.0, 1.0], [-1.0, -1.0 if x[1] > -1.0 else 1.0]])
+
+    path = catching_up_inequalities(cavity, slopes, [0.0, 0.0], np.linspace(0.0, 1.8, 181))
+    along = path[path[:, 1] > -0.99]
+    np.testing.assert_allclose(along[:, 0], -along[:, 1], atol=1e-9)  # on the wall
+    falling = path[path[:, 1] < -1.01]
+    np.testing.assert_allclose(falling[:, 0], falling[0, 0], atol=1e-9)  # straight down
+    assert falling[-1, 0] > 2.0 + falling[-1, 1] + 0.5  # clear of the overhanging wall

@@ -82,7 +82,45 @@ def test_obj_with_polygons_slashes_and_numbers_from_the_end(tmp_path: Path) -> N
 
 
 BAD = [
-    ("a.ply", b"", "the name of a surface must end in .stl or .obj, got '.ply'"),
+    (
+        "a.txt",
+        b"",
+        "the name of a surface must end in .obj, .stl, .ply, .gltf, .glb, .dxf or .json, got '.txt'",
+    ),
+    ("a.ply", b"", "not a PLY file: it has no header from 'ply' to 'end_header'"),
+    (
+        "a.ply",
+        b"ply\nformat ascii 1.0\nelement vertex two\nend_header\n",
+        "the header of this PLY has a line 'element vertex two'",
+    ),
+    ("a.ply", b"ply\nelement vertex 0\nend_header\n", "the header of this PLY does not say its format"),
+    (
+        "a.ply",
+        b"ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nend_header\n1\n",
+        "damaged PLY: the tables end before what the header promises",
+    ),
+    (
+        "a.ply",
+        b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1\n",
+        "the vertices of this PLY have no y, z",
+    ),
+    ("a.gltf", b"{}", "the file holds no triangle"),
+    ("a.gltf", b"[", "damaged glTF: JSONDecodeError: Expecting value: line 1 column 2 (char 1)"),
+    ("a.glb", b"glTF" + bytes(8), "damaged .glb file: it has no JSON part"),
+    ("a.dxf", b"AutoCAD Binary DXF", "a binary DXF: save the drawing as ASCII DXF"),
+    ("a.dxf", b"0\nTEXT\n", "not an ASCII DXF file (no SECTION)"),
+    ("a.dxf", b"zero\nSECTION\n", "damaged DXF: invalid literal for int() with base 10: 'zero'"),
+    (
+        "a.dxf",
+        b"0\nSECTION\n0\n3DFACE\n10\n1\n20\n1\n30\n1\n0\nEOF\n",
+        "damaged DXF: a 3DFACE has fewer than three corners",
+    ),
+    ("a.json", b"{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (
+        "a.json",
+        b'{"vertex": {"0": {"x": 1}}, "face": {"0": [0, 1, 2]}}',
+        "a mesh of this file is damaged: KeyError: '1'",
+    ),
     ("a.stl", b"short", "5 bytes are too few for an STL file"),
     (
         "a.stl",

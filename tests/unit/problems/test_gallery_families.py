@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clapas.errors import ProblemError
 from clapas.problems import gallery, reduce
-from clapas.problems.gallery.alart import SQUARES
+from clapas.problems.gallery.alart import ROWS
 from clapas.problems.gallery.one_contact import plane_solutions
 
 # ------------------------------------------------------------------------------- a few contacts
@@ -100,12 +100,12 @@ def test_plane_solutions_lists_the_edge_once():
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 4])
-def test_elastic_squares_are_stable_and_solved_for_any_load(nodes: int):
-    C = np.array(SQUARES[nodes])
+def test_elastic_rows_are_stable_and_solved_for_any_load(nodes: int):
+    C = np.array(ROWS[nodes])
     assert np.array_equal(C, C.T)
     assert np.linalg.eigvalsh(C)[0] > 0
     for free in np.random.default_rng(3).standard_normal((10, nodes)):
-        entry = gallery.elastic_square(nodes, free)
+        entry = gallery.elastic_row(nodes, free)
         assert entry.known.is_unique
         assert entry.problem.residual(entry.known.solutions[0]) < 1e-12
 

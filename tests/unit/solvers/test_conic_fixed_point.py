@@ -65,7 +65,7 @@ def test_impulses_are_always_in_the_cones(inner: Any) -> None:
 
 
 def test_map_of_the_painleve_rod() -> None:
-    """F(s) = 2 s − 1 on [½, 5/4] and 3/2 beyond (Cadoux 2009, θ = π/4, mu = 2, gravity up)."""
+    """F(s) = 2 s − 1 on [½, 5/4] and 3/2 beyond (derived; rod of Cadoux 2009, 1.4.4, θ = π/4, mu = 2)."""
     problem = gallery.get("painleve-up-two").problem
     for s, value in ((0.75, 0.5), (1.0, 1.0), (1.2, 1.4), (2.0, 1.5)):
         iteration: Any = make(accuracy=1e-12).start(problem, np.zeros((1, 2)))
@@ -74,7 +74,7 @@ def test_map_of_the_painleve_rod() -> None:
 
 
 def test_map_of_the_spurious_fixed_point() -> None:
-    """Cadoux 2009, example 3.21: F(0.1) = .38585, F(0.5) = .72527, and the true fixed point is 1."""
+    """Data of Cadoux 2009, example 3.21. Derived: F(0.1) = .38585, F(0.5) = .72527, true fixed point 1."""
     problem = gallery.get("spurious-fixed-point").problem
     for s, value in ((0.1, 0.38585), (0.5, 0.72527), (1.0, 1.0)):
         iteration: Any = make(accuracy=1e-10, inner=Clarabel()).start(problem, np.zeros((1, 3)))
@@ -107,7 +107,7 @@ def test_huge_friction() -> None:
 
 
 def test_without_friction_there_is_nothing_to_iterate() -> None:
-    problem = gallery.get("elastic-square-4").problem
+    problem = gallery.get("elastic-row-4").problem
     exact = make(accuracy=1e-12, inner=AcceleratedGradient(max_iterations=10_000))
     assert solve(problem, exact).iterations == 1
 

@@ -12,6 +12,7 @@ from clapas.problems import gallery
 from clapas.solvers import solve
 from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, SpectralGradient
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard
+from clapas.solvers.fixed_point import newton as newton_module
 from clapas.solvers.haslinger import Haslinger
 from tests.unit.solvers import contract
 
@@ -62,7 +63,7 @@ def test_truncated_answers_do_not_interpenetrate(count: int) -> None:
 
 
 def test_map_of_the_painleve_rod() -> None:
-    """The map is s ↦ 2 max(0, s − 1): it repels at 2, attracts at 0 (Cadoux 2009, θ = π/4, mu = 2)."""
+    """The map is s ↦ 2 max(0, s − 1): it repels at 2, attracts at 0 (derived, θ = π/4, mu = 2)."""
     problem = gallery.get("painleve-up-two").problem
     for s, value in ((0.5, 0.0), (1.5, 1.0), (1.75, 1.5)):
         iteration: Any = make(accuracy=1e-12).start(problem, np.zeros((1, 2)))
@@ -83,9 +84,37 @@ def test_thesis_settings() -> None:
     assert solve(gallery.get("alea-42-5").problem, thesis).status.is_solved
 
 
-def test_newton_is_refused() -> None:
-    with pytest.raises(SettingsError, match="Newton differentiates the conic fixed point"):
-        make(scheme=Newton())
+def test_newton_finds_the_fixed_point_that_repels() -> None:
+    """The map 2 max(0, s − 1) repels at 2: the plain iteration leaves it, Newton's step lands on it."""
+    problem = gallery.get("painleve-up-two").problem
+    start = np.array([[0.8, -1.6]])
+    plain = solve(problem, make(tol=1e-10, scheme=Picard()), start, check=False)
+    newton = solve(problem, make(tol=1e-10, scheme=Newton()), start)
+    np.testing.assert_allclose(newton.r, [[1.0, -2.0]], atol=1e-8)
+    np.testing.assert_allclose(plain.r, [[0.0, 0.0]], atol=1e-8)
+
+
+def test_newton_derivative_of_the_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = gallery.get("alea-42-5").problem
+    solver = make(accuracy=1e-13, inner=AcceleratedGradient(max_iterations=20_000))
+    iteration: Any = solver.start(problem, np.zeros((5, 3)))
+    s, h = np.full(5, 0.2), 1e-6
+    point = iteration.evaluate(s)
+    columns = [
+        (iteration.evaluate(s + h * e).value - iteration.evaluate(s - h * e).value) / (2 * h)
+        for e in np.eye(5)
+    ]
+    expected = np.linalg.solve(np.eye(5) - np.array(columns).T, point.gap)
+    assert np.abs(columns).max() > 1e-2
+    full = Newton().start_on_thresholds(problem).direction(point)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(full, expected, rtol=1e-4, atol=1e-7)
+    monkeypatch.setattr(newton_module, "LARGEST_FULL", 0)
+    products = Newton().start_on_thresholds(problem).direction(point)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(products, full, atol=1e-6 * np.abs(full).max())
+
+
+def test_newton_solves_a_random_problem() -> None:
+    assert solve(gallery.get("alea-42-5").problem, make(tol=1e-9, scheme=Newton())).status.is_solved
 
 
 @pytest.mark.parametrize(

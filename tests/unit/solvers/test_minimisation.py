@@ -10,9 +10,10 @@ import pytest
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import NSGS, solve
-from clapas.solvers.minimisation import Bipotential, FischerBurmeister
+from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.minimisation.fischer_burmeister import Merit
 from clapas.solvers.minimisation.quasi_newton import QuasiNewton
+from clapas.solvers.newton import AlartCurnierMap, ContactMap, JeanMoreauMap, NaturalMap
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
 from tests.random_problems import random_global
@@ -152,3 +153,26 @@ def test_time_is_heeded_within_a_subproblem() -> None:
     method._lagrangian, method.deadline = counted, -1.0
     method.advance(1)
     assert 0 < evaluations < 50
+
+
+@pytest.mark.parametrize("function", [NaturalMap(), AlartCurnierMap(), JeanMoreauMap()])
+def test_other_merit_functions_solve_single_contacts(function: ContactMap) -> None:
+    for name in ("one-open", "one-stick", "one-slide", "one-no-friction"):
+        assert solve(gallery.get(name).problem, MeritFunction(tol=1e-6, function=function)).status.is_solved
+
+
+def test_the_gradient_of_a_merit_function_is_its_derivative() -> None:
+    problem = random_global(3, n=3)
+    iteration: Any = MeritFunction(function=NaturalMap()).start(problem, np.ones((3, 3)))
+    x = np.random.default_rng(0).normal(size=9)
+    _, gradient = iteration.merit(x)
+    h = 1e-6
+    expected = [(iteration.merit(x + h * e)[0] - iteration.merit(x - h * e)[0]) / (2 * h) for e in np.eye(9)]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_settings_of_merit_functions_are_checked() -> None:
+    with pytest.raises(SettingsError, match="update must be 'auto', 'bfgs' or 'lbfgs', got 'newton'"):
+        MeritFunction(update="newton")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="line_search must be at least 1"):
+        MeritFunction(line_search=0)

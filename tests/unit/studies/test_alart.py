@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clapas.problems import reduce
-from clapas.problems.gallery.alart import SQUARES
+from clapas.problems.gallery.alart import ROWS
 from clapas.solvers.newton.piecewise import springs_with_friction
 from clapas.studies.regions import cycles, has_cycle, path_from, solutions, steps, threshold
 from clapas.studies.strip import strip
@@ -50,4 +50,4 @@ def test_a_path_ends_where_it_repeats() -> None:
 @pytest.mark.parametrize(("nodes", "close"), [(2, 5e-3), (3, 5e-4), (4, 5e-3)])
 def test_flexibility_of_elastic_rows_is_the_printed_one(nodes: int, close: float) -> None:
     W = reduce(strip(nodes - 1)).W.toarray()[::2, ::2]
-    np.testing.assert_allclose(W, SQUARES[nodes], atol=close)
+    np.testing.assert_allclose(W, ROWS[nodes], atol=close)

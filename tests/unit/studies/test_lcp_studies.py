@@ -14,25 +14,9 @@ from clapas.problems.lcp import LCP
 from clapas.solvers import NSGS, solve
 from clapas.solvers.lcp import Lemke, LemkeTableau, solve_lcp
 from clapas.studies import registry
-from clapas.studies.elastic_block import POISSON, YOUNG, ElasticBlock, _assemble, _triangles
+from clapas.studies.elastic_block import ElasticBlock
 from clapas.studies.lcp_contact import ORIGINAL, PRINTED_COUNTS, LCPRectangle, _path, _punch, compare
 from clapas.studies.report import Report
-
-
-def test_uniform_strain_makes_no_force_inside() -> None:
-    """The patch test, on a distorted mesh; and the energy of that strain."""
-    rng = np.random.default_rng(0)
-    x, y = np.meshgrid(np.linspace(0, 1, 4), np.linspace(0, 1, 4))
-    points = np.column_stack((x.ravel(), y.ravel()))
-    inside = ((points > 0) & (points < 1)).all(axis=1)
-    points[inside] += 0.1 * rng.uniform(-1, 1, (inside.sum(), 2))
-    K = _assemble(points, _triangles(3, 3))
-    u = (points @ np.array([[1e-3, 2e-4], [2e-4, -5e-4]])).ravel()
-    forces = (K @ u).reshape(-1, 2)
-    assert np.abs(forces[inside]).max() < 1e-9 * np.abs(forces).max()
-    a, b, shear = 1e-3, -5e-4, 4e-4
-    density = a * a + b * b + 2 * POISSON * a * b + 0.5 * (1 - POISSON) * shear**2
-    assert u @ (K @ u) == pytest.approx(density * YOUNG / (1 - POISSON**2))
 
 
 def test_a_clamped_block_is_definite_and_a_guided_one_floats() -> None:

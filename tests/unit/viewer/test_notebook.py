@@ -59,7 +59,7 @@ import clapas
 print(sorted(told))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['Recording', 'Scene', 'Solution']"
+    assert done.stdout.strip() == "['Recording', 'Scene', 'Simulation', 'Solution']"
 
 
 def test_the_names_told_are_those_of_the_classes() -> None:

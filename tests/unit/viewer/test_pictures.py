@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from clapas.dynamics.scene import Scene
 from clapas.errors import MissingDependency, SettingsError
+from clapas.geometry.shapes import Plane, Sphere
 from clapas.io.recording import Recording
+from clapas.io.simulation import simulate
 from clapas.viewer.colouring import COLOURINGS, Palette
 from clapas.viewer.curves import CURVES, plot
 from clapas.viewer.painting import Painter
@@ -156,3 +159,40 @@ def test_curves(space_run: Path, tmp_path: Path) -> None:
         every = pixels(plot(recording, tmp_path / "all.png", list(CURVES)))
     assert every.shape[0] > 4 * one.shape[0]
     assert one.std() > 5
+
+
+@pytest.mark.parametrize("forces", ["chains", "arrows"])
+def test_forces_are_drawn_over_the_bodies(space_run: Path, tmp_path: Path, forces: str) -> None:
+    with Recording(space_run) as recording:
+        plain = pixels(snapshot(recording, tmp_path / "plain.png", size=SMALL))
+        drawn = pixels(snapshot(recording, tmp_path / "forces.png", size=SMALL, forces=forces))
+        closer = pixels(snapshot(recording, tmp_path / "close.png", size=SMALL, zoom=3.0))
+        with pytest.raises(SettingsError, match="no drawing of forces is called 'chain'"):
+            snapshot(recording, tmp_path / "bad.png", forces="chain")
+        with pytest.raises(SettingsError, match="zoom must be positive, got 0"):
+            snapshot(recording, tmp_path / "bad.png", zoom=0.0)
+    assert np.abs(drawn - plain).max() > 50
+    assert np.abs(closer - plain).max() > 50
+
+
+def test_a_part_of_a_run_as_a_film(space_run: Path, tmp_path: Path) -> None:
+    with Recording(space_run) as recording:
+        end = float(recording.times[-1])
+        path = movie(recording, tmp_path / "half.gif", start=end / 2, size=SMALL, forces="chains")
+        with Image.open(path) as film:
+            assert 1 < film.n_frames < recording.n_frames  # type: ignore[attr-defined]
+        with pytest.raises(SettingsError, match="no frame lies between"):
+            movie(recording, tmp_path / "none.gif", start=end + 1)
+
+
+def test_probes_as_curves(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane(), name="floor")
+    scene.add(Sphere(0.1), (0, 0, 0.3), density=1000, name="ball")
+    scene.probe("position", "ball", name="where")
+    with simulate(scene, 0.1, 0.01, out=tmp_path / "ball.h5") as recording:
+        path = plot(recording, tmp_path / "ball.png", ["probe:where", "kinetic"])
+        assert pixels(path).std() > 5
+        with pytest.raises(SettingsError, match=r"no curve is called 'probe:when': .*, probe:where"):
+            plot(recording, tmp_path / "bad.png", ["probe:when"])

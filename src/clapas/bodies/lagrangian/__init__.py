@@ -1,6 +1,7 @@
 """Systems in coordinates of the user's own: pendulums, linkages, anything with M(q) q'' + N(q, q') = F."""
 
+from clapas.bodies.lagrangian.euler import euler_body
 from clapas.bodies.lagrangian.symbolic import from_symbols
 from clapas.bodies.lagrangian.system import LagrangianSystem
 
-__all__ = ["LagrangianSystem", "from_symbols"]
+__all__ = ["LagrangianSystem", "euler_body", "from_symbols"]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.kind import Bindings, Energy, Part, Poses, Span, Touches
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes.base import Shape
@@ -29,6 +29,7 @@ from clapas.typing import Array
 DIFFERENCE = 6e-6  # of a coordinate of order one: balances truncation and rounding of central differences
 ROUNDS = 30  # of the fixed point for the mean velocity in N
 SETTLED = 1e-15
+STARTING = 1e-9  # how well velocities at the start obey constraints, relative to their terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,9 @@ class LagrangianSystem:
         Potential energy (J) of the applied forces, for energy balances; zero by default.
     link_names : sequence of str, optional
         Names of the links.
+    constraints : callable q ↦ (j, m), optional
+        Rows A(q) of constraints A(q) v = 0 on velocities, holonomic or not (a wheel that does not slip, a
+        skate): multipliers hold them, solved with the contacts. v at the start must obey them.
 
     Examples
     --------
@@ -78,6 +82,7 @@ class LagrangianSystem:
     shapes: Sequence[tuple[int, Shape]] = ()
     potential: Callable[[Array], float] | None = None
     link_names: Sequence[str] = ()
+    constraints: Callable[[Array], Any] | None = None
 
     word: ClassVar[str] = "lagrangian"
 
@@ -92,6 +97,15 @@ class LagrangianSystem:
         if M.shape != (len(q), len(q)):
             raise SceneError(f"mass(q) must be a ({len(q)}, {len(q)}) matrix, got shape {M.shape}")
         self._definite(M, q)
+        if self.constraints is not None:
+            A = np.asarray(self.constraints(q), dtype=float)
+            if A.ndim != 2 or A.shape[1] != len(q):
+                raise SceneError(f"constraints(q) must be rows of {len(q)} numbers, got shape {A.shape}")
+            if np.abs(A @ v).max(initial=0.0) > STARTING * (np.abs(A) @ np.abs(v)).max(initial=0.0):
+                raise SceneError(
+                    f"v at the start does not obey the constraints: A v = {(A @ v).tolist()}; "
+                    "take a v with A v = 0"
+                )
         if self.shapes and self.frames is None:
             raise SceneError("shapes need links: give frames, q ↦ (positions, orientations)")
         if self.frames is not None:
@@ -146,12 +160,40 @@ class LagrangianSystem:
             mean = 0.5 * (v + after)
             applied = 0.0 if self.force is None else np.asarray(self.force(q, mean, span.time), dtype=float)
             new = v + h * np.linalg.solve(M, applied - self.inertial_force(q, mean))
-            change, after = float(np.abs(new - after).max(initial=0.0)), new
-            if change <= SETTLED * (1.0 + float(np.abs(new).max(initial=0.0))):
+            bound = self._bound(q, M, new, span.theta * h)[0]
+            change, after = float(np.abs(bound - after).max(initial=0.0)), bound
+            if change <= SETTLED * (1.0 + float(np.abs(bound).max(initial=0.0))):
                 break
-        if not np.isfinite(after).all():
+        if not np.isfinite(new).all():
             raise SceneError(f"the forces or the mass matrix are not finite at q = {q.tolist()}")
-        return sparse.csr_array(M), after
+        return sparse.csr_array(M), new
+
+    def bindings(self, part: Part, span: Span) -> Bindings:
+        """The constraints, said at the middle for the end of the step: A(q_m) v⁺ + b = 0."""
+        if self.constraints is None:
+            return Bindings(sparse.csr_array((0, self.n_dof)), np.empty(0))
+        M, new = self.free(part, span)
+        b = self._bound(part.q, M.toarray(), new, span.theta * span.h)[1]
+        return Bindings(sparse.csr_array(np.asarray(self.constraints(part.q), dtype=float)), b)
+
+    def _bound(self, q: Array, M: Array, v: Array, h: float) -> tuple[Array, Array]:
+        """The velocities v⁺ that the constraints leave of v, with A(q + h v⁺) v⁺ = 0, and b = −A(q) v⁺.
+
+        If A(q) v⁺ were zero instead, a skate would lose speed in each turn: an error of first order in h.
+        """
+        if self.constraints is None:
+            return v, np.empty(0)
+        A = np.asarray(self.constraints(q), dtype=float)
+        push = np.linalg.solve(M, A.T)
+        after, b = v, np.zeros(len(A))
+        for _ in range(ROUNDS):
+            new = v - push @ np.linalg.lstsq(A @ push, A @ v + b, rcond=None)[0]
+            settled = np.abs(new - after).max() <= SETTLED * (1.0 + np.abs(new).max())
+            after = new
+            b = np.asarray(self.constraints(q + h * after), dtype=float) @ after - A @ after
+            if settled:
+                break
+        return after, b
 
     def mass_matrix(self, q: Array) -> Array:
         """M(q), refused where it is not positive definite (a coordinate that fails, as in gimbal lock)."""

@@ -1,9 +1,10 @@
-"""Pin-jointed bars and unilateral cables: structure, kernels, stability, form finding, vibrations."""
+"""Pin-jointed bars and unilateral cables: structure, kernels, stability, form finding, vibrations, motion."""
 
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.form_finding import adaptive_force_densities, force_densities
 from clapas.bodies.trusses.kinematics import Kinematics, kinematics, rigid_motions
 from clapas.bodies.trusses.modal import Modes, mass_matrix, modes
+from clapas.bodies.trusses.moving import Actuator, MovingTruss
 from clapas.bodies.trusses.prestress import feasible_self_stress, orbits
 from clapas.bodies.trusses.relaxation import DynamicRelaxation
 from clapas.bodies.trusses.stability import (
@@ -17,12 +18,14 @@ from clapas.bodies.trusses.stability import (
 from clapas.bodies.trusses.structure import Group, Material, Section, Truss
 
 __all__ = [
+    "Actuator",
     "Assembly",
     "DynamicRelaxation",
     "Group",
     "Kinematics",
     "Material",
     "Modes",
+    "MovingTruss",
     "Section",
     "Stability",
     "Truss",

@@ -13,13 +13,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clapas.dynamics.examples import blocks, grains, layers, masonry, piles, silos, single
+from clapas.dynamics.examples import (
+    blocks,
+    grains,
+    hair,
+    layers,
+    masonry,
+    mechanisms,
+    piles,
+    robots,
+    silos,
+    single,
+    tensegrity,
+    walking,
+)
 from clapas.dynamics.examples.biaxial import biaxial
 from clapas.dynamics.examples.drum import rough_drum
 from clapas.dynamics.examples.heap import heap
 from clapas.dynamics.examples.ledge import ledge
 from clapas.dynamics.examples.parameters import Parameter, of
 from clapas.dynamics.examples.shear import shear_cell
+from clapas.dynamics.robots import is_robot_file, robot_scene
 from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
 
@@ -50,6 +64,23 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "rotating-drum": grains.rotating_drum,
     "rough-drum": rough_drum,
     "vibrating-plate": grains.vibrating_plate,
+    "tensegrity-ball": tensegrity.tensegrity_ball,
+    "tensegrity-grid": tensegrity.tensegrity_grid,
+    "tensegrity-deployment": tensegrity.tensegrity_deployment,
+    "pendulum": mechanisms.pendulum,
+    "double-pendulum": mechanisms.double_pendulum,
+    "four-bar": mechanisms.four_bar,
+    "slider-crank": mechanisms.slider_crank,
+    "chain-on-pulley": mechanisms.chain_on_pulley,
+    "jansen-walker": walking.jansen_walker,
+    "passive-walker": robots.passive_walker,
+    "gripper": robots.gripper,
+    "robot-arm": robots.robot_arm,
+    "tippe-top": robots.tippe_top,
+    "hair": hair.hair,
+    "strands": hair.strands,
+    "brush": hair.brush,
+    "capstan": hair.capstan,
 }
 
 
@@ -72,10 +103,23 @@ def parameters(name: str) -> dict[str, Parameter]:
     return of(_SCENES[name]) if name in _SCENES else {}
 
 
+def arch_file() -> Path:
+    """Path of a small arch of blocks as OBJ, as modelling programs write it.
+
+    Eleven voussoirs 0.4 m thick and 0.6 m deep, mean radius 2 m, between two supports.
+
+    >>> arch_file().name
+    'arch.obj'
+    """
+    return Path(__file__).parent / "arch.obj"
+
+
 def load(name: str, **values: Any) -> Scene:
-    """A shipped scene by its name, with some of its parameters, or a scene file by its path."""
+    """A shipped scene by its name, with some of its parameters, or a scene or robot file by its path."""
     if name in _SCENES:
         return _SCENES[name](**values)
+    if is_robot_file(name):
+        return robot_scene(name)
     if Path(name).suffix in {".toml", ".yaml", ".yml"} or Path(name).exists():
         return Scene.load(name)
     near = difflib.get_close_matches(name, _SCENES, n=1)

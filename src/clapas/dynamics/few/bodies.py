@@ -93,4 +93,5 @@ def serves(model: Model) -> bool:
     is_plain = not (laws.has_couples or laws.is_elliptic or laws.cohesion.any())
     is_rigid = not model.systems and model.joints is None and model.blocked is None and not model.loads
     is_bounded = all(length is None for length in model.period)
+    is_bounded &= model.ignored is None
     return is_plain and is_rigid and is_bounded and int(model.movable.sum()) <= MOST

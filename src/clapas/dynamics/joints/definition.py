@@ -8,16 +8,18 @@ Each kind is a set of rows, equations that the poses of two bodies obey, of four
     distance    |P_b − P_a| = L
 
 where P_a and P_b are the points of a and b that were at the joint at the start. Directions come from the
-frame of the joint: its axis first, then those across.
+frame of the joint: its axis first, then those across. Some kinds have a coordinate, an angle or a
+displacement (:mod:`clapas.dynamics.joints.laws`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
+from clapas.dynamics.joints.laws import JointLaws, make_laws
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
@@ -45,6 +47,8 @@ class JointKind:
         Whether the points stay as far from each other as at the start.
     axis : bool
         Whether the kind has an axis.
+    coordinate : "angle", "displacement" or None
+        What is measured of the motion left, about or along the axis.
     """
 
     meaning: str
@@ -53,6 +57,7 @@ class JointKind:
     angles: tuple[tuple[int, int], ...] = ()
     distance: bool = False
     axis: bool = False
+    coordinate: Literal["angle", "displacement"] | None = None
 
 
 PARALLEL = ((0, 1), (0, 2))
@@ -60,19 +65,28 @@ ALIGNED = (*PARALLEL, (1, 2))
 KINDS: dict[int, dict[str, JointKind]] = {
     3: {
         "ball": JointKind(meaning="all rotations about a point", point=True),
-        "hinge": JointKind(meaning="rotation about an axis", point=True, angles=PARALLEL, axis=True),
+        "hinge": JointKind(
+            meaning="rotation about an axis", point=True, angles=PARALLEL, axis=True, coordinate="angle"
+        ),
         "universal": JointKind(
             meaning="rotations about an axis of a and one of b across it",
             point=True,
             angles=((0, 1),),
             axis=True,
         ),
-        "slider": JointKind(meaning="translation along an axis", lines=(1, 2), angles=ALIGNED, axis=True),
+        "slider": JointKind(
+            meaning="translation along an axis",
+            lines=(1, 2),
+            angles=ALIGNED,
+            axis=True,
+            coordinate="displacement",
+        ),
         "cylindrical": JointKind(
             meaning="translation along an axis and rotation about it",
             lines=(1, 2),
             angles=PARALLEL,
             axis=True,
+            coordinate="displacement",
         ),
         "planar": JointKind(
             meaning="translations across an axis and rotation about it",
@@ -84,11 +98,20 @@ KINDS: dict[int, dict[str, JointKind]] = {
         "distance": JointKind(meaning="all but the distance of two points: a rod", distance=True),
     },
     2: {
-        "pin": JointKind(meaning="rotation about a point", point=True),
+        "pin": JointKind(meaning="rotation about a point", point=True, coordinate="angle"),
         "slot": JointKind(
-            meaning="a point of b along a line of a, and rotation: a pin in a slot", lines=(1,), axis=True
+            meaning="a point of b along a line of a, and rotation: a pin in a slot",
+            lines=(1,),
+            axis=True,
+            coordinate="displacement",
         ),
-        "slider": JointKind(meaning="translation along a line", lines=(1,), angles=((0, 1),), axis=True),
+        "slider": JointKind(
+            meaning="translation along a line",
+            lines=(1,),
+            angles=((0, 1),),
+            axis=True,
+            coordinate="displacement",
+        ),
         "weld": JointKind(meaning="nothing", point=True, angles=((0, 1),)),
         "distance": JointKind(meaning="all but the distance of two points: a rod", distance=True),
     },
@@ -108,6 +131,7 @@ class Joint:
     axis: Vector | None = None
     second: Vector | None = None
     collide: bool = False
+    laws: JointLaws = field(default_factory=JointLaws)
 
     @property
     def d(self) -> int:
@@ -149,6 +173,7 @@ class Joint:
             "axis": None if self.axis is None else list(self.axis),
             "second": None if self.second is None else list(self.second),
             "collide": self.collide or None,
+            **self.laws.to_dict(),
         }
         return {name: value for name, value in entries.items() if value is not None}
 
@@ -165,8 +190,9 @@ def make_joint(
     axis: Any = None,
     second: Any = None,
     collide: bool = False,
+    **laws: Any,
 ) -> Joint:
-    """A joint from what a person gives, checked.
+    """A joint from what a person gives, checked; ``laws`` are the fields of :class:`JointLaws`.
 
     Examples
     --------
@@ -209,4 +235,15 @@ def make_joint(
             f"{label}: its axes must be at right angles, got {list(axis)} and {list(second)}; "
             "turn one of them"
         )
-    return Joint(kind=kind, name=name, a=a, b=b, at=at, to=to, axis=axis, second=second, collide=collide)
+    return Joint(
+        kind=kind,
+        name=name,
+        a=a,
+        b=b,
+        at=at,
+        to=to,
+        axis=axis,
+        second=second,
+        collide=collide,
+        laws=make_laws(label, kind, rows.coordinate is not None, laws),
+    )

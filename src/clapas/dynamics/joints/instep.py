@@ -11,20 +11,28 @@ which says J(q⁺) v⁺ + J_walls(q⁺) V = 0 with the velocities V of driven bo
 small, of the order of h, and depends weakly on v⁺: it is found by repeating, first without contacts. As
 J(q_m)(v⁻ + v⁺) is then zero up to h³, joints do no work but that of driven bodies. What is left of b
 that redundant rows contradict is taken off, in the sense of least squares.
+
+Coordinates are treated alike: their rates at the end of the step are those of the rows at q_m plus the same
+kind of term, and all that acts along them (:mod:`clapas.dynamics.joints.drives`) speaks of the end.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
+from clapas.bodies.kind import Links
 from clapas.bodies.rigid.motion import moved
+from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.drives import LEAST_SHARE, CoordinateLinks, DrivesInStep
 from clapas.dynamics.joints.leastmotion import LeastMotion
-from clapas.dynamics.joints.reactions import Reactions
+from clapas.dynamics.joints.rows import TURN
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
-from clapas.typing import Array
+from clapas.typing import Array, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,73 +47,266 @@ class JointsInStep:
         Where they are at the middle of the step.
     motion : LeastMotion
         The joints there.
+    drives : DrivesInStep
+        What acts along their coordinates.
     theta, dt : float
         Of the scheme; the step (s).
-    lead : array (N, size)
-        Velocities with J lead = −b: what v⁺ has beyond J v = 0.
+    ahead : array (t,)
+        What the rates of the terms at the end of the step have beyond those of the rows at its middle.
+    active : array (k, 2) of bool
+        The limits of coordinates that are part of the problem.
     """
 
     model: Model
     middle: State
     motion: LeastMotion
+    drives: DrivesInStep
     theta: float
     dt: float
-    lead: Array
+    ahead: Array
+    active: Mask
 
-    @property
+    @cached_property
     def b(self) -> Array:
-        """What the rows of J v + b = 0 impose, (j,)."""
-        return -self.motion.rate(self.lead)
+        """What the rows of J v + b + E λ = 0 impose, (j,)."""
+        rows = self.motion.rows
+        b = rows.of_rows(self.ahead)
+        b[rows.n_held :] += self.drives.soft_rows[1]
+        return self.motion.consistent(b)
 
-    def velocity(self, free: Array) -> Array:
+    @cached_property
+    def push(self) -> Array | float:
+        """What torque motors change of the velocities (N, size); 0 without."""
+        if not self.drives.push.any():
+            return 0.0
+        rows, placed = self.motion.rows, self.motion.placed
+        changed = np.zeros((self.model.n_bodies + 1, placed.of_a.shape[1]))  # last the world
+        its = rows.n_closing + np.flatnonzero(self.drives.push)
+        impulse = self.drives.push[self.drives.push != 0.0][:, None]
+        np.add.at(changed, rows.a[its], impulse * placed.of_a[its])
+        np.add.at(changed, rows.b[its], impulse * placed.of_b[its])
+        return np.asarray(changed[:-1] * self.model.inverse_root**2)
+
+    def multipliers(self, free: Array) -> Array:
+        """Impulses λ (j,) along the rows without contact, from velocities (N, size) without joints."""
+        return self.motion.multipliers(-self.b - self.motion.rate(free + self.push))
+
+    def velocity(self, free: Array, multipliers: Array | None = None) -> Array:
         """Velocities (N, size) at the end of the step without contact, from those without joints."""
-        return np.asarray(self.motion.held(free) + self.lead)
+        own = self.multipliers(free) if multipliers is None else multipliers
+        return np.asarray(free + self.push + self.motion.motion(own))
 
     def led_by(self, velocity: Array) -> JointsInStep:
-        """The joints with what b is if the step ends with these velocities (N, size)."""
+        """The joints if the step ends with these velocities (N, size)."""
         model, rows, middle = self.model, self.motion.rows, self.middle
         end = rows.placed(*moved(middle.position, middle.orientation, velocity, self.theta * self.dt))
-        at_end = velocity.copy()
-        for body in model.motions:
-            at_end[body] = model.driven(body, velocity[body], middle.time + self.dt)
-        return replace(self, lead=self.motion.reach(self.motion.rate(velocity) - end.rate(rows, at_end)))
+        at_end = velocity
+        if model.motions:
+            at_end = velocity.copy()
+            for body in model.motions:
+                at_end[body] = model.driven(body, velocity[body], middle.time + self.dt)
+        return replace(self, ahead=end.rate(rows, at_end) - self._own_rate(velocity))
 
-    def reactions(self, multipliers: Array) -> Reactions:
-        """What the joints did, from the impulses (j,) along their rows."""
-        return Reactions(self.motion.rows, self.motion.placed, self.middle, multipliers, self.dt)
+    def _own_rate(self, velocity: Array) -> Array:
+        """Rates (t,) of the terms at the middle, of what can move."""
+        changes = np.where(self.model.inverse_root > 0.0, velocity, 0.0)
+        return self.motion.placed.rate(self.motion.rows, changes)
 
     def change(self, other: JointsInStep) -> float:
         """Kinetic energy (J) of what b differs by."""
-        difference = (self.lead - other.lead)[self.model.movable]
-        return 0.5 * float(np.sum(self.model.masses[self.model.movable] * difference**2))
+        difference = self.b - other.b
+        return 0.5 * float(difference @ self.motion.multipliers(difference))
+
+    def rates(self, velocity: Array) -> Array:
+        """Rates (k,) of the coordinates at the end of the step, from the velocities (N, size) there."""
+        return np.asarray((self._own_rate(velocity) + self.ahead)[self.motion.rows.n_closing :])
+
+    # ---------------------------------------------------------------- limits, friction, motors
+
+    def watching(self, velocity: Array) -> JointsInStep:
+        """The joints with the limits that may act if the step ends at about these velocities (N, size)."""
+        if not self.drives.drives.has_links:
+            return self
+        return replace(self, active=self.active | self.drives.near(self.rates(velocity)))
+
+    def passed(self, velocity: Array) -> Mask:
+        """Limits (k, 2) that are not part of the problem and that these velocities (N, size) pass."""
+        if not self.drives.drives.has_links:
+            return np.zeros_like(self.active)
+        return np.asarray(self.drives.passed(self.rates(velocity)) & ~self.active)
+
+    @cached_property
+    def acting(self) -> CoordinateLinks | None:
+        """Limits, friction and bounded motors of the step; None if there are none."""
+        if not self.drives.drives.has_links:
+            return None
+        found, response = self.drives.links(self.active), self._response[0]
+        kept = response[found.coordinate] > 0.0
+        return found.take(np.flatnonzero(kept)) if kept.any() else None
+
+    @cached_property
+    def _response(self) -> tuple[Array, Array]:
+        """How coordinates answer to impulses along them, and the lengths by which their rows are multiplied.
+
+        Both (k,): rates per unit of impulse with all joints open; the radius of gyration of the bodies about
+        the axis of a turn, 1 for displacements.
+        """
+        rows, placed, n = self.motion.rows, self.motion.placed, self.motion.rows.n_closing
+        root = np.concatenate((self.model.inverse_root, np.zeros((1, placed.of_a.shape[1]))))
+        a, b = rows.a[n:], rows.b[n:]
+        response = np.sum((placed.of_a[n:] * root[a]) ** 2 + (placed.of_b[n:] * root[b]) ** 2, axis=1)
+        light = root[a, 0] ** 2 + root[b, 0] ** 2
+        turns = (rows.form[n:] == TURN) & (response > 0.0) & (light > 0.0)
+        length = np.ones(len(response))
+        length[turns] = np.sqrt(light[turns] / response[turns])
+        return response, length
+
+    def links(self, velocity: Array) -> Links | None:
+        """The rows of the acting laws on the velocities of movable bodies; None if there are none.
+
+        ``velocity`` (N, size) are those without them, which tell the size of what is to come.
+        """
+        acting = self.acting
+        if acting is None:
+            return None
+        d, n, k = self.model.d, len(acting.coordinate), acting.coordinate
+        response, length = self._response
+        soft, reach = response[k] * length[k] ** 2, length[k]
+        ahead, before = self.ahead[self.motion.rows.n_closing :], self.drives.before[k]
+        w, compliance, mu = np.zeros((n, d)), np.empty((n, d)), np.zeros(n)
+        compliance[:] = soft[:, None]
+        limit, other = acting.is_limit, ~acting.is_limit
+        rate = reach * (acting.w + acting.sign * ahead[k])
+        w[limit, 0], compliance[limit, 0] = rate[limit], 0.0
+        w[other, 1], compliance[other, 1] = rate[other], (reach**2 * acting.soft)[other]
+        # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound. ρ is the impulse to be expected: a bound
+        # that is far from reached must not set the scale of the problem.
+        bound = acting.bound[other] / reach[other]
+        speed = np.maximum(np.abs(reach * (self.rates(velocity) - ahead)[k] + rate), np.abs(reach * before))
+        rho = np.clip(speed[other] / soft[other], LEAST_SHARE * bound, bound)
+        w[other, 0], mu[other] = -soft[other] * rho, bound / rho
+        return Links(acting.identity, self._rows_of(acting, reach), w, mu, compliance, acting.account)
+
+    def link_blocks(self) -> tuple[Array, Array]:
+        """The rows of the links: blocks (n, 2, d, size) in units of unit mass, and their bodies (n, 2).
+
+        −1 stands for a body that cannot move.
+        """
+        acting, rows, placed = self.acting, self.motion.rows, self.motion.placed
+        assert acting is not None
+        d, n, size = self.model.d, len(acting.coordinate), self.model.mass_root.shape[1]
+        term = rows.n_closing + acting.coordinate
+        scale = (acting.sign * self._response[1][acting.coordinate])[:, None]
+        root = np.concatenate((self.model.inverse_root, np.zeros((1, size))))
+        blocks, row = np.zeros((n, 2, d, size)), np.where(acting.is_limit, 0, 1)
+        bodies = np.column_stack((rows.a[term], rows.b[term]))
+        for end, of in enumerate((placed.of_a[term], placed.of_b[term])):
+            blocks[np.arange(n), end, row] = scale * of * root[bodies[:, end]]
+        return blocks, np.where(np.append(self.model.movable, False)[bodies], bodies, -1)
+
+    def _rows_of(self, acting: CoordinateLinks, reach: Array) -> sparse.csr_array:
+        """H (d·n × m): the rows of coordinates, normal for limits, tangential for the others."""
+        model, rows, placed = self.model, self.motion.rows, self.motion.placed
+        d, n, size = model.d, len(acting.coordinate), model.mass_root.shape[1]
+        term = rows.n_closing + acting.coordinate
+        scale = (acting.sign * reach)[:, None]
+        moves = np.concatenate((model.inverse_root > 0.0, np.zeros((1, size), bool)))
+        data, columns = [], []
+        for body, of in ((rows.a[term], placed.of_a[term]), (rows.b[term], placed.of_b[term])):
+            data.append(np.where(moves[body], scale * of, 0.0))
+            number = np.append(model.number, 0)[body]
+            columns.append(np.where(moves[body].any(axis=1), number, 0)[:, None] * size + np.arange(size))
+        row = d * np.arange(n) + np.where(acting.is_limit, 0, 1)
+        starts = 2 * size * np.searchsorted(row, np.arange(d * n + 1))
+        H = sparse.csr_array(
+            (np.hstack(data).ravel(), np.hstack(columns).ravel(), starts),
+            shape=(d * n, len(model.roots) * size),
+        )
+        H.sum_duplicates()
+        return H
+
+    def along(self, impulse: Array | None) -> Array:
+        """Impulses (k,) of the acting laws along the coordinates, from those (n, d) of their links."""
+        total = self.drives.push.copy()
+        if impulse is not None and self.acting is not None:
+            acting, length = self.acting, self._response[1]
+            its = np.where(acting.is_limit, impulse[:, 0], impulse[:, 1])
+            total += np.bincount(acting.coordinate, acting.sign * its * length[acting.coordinate], len(total))
+        return total
+
+    # ---------------------------------------------------------------- energy
+
+    def given(self, multipliers: Array, mean: Array) -> float:
+        """Work (J) of driven bodies and of motors without bound on bodies at these mean velocities (N, size).
+
+        Where nothing is driven it is zero up to h⁴.
+        """
+        rows, drives = self.motion.rows, self.drives
+        rate = self.motion.rate(mean)
+        motors = rows.n_held + len(drives.drives.springs)
+        given = multipliers[: rows.n_held] @ rate[: rows.n_held] + multipliers[motors:] @ rate[motors:]
+        if drives.push.any():
+            given += drives.push @ self._own_rate(mean)[rows.n_closing :]
+        return float(given)
+
+    def stored(self, end: State) -> float:
+        """What the step adds to the energy of the springs (J)."""
+        assert end.coordinates is not None
+        drives = self.drives.drives
+        return drives.potential(end.coordinates) - drives.potential(self.drives.x)
+
+    # ---------------------------------------------------------------- contacts
+
+    def rows_with_soft(self, n_dof: int) -> sparse.csr_array:
+        """J (j × n_dof), the last columns those of soft rows: √E."""
+        J, soft = sparse.csr_array(self.motion.J, copy=True), self.motion.soft
+        J.resize(J.shape[0], n_dof)
+        if not len(soft):
+            return J
+        last = np.arange(len(soft))
+        places = J.shape[0] - len(soft) + last, n_dof - len(soft) + last
+        return sparse.csr_array(J + sparse.coo_array((np.sqrt(soft), places), shape=J.shape))
 
     def touch(self, contacts: Contacts) -> bool:
         """Whether a body with joints, that can move, is in contact."""
         joined = self.model.is_joined
         return bool(joined[contacts.a].any() or joined[contacts.b].any())
 
-    def work(self, multipliers: Array, velocity: Array) -> float:
-        """Work of the joints on bodies that move at these mean velocities (J): that of driven bodies.
 
-        Where nothing is driven it is zero up to h⁴.
-        """
-        return float(multipliers @ self.motion.rate(velocity))
+def joints_in_step(
+    model: Model, state: State, middle: State, theta: float, dt: float, commands: Commands | None = None
+) -> JointsInStep:
+    """The joints at the middle of a step from a state."""
+    rows = model.joints
+    assert rows is not None
+    x = coordinates_of(model, state)
+    before = rows.placed(state.position, state.orientation, x).rate(rows, middle.velocity)[rows.n_closing :]
+    placed = rows.placed(middle.position, middle.orientation, x + (1.0 - theta) * dt * before)
+    target = rows.drives.target
+    if commands is not None:
+        target = commands.on(target, rows.drives.motors)
+    drives = DrivesInStep(rows.drives, theta, dt, target, x, rows.coordinates(placed), before)
+    motion = LeastMotion(model, rows, placed, drives.soft_rows[0])
+    nothing = np.zeros(len(rows.form))
+    return JointsInStep(
+        model, middle, motion, drives, theta, dt, nothing, np.zeros((len(rows.moving), 2), dtype=bool)
+    )
 
 
-def joints_in_step(model: Model, middle: State, theta: float, dt: float) -> JointsInStep:
-    """The joints at the middle of a step."""
+def coordinates_of(model: Model, state: State) -> Array:
+    """Coordinates (k,) of the joints that have one, turns counted if the state has counted them."""
     assert model.joints is not None
-    placed = model.joints.placed(middle.position, middle.orientation)
-    motion = LeastMotion(model, model.joints, placed)
-    return JointsInStep(model, middle, motion, theta, dt, np.zeros_like(middle.velocity))
+    if state.coordinates is not None:
+        return state.coordinates
+    return model.joints.coordinates(model.joints.placed(state.position, state.orientation))
 
 
 def apart_from_joined(model: Model, contacts: Contacts) -> Contacts:
     """The contacts without those between two bodies that a joint joins, unless it lets them collide."""
-    if model.joints is None or not model.joints.pairs or not len(contacts):
+    if model.joints is None or not len(model.joints.pairs) or not len(contacts):
         return contacts
-    n = model.n_bodies
-    joined = np.array([a * n + b for a, b in sorted(model.joints.pairs)])
+    joined, n = model.joints.pairs, model.n_bodies
+    keys = joined[:, 0] * n + joined[:, 1]
     pair = np.minimum(contacts.a, contacts.b) * n + np.maximum(contacts.a, contacts.b)
-    kept = ~np.isin(pair, joined)
+    kept = keys[np.minimum(np.searchsorted(keys, pair), len(keys) - 1)] != pair
     return contacts if kept.all() else contacts.take(np.flatnonzero(kept))

@@ -1,86 +1,134 @@
-"""The least motion that changes joints by given amounts.
+"""The impulses along rows that change them by given amounts, and the motion these make.
 
-Among all velocities w with J w = t, the one of least kinetic energy,
+Rows J v are changed by impulses λ along them. With soft rows, of compliance E (zero for joints),
 
-    w = M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ t,
+    (J M⁻¹ Jᵀ + E) λ = t,    w = M⁻¹ Jᵀ λ,
 
-linkage by linkage. Where rows are redundant and t does not agree with them, J w is as near t as it can be. In
-units of unit mass and unit rows A = J M^(−1/2) = U S Vᵀ, and M^(1/2) w = V S⁻¹ Uᵀ t. Linkages with many rows
-keep a sparse factor of A Aᵀ instead.
+which without soft rows is the motion w of least kinetic energy with J w = t. Rows are taken in units of unit
+mass and unit size, A = D J M^(−1/2), so that A Aᵀ has a unit diagonal. It is as sparse as the linkages are:
+its pattern is analysed once, and a factorisation is one compiled pass (:mod:`clapas.linalg.ldl`), linear in
+the length of a chain.
+
+A linkage whose rows are redundant shows by a pivot that vanishes. It is then treated by itself through the
+singular values of its rows, A = U S Vᵀ: λ is the smallest that serves, and where t contradicts itself A w is
+as near to it as it can be. Redundant linkages with very many rows keep the sparse factor without the rows
+that the others determine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import linalg as sparse_linalg
+from scipy.sparse import csgraph
 
-from clapas.dynamics.joints.rows import JointRows, Linkage, Placed
-from clapas.dynamics.model import Model
-from clapas.typing import Array
+from clapas.compiled import kernel
+from clapas.dynamics.joints.rows import JointRows, Placed
+from clapas.linalg.ldl import LDL, SparsePattern
+from clapas.typing import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from clapas.dynamics.model import Model
 
 RANK = 1e-11  # singular values below this part of the largest are redundant rows
-DENSE = 400  # rows up to which a linkage has full matrices
-REGULARISATION = 1e-11  # of the sparse A Aᵀ, whose rows are unit: lets redundant rows pass
-REFINEMENTS = 3
+WEAK = 1e-9  # of the unit diagonal: a smaller pivot is that of a row others nearly determine
+DENSE = 400  # rows up to which a redundant linkage has full matrices
 CHUNK = 256  # contacts treated together: bounds the memory
 
 
-class FullRows(NamedTuple):
-    """A linkage by the singular values of its rows."""
+@dataclass(frozen=True, eq=False)
+class Linkages:
+    """What does not change of the rows of a model: who is joined with whom, and where numbers go.
 
-    linkage: Linkage
+    A *block* is the part of a row on one movable body.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows.
+    label : array (j,)
+        Linkage of each row, numbered from 0.
+    bodies : array (k,)
+        Movable bodies that are joined.
+    row, body : arrays (p,)
+        Row and body of each block, sorted by row.
+    block_a, block_b : arrays (e,)
+        The block that each part of a row (``JointRows.entries``) adds to, on its two bodies; −1 for none.
+    pattern : SparsePattern
+        Of A Aᵀ + E.
+    left, right : arrays (q,)
+        The blocks whose products its first entries are; the diagonal follows.
+    by_body, body_start : arrays (p,) and (N + 1,)
+        Blocks sorted by body: those of body k are at ``body_start[k]`` to ``body_start[k + 1]``.
+    """
+
+    n_rows: int
+    label: Indices
+    bodies: Indices
+    row: Indices
+    body: Indices
+    block_a: Indices
+    block_b: Indices
+    pattern: SparsePattern
+    left: Indices
+    right: Indices
+    by_body: Indices
+    body_start: Indices
+
+
+def linkages(rows: JointRows, movable: Mask) -> Linkages:
+    """Analyse the rows of bodies of which some can move."""
+    row, term, _ = rows.entries
+    n = len(movable)
+    moves = np.append(movable, False)  # last the world
+    keys = []
+    for body in (rows.a[term], rows.b[term]):
+        keys.append(np.where(moves[body], row * (n + 1) + body, -1))
+    blocks = np.unique(np.concatenate(keys))
+    blocks = blocks[blocks >= 0]
+    block_a, block_b = (np.where(key >= 0, np.searchsorted(blocks, key), -1) for key in keys)
+    of_row, of_body = blocks // (n + 1), blocks % (n + 1)
+    # Rows meet on bodies: A Aᵀ has an entry for each pair of blocks of one body.
+    incidence = sparse.csr_array((np.ones(len(blocks)), (np.arange(len(blocks)), of_body)), (len(blocks), n))
+    pairs = sparse.tril(incidence @ incidence.T, format="coo")
+    left, right = (np.asarray(side, dtype=np.int64) for side in pairs.coords)
+    diagonal, count = np.arange(len(rows)), len(rows)
+    places = (
+        np.concatenate((of_row[left], diagonal)),
+        np.concatenate((of_row[right], diagonal)),
+    )
+    graph = sparse.coo_array((np.ones(len(places[0])), places), shape=(count, count))
+    label = csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+    return Linkages(
+        n_rows=count,
+        label=label,
+        bodies=np.unique(of_body),
+        row=of_row,
+        body=of_body,
+        block_a=block_a,
+        block_b=block_b,
+        pattern=SparsePattern(*places, count),
+        left=left,
+        right=right,
+        by_body=np.argsort(of_body, kind="stable"),
+        body_start=np.searchsorted(np.sort(of_body), np.arange(n + 1)),
+    )
+
+
+class RedundantLinkage(NamedTuple):
+    """The rows of a linkage, and their singular values and vectors without those that vanish."""
+
+    rows: Indices
     U: Array
     S: Array
-    V: Array
-
-    def reach(self, target: Array) -> Array:
-        """M^(1/2) w, for a target (j,) of rows of unit size."""
-        return np.asarray(self.V.T @ ((self.U.T @ target) / self.S))
-
-    def multipliers(self, y: Array) -> Array:
-        """The smallest λ (j,) with Aᵀ λ = y, a momentum in units of unit mass."""
-        return np.asarray(self.U @ ((self.V @ y) / self.S))
-
-    def taken(self, y: Array) -> Array:
-        """Squares of the parts that the joints take from velocities (m, k) in units of unit mass, (k,)."""
-        return np.asarray(np.sum((self.V @ y) ** 2, axis=0))
-
-
-class SparseRows(NamedTuple):
-    """A linkage by a sparse factor of A Aᵀ."""
-
-    linkage: Linkage
-    A: sparse.csr_array
-    square: sparse.csr_array
-    factor: sparse_linalg.SuperLU
-
-    def reach(self, target: Array) -> Array:
-        """M^(1/2) w, for a target (j,) of rows of unit size."""
-        return np.asarray(self.A.T @ self._solved(target))
-
-    def multipliers(self, y: Array) -> Array:
-        """The smallest λ (j,) with Aᵀ λ = y, a momentum in units of unit mass."""
-        return self._solved(np.asarray(self.A @ y))
-
-    def taken(self, y: Array) -> Array:
-        """Squares of the parts that the joints take from velocities (m, k) in units of unit mass, (k,)."""
-        return np.asarray(np.sum(self.reach(np.asarray(self.A @ y)) ** 2, axis=0))
-
-    def _solved(self, right: Array) -> Array:
-        x = self.factor.solve(right)
-        for _ in range(REFINEMENTS):
-            x = x + self.factor.solve(right - self.square @ x)
-        return np.asarray(x)
 
 
 @dataclass(frozen=True, eq=False)
 class LeastMotion:
-    """Joints where bodies are, ready to move the bodies.
+    """Rows where bodies are, ready to move the bodies.
 
     Velocities here are those of all bodies, (N, size), of which those that can change count.
 
@@ -92,113 +140,234 @@ class LeastMotion:
         The rows of the joints.
     placed : Placed
         Where the bodies are.
+    soft : array
+        Compliances of the last rows; the others have none.
     """
 
     model: Model
     rows: JointRows
     placed: Placed
+    soft: Array
 
     def rate(self, velocity: Array) -> Array:
         """J v (j,), of what can move."""
-        return self._on_movable.rate(self.rows, velocity)
+        rate = np.empty(self._plan.n_rows)
+        along_rows(self._plan.row, self._plan.body, self._A, velocity * self.model.mass_root, rate)
+        return np.asarray(rate * self._length)
+
+    def multipliers(self, target: Array) -> Array:
+        """Impulses λ (j,) with (J M⁻¹ Jᵀ + E) λ = target (j,)."""
+        return self.in_units(self.solve_unit(target / self._length))
+
+    def solve_unit(self, right: Array) -> Array:
+        """Solve (A Aᵀ + E) x = right, (j,) or (j, k), for rows of unit size."""
+        answer = self._factor.solve(right)
+        for part in self._redundant:
+            its = part.U.T @ right[part.rows]
+            answer[part.rows] = part.U @ ((its.T / part.S**2).T)
+        return answer
+
+    def in_units(self, unit: Array) -> Array:
+        """Impulses (j,) along the rows, from those along rows of unit size."""
+        return np.asarray(unit / self._length)
+
+    def push_along(self, unit: Array, y: Array) -> None:
+        """Add Aᵀ x to velocities y (N, size) in units of unit mass."""
+        along_bodies(self._plan.row, self._plan.body, self._A, unit, y)
+
+    def meet(self, G: Array, bodies: Indices, T: Array) -> None:
+        """Add A Gᵀ to T (j × n d), for blocks G (n, 2, d, size) on bodies (n, 2); −1 for none."""
+        plan = self._plan
+        meet_rows(plan.row, plan.by_body, plan.body_start, self._A, G, bodies, T)
+
+    def motion(self, multipliers: Array) -> Array:
+        """Velocities M⁻¹ Jᵀ λ (N, size)."""
+        y = np.zeros_like(self.model.mass_root)
+        along_bodies(self._plan.row, self._plan.body, self._A, multipliers * self._length, y)
+        return np.asarray(y * self.model.inverse_root)
 
     def reach(self, target: Array) -> Array:
         """The least velocities w (N, size) with J w = target (j,)."""
-        w = np.zeros_like(self._inverse_root[:-1])
-        for part in self._factors:
-            rows, bodies = part.linkage.rows, part.linkage.bodies
-            y = part.reach(target[rows] / self._length[rows])
-            w[bodies] = y.reshape(len(bodies), -1) * self._inverse_root[bodies]
-        return w
+        return self.motion(self.multipliers(target))
 
     def held(self, velocity: Array) -> Array:
         """The velocities nearest to v, in the metric of the masses, with J v = 0."""
         return np.asarray(velocity - self.reach(self.rate(velocity)))
 
-    def multipliers(self, change: Array) -> Array:
-        """The smallest impulses λ (j,) with M⁻¹ Jᵀ λ = change, that of velocities (N, size)."""
-        result = np.zeros(len(self.rows))
-        for part in self._factors:
-            bodies = part.linkage.bodies
-            y = np.where(
-                self._inverse_root[bodies] > 0.0, change[bodies] * np.sqrt(self.model.masses[bodies]), 0
-            )
-            result[part.linkage.rows] = part.multipliers(y.ravel())
-        return result / self._length
+    def consistent(self, b: Array) -> Array:
+        """The part of b (j,) that redundant rows do not contradict, in the sense of least squares."""
+        if not self._redundant:
+            return b
+        unit = b / self._length
+        for part in self._redundant:
+            unit[part.rows] = part.U @ (part.U.T @ unit[part.rows])
+        return np.asarray(unit * self._length)
 
     def taken(self, H: sparse.csr_array) -> Array:
         """How much less impulses along rows of H (n × m) change their own velocities by the joints, (n,)."""
-        size = self._inverse_root.shape[1]
-        G = sparse.csr_array(H @ sparse.diags_array(self._inverse_root[:-1][self.model.movable].ravel()))
-        taken = np.zeros(G.shape[0])
-        for part in self._factors:
-            dofs = (self.model.number[part.linkage.bodies][:, None] * size + np.arange(size)).ravel()
-            own = sparse.csr_array(G[:, dofs])
-            touching = np.flatnonzero(np.diff(own.indptr))
-            for start in range(0, len(touching), CHUNK):
-                chunk = touching[start : start + CHUNK]
-                taken[chunk] += part.taken(own[chunk].toarray().T)
+        taken = np.zeros(H.shape[0])
+        scaled = sparse.csr_array(self.J @ sparse.diags_array(self._inverse_masses))
+        product = sparse.csr_array(H @ scaled.T)
+        touching = np.flatnonzero(np.diff(product.indptr))
+        for start in range(0, len(touching), CHUNK):
+            chunk = touching[start : start + CHUNK]
+            right = product[chunk].toarray() / self._length
+            taken[chunk] = np.sum(right.T * self.solve_unit(right.T), axis=0)
         return taken
 
     @cached_property
     def J(self) -> sparse.csr_array:
         """The rows (j × m) on the velocities of the movable bodies."""
-        size, n = self._inverse_root.shape[1], len(self.model.roots)
-        number = np.append(self.model.number, n)
-        columns = [number[body][:, None] * size + np.arange(size) for body in (self.rows.a, self.rows.b)]
-        row = np.tile(np.repeat(np.arange(len(self.rows)), size), 2)
-        entries = np.concatenate([self._on_movable.of_a.ravel(), self._on_movable.of_b.ravel()])
-        there = entries != 0.0
-        place = row[there], np.concatenate([part.ravel() for part in columns])[there]
-        return sparse.coo_array((entries[there], place), shape=(len(self.rows), n * size)).tocsr()
+        plan, size = self._plan, self.model.mass_root.shape[1]
+        data = self._A * self._length[plan.row, None] * self.model.mass_root[plan.body]
+        columns = self.model.number[plan.body][:, None] * size + np.arange(size)
+        starts = size * np.searchsorted(plan.row, np.arange(plan.n_rows + 1))
+        shape = (plan.n_rows, len(self.model.roots) * size)
+        return sparse.csr_array((data.ravel(), columns.ravel(), starts), shape=shape)
 
-    @cached_property
-    def _inverse_root(self) -> Array:
-        """Inverse roots of the masses, (N + 1, size): zero where nothing moves, last the world."""
-        own = self.model.inverse_root
-        return np.concatenate((own, np.zeros((1, own.shape[1]))))
+    @property
+    def _inverse_masses(self) -> Array:
+        return np.asarray((self.model.inverse_root[self.model.movable] ** 2).ravel())
 
-    @cached_property
-    def _on_movable(self) -> Placed:
-        moves_a, moves_b = self._inverse_root[self.rows.a] > 0.0, self._inverse_root[self.rows.b] > 0.0
-        of_a, of_b = np.where(moves_a, self.placed.of_a, 0.0), np.where(moves_b, self.placed.of_b, 0.0)
-        return self.placed._replace(of_a=of_a, of_b=of_b)
+    @property
+    def _plan(self) -> Linkages:
+        return self.model.linkages
 
-    @cached_property
-    def _in_unit_mass(self) -> tuple[Array, Array]:
-        """The blocks of J M^(−1/2) on the two bodies of each row."""
-        blocks = self._on_movable
-        return blocks.of_a * self._inverse_root[self.rows.a], blocks.of_b * self._inverse_root[self.rows.b]
+    @property
+    def _A(self) -> Array:
+        return self._unit[0]
 
-    @cached_property
+    @property
     def _length(self) -> Array:
-        """Size of each row in units of unit mass; 1 for rows on which nothing can move."""
-        a, b = self._in_unit_mass
-        size = np.sqrt(np.sum(a * a, axis=1) + np.sum(b * b, axis=1))
-        return np.where(size > 0.0, size, 1.0)
+        return self._unit[1]
 
     @cached_property
-    def _factors(self) -> list[FullRows | SparseRows]:
-        a, b = (block / self._length[:, None] for block in self._in_unit_mass)
-        factors: list[FullRows | SparseRows] = []
-        for linkage in self.model.linkages:
-            rows, n, j = linkage.rows, len(linkage.bodies), len(linkage.rows)
-            if j <= DENSE:
-                A = np.zeros((j, n + 1, a.shape[1]))
-                A[np.arange(j), linkage.a] = a[rows]
-                A[np.arange(j), linkage.b] += b[rows]
-                U, S, V = np.linalg.svd(A[:, :n].reshape(j, -1), full_matrices=False)
+    def _unit(self) -> tuple[Array, Array, Array]:
+        """Blocks of A, the lengths by which rows were divided, and the entries of A Aᵀ + E."""
+        plan, rows = self._plan, self.rows
+        _, term, factor = rows.entries
+        A, length = np.zeros((len(plan.row), self.placed.of_a.shape[1])), np.zeros(plan.n_rows)
+        entries = np.zeros(len(plan.left) + plan.n_rows)
+        E = np.zeros(plan.n_rows)
+        E[plan.n_rows - len(self.soft) :] = self.soft
+        of = self.placed.of_a, self.placed.of_b
+        parts = term, factor, rows.a, rows.b, plan.block_a, plan.block_b
+        fill_unit_rows(
+            *parts, *of, self.model.inverse_root, plan.row, plan.left, plan.right, E, A, length, entries
+        )
+        return A, length, entries
+
+    @cached_property
+    def _factor(self) -> LDL:
+        return self._plan.pattern.factorise(self._unit[2], WEAK)
+
+    @cached_property
+    def _redundant(self) -> list[RedundantLinkage]:
+        """The linkages whose rows are not independent, by singular values."""
+        weak, found = self._factor.left_out, []
+        for label in np.unique(self._plan.label[weak]):
+            rows = np.flatnonzero(self._plan.label == label)
+            if len(rows) <= DENSE:
+                U, S, _ = np.linalg.svd(self._full(rows), full_matrices=False)
                 kept = S > RANK * S.max(initial=0.0)
-                factors.append(FullRows(linkage, U[:, kept], S[kept], V[kept]))
+                found.append(RedundantLinkage(rows, U[:, kept], S[kept]))
+        return found
+
+    def _full(self, rows: Indices) -> Array:
+        """A as a full matrix on some rows, with a column for each soft one."""
+        plan, size = self._plan, self._A.shape[1]
+        place = np.full(plan.n_rows, -1)
+        place[rows] = np.arange(len(rows))
+        its = np.flatnonzero(place[plan.row] >= 0)
+        bodies, column = np.unique(plan.body[its], return_inverse=True)
+        A = np.zeros((len(rows), len(bodies), size))
+        A[place[plan.row[its]], column] = self._A[its]
+        E = np.zeros(plan.n_rows)
+        E[plan.n_rows - len(self.soft) :] = self.soft
+        return np.hstack((A.reshape(len(rows), -1), np.diag(np.sqrt(E[rows]) / self._length[rows])))
+
+
+@kernel
+def fill_unit_rows(
+    term: Indices,
+    factor: Array,
+    a: Indices,
+    b: Indices,
+    block_a: Indices,
+    block_b: Indices,
+    of_a: Array,
+    of_b: Array,
+    inverse_root: Array,
+    row: Indices,
+    left: Indices,
+    right: Indices,
+    E: Array,
+    A: Array,
+    length: Array,
+    entries: Array,
+) -> None:
+    """Fill the blocks of A, the lengths of rows in units of unit mass, and the entries of A Aᵀ + E.
+
+    The last entries are the diagonal of E. A row on which nothing can move has length 1 and a unit diagonal:
+    it has no impulse to bear.
+    """
+    size = A.shape[1]
+    for e in range(len(term)):
+        t = term[e]
+        for k in range(size):
+            if block_a[e] >= 0:
+                A[block_a[e], k] += factor[e] * of_a[t, k] * inverse_root[a[t], k]
+            if block_b[e] >= 0:
+                A[block_b[e], k] += factor[e] * of_b[t, k] * inverse_root[b[t], k]
+    for p in range(len(row)):
+        for k in range(size):
+            length[row[p]] += A[p, k] * A[p, k]
+    for j in range(len(length)):
+        idle = length[j] == 0.0
+        length[j] = 1.0 if idle else np.sqrt(length[j])
+        entries[len(left) + j] = 1.0 if idle else E[j] / (length[j] * length[j])
+    for p in range(len(row)):
+        for k in range(size):
+            A[p, k] /= length[row[p]]
+    for q in range(len(left)):
+        total = 0.0
+        for k in range(size):
+            total += A[left[q], k] * A[right[q], k]
+        entries[q] = total
+
+
+@kernel
+def along_rows(row: Indices, body: Indices, A: Array, y: Array, rate: Array) -> None:
+    """Write A y (j,) for velocities y (N, size) in units of unit mass."""
+    rate[:] = 0.0
+    for p in range(len(row)):
+        for k in range(A.shape[1]):
+            rate[row[p]] += A[p, k] * y[body[p], k]
+
+
+@kernel
+def along_bodies(row: Indices, body: Indices, A: Array, impulse: Array, y: Array) -> None:
+    """Add Aᵀ λ to velocities y (N, size) in units of unit mass."""
+    for p in range(len(row)):
+        for k in range(A.shape[1]):
+            y[body[p], k] += A[p, k] * impulse[row[p]]
+
+
+@kernel
+def meet_rows(
+    row: Indices, by_body: Indices, body_start: Indices, A: Array, G: Array, bodies: Indices, T: Array
+) -> None:
+    """Add A Gᵀ to T; see :meth:`LeastMotion.meet`."""
+    n, _, d, size = G.shape
+    for i in range(n):
+        for s in range(2):
+            body = bodies[i, s]
+            if body < 0:
                 continue
-            blocks = np.concatenate((a[rows], b[rows]))[:, None, :]
-            place = np.argsort(np.tile(np.arange(j), 2), kind="stable")
-            columns = np.concatenate((linkage.a, linkage.b))[place]
-            wide = sparse.bsr_array(
-                (blocks[place], columns, 2 * np.arange(j + 1)), shape=(j, (n + 1) * a.shape[1])
-            )
-            sparse_rows = sparse.csr_array(wide.tocsr()[:, : n * a.shape[1]])
-            square = sparse.csr_array(sparse_rows @ sparse_rows.T)
-            shifted = sparse.csc_array(square + REGULARISATION * sparse.eye_array(j))
-            factors.append(SparseRows(linkage, sparse_rows, square, sparse_linalg.splu(shifted)))
-        return factors
+            for e in range(body_start[body], body_start[body + 1]):
+                p = by_body[e]
+                for k in range(d):
+                    total = 0.0
+                    for m in range(size):
+                        total += A[p, m] * G[i, s, k, m]
+                    T[row[p], i * d + k] += total

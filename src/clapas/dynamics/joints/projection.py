@@ -18,6 +18,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.joints.leastmotion import LeastMotion
+from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.model import Model, State
 from clapas.errors import ProblemError
 
@@ -28,12 +29,12 @@ OPEN = 1e-6  # a joint that stays this far open, relative to the coordinates, ca
 
 
 def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
-    """The state with all joints closed, its velocities as they are.
+    """The state with all joints closed, its velocities as they are, and its coordinates as they are then.
 
     Parameters
     ----------
     model, state
-        The bodies, at the end of a step.
+        The bodies, at the end of a step; its coordinates need be right to half a turn.
     motion : LeastMotion
         The joints at its middle.
 
@@ -42,28 +43,33 @@ def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
     ProblemError
         A joint cannot be closed: driven bodies ask more than the joints allow.
     """
-    rows = motion.rows
-    joined = np.unique(np.concatenate((rows.a, rows.b)))
-    joined = joined[joined >= 0]
-    extent = 1.0 + float(np.max(np.abs(state.position[joined])))
-    placed = rows.placed(state.position, state.orientation)
-    size = float(np.max(np.abs(placed.gap)))
+    rows, joined = motion.rows, model.linkages.bodies
+    extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
+    placed = rows.placed(state.position, state.orientation, state.coordinates)
+    gap = rows.gap(placed)
+    size = float(np.max(np.abs(gap)))
     for _ in range(ITERATIONS):
         if size <= ROUNDING * extent:
             break
-        position, orientation = moved(state.position, state.orientation, motion.reach(-placed.gap), 1.0)
-        nearer = replace(state, position=position, orientation=orientation)
-        there = rows.placed(nearer.position, nearer.orientation)
-        left = float(np.max(np.abs(there.gap)))
+        position, orientation = moved(state.position, state.orientation, motion.reach(-gap), 1.0)
+        there = rows.placed(position, orientation, state.coordinates)
+        gap = rows.gap(there)
+        left = float(np.max(np.abs(gap)))
         if left >= size and size <= 1e3 * ROUNDING * extent:
             break  # rounding
         if left > STALLED * size:
-            motion = LeastMotion(model, rows, there)
-        state, placed, size = nearer, there, left
+            motion = replace(motion, placed=there)
+        state = replace(state, position=position, orientation=orientation)
+        placed, size = there, left
     if not size <= OPEN * extent:
-        worst = rows.joints[rows.joint[int(np.argmax(np.abs(placed.gap)))]]
+        worst = int(np.argmax(np.abs(rows.gap(placed))))
+        name = rows.names[rows.joint[worst]] if worst < rows.n_closing else _mimic(rows, worst)
         raise ProblemError(
-            f"joint '{worst.name}' stays open by {size:.1e} at t = {state.time:.6g} s: the joints cannot all "
+            f"joint '{name}' stays open by {size:.1e} at t = {state.time:.6g} s: the joints cannot all "
             "hold where driven or fixed bodies are. Shorten the motion or the time step, or free a body"
         )
-    return state
+    return replace(state, coordinates=rows.coordinates(placed))
+
+
+def _mimic(rows: JointRows, row: int) -> str:
+    return rows.mimics[row - rows.n_closing].follower

@@ -32,7 +32,7 @@ class Reaction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
-    """Reactions of all joints by their names.
+    """Reactions of all joints by their names: all that acts between their bodies, motors included.
 
     Where joints are redundant they share the load in many ways: these are the smallest multipliers.
 
@@ -44,8 +44,8 @@ class Reactions(Mapping[str, Reaction]):
         The middle of the step.
     middle : State
         The same.
-    multipliers : array (j,)
-        Impulses λ along the rows.
+    impulse : array (t,)
+        Impulses along the terms.
     dt : float
         Length of the step (s).
     """
@@ -53,7 +53,7 @@ class Reactions(Mapping[str, Reaction]):
     rows: JointRows
     placed: Placed
     middle: State
-    multipliers: Array
+    impulse: Array
     dt: float
 
     def __getitem__(self, name: str) -> Reaction:
@@ -69,16 +69,27 @@ class Reactions(Mapping[str, Reaction]):
         return len(self.rows.joints)
 
     @cached_property
+    def along(self) -> Array:
+        """Mean forces (N) or torques (N·m) along the coordinates of the joints, (k,), zero without one.
+
+        Limits, friction, springs, dampers, motors and mimics together; positive where they help the
+        coordinate grow.
+        """
+        along = np.zeros(len(self))
+        along[self.rows.moving] = self.impulse[self.rows.n_closing :] / self.dt
+        return along
+
+    @cached_property
     def force(self) -> Array:
         """Mean forces on the bodies a, (k, d) (N)."""
         d = self.rows.d
-        return self._per_joint(self.placed.of_a[:, :d] * self.multipliers[:, None]) / self.dt
+        return self._per_joint(self.placed.of_a[:, :d] * self.impulse[:, None]) / self.dt
 
     @cached_property
     def torque(self) -> Array:
         """Mean torques on the bodies a about the points of the joints, (k, 3), or (k, 1) (N·m)."""
         d = self.rows.d
-        own = self.placed.of_a * self.multipliers[:, None]
+        own = self.placed.of_a * self.impulse[:, None]
         if d == 2:
             about = own[:, 2] - (self.placed.arm_a[:, 0] * own[:, 1] - self.placed.arm_a[:, 1] * own[:, 0])
             return self._per_joint(about[:, None]) / self.dt

@@ -1,13 +1,19 @@
 """The rows of all joints as arrays: how far each is from holding, and its derivative.
 
-For a row g(q) of bodies a and b, with arms r to the points P = x + r and Δ = P_b − P_a,
+A *term* is a number that the poses of two bodies a and b give, with arms r to the points P = x + r and
+Δ = P_b − P_a:
 
     point, line, distance    ġ = n·(v_b − v_a) + (r_b × n)·ω_b − (r × n)·ω_a
     angle                    ġ = (n × m)·(ω_a − ω_b)
+    turn                     ġ = n·(ω_b − ω_a)
 
 where n is an axis of the world, a direction fixed in a, or Δ/|Δ|. A direction fixed in a turns with it, so
 that for lines r is the arm of a to P_b, and r_a for the others. Angular velocities are taken in the frames of
 the bodies, as everywhere. In the plane the same formulas hold with all that is out of it left out.
+
+The first terms close the joints: g = 0. The others are the coordinates of the joints that have one: a turn
+about the axis, or a line along it. *Rows* are what bilateral conditions hold: each closing term is a row; a
+mimic is one made of two coordinates; a spring, a damper or a motor without bound is one on a coordinate.
 """
 
 from __future__ import annotations
@@ -15,88 +21,80 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from clapas.bodies.rigid.motion import rotate, rotate_back
 from clapas.compiled import kernel
 from clapas.dynamics.joints.definition import Joint
+from clapas.dynamics.joints.drives import Drives, drives_of
+from clapas.dynamics.joints.laws import Mimic
 from clapas.geometry.rotations import rotate_back as in_body_frame
-from clapas.typing import Array, Indices, Mask
+from clapas.typing import Array, Indices
 
-POINT, LINE, ANGLE, DISTANCE = range(4)
+POINT, LINE, ANGLE, DISTANCE, TURN = range(5)
 IN_PLANE = np.array([0, 1, 5])  # velocities of a body in the plane among those of one in space
-
-
-class Linkage(NamedTuple):
-    """Bodies joined through bodies that move.
-
-    Parameters
-    ----------
-    rows : array (j,)
-        Its rows among those of all joints.
-    bodies : array (k,)
-        Its movable bodies.
-    a, b : arrays (j,)
-        Places of the bodies of each row among these; k for a body that cannot move, and for the world.
-    """
-
-    rows: Indices
-    bodies: Indices
-    a: Indices
-    b: Indices
+FULL_TURN = 2.0 * np.pi
 
 
 class Placed(NamedTuple):
-    """Rows where bodies are.
+    """Terms where bodies are.
 
     Parameters
     ----------
-    gap : array (j,)
-        g, zero where the joint holds (m, or no unit for angles).
-    of_a, of_b : arrays (j, 6), or (j, 3) in 2-D
-        Derivatives of g by the velocities of the two bodies.
-    arm_a : array (j, 3)
+    value : array (t,)
+        g of the closing terms, zero where they hold (m, or no unit for angles), and the coordinates (rad, m).
+    of_a, of_b : arrays (t, 6), or (t, 3) in 2-D
+        Derivatives by the velocities of the two bodies.
+    arm_a : array (t, 3)
         From the centre of a to its point, in the world (m).
     """
 
-    gap: Array
+    value: Array
     of_a: Array
     of_b: Array
     arm_a: Array
 
     def rate(self, rows: JointRows, velocity: Array) -> Array:
-        """Rates ġ (j,) at the velocities (N, size) of the bodies; the world does not move."""
-        v = np.concatenate((velocity, np.zeros((1, velocity.shape[1]))))
-        return np.asarray(np.sum(self.of_a * v[rows.a], axis=1) + np.sum(self.of_b * v[rows.b], axis=1))
+        """Rates (t,) at the velocities (N, size) of the bodies; the world does not move."""
+        rate = np.empty(len(self.value))
+        term_rates(rows.a, rows.b, self.of_a, self.of_b, velocity, rate)
+        return rate
 
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """The rows of all joints of a model.
+    """The terms and rows of all joints of a model.
 
     Parameters
     ----------
     joints : tuple of Joint
         The joints.
-    joint, form : arrays (j,)
-        Joint of each row; POINT, LINE, ANGLE or DISTANCE.
-    a, b : arrays (j,)
+    mimics : tuple of Mimic
+        Coordinates that follow others.
+    joint, form : arrays (t,)
+        Joint of each term; POINT, LINE, ANGLE, DISTANCE or TURN.
+    a, b : arrays (t,)
         Its bodies; −1 is the world.
-    arm_a, arm_b : arrays (j, 3)
+    arm_a, arm_b : arrays (t, 3)
         Points of the joint in the frames of the two bodies (m).
-    along : array (j, 3)
+    along : array (t, 3)
         n in the frame of a; in the world for points.
-    across : array (j, 3)
-        m in the frame of b, for angles.
-    length : array (j,)
+    across : array (t, 3)
+        m in the frame of b, for angles; for turns a direction across the axis, fixed in b.
+    beside : array (t, 3)
+        For turns, the direction fixed in a that the one across had at the start.
+    length : array (t,)
         Distance to keep (m).
+    sign : array (t,)
+        −1 for coordinates of a relative to b.
+    n_closing : int
+        Number of closing terms; the coordinates follow.
     """
 
     joints: tuple[Joint, ...]
+    mimics: tuple[Mimic, ...]
     joint: Indices
     form: Indices
     a: Indices
@@ -105,93 +103,160 @@ class JointRows:
     arm_b: Array
     along: Array
     across: Array
+    beside: Array
     length: Array
+    sign: Array
+    n_closing: int
 
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
         return self.joints[0].d
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the joints."""
         return tuple(joint.name for joint in self.joints)
 
-    def __len__(self) -> int:
-        return len(self.form)
-
-    def placed(self, position: Array, orientation: Array) -> Placed:
-        """The rows where the bodies are."""
-        x, turn = in_space(position, orientation)
-        gap, arm = np.empty(len(self)), np.empty((len(self), 3))
-        of_a, of_b = np.zeros((len(self), 6)), np.zeros((len(self), 6))
-        fixed = self.form, self.a, self.b, self.arm_a, self.arm_b, self.along, self.across, self.length
-        place_rows(*fixed, x, turn, gap, of_a, of_b, arm)
-        if self.d == 2:
-            of_a, of_b = of_a[:, IN_PLANE], of_b[:, IN_PLANE]
-        return Placed(gap, of_a, of_b, arm)
-
-    def linkages(self, movable: Mask) -> list[Linkage]:
-        """The linkages among bodies of which some can move."""
-        moves = np.append(movable, False)  # last the world
-        n, both = len(moves), moves[self.a] & moves[self.b]
-        graph = sparse.coo_array((np.ones(both.sum()), (self.a[both], self.b[both])), shape=(n, n))
-        label = csgraph.connected_components(graph, directed=False)[1]
-        of_row = label[np.where(moves[self.a], self.a, self.b)]
-        made = []
-        for k in np.unique(of_row):
-            rows, bodies = np.flatnonzero(of_row == k), np.flatnonzero((label == k) & moves)
-            place = np.full(n, len(bodies))
-            place[bodies] = np.arange(len(bodies))
-            made.append(Linkage(rows, bodies, place[self.a[rows]], place[self.b[rows]]))
-        return made
+    @cached_property
+    def moving(self) -> Indices:
+        """The joint of each coordinate."""
+        return self.joint[self.n_closing :]
 
     @cached_property
-    def pairs(self) -> set[tuple[int, int]]:
-        """Pairs of bodies, the lower number first, that are joined and do not collide."""
-        return {
+    def drives(self) -> Drives:
+        """What acts along the coordinates."""
+        return drives_of([self.joints[k] for k in self.moving])
+
+    def __len__(self) -> int:
+        return self.n_held + len(self.drives.soft)
+
+    @property
+    def n_held(self) -> int:
+        """Rows that hold positions too: the closing ones and mimics. Springs and motors follow."""
+        return self.n_closing + len(self.mimics)
+
+    @cached_property
+    def entries(self) -> tuple[Indices, Indices, Array]:
+        """Rows as sums of terms: row, term and factor of each part."""
+        n, k = self.n_closing, len(self.mimics)
+        place = {self.names[joint]: n + c for c, joint in enumerate(self.moving)}
+        follower = [place[mimic.follower] for mimic in self.mimics]
+        leader = [place[mimic.leader] for mimic in self.mimics]
+        soft = self.drives.soft
+        row = np.concatenate((np.arange(n + k), n + np.arange(k), n + k + np.arange(len(soft))))
+        term = np.concatenate((np.arange(n), follower, leader, n + soft)).astype(np.int64)
+        factor = np.ones(len(row))
+        factor[n + k : n + 2 * k] = [-mimic.ratio for mimic in self.mimics]
+        return row, term, factor
+
+    @cached_property
+    def offset(self) -> Array:
+        """What the values of rows are at least: that of mimics."""
+        offset = np.zeros(len(self))
+        offset[self.n_closing : self.n_held] = [mimic.offset for mimic in self.mimics]
+        return offset
+
+    def of_rows(self, terms: Array) -> Array:
+        """Sums (j,) of the rows, from numbers (t,) of the terms."""
+        row, term, factor = self.entries
+        return np.asarray(np.bincount(row, factor * terms[term], len(self)), dtype=float)
+
+    def of_terms(self, rows: Array) -> Array:
+        """Impulses (t,) along the terms, from those (j,) along the rows."""
+        row, term, factor = self.entries
+        return np.asarray(np.bincount(term, factor * rows[row], len(self.form)), dtype=float)
+
+    def gap(self, placed: Placed) -> Array:
+        """How far rows are from holding, (j,); zero for springs and motors, which hold no position."""
+        gap = self.of_rows(placed.value) - self.offset
+        gap[self.n_held :] = 0.0
+        return np.asarray(gap)
+
+    def coordinates(self, placed: Placed) -> Array:
+        """Coordinates (k,) of the joints that have one."""
+        return placed.value[self.n_closing :]
+
+    def placed(self, position: Array, orientation: Array, near: Array | None = None) -> Placed:
+        """The terms where the bodies are.
+
+        ``near`` (k,) are coordinates of a moment ago: angles are counted to within half a turn of them.
+        """
+        x, turn = in_space(position, orientation)
+        count = len(self.form)
+        value, arm = np.empty(count), np.empty((count, 3))
+        of_a, of_b = np.zeros((count, 6)), np.zeros((count, 6))
+        points = self.arm_a, self.arm_b, self.along, self.across, self.beside, self.length, self.sign
+        place_rows(self.form, self.a, self.b, *points, x, turn, value, of_a, of_b, arm)
+        if len(self.moving):
+            own, start = value[self.n_closing :], self.drives.start
+            own += start
+            turns = self.form[self.n_closing :] == TURN
+            off = (start if near is None else near)[turns] - own[turns]
+            own[turns] += FULL_TURN * np.round(off / FULL_TURN)
+        if self.d == 2:
+            of_a, of_b = of_a[:, IN_PLANE], of_b[:, IN_PLANE]
+        return Placed(value, of_a, of_b, arm)
+
+    @cached_property
+    def pairs(self) -> Indices:
+        """Pairs of bodies (p, 2), the lower number first, sorted, that are joined and do not collide."""
+        found = {
             (min(joint.a, joint.b), max(joint.a, joint.b))
             for joint in self.joints
             if joint.a is not None and joint.b is not None and not joint.collide
         }
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
-def joint_rows(joints: Sequence[Joint], position: Array, orientation: Array) -> JointRows:
+def joint_rows(
+    joints: Sequence[Joint], position: Array, orientation: Array, mimics: Sequence[Mimic] = ()
+) -> JointRows:
     """The rows of joints between bodies that start at these poses, (N, d) and (N, 4), or (N, 1) in 2-D."""
     d = position.shape[1]
     x, turn = in_space(position, orientation)
-    made: list[tuple[int, int, int, int, Array, Array, Array, Array, float]] = []
-    for number, joint in enumerate(joints):
-        a, b = (-1 if body is None else body for body in (joint.a, joint.b))
-        at, to = _out_of_plane(np.array(joint.at)), _out_of_plane(np.array(joint.to))
-        arm_a, arm_b = in_body_frame(turn[a], at - x[a]), in_body_frame(turn[b], to - x[b])
-        frame = joint.frame
+    closing: list[tuple[Any, ...]] = []
+    coordinates: list[tuple[Any, ...]] = []
+    for number, its in enumerate(joints):
+        a, b = (-1 if body is None else body for body in (its.a, its.b))
+        at, to = _out_of_plane(np.array(its.at)), _out_of_plane(np.array(its.to))
+        arms = in_body_frame(turn[a], at - x[a]), in_body_frame(turn[b], to - x[b])
+        frame = its.frame
         in_a = [in_body_frame(turn[a], direction) for direction in frame]
         in_b = [in_body_frame(turn[b], direction) for direction in frame]
-        rows, nothing, kind = [], np.zeros(3), joint.rows
+        kind, none = its.rows, np.zeros(3)
+        rows: list[tuple[Any, ...]] = []  # form, along, across, beside, length
         if kind.point:
-            rows += [(POINT, axis, nothing, 0.0) for axis in np.eye(3)[:d]]
-        rows += [(LINE, in_a[k], nothing, 0.0) for k in kind.lines]
-        rows += [(ANGLE, in_a[i], in_b[j], 0.0) for i, j in kind.angles]
+            rows += [(POINT, axis, none, none, 0.0) for axis in np.eye(3)[:d]]
+        rows += [(LINE, in_a[k], none, none, 0.0) for k in kind.lines]
+        rows += [(ANGLE, in_a[i], in_b[j], none, 0.0) for i, j in kind.angles]
         if kind.distance:
-            rows.append((DISTANCE, nothing, nothing, float(np.linalg.norm(to - at))))
-        made += [
-            (number, form, a, b, arm_a, arm_b, along, across, length) for form, along, across, length in rows
-        ]
-    numbers, forms, first, second, *rest = zip(*made, strict=True)
-    whole = [np.array(column, dtype=np.int64) for column in (numbers, forms, first, second)]
-    arm_a, arm_b, along, across, length = (np.array(column, dtype=float) for column in rest)
+            rows.append((DISTANCE, none, none, none, float(np.linalg.norm(to - at))))
+        closing += [(number, form, a, b, *arms, *rest, 1.0) for form, *rest in rows]
+        sign = -1.0 if its.b is None else 1.0
+        about, first = (2, 0) if d == 2 else (0, 1)  # the axis of a pin is out of the plane
+        if kind.coordinate == "angle":
+            turning = (TURN, in_a[about], in_b[first], in_a[first], 0.0)
+            coordinates.append((number, turning[0], a, b, *arms, *turning[1:], sign))
+        elif kind.coordinate == "displacement":
+            coordinates.append((number, LINE, a, b, *arms, in_a[0], none, none, 0.0, sign))
+    joint, form, bodies_a, bodies_b, *rest = zip(*(closing + coordinates), strict=True)
+    arm_a, arm_b, along, across, beside, length, signs = (np.array(part, dtype=float) for part in rest)
     return JointRows(
         joints=tuple(joints),
-        joint=whole[0],
-        form=whole[1],
-        a=whole[2],
-        b=whole[3],
+        mimics=tuple(mimics),
+        joint=np.array(joint, dtype=np.int64),
+        form=np.array(form, dtype=np.int64),
+        a=np.array(bodies_a, dtype=np.int64),
+        b=np.array(bodies_b, dtype=np.int64),
         arm_a=arm_a,
         arm_b=arm_b,
         along=along,
         across=across,
+        beside=beside,
         length=length,
+        sign=signs,
+        n_closing=len(closing),
     )
 
 
@@ -213,6 +278,19 @@ def _out_of_plane(point: Array) -> Array:
 
 
 @kernel
+def term_rates(a: Indices, b: Indices, of_a: Array, of_b: Array, velocity: Array, rate: Array) -> None:
+    """Fill the rates (t,) of the terms; bodies of negative number do not move."""
+    for i in range(len(a)):
+        total = 0.0
+        for k in range(of_a.shape[1]):
+            if a[i] >= 0:
+                total += of_a[i, k] * velocity[a[i], k]
+            if b[i] >= 0:
+                total += of_b[i, k] * velocity[b[i], k]
+        rate[i] = total
+
+
+@kernel
 def place_rows(
     form: Indices,
     a: Indices,
@@ -221,7 +299,9 @@ def place_rows(
     arm_b: Array,
     along: Array,
     across: Array,
+    beside: Array,
     length: Array,
+    sign: Array,
     x: Array,
     turn: Array,
     gap: Array,
@@ -229,12 +309,24 @@ def place_rows(
     of_b: Array,
     arm: Array,
 ) -> None:
-    """Fill gaps (j,), derivatives (j, 6) by the two bodies, and arms of a (j, 3); see the module."""
+    """Fill values (t,), derivatives (t, 6) by the two bodies, and arms of a (t, 3); see the module."""
     for i in range(len(form)):
         p, q = a[i], b[i]
         r = rotate(turn[p], arm_a[i, 0], arm_a[i, 1], arm_a[i, 2])
         s = rotate(turn[q], arm_b[i, 0], arm_b[i, 1], arm_b[i, 2])
         arm[i, 0], arm[i, 1], arm[i, 2] = r
+        if form[i] == TURN:
+            n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])
+            m = rotate(turn[p], beside[i, 0], beside[i, 1], beside[i, 2])
+            e = rotate(turn[q], across[i, 0], across[i, 1], across[i, 2])
+            c_x, c_y, c_z = m[1] * e[2] - m[2] * e[1], m[2] * e[0] - m[0] * e[2], m[0] * e[1] - m[1] * e[0]
+            sine = n[0] * c_x + n[1] * c_y + n[2] * c_z
+            gap[i] = sign[i] * np.arctan2(sine, m[0] * e[0] + m[1] * e[1] + m[2] * e[2])
+            for k in range(3):
+                of_a[i, 3 + k] = -sign[i] * along[i, k]
+            c_x, c_y, c_z = rotate_back(turn[q], n[0], n[1], n[2])
+            of_b[i, 3], of_b[i, 4], of_b[i, 5] = sign[i] * c_x, sign[i] * c_y, sign[i] * c_z
+            continue
         if form[i] == ANGLE:
             n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])
             m = rotate(turn[q], across[i, 0], across[i, 1], across[i, 2])
@@ -255,6 +347,8 @@ def place_rows(
             if form[i] == LINE:
                 n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])
                 r = (r[0] + d_x, r[1] + d_y, r[2] + d_z)
+            if sign[i] < 0.0:
+                n = (-n[0], -n[1], -n[2])
             gap[i] = n[0] * d_x + n[1] * d_y + n[2] * d_z
         for k in range(3):
             of_a[i, k], of_b[i, k] = -n[k], n[k]

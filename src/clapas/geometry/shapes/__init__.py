@@ -11,7 +11,7 @@ from clapas.geometry.shapes.base import Hull, Piece, Shape, StaticShape
 from clapas.geometry.shapes.clump import Clump, Part
 from clapas.geometry.shapes.polygon import Polygon
 from clapas.geometry.shapes.polyhedron import Polyhedron
-from clapas.geometry.shapes.simple import Box, Capsule, Cylinder, Disk, Sphere
+from clapas.geometry.shapes.simple import Box, Capsule, Cylinder, Disk, Point, Sphere
 from clapas.geometry.shapes.static import HalfPlane, Plane, TriangleMesh
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Part",
     "Piece",
     "Plane",
+    "Point",
     "Polygon",
     "Polyhedron",
     "Shape",

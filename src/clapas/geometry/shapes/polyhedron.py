@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from clapas.errors import warn
 from clapas.geometry import checks, mass
 from clapas.geometry.colliders import Kind
 from clapas.geometry.mass import MassProperties
 from clapas.geometry.meshfiles import read_mesh
+from clapas.geometry.pieces import split
 from clapas.geometry.rotations import identity
 from clapas.geometry.shapes.base import Hull, Piece, Shape, write
 from clapas.geometry.shapes.hull import convex_hull, fan
@@ -20,6 +22,7 @@ from clapas.typing import Array
 
 FLATNESS = 1e-9
 FILE_FLATNESS = 1e-6
+NOT_CONVEX = 0.01  # a hull larger than its piece by this share is worth a warning
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -59,19 +62,35 @@ class Polyhedron(Shape):
     def from_file(
         path: str | os.PathLike[str], scale: float = 1.0, flatness: float = FILE_FLATNESS
     ) -> Polyhedron:
-        """Convex hull of the vertices of an STL or OBJ file.
+        """Convex hull of all vertices of a file (OBJ, STL, PLY, glTF, DXF, COMPAS).
+
+        It warns if the file holds several pieces, or one that is not convex: ``scene.add_blocks`` makes one
+        body of each, and can cut them into convex parts.
 
         Parameters
         ----------
         path : path
-            The file. Its faces are not used, only its vertices.
+            The file. Its faces are used only to see whether the hull is what it shows.
         scale : float
             Metres per unit of the file: 0.001 for millimetres.
         flatness : float
             As above; larger by default, since STL files keep 7 digits.
         """
-        vertices, _ = read_mesh(path)
-        return Polyhedron(vertices * checks.positive("polyhedron", "scale", scale), flatness)
+        vertices, triangles = read_mesh(path)
+        made = Polyhedron(vertices * checks.positive("polyhedron", "scale", scale), flatness)
+        pieces = split(vertices, triangles)
+        if len(pieces) > 1:
+            warn(
+                f"{path}: {len(pieces)} pieces become one convex body of {made.volume:.4g} m³: "
+                "scene.add_blocks makes one of each"
+            )
+        elif pieces and pieces[0].excess > NOT_CONVEX:
+            warn(
+                f"{path}: not convex: volume {pieces[0].volume * scale**3:.4g} m³, its hull "
+                f"{made.volume:.4g}: the hull is taken; scene.add_blocks(…, nonconvex='parts') cuts it into "
+                "convex parts"
+            )
+        return made
 
     @property
     def hull(self) -> Hull:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.colliders import Kind
@@ -192,3 +193,49 @@ class Capsule(Shape):
         """Itself, by its half length."""
         half = self.length / 2.0
         return centred_piece(Kind.CAPSULE, 3, (self.radius, half, 0.0), self.radius + half)
+
+
+@dataclass(frozen=True)
+class Point(Shape):
+    """A body without form: it has mass and inertia, given with it, and touches nothing.
+
+    For parts of mechanisms that only joints hold.
+
+    Parameters
+    ----------
+    d : 2 or 3
+        Dimension.
+
+    Examples
+    --------
+    >>> from clapas import Scene
+    >>> scene = Scene()
+    >>> number = scene.add(Point(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    """
+
+    word = "point"
+    d: int = 3  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        if self.d not in (2, 3):
+            raise SceneError(f"point: d must be 2 or 3, got {self.d!r}")
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Nothing: its mass and inertia are given."""
+        return MassProperties.centred(0.0, *((0.0,) * (3 if self.d == 3 else 1)))
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """None."""
+        return ()
+
+    @cached_property
+    def bound(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @cached_property
+    def reach(self) -> float:
+        """Zero."""
+        return 0.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.io.recording import layout, systems
+from clapas.io.recording import joints, layout, systems
 
 NOT_COVERED = {"digest", "seconds"}
 ATTRIBUTES = "format version clapas dt every settings names period units".split()
@@ -32,7 +32,7 @@ def of_frame(
     Parameters
     ----------
     frame, contacts : mapping
-        Columns of the frame and of its contacts by name.
+        Columns of the frame, and of its contacts and links, by name.
     times, values : arrays (k,) and (k, p)
         Readings of the probes since the frame before.
     more : mapping
@@ -44,6 +44,9 @@ def of_frame(
         digest.update(_bytes(frame[name], columns[name].dtype))
     for name, column in layout.CONTACTS.items():
         digest.update(_bytes(contacts[name], column.dtype))
+    for name, column in layout.LINKS.items():
+        if f"links/{name}" in contacts:
+            digest.update(_bytes(contacts[f"links/{name}"], column.dtype))
     digest.update(_bytes(times, "f8"))
     digest.update(_bytes(values, "f8"))
     return int.from_bytes(digest.digest(), "little")
@@ -65,7 +68,7 @@ def of_constants(file: Any) -> str:
         stored = file["model"][name][()]
         digest.update(f"{name} {stored.shape} {stored.dtype.str}".encode())
         digest.update(np.ascontiguousarray(stored).tobytes())
-    for each in systems.digested(file):
+    for each in (*systems.digested(file), *joints.digested(file)):
         digest.update(each.encode() if isinstance(each, str) else np.ascontiguousarray(each).tobytes())
     return digest.hexdigest()
 

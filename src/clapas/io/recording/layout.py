@@ -4,10 +4,12 @@
                       names, period, digest
     /scene            attribute source: the scene as JSON (empty if it cannot be written as a file)
     /model/…          constant arrays of the model, by name; blocked and laid only if there are such bodies
+    /joints           joints (see :mod:`clapas.io.recording.joints`); only if there are any
     /systems/…        bodies of other kinds (see :mod:`clapas.io.recording.systems`); only if there are any
     /frames/…         one row per kept step; those of sleep only in runs with sleep. Coordinates and
                       velocities of system k are in /frames/systems/k
     /contacts/…       rows of all frames one after the other; frame i ends at row frames/contact_end[i]
+    /links/…          likewise, up to frames/link_end[i]; only in runs with joints or systems
     /probes/…         one row per step, kept or not, the first for the start; only if there are probes.
                       Attribute probes: their names, quantities, bodies and components, as JSON
 
@@ -90,6 +92,13 @@ CONTACTS = {
     ),
     "mode": Column((), "i1", "1", "0 open, 1 sticking, 2 sliding"),
 }
+
+LINKS = {  # in the rows of a frame these are called links/owner and so on
+    "owner": Column((), "i8", "1", "system that has the link, −1 for joints"),
+    "identity": Column((), "i8", "1", "which of its links"),
+    "impulse": Column(("d",), "f8", "N·s", "impulse along the rows of the link", noisy=True),
+}
+LINK_END = {"link_end": Column((), "i8", "1", "end of the rows of /links of this frame")}
 
 PROBES = {
     "time": Column((), "f8", "s", "time"),

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from clapas.bodies.kind import Look
-from clapas.dynamics.model import Impulses, Model, Sleep, State
+from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
-from clapas.geometry.colliders import Colliders, Contacts, Hulls
+from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
-from clapas.io.recording import digest, layout, systems, validation
+from clapas.io.recording import digest, joints, layout, systems, validation
+from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -37,8 +38,8 @@ class Frame:
     ----------
     state : State
         Positions, velocities and impulses.
-    contacts : Contacts
-        The contacts of the step that led here.
+    contacts : RecordedContacts
+        The contacts of the step that led here, with their forces and the names of their bodies.
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
     kinetic, potential, work, given : float
@@ -48,10 +49,12 @@ class Frame:
         Report of the solver.
     looks : tuple
         The skins of each system of the recording, as they look.
+    joints : JointFrames, optional
+        What joints did during the step and where they are, by name; None without joints.
     """
 
     state: State
-    contacts: Contacts
+    contacts: RecordedContacts
     mode: Indices
     kinetic: float
     potential: float
@@ -62,6 +65,48 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+    joints: joints.JointFrames | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Frame(t = {self.state.time:.6g} s, {self.state.n_bodies} bodies, "
+            f"{len(self.contacts)} contacts, {self.status.name})"
+        )
+
+    def forces(self, body: int | str, other: int | str | None = None) -> Array:
+        """Sum of the contact forces on a body (N), (d,), mean over the step that led here.
+
+        Parameters
+        ----------
+        body : int or str
+            Number or name of the body.
+        other : int or str, optional
+            Only the forces from this one.
+
+        Examples
+        --------
+        >>> from clapas.dynamics import examples
+        >>> from clapas.io.simulation import simulate
+        >>> with simulate(examples.load("two-block-stack")) as run:
+        ...     end = run.frame(-1)
+        ...     weight = 9.81 * float(run.model.mass[1:].sum())
+        >>> round(-float(end.forces(0)[2]) / weight, 6)  # what the floor bears
+        1.0
+        """
+        return self.contacts.on(body, other)
+
+
+class _Ragged(NamedTuple):
+    """Rows of which each frame has its own number: group, column of ends, names, prefix in a row."""
+
+    group: str
+    end: str
+    names: tuple[str, ...]
+    prefix: str
+
+
+_CONTACTS = _Ragged("contacts", "contact_end", tuple(layout.CONTACTS), "")
+_LINKS = _Ragged("links", "link_end", tuple(layout.LINKS), "links/")
 
 
 def is_recording(path: str | os.PathLike[str]) -> bool:
@@ -156,7 +201,11 @@ class Recording:
         self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
         self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
         self.systems = systems.read(self._file, self._sizes["bodies"], where)
-        self._more = systems.columns(self.systems, self._d)
+        with reading(f"{where}: 'links'"):
+            self._has_links = "links" in self._file
+        self.joints = joints.read(self._file, where)
+        self._more = systems.columns(self.systems, self._d) | joints.columns(self.joints)
+        self._more |= layout.LINK_END if self._has_links else {}
         validation.columns(self._file, self._sizes, self._more, where)
 
     def __enter__(self) -> Recording:
@@ -297,6 +346,10 @@ class Recording:
         return self._slice("probes/time", slice(0, len(values))), values
 
     @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.model.names
+
+    @cached_property
     def _columns(self) -> list[str]:
         """Names of the columns of the frames."""
         with reading(f"{self.path}: 'frames'"):
@@ -318,47 +371,52 @@ class Recording:
         return {name: self._frames(name, slice(index, index + 1))[0] for name in self._columns}
 
     def contact_rows(self, index: int) -> dict[str, Any]:
-        """The columns of the contacts of one frame as stored."""
-        first = max(index - 1, 0)
-        ends = [0, *self._slice("frames/contact_end", slice(first, index + 1)).tolist()]
-        return self._contacts(ends[-2], ends[-1], index)
+        """The columns of the contacts of one frame as stored, and those of its links by ``links/…``."""
+        found: dict[str, Any] = {}
+        for sort in self._ragged:
+            first = max(index - 1, 0)
+            ends = [0, *self._slice(f"frames/{sort.end}", slice(first, index + 1)).tolist()]
+            found |= self._ragged_rows(sort, ends[-2], ends[-1], index)
+        return found
 
     def stored(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """The columns of each frame and of its contacts as stored, frame after frame, read in blocks."""
-        n, row = self.n_frames, 0
+        n, starts = self.n_frames, dict.fromkeys(self._ragged, 0)
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
             frames = {name: self._frames(name, slice(start, stop)) for name in self._columns}
-            ends = frames["contact_end"].tolist()
-            if any(after < before for before, after in itertools.pairwise([row, *ends])):
-                raise FormatError(f"{self.path}: 'frames/contact_end' must increase from frame to frame")
-            first = row
-            contacts = self._contacts(first, ends[-1], stop - 1)
-            for i in range(stop - start):
-                own = slice(row - first, ends[i] - first)
-                row = ends[i]
-                yield (
-                    {name: column[i] for name, column in frames.items()},
-                    {name: column[own] for name, column in contacts.items()},
-                )
+            rows: list[dict[str, Any]] = [{} for _ in range(stop - start)]
+            for sort, first in starts.items():
+                ends = [first, *frames[sort.end].tolist()]
+                if any(after < before for before, after in itertools.pairwise(ends)):
+                    raise FormatError(f"{self.path}: 'frames/{sort.end}' must increase from frame to frame")
+                block = self._ragged_rows(sort, first, ends[-1], stop - 1)
+                for own, begin, end in zip(rows, ends[:-1], ends[1:], strict=True):
+                    own |= {name: column[begin - first : end - first] for name, column in block.items()}
+                starts[sort] = ends[-1]
+            for i, own in enumerate(rows):
+                yield {name: column[i] for name, column in frames.items()}, own
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
-        return _frame(row, contacts, self.systems)
+        return _frame(row, contacts, self.systems, self.joints, self._names)
 
-    def _contacts(self, start: int, end: int, frame: int) -> dict[str, Any]:
-        """Rows of the contacts from ``start`` to ``end``, which the frame of that number declares."""
+    @property
+    def _ragged(self) -> list[_Ragged]:
+        return [_CONTACTS, _LINKS] if self._has_links else [_CONTACTS]
+
+    def _ragged_rows(self, sort: _Ragged, start: int, end: int, frame: int) -> dict[str, Any]:
+        """Rows of contacts or links from ``start`` to ``end``, which the frame of that number declares."""
         columns = {}
-        for name in layout.CONTACTS:
-            data = self._fresh(f"contacts/{name}")
+        for name in sort.names:
+            data = self._fresh(f"{sort.group}/{name}")
             if not 0 <= start <= end <= len(data):
                 raise FormatError(
-                    f"{self.path}: frame {frame} has the contacts {start} to {end} of 'contacts/{name}', "
-                    "which has "
-                    f"{len(data)} rows: 'frames/contact_end' is damaged"
+                    f"{self.path}: frame {frame} has the {sort.group} {start} to {end} of "
+                    f"'{sort.group}/{name}', which has {len(data)} rows: 'frames/{sort.end}' is damaged"
                 )
-            with reading(f"{self.path}: 'contacts/{name}'"):
-                columns[name] = data[start:end]
+            with reading(f"{self.path}: '{sort.group}/{name}'"):
+                columns[f"{sort.prefix}{name}"] = data[start:end]
         return columns
 
     def _frames(self, name: str, rows: slice) -> Any:
@@ -401,6 +459,12 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
+def _links(rows: dict[str, Any]) -> LinkImpulses | None:
+    if not len(rows.get("links/owner", ())):
+        return None
+    return LinkImpulses(*(rows[f"links/{name}"] for name in layout.LINKS))
+
+
 def _sleep(row: dict[str, Any], alive: int) -> Sleep:
     """The memory of sleep of the bodies born so far."""
     columns = {name: row[name][:alive] for name in layout.SLEEP if name != "round"}
@@ -408,11 +472,17 @@ def _sleep(row: dict[str, Any], alive: int) -> Sleep:
 
 
 def _frame(
-    row: dict[str, Any], contacts: dict[str, Any], others: tuple[systems.RecordedSystem, ...]
+    row: dict[str, Any],
+    contacts: dict[str, Any],
+    others: tuple[systems.RecordedSystem, ...],
+    known: joints.JointNames,
+    bodies: tuple[str, ...],
 ) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])
     names = "a b collider_a collider_b feature point normal gap".split()
+    dt = float(row["dt"])
+    force = contacts["impulse"] / (dt if dt > 0.0 else 1.0)  # at the start there is no impulse
     return Frame(
         state=State(
             time=float(row["time"]),
@@ -424,8 +494,12 @@ def _frame(
             dt=float(row["dt"]),
             sleep=_sleep(row, alive) if "asleep" in row else None,
             parts=systems.parts(others, row),
+            links=_links(contacts),
+            coordinates=row.get("joints/coordinate"),
         ),
-        contacts=Contacts(*(contacts[name] for name in names)),
+        contacts=RecordedContacts(
+            **{name: contacts[name] for name in names}, force=force, mode=contacts["mode"], names=bodies
+        ),
         mode=contacts["mode"],
         kinetic=float(row["kinetic"]),
         potential=float(row["potential"]),
@@ -436,4 +510,5 @@ def _frame(
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
         looks=systems.looks(others, row),
+        joints=joints.frame(known, row),
     )

@@ -113,6 +113,11 @@ def columns(file: Any, lengths: Mapping[str, int], more: Mapping[str, layout.Col
         end = int(file["frames/contact_end"][n - 1]) if n else 0
     for name, column in layout.CONTACTS.items():
         _column(file, f"contacts/{name}", column, lengths, end, where)
+    if "link_end" in more:
+        with reading(f"{where}: 'frames/link_end'"):
+            end = int(file["frames/link_end"][n - 1]) if n else 0
+        for name, column in layout.LINKS.items():
+            _column(file, f"links/{name}", column, lengths, end, where)
     if lengths.get("probes"):
         for name, column in layout.PROBES.items():
             _column(file, f"probes/{name}", column, lengths, 0, where)

@@ -25,14 +25,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clapas.dynamics.model import Model, Sleep, State
+from clapas.dynamics.contact_table import contact_modes
+from clapas.dynamics.model import LinkImpulses, Model, Sleep, State
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.simulation import Kept
 from clapas.errors import WriteError
 from clapas.io.hdf5 import first_line
-from clapas.io.recording import digest, layout, systems
+from clapas.io.recording import digest, joints, layout, systems
 from clapas.io.recording.lock import Lock, temporary
-from clapas.problems.report import modes
 from clapas.status import Status
 from clapas.version import __version__
 
@@ -84,12 +84,15 @@ class RecordingWriter:
         }
         self._has_sleep = bool((settings or {}).get("sleeping"))
         self._model, self._systems = model, systems.recorded(model)
-        self._more = systems.columns(self._systems, model.d)
+        self._has_links = bool(model.systems) or model.joints is not None
+        self._joints = joints.recorded(model)
+        self._more = systems.columns(self._systems, model.d) | joints.columns(self._joints)
+        self._more |= layout.LINK_END if self._has_links else {}
         self._temporary, self._placed = temporary(self.path), False
         self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._noted: list[Reading] = []
         self._readings_written = self._readings_covered = 0  # on disk, and by the digests of frames
-        self._rows, self._frames_safe, self._time_safe = 0, 0, 0.0
+        self._rows, self._link_rows, self._frames_safe, self._time_safe = 0, 0, 0, 0.0
         self._flushed = time.monotonic()
         self._lock = Lock(self.path)
         try:
@@ -102,7 +105,7 @@ class RecordingWriter:
             self._leave()
             raise
         with self._writing():
-            self._frames, self._contacts, self._probes = (
+            self._frames, self._contacts, self._links, self._probes = (
                 {name: self._file[f"{group}/{name}"] for name in columns}
                 for group, columns in self._growing(model).items()
             )
@@ -116,7 +119,7 @@ class RecordingWriter:
 
     def keep(self, kept: Kept) -> None:
         """Keep a step; it is on disk after the next flush."""
-        contacts = _contact_rows(kept)
+        contacts = _contact_rows(kept) | (_link_rows(kept.state) if self._has_links else {})
         self.append(self._frame_row(kept, len(contacts["a"])), contacts)
 
     def note(self, reading: Reading) -> None:
@@ -177,6 +180,9 @@ class RecordingWriter:
     def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         self._rows += len(contacts["a"])
         row = frame | {"contact_end": self._rows}
+        if self._has_links:
+            self._link_rows += len(contacts["links/owner"])
+            row["link_end"] = self._link_rows
         # Row k of the readings is that of step k: those since the frame before belong to this frame.
         end = int(frame["step"]) + 1
         first, self._readings_covered = self._readings_covered, end
@@ -202,6 +208,8 @@ class RecordingWriter:
                 frames, contacts = zip(*pending, strict=True)
                 for name, data in self._contacts.items():
                     _extend(data, np.concatenate([rows[name] for rows in contacts]))
+                for name, data in self._links.items():
+                    _extend(data, np.concatenate([rows[f"links/{name}"] for rows in contacts]))
                 for name, data in self._frames.items():
                     _extend(data, np.stack([np.asarray(frame[name], data.dtype) for frame in frames]))
                 self._frames_safe += len(frames)
@@ -247,6 +255,8 @@ class RecordingWriter:
                     self._column(group, name, column)
             if self._systems:
                 systems.write(file, self._systems)
+            if self._joints.names:
+                joints.write(file, self._joints)
             if model.probes:
                 file["probes"].attrs["probes"] = _described(model)
             file.attrs["digest"] = digest.of_constants(file)
@@ -286,6 +296,7 @@ class RecordingWriter:
         return {
             "frames": self._more | (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
             "contacts": layout.CONTACTS,
+            "links": layout.LINKS if self._has_links else {},
             "probes": layout.PROBES if model.probes else {},
         }
 
@@ -296,7 +307,7 @@ class RecordingWriter:
         data = self._file.create_dataset(
             f"{group}/{name}",
             shape=(0, *shape),
-            maxshape=(None, *shape),
+            maxshape=(None, *(n or None for n in shape)),  # a length of 0 must not be final: chunks have 1
             chunks=(chunk, *(max(1, n) for n in shape)),
             dtype=column.dtype,
             **({} if column.noisy else PACKED),
@@ -307,27 +318,24 @@ class RecordingWriter:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
         row = _sleep_row(state, n) if self._has_sleep else {}
-        return (
-            row
-            | systems.row(self._model, state)
-            | {
-                "time": state.time,
-                "step": state.step,
-                "alive": state.n_bodies,
-                "position": _padded(state.position, n),
-                "orientation": _padded(state.orientation, n),
-                "velocity": _padded(state.velocity, n),
-                "kinetic": kept.energy.kinetic,
-                "potential": kept.energy.potential,
-                "work": kept.work,
-                "given": kept.given,
-                "residual": solution.residual if solution else 0.0,
-                "iterations": solution.iterations if solution else 0,
-                "status": STATUSES.index(solution.status if solution else Status.SOLVED),
-                "seconds": solution.time if solution else 0.0,
-                "dt": state.dt,
-            }
-        )
+        row |= systems.row(self._model, state) | joints.row(self._model, kept)
+        return row | {
+            "time": state.time,
+            "step": state.step,
+            "alive": state.n_bodies,
+            "position": _padded(state.position, n),
+            "orientation": _padded(state.orientation, n),
+            "velocity": _padded(state.velocity, n),
+            "kinetic": kept.energy.kinetic,
+            "potential": kept.energy.potential,
+            "work": kept.work,
+            "given": kept.given,
+            "residual": solution.residual if solution else 0.0,
+            "iterations": solution.iterations if solution else 0,
+            "status": STATUSES.index(solution.status if solution else Status.SOLVED),
+            "seconds": solution.time if solution else 0.0,
+            "dt": state.dt,
+        }
 
 
 def _contact_rows(kept: Kept) -> dict[str, Any]:
@@ -338,21 +346,18 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
             name: np.empty((0, *(sizes[str(size)] for size in column.shape)), dtype=column.dtype)
             for name, column in layout.CONTACTS.items()
         }
-    problem, solution = kept.stepped.problem, kept.stepped.solution
-    _, sticking, sliding = modes(*problem.sliding_part(solution.r))
-    mode = (sticking + 2 * sliding).astype(np.int8)
-    rows = kept.stepped.rows
-    if rows is not None:  # between sleepers nothing slides
-        stuck = np.any(kept.state.impulses.impulse != 0.0, axis=1)
-        mode = np.append(mode, 0)[rows]
-        mode[rows < 0] = stuck[rows < 0]
     names = "a b collider_a collider_b feature point normal gap".split()
     columns = {name: getattr(kept.stepped.contacts, name) for name in names}
     return columns | {
         "impulse": kept.state.impulses.impulse,
         "couple": kept.state.impulses.couple,
-        "mode": mode,
+        "mode": contact_modes(kept.stepped),
     }
+
+
+def _link_rows(state: State) -> dict[str, Any]:
+    links = state.links or LinkImpulses.none(state.position.shape[1])
+    return {f"links/{name}": getattr(links, name) for name in layout.LINKS}
 
 
 def _sleep_row(state: State, n: int) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from clapas.bodies.trusses.document import to_document
 from clapas.bodies.trusses.structure import Group, Truss
 from clapas.errors import FormatError
-from clapas.io.trusses.document import read_document, to_document
+from clapas.io.trusses.document import read_document
 from clapas.io.trusses.lines import find_graph, read_compas, read_dxf, read_mesh
 from clapas.io.trusses.tables import read_tables, write_tables
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.trusses.structure import Group, Kind, Material, Section, Truss
+from clapas.bodies.trusses.units import factor
 from clapas.errors import FormatError, MissingDependency
-from clapas.io.trusses.units import factor
 from clapas.typing import Array
 
 STEEL = Material(young=210e9, yield_stress=235e6)

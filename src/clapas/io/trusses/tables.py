@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.trusses.structure import Group, Material, Section, Truss
+from clapas.bodies.trusses.units import factor
 from clapas.errors import FormatError
-from clapas.io.trusses.units import factor
 
 QUANTITY = {
     **dict.fromkeys(("x", "y", "z", "rest_length"), "length"),

@@ -58,14 +58,28 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.existence.programs import (
     Reach,
     Widest,
+    least_motion,
     least_power,
     widest_by_cones,
     widest_by_facets,
 )
+from clapas.problems.existence.recovery import Recovery, impulses_of_motion, opens_where_stuck
 from clapas.problems.validation import SYMMETRY
 from clapas.typing import Array
 
-__all__ = ["Existence", "Method", "Verdict", "advice", "bounded_margin", "check"]
+__all__ = [
+    "Existence",
+    "Method",
+    "Recovery",
+    "Verdict",
+    "advice",
+    "bounded_margin",
+    "check",
+    "impulses_of_motion",
+    "nearest_motion",
+    "opens_where_stuck",
+    "regularised",
+]
 
 Method = Literal["exact", "inscribed"]
 
@@ -216,6 +230,61 @@ def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "e
         return math.inf
     found = _widest(reach, bound, method, math.inf)
     return found.sigma if found else math.nan
+
+
+def nearest_motion(problem: ContactProblem, *, time_limit: float = math.inf) -> tuple[Array | None, Array]:
+    """The least motion that opens all contacts, min { ½ |v|² : H v + w ∈ K* }, or the proof that none does.
+
+    The second way to decide (H̄), by least squares instead of a margin (Cadoux 2009, 3.38). In the reduced
+    form v stands for impulses, u = W v + q.
+
+    Returns
+    -------
+    array (m,) or None
+        The motion; None where (H̄) fails.
+    array (n, d)
+        Multipliers r ∈ K with v = Hᵀ r; where (H̄) fails, impulses with Hᵀ r ≈ 0, w·r < 0 and Σ r_N = 1.
+
+    Examples
+    --------
+    >>> from clapas.problems import gallery
+    >>> motion, wedge = nearest_motion(gallery.get("crushed-disc").problem)
+    >>> motion is None, wedge[:, 0].round(3).tolist()
+    (True, [0.5, 0.5])
+    """
+    return least_motion(_reach(problem), time_limit)
+
+
+def regularised(problem: ContactProblem, delta: float) -> ContactProblem:
+    """The problem with w + mu δ e_N for w: contacts are opened a little, and (H̄) becomes (H).
+
+    This is how the thesis proves that fixed points exist without an interior point: those of the problems
+    with δ > 0 have a limit (Cadoux 2009, 3.3.2). What was on the border of the criterion is then inside it,
+    at the price of an error of u_N of at most mu δ. Contacts without friction are not changed.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        In either form.
+    delta : float
+        Speed δ > 0 (m/s).
+
+    Examples
+    --------
+    >>> from clapas.problems import ContactProblem
+    >>> problem = ContactProblem(W=np.eye(3), q=[[-1.0, 0.0, 0.0]], mu=[0.5])
+    >>> float(regularised(problem, 0.1).q[0, 0])
+    -0.95
+    """
+    if not 0 < delta < math.inf:
+        raise SettingsError(f"delta must be positive, got {delta}")
+    opened = np.zeros((problem.n_contacts, problem.d))
+    opened[:, 0] = problem.mu * delta
+    mu, d, name = problem.mu, problem.d, problem.name
+    if problem.form == "global":
+        w = problem.w + opened
+        return ContactProblem(M=problem.M, H=problem.H, f=problem.f, w=w, mu=mu, d=d, name=name)
+    return ContactProblem(W=problem.W, q=problem.q + opened, mu=mu, d=d, name=name)
 
 
 def advice(problem: ContactProblem, time_limit: float = 1.0) -> str:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from clapas.typing import Array
+from clapas.typing import Array, Mask
 
 
 class Widest(NamedTuple):
@@ -104,12 +104,17 @@ def _facet_rows(mu: Array, directions: Array) -> sparse.csr_array:
     return sparse.csr_array(entries, shape=(count, n * d))
 
 
-def widest_by_cones(reach: Reach, bound: float, time_limit: float) -> Widest | None:
-    """Solve the program with the true cones, by an interior-point method; None if it fails."""
+def widest_by_cones(
+    reach: Reach, bound: float, time_limit: float, where: Mask | None = None
+) -> Widest | None:
+    """Solve the program with the true cones, by an interior-point method; None if it fails.
+
+    With ``where`` (n,) only those contacts must open by σ, the others stay in K*.
+    """
     engine: Any = import_module("clarabel")
     rows, cones = _cone_rows(reach, engine)
     m = reach.G.shape[1]
-    A = sparse.hstack((-rows @ reach.G, _normal_part(rows, reach)[:, None]))
+    A = sparse.hstack((-rows @ reach.G, _normal_part(rows, reach, where)[:, None]))
     h = rows @ reach.b.ravel()
     if math.isfinite(bound):
         box = sparse.vstack((sparse.eye_array(m), -sparse.eye_array(m)))
@@ -127,6 +132,32 @@ def widest_by_cones(reach: Reach, bound: float, time_limit: float) -> Widest | N
     if not (np.isfinite(v).all() and np.isfinite(multiplier).all()):
         return None
     return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
+
+
+def least_motion(reach: Reach, time_limit: float) -> tuple[Array | None, Array]:
+    """Solve min { ½ |v|² : G v + b ∈ K* } and its dual min { ½ |Gᵀr|² + b·r : r ∈ K } (Cadoux 2009, 3.38).
+
+    Returns the least motion, or None where no motion does, and the impulses r: in the first case multipliers,
+    v = Gᵀ r; in the second a certificate, Gᵀ r ≈ 0 with b·r < 0, scaled to Σ r_N = 1.
+    """
+    engine: Any = import_module("clarabel")
+    rows, cones = _cone_rows(reach, engine)
+    m = reach.G.shape[1]
+    options = engine.DefaultSettings()
+    options.verbose = False
+    options.time_limit = min(time_limit, 1e9)
+    program = (
+        sparse.csc_matrix(sparse.eye_array(m)),
+        np.zeros(m),
+        sparse.csc_matrix(-rows @ reach.G),
+        rows @ reach.b.ravel(),
+        cones,
+    )
+    answer = engine.DefaultSolver(*program, options).solve()
+    r = np.asarray(rows.T @ np.array(answer.z)).reshape(reach.b.shape)
+    if str(answer.status) in ("Solved", "AlmostSolved"):
+        return np.array(answer.x), r
+    return None, r / max(float(r[:, 0].sum()), 1e-300)
 
 
 def least_power(reach: Reach, time_limit: float) -> Widest | None:
@@ -168,9 +199,11 @@ def least_power(reach: Reach, time_limit: float) -> Widest | None:
     return Widest(float(reach.b.ravel() @ r), v, r.reshape(n, d))
 
 
-def _normal_part(rows: sparse.csr_array, reach: Reach) -> Array:
-    """What the rows make of the stacked normals."""
-    return np.asarray(rows @ np.tile(np.eye(reach.d)[0], len(reach.mu)))
+def _normal_part(rows: sparse.csr_array, reach: Reach, where: Mask | None = None) -> Array:
+    """What the rows make of the stacked normals, of all contacts or of some."""
+    normals = np.zeros_like(reach.b)
+    normals[:, 0] = 1.0 if where is None else where
+    return np.asarray(rows @ normals.ravel())
 
 
 def _cone_rows(reach: Reach, engine: Any) -> tuple[sparse.csr_array, list[Any]]:

@@ -19,7 +19,7 @@ from functools import cache
 from clapas.errors import ProblemError
 from clapas.problems.gallery import one_contact, packings, painleve, small, stacks
 from clapas.problems.gallery.alart import catalogue as _alart
-from clapas.problems.gallery.alart import elastic_node, elastic_square
+from clapas.problems.gallery.alart import elastic_node, elastic_row
 from clapas.problems.gallery.alea import alea
 from clapas.problems.gallery.alea import catalogue as _alea
 from clapas.problems.gallery.entry import Continuum, GalleryProblem, Known
@@ -48,7 +48,7 @@ __all__ = [
     "brick_wall",
     "crushed_disc",
     "elastic_node",
-    "elastic_square",
+    "elastic_row",
     "families",
     "get",
     "inclined_plane",

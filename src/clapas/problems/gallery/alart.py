@@ -1,4 +1,4 @@
-"""Alart's elementary problems: one elastic node with friction, and frictionless elastic squares.
+"""Alart's elementary problems: one elastic node with friction, and frictionless elastic rows.
 
 All are static: v is a displacement, M a stiffness, u the displacement or the gap at the contact, r a force.
 Alart studies how the generalised Newton method behaves on them. What belongs to the methods and not to
@@ -20,7 +20,7 @@ from clapas.problems.gallery.entry import GalleryProblem, Known, only
 from clapas.problems.gallery.one_contact import plane_solutions
 from clapas.typing import Array
 
-SQUARES = {
+ROWS = {
     2: [[2.582, -0.878], [-0.878, 2.582]],
     3: [[2.214, -0.1424, -0.0714], [-0.1424, 0.8916, -0.1424], [-0.0714, -0.1424, 2.214]],
     4: [
@@ -30,7 +30,7 @@ SQUARES = {
         [-0.041, 0.0246, -0.145, 2.2],
     ],
 }
-"""Normal flexibilities Nᵀ K⁻¹ N of an elastic square with 2, 3, 4 contact nodes (Alart 1997, figure 3)."""
+"""Normal flexibilities Nᵀ K⁻¹ N of rows of 1, 2, 3 elements by their contact nodes (Alart 1997, figure 3)."""
 
 
 def uniqueness_bound(A: npt.ArrayLike) -> float:
@@ -86,8 +86,8 @@ def elastic_node(
     )
 
 
-def elastic_square(nodes: int, free: npt.ArrayLike, name: str = "elastic-square") -> GalleryProblem:
-    """Press an elastic square on a smooth plane by its 2, 3 or 4 bottom nodes.
+def elastic_row(nodes: int, free: npt.ArrayLike, name: str = "elastic-row") -> GalleryProblem:
+    """Press a row of elastic elements on a smooth plane by its 2, 3 or 4 bottom nodes.
 
     Only the normal flexibility is published, and only it matters without friction: tangential rows of W
     are zero.
@@ -103,9 +103,9 @@ def elastic_square(nodes: int, free: npt.ArrayLike, name: str = "elastic-square"
 
     References
     ----------
-    Alart 1997, equation 22 and figure 3 (unit square, Q4 elements, Poisson's ratio 0.3).
+    Alart 1997, equation 22 and figure 3 (unit square Q4 elements in a row, ratio of Poisson 0.3).
     """
-    C = np.array(SQUARES[nodes])
+    C = np.array(ROWS[nodes])
     gap = np.asarray(free, dtype=float)
     W = np.zeros((nodes, 2, nodes, 2))
     W[:, 0, :, 0] = C
@@ -115,7 +115,7 @@ def elastic_square(nodes: int, free: npt.ArrayLike, name: str = "elastic-square"
         name=name,
         problem=problem,
         reference="Alart 1997, figure 3",
-        description=f"An elastic square meets a smooth plane by {nodes} nodes.",
+        description=f"A row of elastic elements meets a smooth plane by {nodes} nodes.",
         known=only(np.column_stack((_frictionless(C, gap), np.zeros(nodes)))),
     )
 
@@ -132,7 +132,7 @@ def _frictionless(C: Array, free: Array) -> Array:
 
 
 def catalogue() -> dict[str, Callable[[], GalleryProblem]]:
-    """Named nodes and squares."""
+    """Named nodes and rows."""
     stiffness = np.linalg.inv([[1.0, 0.8], [0.8, 1.0]])
     nodes: dict[str, tuple[list[float], float]] = {
         "elastic-node-open": ([0.5, 0.2], 0.5),
@@ -141,11 +141,11 @@ def catalogue() -> dict[str, Callable[[], GalleryProblem]]:
         "elastic-node-three": ([-0.75, 1.05], 2.0),
         "elastic-node-one-beyond": ([-1.0, -1.0], 2.0),
     }
-    squares = {2: [-1.0, 0.2], 3: [-1.0, 0.5, -0.4], 4: [-1.0, -0.5, 0.1, -1.0]}
+    rows = {2: [-1.0, 0.2], 3: [-1.0, 0.5, -0.4], 4: [-1.0, -0.5, 0.1, -1.0]}
     entries: dict[str, Callable[[], GalleryProblem]] = {
         name: partial(elastic_node, stiffness, load, mu, name) for name, (load, mu) in nodes.items()
     }
     return entries | {
-        f"elastic-square-{count}": partial(elastic_square, count, free, f"elastic-square-{count}")
-        for count, free in squares.items()
+        f"elastic-row-{count}": partial(elastic_row, count, free, f"elastic-row-{count}")
+        for count, free in rows.items()
     }

@@ -34,7 +34,7 @@ class Auto(IterativeSolver):
 
     References
     ----------
-    Gomes, Selman 2001 (portfolios); Cadoux 2009, 5.4 (which asks for this one).
+    Gomes, Selman 2001 (portfolios); Cadoux 2009, 5.4 (suggests one of H-pf, NA-pf and GS).
 
     Examples
     --------

@@ -126,7 +126,7 @@ class FixedPointIteration(Iteration):
         self.problem, self.solver = problem, solver
         self.contacts, self.skew = symmetric_part(problem)
         self.method = solver.inner.start(self.contacts)
-        self.search = solver.scheme.start(problem)
+        self.search = self.start_search(solver.scheme)
         self.speed = float(np.linalg.norm(problem.q)) or 1.0
         self.r = guess
         self.ready: Evaluation | None = None  # where the line search of a scheme ended
@@ -145,6 +145,10 @@ class FixedPointIteration(Iteration):
     @abstractmethod
     def frozen_problem(self, s: Array, lag: Array | float) -> ConvexProblem:
         """The convex problem where these numbers (velocities) are frozen."""
+
+    def start_search(self, scheme: Scheme) -> Search:
+        """The scheme at work on this map."""
+        return scheme.start(self.problem)
 
     def impulses(self) -> Array:
         """The impulses of the last minimisation."""

@@ -31,7 +31,7 @@ class Broyden:
 
     References
     ----------
-    Broyden 1965; Cadoux 2009, section 4.7.5 (NA-Broyden).
+    Broyden 1965; Cadoux 2009, section 5.2.1 (NA-Broyden).
     """
 
     memory: int = 100

@@ -1,4 +1,4 @@
-"""Newton's method on Cadoux's fixed point: differentiate the convex problem itself."""
+"""Newton's method on a fixed point: differentiate the convex problem itself."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
 from clapas.solvers.fixed_point.base import Evaluation, Search
+from clapas.solvers.fixed_point.newton_thresholds import threshold_step
 from clapas.typing import Array
 
 LARGEST_FULL = 1000  # unknowns above which the least-squares problem is solved by products only
@@ -35,7 +36,7 @@ class Newton:
     and Newton, when it converges, ends after finitely many steps. Contacts that stick (F_i = 0) have
     no direction of sliding: Σ_i = 0 there.
 
-    For :class:`ConicFixedPoint` only.
+    On Haslinger's map, s the thresholds, the derivative is that of :mod:`.newton_thresholds`.
 
     Parameters
     ----------
@@ -56,6 +57,10 @@ class Newton:
     def start(self, problem: ContactProblem) -> Search:
         """Form W where a full matrix serves."""
         return _Newton(problem, self.halvings)
+
+    def start_on_thresholds(self, problem: ContactProblem) -> Search:
+        """The same on Haslinger's map."""
+        return _ThresholdNewton(problem, self.halvings)
 
 
 class _Newton:
@@ -83,6 +88,12 @@ class _Newton:
         dr = law.solve(self.W, -law.through_projection(law.normal(gap)))
         du = self.problem.apply_delassus(dr)
         return (gap + law.change_of_speed(du)) / self.speed
+
+
+class _ThresholdNewton(_Newton):
+    def direction(self, at: Evaluation) -> Array:
+        """The Newton step of the thresholds, without unit."""
+        return threshold_step(self.problem, at, self.speed, self.W)
 
 
 class _Linearised:

@@ -6,7 +6,7 @@ cycles. ρ has the unit of an inverse flexibility, and Alart found how large it 
 problems A u = f − λ, where A⁻¹ plays the part of W:
 
 ========================================  ===============================================  ======
-problem                                   converges from everywhere if                     number
+problem                                   bound                                            number
 ========================================  ===============================================  ======
 one spring with friction                  ρ < 2 a                                          (57)
 Uzawa's method, any number                ρ < 2 / λ_max(A⁻¹)                               (59)
@@ -15,6 +15,8 @@ one node, contact with friction           ρ < 2 / (c_tt − c_nt²/c_nn),  c = 
 friction on an elastoplastic spring       ρ < 2k / (1 + S₀K / (mu r_N (K + k)))            (77)
 ========================================  ===============================================  ======
 
+(57), (59) and (74) assure convergence from everywhere. (60) is stated for the load of one example and fails
+under others, where 2 min(…) is safe. (77) excludes the one cycle Alart considers; none was found below it.
 With several nodes no bound is known to suffice; (74) taken contact by contact is what serves in practice,
 with a reduction when a cycle is seen. Uniqueness itself needs mu < c_nn / |c_nt| (66).
 

@@ -31,6 +31,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from clapas.errors import ProblemError
 from clapas.solvers.newton.augmentation import Elastoplastic
 from clapas.typing import Array, Mask
 
@@ -243,6 +244,65 @@ def obstacle(A: npt.ArrayLike, f: npt.ArrayLike, r: float) -> PiecewiseLinear:
         return _with_equilibrium(stiffness, load, law, np.zeros(n))
 
     return PiecewiseLinear(gamma, np.zeros(n), piece, gamma)
+
+
+def reduced_obstacle(A: npt.ArrayLike, f: npt.ArrayLike, r: float) -> PiecewiseLinear:
+    """The obstacle problem in γ = λ + r u alone (Alart 1997, equations 3 and 4).
+
+        G(γ) = (I − r A⁻¹)⁻¹ γ + g − min(0, γ) = 0,    g = −r (A − r I)⁻¹ f
+
+    Newton's method on it and on :func:`obstacle` give the same γ, since what is eliminated is linear. G is
+    convex; where its matrices have inverses without negative entries Newton's iterates decrease (theorem 1).
+    r must not be an eigenvalue of A (the print has: of A⁻¹).
+
+    Examples
+    --------
+    >>> A, f = np.array([[2.0, -1.0], [-1.0, 2.0]]), np.array([-3.0, 1.0])
+    >>> newton_path(reduced_obstacle(A, f, r=0.5), np.ones(2)).end.round(12)  # u = (0, ½), λ = (−2.5, 0)
+    array([-2.5 ,  0.25])
+    """
+    load = np.asarray(f, dtype=float)
+    B, g = _reduction(A, load, r)
+
+    def piece(region: Region) -> tuple[Array, Array]:
+        return B - np.diag(np.where(region, 0.0, 1.0)), g
+
+    return PiecewiseLinear(np.eye(len(load)), np.zeros(len(load)), piece, np.eye(len(load)))
+
+
+def reduced_springs(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, r: float) -> PiecewiseLinear:
+    """The springs with friction in γ = λ + r u alone (Alart 1997, equation 40).
+
+        G(γ) = (I − r A⁻¹)⁻¹ γ + g − proj(γ, [−threshold, threshold]) = 0
+
+    For one spring G is a graph of three straight pieces: of the first kind for r < a (slopes least in the
+    middle), of the second for r > a (Alart's figures 4 and 5).
+    """
+    load = np.asarray(f, dtype=float)
+    n = len(load)
+    B, g = _reduction(A, load, r)
+
+    def piece(region: Region) -> tuple[Array, Array]:
+        above, beyond = np.array(region[:n]), np.array(region[n:])
+        held = np.where(beyond, threshold, np.where(above, 0.0, -threshold))
+        return B - np.diag((above & ~beyond).astype(float)), g - held
+
+    return PiecewiseLinear(
+        np.vstack((np.eye(n), np.eye(n))), np.repeat([threshold, -threshold], n), piece, np.eye(n)
+    )
+
+
+def _reduction(A: npt.ArrayLike, load: Array, r: float) -> tuple[Array, Array]:
+    """(I − r A⁻¹)⁻¹ = A (A − r I)⁻¹ and g."""
+    stiffness = np.asarray(A, dtype=float)
+    moved = stiffness - r * np.eye(len(load))
+    if abs(np.linalg.det(moved)) <= ROUNDING * np.linalg.norm(stiffness) ** len(load):
+        raise ProblemError(
+            f"r = {r:g} is an eigenvalue of A: the equation in γ alone does not exist; take another r, or "
+            "the equations in (u, λ)"
+        )
+    inverse = np.linalg.inv(moved)
+    return np.asarray(stiffness @ inverse), np.asarray(-r * inverse @ load)
 
 
 def springs_with_friction(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, r: float) -> PiecewiseLinear:

@@ -171,6 +171,11 @@ class _SemismoothIteration(Iteration):
     def _move_to_border(self) -> None:
         """Cross borders until the iterate moves: on a corner several are crossed at one point."""
         assert self._borders is not None
+        rho = self._augmentation()
+        if not np.array_equal(rho.tangent, self._rho.tangent):  # the safeguard moved the borders
+            self._rho = rho
+            self._merits[-1] = self._merit(self._g, self._x)
+            self._borders.forget()
         for _ in range(MOST_CROSSINGS_AT_ONCE):
             dx, dg = self._direction(self._borders.regions(self._g, self._x, self._rho))
             t = self._borders.advance(self._g, self._x, dg, dx, self._rho)

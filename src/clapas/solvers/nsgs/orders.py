@@ -15,18 +15,22 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """Visit the contacts in a new random order at each sweep, on one thread.
+    """Visit the contacts in a random order, new at each sweep or the same for all, on one thread.
 
-    Breaks the bias of a fixed order; with several solutions, different seeds may find different
-    ones (Moreau 2003, section 8, explores the indeterminacy of forces this way).
+    A new order at each sweep breaks the bias of a fixed one. With ``once`` the sweeps are cyclic: one order,
+    drawn at the start. This is how Moreau (2003, section 8.2) explores the indeterminacy of forces: the
+    same start, another cyclic order per trial, hence at most (n − 1)! answers for n contacts.
 
     Parameters
     ----------
     seed : int
         Seed of the random orders.
+    once : bool
+        Draw one order for all sweeps.
     """
 
     seed: int = 0
+    once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,9 @@ class Visits:
         # Unsigned indices spare the kernels a test for negative ones.
         self._order = np.arange(n, dtype=np.uint32)
         self._random = np.random.default_rng(order.seed) if isinstance(order, Shuffled) else None
+        if isinstance(order, Shuffled) and order.once:
+            np.random.default_rng(order.seed).shuffle(self._order)
+            self._random = None
 
     @property
     def are_alike(self) -> bool:

@@ -15,6 +15,7 @@ from clapas.statics.trusses.design import (
 from clapas.statics.trusses.equilibrium import Equilibrium
 from clapas.statics.trusses.large import LargeDisplacements, settle
 from clapas.statics.trusses.small import SmallDisplacements
+from clapas.statics.trusses.substructured import SubstructuredDisplacements, link_problem, module_blocks
 
 __all__ = [
     "ArcLength",
@@ -25,6 +26,7 @@ __all__ = [
     "MemberChecks",
     "Path",
     "SmallDisplacements",
+    "SubstructuredDisplacements",
     "TensioningStage",
     "cable_lcp",
     "check_members",
@@ -32,7 +34,9 @@ __all__ = [
     "least_prestress",
     "length_sensitivity",
     "level_for_stiffness",
+    "link_problem",
     "load_forces",
+    "module_blocks",
     "prestress_level",
     "settle",
     "solve_cables",

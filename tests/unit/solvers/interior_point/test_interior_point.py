@@ -82,7 +82,7 @@ def test_settings():
         ConvexInteriorPoint(max_iterations=0)
 
 
-@pytest.mark.parametrize("name", ["alea-42-5", "tower-10", "elastic-square-4"])
+@pytest.mark.parametrize("name", ["alea-42-5", "tower-10", "elastic-row-4"])
 def test_inside_the_conic_fixed_point(name: str):
     solver = ConicFixedPoint(tol=1e-8, inner=ConvexInteriorPoint())
     assert solve(gallery.get(name).problem, solver).status is Status.SOLVED

@@ -7,6 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from clapas.errors import ProblemError
 from clapas.solvers.newton.augmentation import Elastoplastic, node_bound, two_springs_bound
 from clapas.solvers.newton.piecewise import (
     Path,
@@ -16,6 +17,8 @@ from clapas.solvers.newton.piecewise import (
     newton_path,
     node_with_friction,
     obstacle,
+    reduced_obstacle,
+    reduced_springs,
     springs_with_friction,
 )
 
@@ -54,14 +57,117 @@ def test_obstacle_is_solved_without_cycles_of_order_two(seed: int):
         assert (path.end[n:] <= 1e-12).all()
 
 
-def test_obstacle_converges_monotonically_where_the_flexibility_is_an_m_matrix():
-    """Theorems 2 and 3: off-diagonal flexibilities are negative, at most 2^(n−1) iterations."""
+def test_few_iterations_where_the_flexibility_is_an_m_matrix():
+    """Theorem 3: at most 2^(n−1) iterations, on the second matrix of figure 3."""
     flexibility = np.array([[2.214, -0.1424, -0.0714], [-0.1424, 0.8916, -0.1424], [-0.0714, -0.1424, 2.214]])
     A = np.linalg.inv(flexibility)
     for load in product((-1.0, 0.4), repeat=3):
         path = newton_path(obstacle(A, np.array(load), r=0.4), np.zeros(6))
         assert path.is_solved
         assert path.iterations <= 4
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_obstacle_converges_monotonically_where_flexibilities_are_negative_off_the_diagonal(seed: int):
+    """Theorem 2 (by theorem 1): from the second iterate on γ decreases, if r ≤ min 1/(A⁻¹)_ii."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    flexibility = negative_off_the_diagonal(rng, n)
+    r = rng.uniform(0.2, 0.99) / flexibility.diagonal().max()
+    A, f = np.linalg.inv(flexibility), rng.normal(size=n)
+    path = newton_path(obstacle(A, f, r), 5.0 * rng.normal(size=2 * n))
+    assert path.is_solved
+    gamma = np.array([x[n:] + r * x[:n] for x in path.points[1:]])
+    assert (np.diff(gamma, axis=0) <= 1e-9).all()
+
+
+def negative_off_the_diagonal(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A definite matrix with entries ≤ 0 off its diagonal."""
+    off = -np.abs(rng.normal(size=(n, n))) * (rng.random((n, n)) < 0.6)
+    off = (off + off.T) / 2
+    np.fill_diagonal(off, 0.0)
+    return off + np.diag(-off.sum(axis=1) + rng.uniform(0.05, 1.0, n))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_corollary_of_theorem_1(seed: int):
+    """F(x) = B x + φ(x), B an M-matrix, φ diagonal, convex, isotone: iterates decrease to the zero."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    B, shift = negative_off_the_diagonal(rng, n), rng.normal(size=n)
+
+    def piece(region):
+        return B + np.diag(np.where(region, 1.0, 0.0)), shift
+
+    equation = PiecewiseLinear(np.eye(n), np.zeros(n), piece, np.eye(n))  # φ_i(x) = max(0, x_i)
+    path = newton_path(equation, 3.0 * rng.normal(size=n))
+    assert path.is_solved
+    assert (np.diff(np.array(path.points[1:]), axis=0) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_conjecture_18_is_an_identity(seed: int):
+    """1 − e_p·J_{p−1}⁻¹e_p = r |C_p|/|C_{p−1}| for any square C, symmetric or not.
+
+    With Sylvester's determinant identity det J_p = det(I − r C)⁻¹ det(I_p − E_pᵀ(I − r C)E_p) =
+    det(I − r C)⁻¹ r^p |C_p|, and det J_p / det J_{p−1} = 1 − e_p·J_{p−1}⁻¹e_p, since J_p = J_{p−1} − e_p
+    e_pᵀ.
+    """
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(2, 8)), rng.uniform(0.05, 3.0)
+    C = rng.normal(size=(n, n))
+    if seed % 2:
+        C = C @ C.T + 0.1 * np.eye(n)
+    J = np.linalg.inv(np.eye(n) - r * C)
+    minors = [1.0, *(np.linalg.det(C[:p, :p]) for p in range(1, n + 1))]
+    for p in range(1, n + 1):
+        before = J - np.diag(np.arange(n) < p - 1).astype(float)
+        left = 1.0 - np.linalg.inv(before)[p - 1, p - 1]
+        assert left == pytest.approx(r * minors[p] / minors[p - 1], rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_reduced_equation_has_the_same_path(seed: int):
+    rng = np.random.default_rng(seed)
+    n, r = 3, 0.37
+    A, f, start = random_stiffness(rng, n), rng.normal(size=n), rng.normal(size=2 * n)
+    for whole, alone in (
+        (obstacle(A, f, r), reduced_obstacle(A, f, r)),
+        (springs_with_friction(A, f, 0.4, r), reduced_springs(A, f, 0.4, r)),
+    ):
+        path = newton_path(whole, start)
+        short = newton_path(alone, start[n:] + r * start[:n])
+        assert len(path.points) == len(short.points)
+        for x, gamma in zip(path.points[1:], short.points[1:], strict=True):
+            np.testing.assert_allclose(x[n:] + r * x[:n], gamma, atol=1e-8)
+
+
+def test_the_reduced_equation_needs_r_off_the_spectrum_of_A():
+    """Misprint after (3): r must differ from the eigenvalues of A, not of A⁻¹."""
+    A = np.diag([2.0, 3.0])
+    with pytest.raises(ProblemError, match="r = 2 is an eigenvalue of A"):
+        reduced_obstacle(A, [1.0, 1.0], 2.0)
+    assert newton_path(
+        reduced_obstacle(A, [1.0, 1.0], 0.5), np.zeros(2)
+    ).is_solved  # ½ of the spectrum of A⁻¹
+
+
+@pytest.mark.parametrize("r", [0.3, 0.9])
+def test_functions_of_the_first_kind_always_converge(r: float):
+    """Theorem 5: one spring with r < a, from everywhere and for every load."""
+    for f, start in product((-2.0, -0.3, 0.0, 0.7, 1.9), (-7.0, -1.0, 0.1, 4.0)):
+        assert newton_path(reduced_springs([[1.0]], [f], 1.0, r), [start]).is_solved
+
+
+@pytest.mark.parametrize(("r", "converges"), [(1.5, True), (1.9, True), (2.2, False), (4.0, False)])
+def test_functions_of_the_second_kind_need_slopes_within_a_factor_two(r: float, converges: bool):
+    """Theorem 6: slopes (1 − r/a)⁻¹ and that − 1; C_M < 2 C_m is r < 2 a, and is sharp where it sticks."""
+    slope = 1.0 / (1.0 - r)
+    slopes = sorted((abs(slope), abs(slope - 1.0)))
+    assert (slopes[1] < 2.0 * slopes[0]) == converges
+    paths = [newton_path(reduced_springs([[1.0]], [0.0], 1.0, r), [x]) for x in (-5.0, 2.5)]
+    assert all(path.is_solved == converges for path in paths)
+    assert all(path.cycle == (0 if converges else 2) for path in paths)
 
 
 def test_augmentation_plays_no_role_on_obstacles():

@@ -195,3 +195,17 @@ def test_bad_settings(settings: dict, message: str):
 def test_gives_up_when_stuck():
     solution = solve(gallery.get("crushed-disc").problem, SemismoothNewton(), check=False)
     assert solution.status in (Status.STALLED, Status.NUMERICAL_ERROR, Status.MAX_ITERATIONS)
+
+
+def test_the_safeguard_follows_the_pressure_under_katzenelson() -> None:
+    """ρ is computed anew at each border; frozen at a zero guess it would stay at its floor."""
+    problem = gallery.get("elastic-node-slide").problem
+    safeguard = Elastoplastic(stiffness=10.0, hardening=1.0, yield_force=1.0)
+    solver = SemismoothNewton(
+        tol=1e-12, function=AlartCurnierMap(), line_search=Katzenelson(), safeguard=safeguard
+    )
+    iteration = solver.start(problem, np.zeros((1, 2)))
+    first = iteration._rho.tangent.copy()  # type: ignore[attr-defined]
+    iteration.advance(2)
+    assert iteration._rho.tangent > 2.0 * first  # type: ignore[attr-defined]
+    assert solve(problem, solver).status.is_solved

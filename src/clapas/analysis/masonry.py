@@ -1,0 +1,334 @@
+"""Does it stand? Verdicts on structures of blocks, in 2-D and 3-D, by limit analysis and by dynamics.
+
+Limit analysis asks whether *some* forces in the friction cones hold the blocks under their loads
+(:class:`~clapas.analysis.equilibria.Equilibria`). If there are none the structure falls, whatever its
+history. If there are some it *may* stand: sliding by Coulomb's law is not normal to the friction cone, so
+the theorem of plasticity that would say "stands" does not hold (Drucker 1954). Dynamics lets the blocks go
+from rest and watches: one history, with forces that the motion itself has chosen. The two answers together
+are the verdict.
+
+References: Heyman 1966; Livesley 1978, 1992 (blocks in the plane and in space); Kao and others 2022 (coupled
+rigid-block analysis: the same set of forces, with a motion that must go with them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from clapas.analysis.equilibria import Equilibria, Resting, bisect
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.compilation import compile_scene
+from clapas.dynamics.model import Model, State
+from clapas.dynamics.scene import Scene
+from clapas.dynamics.simulation import Memory, simulate
+from clapas.errors import SettingsError
+from clapas.solvers import Auto
+from clapas.typing import Array
+
+ROUGH = 10.0  # friction above which nothing slides
+MARGIN = 3e-5  # of the radius of the smallest block: blocks nearer than this touch (files keep 6 digits)
+MOVING = 1e-3  # of free fall: blocks that gain speed faster than this are falling
+TOL = 1e-6  # residual of the contact problems of the dynamics
+
+MEANINGS = {
+    (True, True): "some forces hold it, and let go from rest it stays",
+    (False, False): "no forces in the friction cones hold it, and let go from rest it falls",
+    (True, False): (
+        "forces that hold it exist, but let go from rest it falls: with Coulomb's friction possible "
+        "forces are no promise (sliding is not normal to the cone). It may stand after another history of "
+        "loading, and is not safe"
+    ),
+    (False, True): (
+        "no forces in the friction cones hold it where it was drawn, yet it hardly moves: it is within "
+        "rounding of its limit, or gaps of the drawing closed, or the time was too short; watch it longer"
+    ),
+    (True, None): "some forces hold it: it may stand",
+    (False, None): "no forces in the friction cones hold it: it falls",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What limit analysis and dynamics say.
+
+    Parameters
+    ----------
+    can_stand : bool
+        Whether some forces hold the blocks (limit analysis).
+    stays : bool or None
+        Whether they stay when let go from rest (dynamics); None if it was not asked.
+    time : float
+        How long they were watched (s).
+    moved : float
+        How far the block moved that moved most (m).
+    speed : float
+        Speed of the fastest block at the end (m/s).
+    fastest : str
+        Its name.
+    """
+
+    can_stand: bool
+    stays: bool | None
+    time: float = 0.0
+    moved: float = 0.0
+    speed: float = 0.0
+    fastest: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict: "stands", "falls", "may stand" or "unclear"."""
+        words = {(True, True): "stands", (False, True): "unclear", (True, None): "may stand"}
+        return words.get((self.can_stand, self.stays), "falls")
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in a sentence."""
+        return MEANINGS[self.can_stand, self.stays]
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.meaning}"
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """The smallest slope of the ground at which the structure cannot stand.
+
+    Parameters
+    ----------
+    angle : float
+        Slope (degrees); 0 if it cannot stand on level ground, 90 if there is no limit.
+    direction : tuple of d floats
+        Horizontal direction towards which it is tilted down.
+    """
+
+    angle: float
+    direction: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class JointForce:
+    """The resultant between two blocks in one equilibrium.
+
+    Parameters
+    ----------
+    a, b : int
+        Numbers of the bodies.
+    point : array (d,)
+        Where it acts: the mean of the contact points by normal force (m).
+    force : array (d,)
+        On b (N).
+    normal : array (d,)
+        Mean normal from a to b.
+    mobilised : float
+        |F_T| / (mu F_N): 1 at sliding, 0 without friction at work.
+    """
+
+    a: int
+    b: int
+    point: Array
+    force: Array
+    normal: Array
+    mobilised: float
+
+
+class Masonry:
+    """A structure of blocks and the questions one asks of it.
+
+    Parameters
+    ----------
+    scene : Scene
+        Blocks, supports and friction, in 2-D or 3-D; see :func:`clapas.dynamics.blocks.scene_of_blocks` for
+        blocks from files. Loads and gravity are those of the scene.
+    margin : float, optional
+        Blocks nearer than this touch (m); by default 3e-5 of the radius of the smallest block.
+
+    Examples
+    --------
+    The arch of 11 stones that comes with the package:
+
+    >>> from clapas.dynamics.blocks import scene_of_blocks
+    >>> from clapas.dynamics.examples import arch_file
+    >>> arch = Masonry(scene_of_blocks(arch_file(), mu=0.6))
+    >>> arch.can_stand(), round(arch.least_friction(), 3)
+    (True, 0.307)
+    """
+
+    def __init__(self, scene: Scene, margin: float | None = None) -> None:
+        self.scene = scene
+        self.model: Model = compile_scene(scene)
+        if self.model.systems or self.model.joints is not None or self.model.blocked is not None:
+            raise SettingsError(
+                "masonry is made of free blocks and supports: this scene has joints, guides or systems; take "
+                "Equilibria.of_problem(at_rest(scene))"
+            )
+        if not self.model.movable.any():
+            raise SettingsError(
+                "no block of this scene may move: there is nothing to ask; name fewer supports"
+            )
+        self.start: State = initial_state(self.model)
+        self.margin = MARGIN * self.model.smallest if margin is None else margin
+        if not self.margin >= 0.0:
+            raise SettingsError(f"margin must be at least 0, got {self.margin}")
+
+    def __repr__(self) -> str:
+        moving = int(self.model.movable.sum())
+        return f"Masonry({moving} blocks, {self.model.n_bodies - moving} supports, in {self.model.d}-D)"
+
+    @cached_property
+    def resting(self) -> Resting:
+        """Its contacts and their problem, where it was drawn."""
+        return Resting.of(self.model, self.start, self.margin)
+
+    @cached_property
+    def _as_given(self) -> Equilibria:
+        return Equilibria.of_problem(self.resting.problem)
+
+    def equilibria(self, mu: float | None = None) -> Equilibria:
+        """All forces that can hold it; with the friction of the scene, or one coefficient for all joints."""
+        if mu is None:
+            return self._as_given
+        if not mu >= 0.0:
+            raise SettingsError(f"mu must be at least 0, got {mu}")
+        if self._as_given.couples:
+            raise SettingsError("contacts that resist rolling have no single coefficient: give no mu")
+        return replace(self._as_given, mu=np.full(self._as_given.n_contacts, float(mu)), limits=None)
+
+    # ---------------------------------------------------------------- limit analysis
+
+    def can_stand(self, mu: float | None = None) -> bool:
+        """Whether some forces hold it."""
+        return self.equilibria(mu).one() is not None
+
+    def least_friction(self, accuracy: float = 1e-4) -> float:
+        """Least coefficient, the same at all joints, with which forces hold it; inf if none does."""
+        if self.can_stand(0.0):
+            return 0.0
+        if not self.can_stand(ROUGH):
+            return math.inf
+        return bisect(self.can_stand, 0.0, ROUGH, accuracy)
+
+    def largest_load(self, loads: Mapping[int | str, Sequence[float]]) -> float:
+        """Factor by which loads can be multiplied, beside the weight, before no forces hold the blocks.
+
+        Parameters
+        ----------
+        loads : mapping
+            Forces (N) at the centres of blocks, by name or number: ``{"voussoir_06": (0, 0, -1000)}``.
+
+        Returns
+        -------
+        float
+            −inf if the weight alone cannot be borne, inf if there is no limit.
+        """
+        live = np.zeros((int(self.model.movable.sum()), self.model.velocity.shape[1]))
+        for name, force in loads.items():
+            number = self.scene.number(name)
+            if not self.model.movable[number]:
+                raise SettingsError(f"load on '{name}': it is a support; load a block that may move")
+            vector = np.asarray(force, dtype=float)
+            if vector.shape != (self.model.d,) or not np.isfinite(vector).all():
+                raise SettingsError(
+                    f"load on '{name}': expected {self.model.d} finite numbers, got {force!r}"
+                )
+            live[int(self.model.movable[:number].sum()), : self.model.d] = vector
+        return self._as_given.largest_load(live.ravel())
+
+    def largest_tilt(self, directions: Sequence[Sequence[float]] | None = None) -> Tilt:
+        """The slope of the ground that it can bear, towards the worst of some directions.
+
+        Tilting by θ turns gravity by θ. Cones have no scale, so this is a horizontal force tan θ times the
+        weight of each block, exactly (without cohesion and other loads). As a horizontal acceleration it is
+        tan θ · g.
+
+        Parameters
+        ----------
+        directions : sequence of vectors, optional
+            Horizontal directions of the downhill side; by default ±x, and in 3-D ±y too.
+        """
+        d = self.model.d
+        gravity = np.asarray(self.model.gravity, dtype=float)
+        size = float(np.linalg.norm(gravity))
+        if size == 0.0:
+            raise SettingsError("there is no gravity in this scene: nothing to tilt")
+        if directions is None:
+            axes = np.eye(d)[:-1]
+            directions = [tuple(sign * axis) for axis in axes for sign in (1.0, -1.0)]
+        mass = self.model.mass[self.model.movable]
+        found = []
+        for direction in directions:
+            along = np.asarray(direction, dtype=float)
+            along = along - (along @ gravity) / size**2 * gravity
+            length = float(np.linalg.norm(along))
+            if not length > 0.0:
+                raise SettingsError(
+                    f"direction {tuple(direction)} is vertical: a tilt needs a horizontal one"
+                )
+            live = np.zeros((len(mass), self.model.velocity.shape[1]))
+            live[:, :d] = mass[:, None] * size * along / length
+            factor = self._as_given.largest_load(live.ravel())
+            angle = math.degrees(math.atan(max(factor, 0.0)))
+            found.append(Tilt(angle, tuple(map(float, along / length + 0.0))))
+        return min(found, key=lambda tilt: tilt.angle)
+
+    def joint_forces(self, r: Array | None = None) -> list[JointForce]:
+        """Resultants between blocks in an equilibrium r (n, k), by default one that limit analysis finds."""
+        if r is None:
+            r = self._as_given.one()
+        if r is None:
+            raise SettingsError("no forces hold these blocks: there is no equilibrium to show")
+        return joint_forces(self.resting, r)
+
+    # ---------------------------------------------------------------- dynamics
+
+    def verdict(self, time: float | None = 0.5, dt: float = 2e-3) -> Verdict:
+        """Limit analysis and dynamics together.
+
+        Parameters
+        ----------
+        time : float or None
+            How long the blocks are watched after they are let go (s); None leaves dynamics out.
+        dt : float
+            Time step (s).
+        """
+        can_stand = self.can_stand()
+        if time is None:
+            return Verdict(can_stand, None)
+        memory = Memory()
+        steps = max(1, round(time / dt))
+        simulate(self.model, time, dt, Auto(tol=TOL), every=steps, on_unsolved="record", recorder=memory)
+        state, d, moving = memory.steps[-1].state, self.model.d, np.flatnonzero(self.model.movable)
+        moved = np.linalg.norm((state.position - self.start.position)[moving], axis=1)
+        reach = self.model.reach[moving]
+        spin = np.linalg.norm(state.velocity[moving, d:], axis=1) * reach
+        speed = np.linalg.norm(state.velocity[moving, :d], axis=1) + spin
+        k = int(np.argmax(speed))
+        falls = speed[k] > MOVING * float(np.linalg.norm(self.model.gravity)) * state.time
+        name = self.model.names[moving[k]] or str(moving[k])
+        return Verdict(can_stand, not falls, state.time, float(moved.max()), float(speed[k]), name)
+
+
+def joint_forces(resting: Resting, r: Array) -> list[JointForce]:
+    """Resultants between the pairs of bodies of contacts with forces r (n, k) in their frames."""
+    contacts, d = resting.contacts, resting.model.d
+    force = np.einsum("nk,nkx->nx", r[:, :d], resting.frame)
+    made = []
+    for a, b in dict.fromkeys(zip(contacts.a.tolist(), contacts.b.tolist(), strict=True)):
+        own = (contacts.a == a) & (contacts.b == b)
+        pressure = r[own, 0]
+        total = float(pressure.sum())
+        if total <= 0.0:
+            continue
+        resultant = force[own].sum(axis=0)
+        normal = contacts.normal[own].mean(axis=0)
+        normal = normal / np.linalg.norm(normal)
+        push = float(resultant @ normal)
+        mu = float(resting.problem.mu[own].mean())
+        slide = float(np.linalg.norm(resultant - push * normal))
+        mobilised = slide / (mu * push) if mu * push > 0.0 else 0.0
+        made.append(JointForce(a, b, pressure @ contacts.point[own] / total, resultant, normal, mobilised))
+    return made

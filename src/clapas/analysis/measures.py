@@ -1,0 +1,333 @@
+"""Measures by name, with defaults that suit most runs: ``measure(run, "slope")``, ``clapas measure run.h5``.
+
+Each returns one number with its unit and, where it can be had, its error: half the width of a 95 %
+interval, or the standard error where it says so. The functions behind are in the other modules of this
+package; this one only chooses boxes, spacings and levels from the run itself.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clapas.analysis.cells import packing_fraction
+from clapas.analysis.distributions import mobilised_friction
+from clapas.analysis.energy import energy_balance
+from clapas.analysis.instant import Instant
+from clapas.analysis.profile import incline, surface_line
+from clapas.analysis.stress import box_stress, principal
+from clapas.analysis.structure import anisotropy, coordination, fabric
+from clapas.analysis.surface import Slope, slope, surface_samples
+from clapas.errors import SettingsError, unknown_name
+from clapas.io.recording import Recording
+from clapas.typing import Array
+
+SPACING = 1.5  # width of the columns that find a surface, in mean diameters
+SLOW = 0.05  # m/s: faster grains are on their way and no part of a surface
+TRIMMED = 0.1  # share of the length of a run, or of a surface, left out at each end
+WAY_IN = 1.0  # mean diameters kept from the outermost grains when something is measured inside
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with its unit.
+
+    Parameters
+    ----------
+    name : str
+        What was measured.
+    value : float
+        The number.
+    unit : str
+        Its unit; "" for pure numbers.
+    error : float or None
+        Its error, in the same unit.
+    note : str
+        What it is, in a few words.
+    more : mapping
+        Numbers that come with it.
+    """
+
+    name: str
+    value: float
+    unit: str
+    error: float | None = None
+    note: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.error is None:
+            return f"{self.value:.4g} {self.unit}".rstrip()
+        digits = max(0, 1 - math.floor(math.log10(self.error))) if self.error > 0.0 else 4
+        text = f"{self.value:.{digits}f} ± {self.error:.{digits}f}" if digits < 8 else f"{self.value:.4g}"
+        return f"{text} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """What to look at; None lets the measure choose.
+
+    Parameters
+    ----------
+    time : float, optional
+        The kept step nearest to it (s); by default the last.
+    low, high : d floats, optional
+        Corners of a box (m); by default that of the grains, less one mean diameter on each side.
+    level : float
+        Height through which a flow is counted (m).
+    """
+
+    time: float | None = None
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    level: float = 0.0
+
+
+def measure(
+    run: Recording | str | os.PathLike[str],
+    what: str,
+    *,
+    time: float | None = None,
+    low: Sequence[float] | None = None,
+    high: Sequence[float] | None = None,
+    level: float = 0.0,
+) -> Measured:
+    """Measure something of a run by its name.
+
+    Parameters
+    ----------
+    run : Recording or path
+        The run.
+    what : str
+        A key of :data:`MEASURES`: slope, packing, coordination, anisotropy, stress, force, friction, flow,
+        speed, energy or penetration.
+    time, low, high, level
+        See :class:`Where`.
+
+    Examples
+    --------
+    >>> from clapas.dynamics import examples
+    >>> from clapas.io.simulation import simulate
+    >>> with simulate(examples.load("two-block-stack"), on_unsolved="record") as run:
+    ...     print(measure(run, "coordination"))
+    1.5
+    """
+    if what not in MEASURES:
+        raise unknown_name("measure", what, list(MEASURES))
+    if isinstance(run, str | os.PathLike):
+        with Recording(run) as opened:
+            return measure(opened, what, time=time, low=low, high=high, level=level)
+    if (low is None) != (high is None):
+        raise SettingsError("a box needs both corners: give low and high")
+    return MEASURES[what](run, Where(time=time, low=low, high=high, level=level))
+
+
+# -------------------------------------------------------------------- what they look at
+
+
+def instant_of(run: Recording, time: float | None) -> Instant:
+    """The kept step nearest to a time, by default the last."""
+    if time is None:
+        return Instant.of_recording(run)
+    if not math.isfinite(time):
+        raise SettingsError(f"time must be finite, got {time}")
+    return Instant.of_recording(run, int(np.argmin(np.abs(run.times - time))))
+
+
+def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
+    """The box given, or that of the grains less a mean diameter on each side; whole periods of a cell."""
+    if where.low is not None and where.high is not None:
+        return np.asarray(where.low, dtype=float), np.asarray(where.high, dtype=float)
+    radius, centre = instant.reach[instant.movable], instant.centre[instant.movable]
+    if len(centre) == 0:
+        raise SettingsError("there is no grain to measure")
+    skin = WAY_IN * 2.0 * float(radius.mean())
+    low = (centre - radius[:, None]).min(axis=0) + skin
+    high = (centre + radius[:, None]).max(axis=0) - skin
+    for axis, length in enumerate(instant.period[: instant.d - 1]):
+        if length is not None:
+            low[axis], high[axis] = 0.0, length
+    if not np.all(low < high):
+        raise SettingsError("the grains leave no room inside for a box: give its corners, low and high")
+    return low, high
+
+
+# -------------------------------------------------------------------- the measures
+
+
+def heap_slope(instant: Instant) -> Slope:
+    """Slope of a heap in 3-D about the vertical axis through the origin: one definition for all.
+
+    Columns are 1.5 mean diameters wide, grains faster than 5 cm/s are left out, and the ground is where the
+    grains stand: the height of a plane, or half a mean diameter above the centres of a pavement.
+    """
+    diameter = 2.0 * float(instant.reach[instant.movable].mean())
+    samples = surface_samples(instant, SPACING * diameter, slowest=SLOW)
+    return slope(samples, ground=ground_level(instant))
+
+
+def ground_level(instant: Instant) -> float:
+    """Height of what grains stand on (m): planes where they are touched, or the tops of fixed grains."""
+    up = -1  # the last axis
+    carrying = instant.carrying
+    wall_a, wall_b = ~instant.movable[instant.a] & carrying, ~instant.movable[instant.b] & carrying
+    walls = np.concatenate((instant.a[wall_a], instant.b[wall_b]))
+    points = np.concatenate((instant.point[wall_a], instant.point[wall_b]))
+    if len(walls) == 0:
+        return 0.0
+    is_grain = np.isfinite(instant.reach[walls])
+    if is_grain.any():
+        radius = float(instant.reach[instant.movable].mean())
+        return float(instant.centre[np.unique(walls[is_grain]), up].mean()) + radius
+    return float(points[:, up].min())
+
+
+def _slope(run: Recording, where: Where) -> Measured:
+    instant = instant_of(run, where.time)
+    if instant.d == 3:
+        found = heap_slope(instant)
+        more = {"summit": found.summit, "foot": found.foot}
+        angle, error = math.degrees(found.angle), math.degrees(found.high - found.angle)
+        return Measured("slope", angle, "°", error, "angle of repose about the vertical axis; 95 %", more)
+    angle, error = _flanks(instant, where)
+    return Measured("slope", angle, "°", error, "mean angle of the flanks; standard error")
+
+
+def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
+    """Mean angle (degrees) of the flanks of a surface in the plane, without its ends, and its error."""
+    centre, radius = instant.centre[instant.movable], instant.reach[instant.movable]
+    if len(centre) == 0:
+        raise SettingsError("there is no grain: no surface")
+    left, right = float(centre[:, 0].min()), float(centre[:, 0].max())
+    if where.low is not None and where.high is not None:
+        left, right = float(where.low[0]), float(where.high[0])
+    points = surface_line(instant, SPACING * 2.0 * float(radius.mean()), left, right)
+    summit = float(points[np.argmax(points[:, 1]), 0])
+    trim = TRIMMED * (right - left)
+    flanks = [(left + trim, summit - trim / 2), (summit + trim / 2, right - trim)]
+    fits = []
+    for begin, end in flanks:
+        own = points[(points[:, 0] >= begin) & (points[:, 0] <= end)]
+        if len(own) >= 3 and np.ptp(own[:, 0]) > 0.0:
+            fits.append(incline(own))
+    if not fits:
+        raise SettingsError("too few grains at the surface for a slope: at least three columns on a flank")
+    angles = np.degrees([abs(fit.angle) for fit in fits])
+    errors = np.degrees([fit.error for fit in fits])
+    return float(angles.mean()), float(np.sqrt(np.sum(errors**2)) / len(errors))
+
+
+def _packing(run: Recording, where: Where) -> Measured:
+    instant = instant_of(run, where.time)
+    low, high = inner_box(instant, where)
+    value = packing_fraction(instant, low.tolist(), high.tolist())
+    return Measured("packing", value, "", None, "share of the box that grains fill", _box(low, high))
+
+
+def _coordination(run: Recording, where: Where) -> Measured:
+    found = coordination(instant_of(run, where.time))
+    more = {"rattlers": found.rattlers, "mean_of_backbone": found.mean_of_backbone}
+    return Measured("coordination", found.mean, "", None, "neighbours with a force, mean over grains", more)
+
+
+def _anisotropy(run: Recording, where: Where) -> Measured:
+    tensor = fabric(instant_of(run, where.time))
+    return Measured("anisotropy", anisotropy(tensor), "", None, "of contact directions", {"fabric": tensor})
+
+
+def _stress(run: Recording, where: Where) -> Measured:
+    instant = instant_of(run, where.time)
+    low, high = inner_box(instant, where)
+    tensor = box_stress(instant, low.tolist(), high.tolist())
+    values = principal(tensor)[0]
+    more = {"stress": tensor, "principal": values, **_box(low, high)}
+    unit = "Pa" if instant.d == 3 else "N/m"
+    return Measured(
+        "stress", float(np.trace(tensor) / instant.d), unit, None, "mean pressure in the box", more
+    )
+
+
+def _force(run: Recording, where: Where) -> Measured:
+    instant = instant_of(run, where.time)
+    normal = instant.normal_force[instant.carrying]
+    more = {"largest": float(normal.max(initial=0.0)), "contacts": len(normal)}
+    unit = "N" if instant.d == 3 else "N/m"
+    value = float(normal.mean()) if len(normal) else 0.0
+    return Measured("force", value, unit, None, "mean normal force of the contacts that carry", more)
+
+
+def _friction(run: Recording, where: Where) -> Measured:
+    used = mobilised_friction(instant_of(run, where.time))
+    used = used[np.isfinite(used)]
+    more = {"sliding": float((used > 0.999).mean()) if len(used) else 0.0}
+    value = float(used.mean()) if len(used) else 0.0
+    return Measured("friction", value, "", None, "mobilised friction, mean over contacts; 1 slides", more)
+
+
+def _flow(run: Recording, where: Where) -> Measured:
+    model, up = run.model, -1
+    rows = range(run.n_frames)
+    below = []
+    for row in rows:
+        state = run.frame(row).state
+        moving = model.movable[: state.n_bodies]
+        under = state.position[moving, up] < where.level
+        below.append(float(model.mass[: state.n_bodies][moving][under].sum()))
+    times, passed = run.times, np.array(below)
+    trim = TRIMMED * (times[-1] - times[0])
+    kept = (times >= times[0] + trim) & (times <= times[-1] - trim)
+    if kept.sum() < 3:
+        raise SettingsError(
+            f"a flow needs three kept steps at least, got {int(kept.sum())} (every=… keeps more)"
+        )
+    (rate, _), covariance = np.polyfit(times[kept], passed[kept], 1, cov="unscaled")
+    residual = passed[kept] - np.polyval(np.polyfit(times[kept], passed[kept], 1), times[kept])
+    error = math.sqrt(covariance[0, 0] * float(residual @ residual) / max(1, int(kept.sum()) - 2))
+    note = f"mass down through the height {where.level:g} m, in the middle 80 % of the run; standard error"
+    return Measured("flow", float(rate), "kg/s", error, note, {"passed": float(passed[-1] - passed[0])})
+
+
+def _speed(run: Recording, where: Where) -> Measured:
+    instant = instant_of(run, where.time)
+    speeds = np.linalg.norm(instant.velocity[instant.movable], axis=1)
+    value = float(speeds.max(initial=0.0))
+    more = {"mean": float(speeds.mean()) if len(speeds) else 0.0}
+    return Measured("speed", value, "m/s", None, "of the fastest grain", more)
+
+
+def _energy(run: Recording, where: Where) -> Measured:
+    balance = energy_balance(run)
+    return Measured(
+        "energy", float(run.column("kinetic")[-1]), "J", None, "kinetic, at the end",
+        {"error_of_the_balance": float(np.abs(balance.error).max())},
+    )  # fmt: skip
+
+
+def _penetration(run: Recording, where: Where) -> Measured:
+    frame = run.frame(-1 if where.time is None else int(np.argmin(np.abs(run.times - where.time))))
+    depth = max(0.0, -float(frame.contacts.gap.min(initial=0.0)))
+    return Measured("penetration", depth, "m", None, "deepest overlap of two bodies")
+
+
+def _box(low: Array, high: Array) -> dict[str, Array]:
+    return {"low": low, "high": high}
+
+
+MEASURES: dict[str, Callable[[Recording, Where], Measured]] = {
+    "slope": _slope,
+    "packing": _packing,
+    "coordination": _coordination,
+    "anisotropy": _anisotropy,
+    "stress": _stress,
+    "force": _force,
+    "friction": _friction,
+    "flow": _flow,
+    "speed": _speed,
+    "energy": _energy,
+    "penetration": _penetration,
+}

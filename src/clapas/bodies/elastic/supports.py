@@ -1,0 +1,147 @@
+"""Supports of a solid: held and imposed displacements, symmetry, and the rigid motions that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clapas.bodies.elastic.mesh import Mesh
+from clapas.bodies.elastic.solid import Solid
+from clapas.errors import SceneError
+from clapas.typing import Array, Indices, Mask
+
+PLANAR = 1e-9  # of the size of the mesh: nodes of a plane of symmetry lie in it
+RANK = 1e-9  # share of the largest below which a singular value is zero: a motion that supports do not see
+
+
+@dataclass(frozen=True)
+class Support:
+    """Displacements that are held, or moved by a given amount.
+
+    Parameters
+    ----------
+    group : str
+        Nodes.
+    axes : str
+        Which displacements: "x", "y", "xy", …, "r", "z".
+    value : float
+        Displacement at load factor one (m); zero holds.
+    """
+
+    group: str
+    axes: str
+    value: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The supports of a solid, resolved.
+
+    Parameters
+    ----------
+    dofs : array of int
+        Held displacements, increasing.
+    values : array
+        Their values at load factor one (m).
+    free : mask (n_dof,)
+        The displacements that are not held.
+    """
+
+    dofs: Indices
+    values: Array
+    free: Mask
+
+
+def symmetry(mesh: Mesh, group: str) -> Support:
+    """The support of a plane of symmetry: no motion along the axis that is normal to the group.
+
+    Examples
+    --------
+    >>> from clapas.bodies.elastic.generators import block
+    >>> symmetry(block((1, 2), (2, 2)), "bottom")
+    Support(group='bottom', axes='y', value=0.0)
+    """
+    points = mesh.nodes[mesh.group(group)]
+    flat = np.flatnonzero(np.ptp(points, axis=0) <= PLANAR * float(np.ptp(mesh.nodes, axis=0).max()))
+    if len(flat) != 1:
+        raise SceneError(
+            f"group '{group}' is not a plane normal to one axis: symmetry needs one; hold it with Support"
+        )
+    return Support(group, "xyz"[int(flat[0])])
+
+
+def hold(solid: Solid, supports: Sequence[Support]) -> Held:
+    """Resolve supports; two that give one displacement different values are refused."""
+    values = np.full(solid.n_dof, np.nan)
+    for support in supports:
+        dofs = solid.dofs(support.group, support.axes)
+        if not np.isfinite(support.value):
+            raise SceneError(f"support of '{support.group}': value must be finite, got {support.value!r}")
+        clash = ~np.isnan(values[dofs]) & (values[dofs] != support.value)
+        if clash.any():
+            node = int(dofs[clash][0]) // solid.d
+            raise SceneError(
+                f"support of '{support.group}': node {node} is already moved by {values[dofs[clash][0]]:g} "
+                f"along the same axis, not by {support.value:g}"
+            )
+        values[dofs] = support.value
+    free = np.isnan(values)
+    dofs = np.flatnonzero(~free)
+    return Held(dofs, values[dofs], free)
+
+
+def rigid_motions(solid: Solid) -> tuple[Array, list[str]]:
+    """Rigid motions of the connected pieces of a solid, (n_dof, r), orthonormal, and their names."""
+    nodes, d = solid.mesh.nodes, solid.d
+    pieces = solid.mesh.pieces
+    used = np.zeros(len(nodes), dtype=bool)
+    for rows in solid.mesh.cells.values():
+        used[rows] = True
+    columns, names = [], []
+    for piece in np.unique(pieces[used]):
+        mine = (pieces == piece) & used
+        where = "" if len(np.unique(pieces[used])) == 1 else f" of piece {piece}"
+        arm = np.where(mine[:, None], nodes - nodes[mine].mean(axis=0), 0.0)
+        axes = (1,) if solid.kinematics == "axisymmetric" else range(d)
+        for axis in axes:
+            motion = np.zeros_like(nodes)
+            motion[mine, axis] = 1.0
+            columns.append(motion.ravel())
+            letter = "z" if solid.kinematics == "axisymmetric" else "xyz"[axis]
+            names.append(f"translation along {letter}{where}")
+        turns = (
+            () if solid.kinematics == "axisymmetric" else (((0, 1),) if d == 2 else ((0, 1), (1, 2), (2, 0)))
+        )
+        for i, j in turns:
+            motion = np.zeros_like(nodes)
+            motion[:, i], motion[:, j] = -arm[:, j], arm[:, i]
+            columns.append(motion.ravel())
+            names.append(f"rotation in the plane {'xyz'[i]}{'xyz'[j]}{where}")
+    motions = np.stack([column / np.linalg.norm(column) for column in columns], axis=1)
+    return motions, names
+
+
+def unsupported(solid: Solid, held: Held) -> tuple[Array, list[str]]:
+    """Rigid motions (n_dof, r) that the supports leave free, and what each mostly consists of."""
+    motions, names = rigid_motions(solid)
+    _, sizes, V = np.linalg.svd(np.linalg.qr(motions[held.dofs], mode="r"), full_matrices=True)
+    full = np.zeros(motions.shape[1])
+    full[: len(sizes)] = sizes
+    left = V[full <= RANK * max(1.0, float(full.max(initial=0.0)))]
+    words = []
+    for combination in left:
+        main = np.flatnonzero(np.abs(combination) > 0.3)
+        words.append(" with ".join(names[i] for i in main))
+    return motions @ left.T, words
+
+
+def refuse_rigid_motions(solid: Solid, held: Held) -> None:
+    """Raise SceneError naming the rigid motions that nothing holds."""
+    _, words = unsupported(solid, held)
+    if words:
+        raise SceneError(
+            f"the solid is free to move as a rigid body: {'; '.join(words)}. Hold it with Support(...), or "
+            "let contact hold it (a contact solver may then still find that nothing does)"
+        )

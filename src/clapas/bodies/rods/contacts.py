@@ -1,0 +1,294 @@
+"""Contacts of rods, refined from capsules to the curve.
+
+Detection finds pairs by capsules about short segments of the rods. Here each pair is looked at again on the
+helical arcs themselves: the nearest points of two arcs, or of an arc and another surface. A pair of a segment
+and something else has one contact at a time, so the segment is its identity along the rod, and impulses are
+carried as long as the contact stays in it.
+
+A nearest point at the end of a segment is not a contact where the distance falls on beyond that end, by more
+than a small part of the radius over the length of a segment: the next segment has it. Where it falls by less,
+along what lies flat, segments keep a contact each.
+
+Other surfaces are spheres, capsules, planes, sides of cylinders and boxes in closed form; polyhedra,
+triangles and the ends of cylinders count as their tangent plane at the point that detection found.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.bodies.rods.helix import (
+    Frame,
+    Vec,
+    add,
+    arc_frame,
+    dot,
+    frame_of,
+    less,
+    plus,
+    times,
+    turned,
+    vec,
+)
+from clapas.bodies.rods.kinematics import Segments
+from clapas.compiled import kernel, subroutine
+from clapas.geometry.colliders import Kind
+from clapas.typing import Array, Indices
+
+SPHERE, PLANE, CAPSULE = int(Kind.SPHERE), int(Kind.PLANE), int(Kind.CAPSULE)
+BOX, CYLINDER = int(Kind.BOX), int(Kind.CYLINDER)
+
+FLAT = 1e-9  # slope of the distance along a rod below which it does not change
+FALLS = 0.05  # part of the radius: the distance falls on beyond the end of a segment if by more
+PARALLEL = 0.999  # cosine
+ALIKE = 0.94  # cosine of normals of one contact, found several times
+END = 1.0 - 1e-9  # of the half length: what is beyond is at the end
+STEPS = 60
+SETTLED = 1e-12  # of the half length of a segment
+
+
+class Arcs(NamedTuple):
+    """The segments as arcs in the world: middles, frames and strains there, and what continues them."""
+
+    segments: Segments
+    middle: Array
+    axes: Array
+    strain: Array
+    goes_on: Indices
+
+
+class Found(NamedTuple):
+    """Contacts as detection found them; ``own_a`` and ``own_b`` are segments, −1 on the side of others."""
+
+    a: Indices
+    b: Indices
+    own_a: Indices
+    own_b: Indices
+    point: Array
+    normal: Array
+    gap: Array
+    shift: Array
+
+
+class Others(NamedTuple):
+    """What is on the other side of each contact: sort, sizes, centre and frame in the world."""
+
+    kind: Indices
+    size: Array
+    centre: Array
+    frame: Array
+
+
+@subroutine
+def arc_at(arcs: Arcs, k: int, s: float) -> tuple[Vec, Vec, Vec]:
+    """Point, tangent and its derivative at arc length s from the middle of a segment."""
+    u, R = vec(arcs.strain, arcs.segments.element[k]), frame_of(arcs.axes, k)
+    q, Q = arc_frame(u, s)
+    bend = plus(times(u[2], Q[1]), -u[1], Q[2])
+    return add(vec(arcs.middle, k), turned(R, q)), turned(R, Q[0]), turned(R, bend)
+
+
+@subroutine
+def surface(kind: int, size: Array, c: Vec, R: Frame, y: Vec, p: Vec, n: Vec) -> tuple[float, Vec]:
+    """Distance of y from a surface, and the outward normal; by the tangent plane at p if need be."""
+    x = less(y, c)
+    if kind == PLANE:
+        return dot(x, R[2]), R[2]
+    if kind in (SPHERE, CAPSULE):
+        if kind == CAPSULE:
+            along = min(max(dot(x, R[2]), -size[1]), size[1])
+            x = plus(x, -along, R[2])
+        length = math.sqrt(dot(x, x))
+        if length > 0.0:
+            return length - size[0], times(1.0 / length, x)
+    elif kind == CYLINDER:
+        along = dot(x, R[2])
+        if abs(along) <= size[1]:
+            x = plus(x, -along, R[2])
+            length = math.sqrt(dot(x, x))
+            if length > 0.0:
+                return length - size[0], times(1.0 / length, x)
+    elif kind == BOX:
+        out = (0.0, 0.0, 0.0)
+        for i in range(3):
+            at = dot(x, R[i])
+            out = plus(out, at - min(max(at, -size[i]), size[i]), R[i])
+        length = math.sqrt(dot(out, out))
+        if length > 0.0:
+            return length, times(1.0 / length, out)
+    return dot(less(y, p), n), n
+
+
+@subroutine
+def nearest_on_arc(
+    arcs: Arcs, k: int, shift: Vec, kind: int, size: Array, c: Vec, R: Frame, p: Vec, n: Vec
+) -> tuple[float, float, float]:
+    """Arc length of the point nearest to a surface, and the slopes of the distance at both ends."""
+    half = arcs.segments.half[k]
+    ends = np.empty(2)
+    value = np.empty(2)
+    for i in range(2):
+        x, t, _ = arc_at(arcs, k, (2 * i - 1) * half)
+        value[i], out = surface(kind, size, c, R, add(x, shift), p, n)
+        ends[i] = dot(out, t)
+    if abs(ends[0]) <= FLAT and abs(ends[1]) <= FLAT:
+        return 0.0, ends[0], ends[1]
+    if not (ends[0] < 0.0 < ends[1]):
+        return (-half if value[0] <= value[1] else half), ends[0], ends[1]
+    low, high, f, g = -half, half, ends[0], ends[1]
+    s = 0.0
+    for step in range(STEPS):  # regula falsi, halved every third time
+        s = 0.5 * (low + high) if step % 3 == 2 else (low * g - high * f) / (g - f)
+        x, t, _ = arc_at(arcs, k, s)
+        slope = dot(surface(kind, size, c, R, add(x, shift), p, n)[1], t)
+        if slope < 0.0:
+            low, f = s, slope
+        else:
+            high, g = s, slope
+        if abs(slope) <= 1e-14 or high - low <= SETTLED * half:
+            break
+    return s, ends[0], ends[1]
+
+
+@subroutine
+def nearest_of_arcs(arcs: Arcs, i: int, j: int, shift: Vec, point: Vec) -> tuple[float, float]:
+    """Arc lengths of the nearest points of two segments; the second is moved by a shift.
+
+    Newton's method on half the squared distance within both ends, damped until the distance falls.
+    """
+    ha, hb = arcs.segments.half[i], arcs.segments.half[j]
+    a, ta, _ = arc_at(arcs, i, 0.0)
+    b, tb, _ = arc_at(arcs, j, 0.0)
+    b = add(b, shift)
+    c = dot(ta, tb)
+    if abs(c) > PARALLEL:  # the middle of what they have beside each other
+        at = dot(less(b, a), ta)
+        s = 0.5 * (max(at - hb, -ha) + min(at + hb, ha))
+        t = (1.0 if c > 0.0 else -1.0) * (s - at)
+    else:
+        s, t = dot(less(point, a), ta), dot(less(point, b), tb)
+    s, t = min(max(s, -ha), ha), min(max(t, -hb), hb)
+    a, ta, ca = arc_at(arcs, i, s)
+    b, tb, cb = arc_at(arcs, j, t)
+    d = less(add(b, shift), a)
+    damping = 1e-9
+    for _ in range(STEPS):
+        gs, gt = -dot(d, ta), dot(d, tb)
+        held_s = (s <= -ha and gs > 0.0) or (s >= ha and gs < 0.0)
+        held_t = (t <= -hb and gt > 0.0) or (t >= hb and gt < 0.0)
+        ss, tt, st = 1.0 - dot(d, ca), 1.0 + dot(d, cb), -dot(ta, tb)
+        ss, tt = max(ss, 0.05), max(tt, 0.05)  # toward the nearest point, not away from the farthest
+        if held_s or held_t:
+            st = 0.0
+        while ss * tt * (1.0 + damping) ** 2 <= st * st:
+            damping = 4.0 * damping
+        ss, tt = ss * (1.0 + damping), tt * (1.0 + damping)
+        det = ss * tt - st * st
+        ds = 0.0 if held_s else -(gs * tt - gt * st) / det
+        dt = 0.0 if held_t else -(gt * ss - gs * st) / det
+        s1, t1 = min(max(s + ds, -ha), ha), min(max(t + dt, -hb), hb)
+        a1, ta1, ca1 = arc_at(arcs, i, s1)
+        b1, tb1, cb1 = arc_at(arcs, j, t1)
+        d1 = less(add(b1, shift), a1)
+        moved = max(abs(s1 - s) / ha, abs(t1 - t) / hb)
+        if dot(d1, d1) > dot(d, d):
+            if moved <= 1e-9:
+                break
+            damping = max(16.0 * damping, 1e-3)
+            continue
+        s, t, ta, tb, ca, cb, d = s1, t1, ta1, tb1, ca1, cb1, d1
+        damping *= 0.25
+        if moved <= SETTLED:
+            break
+    return s, t
+
+
+@subroutine
+def passes_end(arcs: Arcs, k: int, s: float, slope: float, both: bool) -> bool:
+    """Whether a nearest point at the end of a segment belongs to the next one.
+
+    ``slope`` is that of the distance along the rod; ``both`` whether the other point is at an end, too.
+    """
+    half = arcs.segments.half[k]
+    limit = FALLS * arcs.segments.radius[k]
+    if s >= END * half:
+        return bool(arcs.goes_on[k] & 2 != 0 and -slope * 2.0 * half > limit)
+    if s <= -END * half and arcs.goes_on[k] & 1 != 0:
+        return bool(slope * 2.0 * half > limit or abs(slope) <= FLAT or both)
+    return False
+
+
+@kernel
+def refine(
+    found: Found, others: Others, arcs: Arcs, kept: Indices, point: Array, normal: Array, gap: Array
+) -> int:
+    """Write the contacts on the curves, and the rows that they come from; returns how many there are.
+
+    Rows are sorted by pairs of bodies. Rows without a segment are kept as they are.
+    """
+    count, first = 0, 0
+    half, radius = arcs.segments.half, arcs.segments.radius
+    for row in range(len(found.gap)):
+        if row == 0 or found.a[row] != found.a[row - 1] or found.b[row] != found.b[row - 1]:
+            first = count
+        i, j = found.own_a[row], found.own_b[row]
+        n, p, g = vec(found.normal, row), vec(found.point, row), found.gap[row]
+        shift = vec(found.shift, row)
+        if i >= 0 and j >= 0:
+            same = arcs.segments.rod[i] == arcs.segments.rod[j]
+            if same and abs(i - j) <= 1:
+                continue
+            s, t = nearest_of_arcs(arcs, i, j, shift, p)
+            a, ta, _ = arc_at(arcs, i, s)
+            b, tb, _ = arc_at(arcs, j, t)
+            d = less(add(b, shift), a)
+            length = math.sqrt(dot(d, d))
+            # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
+            apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
+            if same and apart <= math.pi * radius[i]:
+                continue
+            if length > 0.0:
+                n = times(1.0 / length, d)
+            both = abs(s) >= END * half[i] and abs(t) >= END * half[j]
+            if passes_end(arcs, i, s, -dot(n, ta), both) or passes_end(arcs, j, t, dot(n, tb), both):
+                continue
+            g = length - radius[i] - radius[j]
+            p = plus(a, radius[i] + 0.5 * g, n)
+        elif i >= 0 or j >= 0:
+            k, sign = (i, 1.0) if i >= 0 else (j, -1.0)  # n goes from the segment to the other, or back
+            own = (0.0, 0.0, 0.0) if i >= 0 else shift
+            c = add(vec(others.centre, row), shift) if i >= 0 else vec(others.centre, row)
+            R, size, kind = frame_of(others.frame, row), others.size[row], others.kind[row]
+            touched, out = plus(p, 0.5 * g * sign, n), times(-sign, n)
+            s, start, end = nearest_on_arc(arcs, k, own, kind, size, c, R, touched, out)
+            x = add(arc_at(arcs, k, s)[0], own)
+            g, out = surface(kind, size, c, R, x, touched, out)
+            g -= radius[k]
+            if passes_end(arcs, k, s, start if s < 0.0 else end, False):
+                continue
+            n = times(-sign, out)
+            p = plus(x, -(radius[k] + 0.5 * g), out)
+        else:
+            kept[count] = row
+            for l in range(3):
+                point[count, l], normal[count, l] = p[l], n[l]
+            gap[count] = g
+            count += 1
+            continue
+        at = count  # or in place of one of the same pair and direction, if deeper
+        for old in range(first, count):
+            if dot(vec(normal, old), n) > ALIKE:
+                at = old if g < gap[old] else -1
+                break
+        if at < 0:
+            continue
+        if at == count:
+            kept[count] = row
+            count += 1
+        for l in range(3):
+            point[at, l], normal[at, l] = p[l], n[l]
+        gap[at] = g
+    return count

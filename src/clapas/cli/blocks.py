@@ -1,0 +1,157 @@
+"""Files of blocks on the command line: ``clapas info arch.obj``, ``clapas run arch.obj --mu 0.6``."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clapas.cli import output
+from clapas.cli.source import EXAMPLE
+from clapas.errors import FormatError, SettingsError
+
+if TYPE_CHECKING:
+    from clapas.dynamics.blocks import BlockFile
+    from clapas.dynamics.scene import Scene
+
+ARCH = "example:arch"
+NUMBERS = ("mu", "density", "scale")
+WORDS = ("up", "fixed", "nonconvex")
+OPTIONS = (*NUMBERS, *WORDS)
+
+
+def found(name: str) -> Path | None:
+    """The path of a file of blocks, or None if the name is not one."""
+    from clapas.geometry.meshfiles import is_mesh_file
+
+    if name in (ARCH, f"{ARCH}.obj"):
+        from clapas.dynamics.examples import arch_file
+
+        return arch_file()
+    if name.startswith(EXAMPLE) or not is_mesh_file(name):
+        return None
+    if not Path(name).exists():
+        raise FormatError(f"there is no file '{name}'")
+    return Path(name)
+
+
+def scene(path: Path, arguments: Sequence[str]) -> Scene:
+    """The scene of a file of blocks with options ``--mu 0.6 --fixed 'pier*'``; ``--fixed`` may be repeated.
+
+    Examples
+    --------
+    >>> from clapas.dynamics.examples import arch_file
+    >>> scene(arch_file(), ["--mu", "0.7", "--density=2400"])
+    Scene(13 bodies in 3-D)
+    """
+    from clapas.dynamics.blocks import scene_of_blocks
+
+    with as_notes():
+        return scene_of_blocks(path, **read(path.name, arguments))
+
+
+def read(label: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Values of the options of a file of blocks."""
+    values: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        word, equals, text = rest.pop(0).partition("=")
+        name = word.removeprefix("--")
+        if not word.startswith("--") or name not in OPTIONS:
+            options = [f"--{each}" for each in OPTIONS]
+            near = difflib.get_close_matches(word, options, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise SettingsError(
+                f"'{label}' is a file of blocks and knows {', '.join(options)}, not '{word}'{hint}"
+            )
+        if not equals and not rest:
+            raise SettingsError(f"{word} needs a value")
+        value = text if equals else rest.pop(0)
+        if name == "fixed":
+            values.setdefault(name, []).append(value)
+        else:
+            values[name] = _number(word, value) if name in NUMBERS else value
+    return values
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(f"{word} must be a number, got '{text[:40]}'") from None
+
+
+@contextmanager
+def as_notes() -> Iterator[None]:
+    """Print warnings of the library as notes on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in dict.fromkeys(str(warning.message) for warning in caught):
+        output.note(each)
+
+
+def show(path: Path, as_json: bool) -> None:
+    """Print what blocks a file holds."""
+    from clapas.dynamics.blocks import SUPPORT, read_blocks
+
+    file = read_blocks(path)
+    if as_json:
+        output.print_json(describe(file))
+        return
+    x, y, z = file.extent
+    volume = sum(block.piece.hull_volume for block in file.blocks)
+    output.print_rows(
+        [
+            ("file", str(file.path)),
+            ("blocks", str(len(file.blocks))),
+            ("size", f"{x:.4g} × {y:.4g} × {z:.4g} m, with {file.scale:g} m per unit and {file.up} upwards"),
+            ("volume", f"{volume:.4g} m³"),
+            *(("note", remark) for remark in file.remarks()),
+        ]
+    )
+    print()
+    rows = [
+        (
+            block.name,
+            f"{block.piece.hull_volume:.4g}",
+            " × ".join(f"{length:.3g}" for length in block.piece.extent),
+            _form(block.piece.is_closed, block.piece.excess, block.is_convex),
+            "yes" if block.is_support or block.name.lower().startswith(SUPPORT) else "",
+        )
+        for block in file.blocks
+    ]
+    output.print_table(("block", "volume (m³)", "size (m)", "form", "support"), rows)
+    print(f"\nclapas run {path.name} simulates them, clapas masonry {path.name} says whether they stand.")
+
+
+def _form(is_closed: bool, excess: float, is_convex: bool) -> str:
+    if not is_closed:
+        return "not closed"
+    return "convex" if is_convex else f"not convex, hull {100 * excess:.3g} % larger"
+
+
+def describe(file: BlockFile) -> dict[str, Any]:
+    """What is to know of a file of blocks, as JSON will have it."""
+    return {
+        "path": file.path,
+        "scale": file.scale,
+        "up": file.up,
+        "extent": file.extent,
+        "notes": file.remarks(),
+        "blocks": [
+            {
+                "name": block.name,
+                "volume": block.piece.volume,
+                "hull_volume": block.piece.hull_volume,
+                "extent": block.piece.extent,
+                "is_closed": block.piece.is_closed,
+                "is_convex": block.is_convex,
+                "is_support": block.is_support,
+            }
+            for block in file.blocks
+        ],
+    }

@@ -1,0 +1,193 @@
+"""The contact problem of jointed bodies with the joints eliminated: small, full, without sparse matrices.
+
+With G = H M^(−1/2) and the rows of joints in units of unit mass and unit size, A, and S = A Aᵀ + E
+(:mod:`clapas.dynamics.joints.leastmotion`),
+
+    W = G Gᵀ − Tᵀ S⁻¹ T + C,    T = A Gᵀ,    q = H v_J + w,
+
+where v_J are the velocities without contact, which the joints have changed already. The answer r gives
+
+    v = v_J + M^(−1/2) (Gᵀ r − Aᵀ S⁻¹ T r),    λ = λ_J − S⁻¹ T r.
+
+For the contacts of mechanisms, up to a few hundred. Larger problems, and those with systems, keep M, H and J
+(:func:`clapas.dynamics.systems.mixed_problem`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clapas.compiled import kernel
+from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.links import OF_JOINTS, LinkRows
+from clapas.dynamics.model import Model, State
+from clapas.geometry.colliders import Contacts
+from clapas.problems.contact import ContactProblem
+from clapas.typing import Array, Indices
+
+MOST_ROWS = 450  # of contacts and links: more, and sparse matrices are faster
+HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """What impulses at contacts and links do to jointed bodies.
+
+    Parameters
+    ----------
+    joints : JointsInStep
+        The joints.
+    held : array (N, size)
+        Velocities without contacts.
+    own : array (j,)
+        Impulses along the rows of the joints without contacts.
+    G : array (n, 2, d, size)
+        Blocks of H in units of unit mass.
+    bodies : array (n, 2)
+        Bodies of the contacts and links; −1 for none.
+    X : array (j, n d)
+        S⁻¹ T.
+    """
+
+    joints: JointsInStep
+    held: Array
+    own: Array
+    G: Array
+    bodies: Indices
+    X: Array
+
+    def velocity(self, r: Array) -> Array:
+        """Velocities (N, size) at the end of the step under the impulses r (n, d)."""
+        return np.asarray(self.held + self.change(r))
+
+    def change(self, r: Array) -> Array:
+        """What the impulses r (n, d) change of the velocities (N, size) while the joints hold."""
+        motion = self.joints.motion
+        y = np.zeros_like(motion.model.mass_root)
+        push_bodies(self.G, self.bodies, r, y)
+        motion.push_along(-(self.X @ r.ravel()), y)
+        return np.asarray(y * motion.model.inverse_root)
+
+    def multipliers(self, r: Array) -> Array:
+        """Impulses λ (j,) along the rows of the joints."""
+        return np.asarray(self.own - self.joints.motion.in_units(self.X @ r.ravel()))
+
+
+def condensed_problem(
+    model: Model,
+    joints: JointsInStep,
+    middle: State,
+    contacts: Contacts,
+    free: Array,
+    dt: float,
+    touching: float,
+    lead: Array | None,
+    linked: bool = True,
+) -> StepProblem:
+    """The problem of a step in which jointed bodies touch something, or have limits, friction or motors.
+
+    ``free`` are velocities without joints; see ``step_problem`` for the other arguments.
+    """
+    own = joints.multipliers(free)
+    held = joints.velocity(free, own)
+    geometry = contact_geometry(model, middle, contacts, held)
+    assert geometry.wall is not None
+    n, d = len(contacts), model.d
+    links = joints.links(held) if linked else None
+    G, bodies = geometry.blocks.G, np.where(model.movable[contacts.bodies], contacts.bodies, -1)
+    if links is not None:
+        rows, ends = joints.link_blocks()
+        G, bodies = np.concatenate((G, rows)), np.concatenate((bodies, ends))
+    W, X, alone = _delassus(joints, G, bodies)
+    moves = np.diagonal(W)[::d][:n] > HELD_BY_JOINTS * alone[::d][:n]
+    if not moves.all():
+        kept = np.flatnonzero(moves)
+        ahead = None if lead is None else lead[kept]
+        return condensed_problem(
+            model, joints, middle, contacts.take(kept), free, dt, touching, ahead, linked
+        )
+    y = held * model.mass_root
+    q_free = np.zeros((len(G), d))
+    rates_of(G, bodies, y, q_free)
+
+    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+        q, C = q_free.copy(), np.zeros((len(G), d))
+        if w is not None:
+            q[:n] += w
+        if pull is not None:
+            q[:n] += (W[: n * d, : n * d] @ pull.ravel()).reshape(n, d)
+        if links is not None:
+            q[n:] += links.w
+            mu, C[n:] = np.concatenate((mu, links.mu)), links.compliance
+        return ContactProblem.from_full(W + np.diag(C.ravel()), q, mu=mu)
+
+    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    owned = None
+    if links is not None:
+        owned = LinkRows(np.full(len(links), OF_JOINTS), links)
+    problem = replace(problem, links=owned, condensed=Condensed(joints, held, own, G, bodies, X))
+    largest = float(np.max(np.abs(G), initial=0.0) * np.max(np.abs(y), initial=0.0))
+    if len(G) and is_rounding(problem.problem, largest, problem.wall):
+        none = contacts.take(np.empty(0, dtype=np.int64))
+        return condensed_problem(model, joints, middle, none, free, dt, touching, None, linked=False)
+    return problem
+
+
+def _delassus(joints: JointsInStep, G: Array, bodies: Indices) -> tuple[Array, Array, Array]:
+    """W without compliance, S⁻¹ T, and the diagonal of W with all joints open."""
+    n, _, d, _ = G.shape
+    motion = joints.motion
+    W, T = np.zeros((n * d, n * d)), np.zeros((len(motion.rows), n * d))
+    meet(G, bodies, W)
+    alone = np.diagonal(W).copy()
+    motion.meet(G, bodies, T)
+    X = motion.solve_unit(T)
+    W -= T.T @ X
+    return 0.5 * (W + W.T), X, alone
+
+
+@kernel
+def meet(G: Array, bodies: Indices, W: Array) -> None:
+    """Add G Gᵀ to W (n d × n d): contacts meet on bodies they share."""
+    n, _, d, size = G.shape
+    for i in range(n):
+        for j in range(i + 1):
+            for s in range(2):
+                for t in range(2):
+                    if bodies[i, s] < 0 or bodies[i, s] != bodies[j, t]:
+                        continue
+                    for k in range(d):
+                        for l in range(d):
+                            total = 0.0
+                            for m in range(size):
+                                total += G[i, s, k, m] * G[j, t, l, m]
+                            W[i * d + k, j * d + l] += total
+                            if i != j:
+                                W[j * d + l, i * d + k] += total
+
+
+@kernel
+def push_bodies(G: Array, bodies: Indices, r: Array, y: Array) -> None:
+    """Add Gᵀ r to velocities y (N, size) in units of unit mass."""
+    n, _, d, size = G.shape
+    for i in range(n):
+        for s in range(2):
+            if bodies[i, s] >= 0:
+                for k in range(d):
+                    for m in range(size):
+                        y[bodies[i, s], m] += G[i, s, k, m] * r[i, k]
+
+
+@kernel
+def rates_of(G: Array, bodies: Indices, y: Array, u: Array) -> None:
+    """Add G y to u (n, d)."""
+    n, _, d, size = G.shape
+    for i in range(n):
+        for s in range(2):
+            if bodies[i, s] >= 0:
+                for k in range(d):
+                    for m in range(size):
+                        u[i, k] += G[i, s, k, m] * y[bodies[i, s], m]

@@ -1,0 +1,175 @@
+"""The contacts of a step as a controller sees them: points, normals, forces, sliding or sticking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.dynamics.model import Model
+from clapas.dynamics.stepping import Stepped
+from clapas.problems.report import modes
+from clapas.typing import Array, Indices, Mask
+
+OPEN, STICKING, SLIDING = range(3)
+MODES = ("open", "sticking", "sliding")
+
+
+class Contact(NamedTuple):
+    """One contact of a step; see :class:`ContactTable`."""
+
+    a: str
+    b: str
+    point: Array
+    normal: Array
+    gap: float
+    impulse: Array
+    force: Array
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTable:
+    """Contacts of a step that touch or carry an impulse, as arrays; iterate for one at a time.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of all bodies.
+    a, b : arrays (n,)
+        Numbers of the two bodies.
+    point : array (n, d)
+        Where, in the middle of the step (m).
+    normal : array (n, d)
+        Unit, from a to b.
+    gap : array (n,)
+        Distance in the middle of the step (m): positive when apart.
+    impulse : array (n, d)
+        On b, in the world (N·s).
+    slip : array (n,)
+        Speed of b over a across the normal at the end of the step (m/s).
+    mode : array (n,)
+        0 open, 1 sticking, 2 sliding: as the judge of the problem decides, without a threshold of speed.
+        Within the tolerance of the solver a contact at the edge of sticking may be called sliding: see
+        ``slip``.
+    dt : float
+        Length of the step (s).
+    """
+
+    names: tuple[str, ...]
+    a: Indices
+    b: Indices
+    point: Array
+    normal: Array
+    gap: Array
+    impulse: Array
+    slip: Array
+    mode: Indices
+    dt: float
+
+    @staticmethod
+    def of(model: Model, done: Stepped | None, first: int | None, second: int | None) -> ContactTable:
+        """The contacts of a step between two bodies, of one body, or all."""
+        whole = np.empty(0, dtype=np.int64)
+        if done is None:
+            none = np.empty((0, model.d))
+            nothing = none[:, 0]
+            return ContactTable(model.names, whole, whole, none, none, nothing, none, nothing, whole, 0.0)
+        found = done.contacts
+        rows = np.ones(len(found), dtype=bool)
+        for body in (first, second):
+            if body is not None:
+                rows &= (found.a == body) | (found.b == body)
+        kept = np.flatnonzero(rows)
+        a, b = found.a[kept], found.b[kept]
+        # As asked: from the first to the second; of one body alone, from the others to it.
+        turned = np.zeros(len(kept), dtype=bool)
+        if second is not None:
+            turned = b != second
+        elif first is not None:
+            turned = b != first
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        return ContactTable(
+            names=model.names,
+            a=np.where(turned, b, a),
+            b=np.where(turned, a, b),
+            point=found.point[kept],
+            normal=sign * found.normal[kept] + 0.0,
+            gap=found.gap[kept],
+            impulse=sign * done.state.impulses.impulse[kept] + 0.0,
+            slip=_slips(done)[kept],
+            mode=contact_modes(done)[kept],
+            dt=done.state.dt,
+        )
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    def __iter__(self) -> Iterator[Contact]:
+        for i in range(len(self)):
+            yield Contact(
+                self.names[self.a[i]],
+                self.names[self.b[i]],
+                self.point[i],
+                self.normal[i],
+                float(self.gap[i]),
+                self.impulse[i],
+                self.force[i],
+                MODES[self.mode[i]],
+            )
+
+    def __repr__(self) -> str:
+        n = len(self)
+        if n == 0:
+            return "ContactTable(no contact)"
+        counts = [f"{int(np.sum(self.mode == k))} {MODES[k]}" for k in range(3) if (self.mode == k).any()]
+        total = float(np.linalg.norm(self.force.sum(axis=0)))
+        return f"ContactTable({n} contact{'s' * (n > 1)}: {', '.join(counts)}; total force {total:.6g} N)"
+
+    @cached_property
+    def force(self) -> Array:
+        """Mean forces on b during the step, in the world, (n, d) (N)."""
+        return np.asarray(self.impulse / self.dt) if len(self) else self.impulse
+
+    @cached_property
+    def normal_force(self) -> Array:
+        """Along the normals, (n,) (N): positive when the bodies push each other apart."""
+        return np.asarray(np.sum(self.force * self.normal, axis=1))
+
+    @cached_property
+    def friction_force(self) -> Array:
+        """Across the normals, on b, (n, d) (N)."""
+        return np.asarray(self.force - self.normal_force[:, None] * self.normal)
+
+    @property
+    def sticking(self) -> Mask:
+        """Contacts that carry and do not slide, (n,)."""
+        return np.asarray(self.mode == STICKING)
+
+    @property
+    def sliding(self) -> Mask:
+        """Contacts that slide, (n,)."""
+        return np.asarray(self.mode == SLIDING)
+
+
+def contact_modes(done: Stepped) -> Indices:
+    """Whether each contact of a step is open (0), sticking (1) or sliding (2), (n,)."""
+    _, sticking, sliding = modes(*done.problem.sliding_part(done.solution.r))
+    mode = (sticking + 2 * sliding).astype(np.int8)
+    if done.rows is not None:  # between sleepers nothing slides
+        stuck = done.state.impulses.carrying
+        mode = np.append(mode, 0).astype(np.int8)[done.rows]
+        mode[done.rows < 0] = stuck[done.rows < 0]
+    return np.asarray(mode)
+
+
+def _slips(done: Stepped) -> Array:
+    """Tangential speeds (n,) at the contacts of a step (m/s); zero between sleepers."""
+    d = done.contacts.normal.shape[1]
+    # Unknowns and velocities at a contact are scaled inversely: their product is the work.
+    across = (done.solution.u / done.problem.scale)[:, 1:d]
+    speed = np.linalg.norm(across, axis=1)
+    return np.asarray(speed if done.rows is None else np.append(speed, 0.0)[done.rows])

@@ -1,0 +1,256 @@
+"""A robot as its file describes it, whatever the format: links, joints, motors.
+
+Records are plain and say nothing of scenes. Poses are those of links in the frame of the link above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clapas.geometry import rotations
+from clapas.geometry.checks import Vector
+from clapas.geometry.shapes import Shape
+from clapas.typing import Array
+
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where a frame is in another.
+
+    Parameters
+    ----------
+    position : tuple of 3
+        m.
+    orientation : tuple of 4
+        Unit quaternion (w, x, y, z).
+    """
+
+    position: Vector = (0.0, 0.0, 0.0)
+    orientation: Vector = (1.0, 0.0, 0.0, 0.0)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """The pose of what is at ``other`` in this frame, in the frame this pose is given in."""
+        turn = rotations.normalise(rotations.product(self.orientation, other.orientation))
+        return Pose(self.at(other.position), tuple(map(float, turn)))
+
+    def at(self, point: Vector) -> Vector:
+        """Where a point of this frame is."""
+        return tuple(map(float, np.add(self.position, rotations.rotate(self.orientation, point))))
+
+    def along(self, direction: Vector) -> Vector:
+        """Where a direction of this frame points."""
+        return tuple(map(float, rotations.rotate(self.orientation, direction)))
+
+    @property
+    def inverse(self) -> Pose:
+        """The pose of the other frame in this one."""
+        back = rotations.conjugate(self.orientation)
+        return Pose(tuple(map(float, -rotations.rotate(back, self.position))), tuple(map(float, back)))
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """Mass, centre of mass (m) and inertia tensor (3, 3) about it (kg·m²), along the axes of a link."""
+
+    mass: float
+    centre: Vector
+    tensor: Array
+
+    def seen_from(self, pose: Pose) -> Inertia:
+        """The same in the frame in which the link has this pose."""
+        turn = rotations.to_matrix(pose.orientation)
+        return Inertia(self.mass, pose.at(self.centre), turn @ self.tensor @ turn.T)
+
+    @staticmethod
+    def together(parts: list[Inertia]) -> Inertia:
+        """Several as one body: tensors about the common centre add up (Huygens, Steiner)."""
+        mass = sum(part.mass for part in parts)
+        centre = np.sum([part.mass * np.array(part.centre) for part in parts], axis=0) / mass
+        tensor = np.zeros((3, 3))
+        for part in parts:
+            arm = np.array(part.centre) - centre
+            tensor += part.tensor + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return Inertia(mass, tuple(map(float, centre)), tensor)
+
+
+@dataclass(frozen=True)
+class Collision:
+    """A shape of a link that touches things.
+
+    Parameters
+    ----------
+    shape : Shape
+        Convex, or a plane.
+    pose : Pose
+        Of its own frame in the frame of the link.
+    mu : float, optional
+        Coefficient of friction the file gives.
+    group, mask : int
+        Two shapes touch if the group of one has a bit in common with the mask of the other.
+    """
+
+    shape: Shape
+    pose: Pose = Pose()
+    mu: float | None = None
+    group: int = 1
+    mask: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A rigid part of a robot.
+
+    Parameters
+    ----------
+    name : str
+        Its name, unique among links.
+    inertia : Inertia, optional
+        None for links without mass, which only fixed joints may carry.
+    collisions : tuple of Collision
+        Its shapes.
+    place : str
+        File and line, for messages.
+    """
+
+    name: str
+    inertia: Inertia | None = None
+    collisions: tuple[Collision, ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotJoint:
+    """How a link is held by the one above it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, unique among joints.
+    kind : str
+        "fixed", "free", or a kind of :meth:`clapas.Scene.join`: "hinge", "slider", "ball", …
+    parent, child : str
+        Names of the links; the parent of the first link may be "world".
+    pose : Pose
+        Of the child in the frame of the parent, where the coordinate is ``zero``.
+    anchor, axis, second : tuples of 3
+        Point, axis and second axis in the frame of the child.
+    zero : float
+        Coordinate at that pose (rad, m).
+    limits : (lower, upper), optional
+        Of the coordinate (rad, m).
+    damping, friction : float
+        N·m·s/rad, N·m; N·s/m, N.
+    spring : (stiffness, rest), optional
+        N·m/rad, rad; N/m, m.
+    effort : float, optional
+        Largest effort of its motor (N·m, N).
+    place : str
+        File and line, for messages.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    pose: Pose = Pose()
+    anchor: Vector = (0.0, 0.0, 0.0)
+    axis: Vector = (1.0, 0.0, 0.0)
+    second: Vector | None = None
+    zero: float = 0.0
+    limits: tuple[float, float] | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    spring: tuple[float, float] | None = None
+    effort: float | None = None
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follower:
+    """A joint that follows another: coordinate = ratio · that of the leader + offset."""
+
+    follower: str
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closure:
+    """A joint that closes a loop of links: "ball" or "fixed", at a point of the first (m)."""
+
+    name: str
+    kind: str
+    a: str
+    b: str
+    anchor: Vector
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actuator:
+    """A motor on a joint.
+
+    Parameters
+    ----------
+    name, joint : str
+        Names of both.
+    kind : "torque", "velocity" or "servo"
+        As :mod:`clapas.dynamics.joints.laws` has them.
+    stiffness, damping : float
+        Of a servo.
+    bound : float, optional
+        Largest effort (N·m, N).
+    """
+
+    name: str
+    joint: str
+    kind: str
+    stiffness: float = 0.0
+    damping: float = 0.0
+    bound: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robot:
+    """A robot as its file describes it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    format : "URDF" or "MJCF"
+        Of the file.
+    links : tuple of Link
+        Its links; a link called "world" is the world, with what stands there.
+    joints : tuple of RobotJoint
+        One for each link but those at the top, parents first.
+    followers, closures, actuators
+        Gears, joints that close loops, motors.
+    apart : tuple of (str, str)
+        Pairs of links that never touch each other.
+    gravity, dt
+        What the file says (m/s², s); None if nothing.
+    notes : tuple of str
+        What of the file is not used, in words.
+    """
+
+    name: str
+    format: str
+    links: tuple[Link, ...]
+    joints: tuple[RobotJoint, ...]
+    followers: tuple[Follower, ...] = ()
+    closures: tuple[Closure, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
+    gravity: Vector | None = None
+    dt: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        moving = sum(joint.kind not in ("fixed", "free") for joint in self.joints)
+        return f"Robot('{self.name}' from {self.format}: {len(self.links)} links, {moving} moving joints)"

@@ -1,0 +1,228 @@
+"""The velocities at the end of a step: the contact problem, with what depends on its answer.
+
+Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
+that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
+of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
+they change less than a small share of what impulses change. Jointed bodies that nothing touches, and on which
+no limit, friction or bounded motor acts, are no part of the contact problem: there the repetition costs
+little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import spins_in_body_frames
+from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
+from clapas.dynamics.freemotion import gyrated
+from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.model import Model, State
+from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
+from clapas.geometry.colliders import Contacts
+from clapas.solvers import Solution, solve
+from clapas.solvers.loop import Solver
+from clapas.typing import Array
+
+ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
+JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
+JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
+JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """What a step knows before it is solved.
+
+    Parameters
+    ----------
+    model : Model
+        The bodies.
+    start, middle : State
+        The state the step starts from, and its middle with the velocities of the start.
+    systems : SystemsInStep
+        Bodies of other kinds.
+    contacts : Contacts
+        Those to treat.
+    touching : float
+        Gap up to which they touch (m).
+    lead : array (n, d), or None
+        What the velocities of walls miss at them.
+    dt : float
+        The step (s).
+    """
+
+    model: Model
+    start: State
+    middle: State
+    systems: SystemsInStep
+    contacts: Contacts
+    touching: float
+    lead: Array | None
+    dt: float
+
+    def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
+        """The contact problem, given the velocities (N, size) without impulses."""
+        model, middle, contacts, others = self.model, self.middle, self.contacts, self.systems
+        h, touching, lead = self.dt, self.touching, self.lead
+        if joints is not None and not others.systems and self._is_small(joints):
+            return condensed_problem(model, joints, middle, contacts, free, h, touching, lead)
+        if joints is not None or others.are_linked or others.touch(model, contacts):
+            return mixed_problem(model, others, middle, contacts, free, h, touching, lead, joints)
+        return step_problem(model, middle, contacts, free, h, touching, lead)
+
+    def _is_small(self, joints: JointsInStep) -> bool:
+        links = 0 if joints.acting is None else len(joints.acting.coordinate)
+        return (len(self.contacts) + links) * self.model.d <= MOST_ROWS
+
+
+class Solved(NamedTuple):
+    """Velocities at the end of a step and what made them.
+
+    Parameters
+    ----------
+    problem : StepProblem
+        The last problem.
+    solution : Solution
+        Its solution.
+    velocity : array (N, size)
+        Velocities of the rigid bodies.
+    others : tuple of arrays
+        Velocities of the systems.
+    free : array (N, size)
+        Velocities without any impulse.
+    joints : JointsInStep, or None
+        The joints, as the velocities at the end lead them.
+    multipliers : array (j,), or None
+        Impulses along their rows.
+    """
+
+    problem: StepProblem
+    solution: Solution
+    velocity: Array
+    others: tuple[Array, ...]
+    free: Array
+    joints: JointsInStep | None
+    multipliers: Array | None
+
+
+def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """Find the velocities at the end of a step, from those (N, size) without impulses."""
+    if joints is None:
+        return _in_contact(at, free, None, solver)
+    joints, free = _joined(joints, free)
+    velocity = joints.velocity(free)
+    joints = joints.watching(velocity)
+    if joints.touch(at.contacts) or joints.acting is not None:
+        return _in_contact(at, free, joints, solver)
+    apart = _in_contact(at, velocity, None, solver, but_joined=True)
+    unforced = apart.free - (velocity - free)
+    return apart._replace(free=unforced, joints=joints, multipliers=joints.multipliers(free))
+
+
+def _in_contact(
+    at: Instant, free: Array, joints: JointsInStep | None, solver: Solver, but_joined: bool = False
+) -> Solved:
+    """State and solve the contact problem until what depends on its answer has settled.
+
+    ``but_joined`` leaves alone the gyroscopic term of jointed bodies that are no part of it.
+    """
+    model, middle, state = at.model, at.middle, at.start
+    problem = at.problem(free, joints)
+    longer = at.dt / state.dt if state.dt else 1.0
+    guess = problem.guess(state.impulses, longer, state.links)
+    solution = solve(problem.problem, solver, guess, check=False)
+    velocity, others = _velocities(at, problem, solution, free)
+    again = (model.gyrates or joints is not None) and problem.problem.n_contacts
+    for left in range(ROUNDS - 1, -1, -1) if again else ():
+        if joints is not None:
+            led, turned, matters = _led(joints, free, velocity, JOINT_SHARE_IN_CONTACT)
+            passed = led.passed(velocity)
+            if not (matters or passed.any()) or left == 0:
+                break
+            joints, free = replace(led, active=led.active | passed), turned
+        else:
+            but = model.is_joined if but_joined else None
+            turned, free, matters = gyrated(model, middle, free, velocity, at.dt, but)
+            if not matters or left == 0:
+                velocity = turned
+                break
+        last, r = problem, solution.r
+        problem = at.problem(free, joints)
+        if problem.problem.n_contacts != len(r):  # a limit has joined: impulses are found by identity
+            r = problem.guess(last.impulses(r), 1.0, last.of_links(r))
+        solution = solve(problem.problem, solver, r, check=False)
+        velocity, others = _velocities(at, problem, solution, free)
+    multipliers = None
+    if joints is not None:
+        its = problem.condensed
+        multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
+        if multipliers is not None:  # those of constraints of systems follow
+            multipliers = multipliers[: len(joints.motion.rows)]
+    return Solved(problem, solution, velocity, others, free, joints, multipliers)
+
+
+def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
+    """What the joints impose, and velocities without joints, if there were no contact.
+
+    Both depend on the velocities at the end: what joints impose by the pose there, the others by the
+    gyroscopic term.
+    """
+    velocity = joints.velocity(free)
+    for _ in range(JOINT_ROUNDS):
+        joints, free, matters = _led(joints, free, velocity, JOINT_SHARE)
+        velocity = joints.velocity(free)
+        if not matters:
+            break
+    return joints, free
+
+
+def _led(
+    joints: JointsInStep, free: Array, velocity: Array, share: float
+) -> tuple[JointsInStep, Array, bool]:
+    """The joints and the velocities without impulses if the step ends with these velocities (N, size).
+
+    Last whether they differ from those given by more than a share of what impulses change.
+    """
+    model, led, turned = joints.model, joints.led_by(velocity), free
+    own = model.masses[model.movable]
+    change = joints.change(led)
+    if model.gyrates:
+        turned = gyrated(model, joints.middle, free, velocity, joints.dt)[1]
+        change += 0.5 * float(np.sum(own * (turned - free)[model.movable] ** 2))
+    kick = 0.5 * float(np.sum(own * (velocity - free)[model.movable] ** 2))
+    return led, turned, change > share**2 * kick
+
+
+def _velocities(
+    at: Instant, problem: StepProblem, solution: Solution, free: Array
+) -> tuple[Array, tuple[Array, ...]]:
+    """Velocities of all rigid bodies, walls included, and of the systems, from the answer of the problem."""
+    if problem.condensed is not None:
+        return problem.condensed.velocity(solution.r), at.systems.free
+    v = solution.v
+    assert v is not None
+    rigid, others = int(at.model.movable.sum()) * free.shape[1], at.systems.free
+    if len(v) > rigid:
+        v, others = split_velocity(v, rigid, at.systems)
+    return rigid_velocities(at.model, at.middle, problem, v, free), others
+
+
+def rigid_velocities(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:
+    """Velocities (N, size) of the rigid bodies from those (m,) of the movable ones in a problem.
+
+    ``free`` are the velocities of bodies that no impulse changes.
+    """
+    assert v is not None
+    moving = v.reshape(-1, free.shape[1])
+    if problem.has_spheres:  # its spins are in the world
+        moving = moving.copy()  # v belongs to the solution
+        spins_in_body_frames(at.orientation[model.moving], moving)
+    velocity = free.copy()
+    velocity[model.moving] = moving
+    if model.blocked is not None:
+        velocity = np.where(model.blocked, free, velocity)
+    return velocity

@@ -1,0 +1,100 @@
+"""Read and write surfaces of triangles: OBJ, STL, PLY, glTF, DXF, and JSON of COMPAS.
+
+Only the geometry and the names are read: no colours, textures or normals (a triangle's own order tells its
+outside). The readers are our own, short and without a dependency; they take what modelling programs write
+by default and refuse the rest by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.errors import FormatError
+from clapas.geometry.meshfiles import compas, dxf, gltf, obj, ply, stl
+from clapas.geometry.meshfiles.contents import Mesh, MeshFile, NamedMesh
+
+__all__ = [
+    "ENDINGS",
+    "Mesh",
+    "MeshFile",
+    "NamedMesh",
+    "is_mesh_file",
+    "read_mesh",
+    "read_objects",
+    "write_mesh",
+]
+
+READERS: dict[str, Callable[[Path, bytes], MeshFile]] = {
+    ".obj": obj.read,
+    ".stl": stl.read,
+    ".ply": ply.read,
+    ".gltf": gltf.read,
+    ".glb": gltf.read,
+    ".dxf": dxf.read,
+    ".json": compas.read,
+}
+ENDINGS = tuple(READERS)
+
+
+def is_mesh_file(name: str | os.PathLike[str]) -> bool:
+    """Whether a name ends as those of files of surfaces do."""
+    return Path(name).suffix.lower() in READERS
+
+
+def read_objects(path: str | os.PathLike[str]) -> MeshFile:
+    """The named meshes of a file; its format is told by the name's ending.
+
+    Raises
+    ------
+    FormatError
+        Another ending, a damaged file, or one without triangles.
+    """
+    path = Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise FormatError(
+            f"{path}: the name of a surface must end in {_listed(ENDINGS)}, got '{path.suffix}'"
+        )
+    if not path.is_file():
+        raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
+    found = reader(path, path.read_bytes())
+    if not any(len(each.triangles) for each in found.objects):
+        raise FormatError(f"{path}: the file holds no triangle")
+    for each in found.objects:
+        bad = ~np.isfinite(each.vertices).all(axis=1)
+        if bad.any():
+            raise FormatError(f"{path}: a vertex is not finite: {each.vertices[bad][0].tolist()}")
+    return found
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Vertices (n, 3) and triangles (m, 3) of all objects of a file together; see :func:`read_objects`."""
+    return read_objects(path).merged()
+
+
+def write_mesh(
+    path: str | os.PathLike[str], vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, text: bool = False
+) -> None:
+    """Write a surface as STL or OBJ, by the name's ending.
+
+    Text keeps every bit of the coordinates; binary STL, the default for ``.stl``, keeps 7 digits.
+    """
+    path = Path(path)
+    points, rows = np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.int64)
+    if path.suffix.lower() == ".obj":
+        path.write_text(obj.written(points, rows), encoding="ascii")
+    elif path.suffix.lower() != ".stl":
+        raise FormatError(f"{path}: the name of a surface must end in .stl or .obj, got '{path.suffix}'")
+    elif text:
+        path.write_text(stl.written_as_text(points, rows), encoding="ascii")
+    else:
+        path.write_bytes(stl.written(points, rows))
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"

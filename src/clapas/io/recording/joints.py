@@ -1,0 +1,146 @@
+"""Joints in a recording: what they did, and where they are.
+
+/joints                     attributes names, moving: all joints, and those with a coordinate, as JSON
+/frames/joints/force        mean force of each joint on its body a during the step
+/frames/joints/torque       mean torque about the point of the joint
+/frames/joints/coordinate   angle (turns counted) or displacement of those that have one
+/frames/joints/rate         its rate
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clapas.dynamics.joints.coordinates import joint_coordinates
+from clapas.dynamics.model import Model
+from clapas.dynamics.simulation import Kept
+from clapas.errors import FormatError
+from clapas.io.hdf5 import reading
+from clapas.io.recording import validation
+from clapas.io.recording.layout import Column
+from clapas.typing import Array
+
+
+class JointNames(NamedTuple):
+    """Names of all joints, and of those that have a coordinate."""
+
+    names: tuple[str, ...] = ()
+    moving: tuple[str, ...] = ()
+
+
+class JointFrame(NamedTuple):
+    """A joint in a frame.
+
+    Parameters
+    ----------
+    force, torque : arrays (d,), and (3,) or (1,)
+        Mean force (N) and torque (N·m) on body a during the step, in the world; b gets the opposite.
+    coordinate, rate : float
+        Angle (rad) or displacement (m), and its rate; NaN for joints without.
+    """
+
+    force: Array
+    torque: Array
+    coordinate: float
+    rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointFrames(Mapping[str, JointFrame]):
+    """The joints of a frame by their names."""
+
+    known: JointNames
+    force: Array
+    torque: Array
+    coordinate: Array
+    rate: Array
+
+    def __getitem__(self, name: str) -> JointFrame:
+        if name not in self.known.names:
+            raise KeyError(name)
+        k = self.known.names.index(name)
+        value, rate = float("nan"), float("nan")
+        if name in self.known.moving:
+            place = self.known.moving.index(name)
+            value, rate = float(self.coordinate[place]), float(self.rate[place])
+        return JointFrame(self.force[k], self.torque[k], value, rate)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known.names)
+
+    def __len__(self) -> int:
+        return len(self.known.names)
+
+
+def recorded(model: Model) -> JointNames:
+    """The joints of a model."""
+    rows = model.joints
+    return JointNames() if rows is None else JointNames(tuple(rows.names), tuple(rows.drives.names))
+
+
+def columns(joints: JointNames) -> dict[str, Column]:
+    """What the frames keep of them, by name under ``/frames``."""
+    if not joints.names:
+        return {}
+    n, moving = len(joints.names), (len(joints.moving),)
+    return {
+        "joints/force": Column((n, "d"), "f8", "N", "mean force of joints on their bodies a", noisy=True),
+        "joints/torque": Column((n, "couple"), "f8", "N·m", "mean torque about their points", noisy=True),
+        "joints/coordinate": Column(moving, "f8", "rad, m", "angles and displacements", noisy=True),
+        "joints/rate": Column(moving, "f8", "rad/s, m/s", "their rates", noisy=True),
+    }
+
+
+def row(model: Model, kept: Kept) -> dict[str, Any]:
+    """These columns for a kept step."""
+    if model.joints is None:
+        return {}
+    now, done = joint_coordinates(model, kept.state), kept.stepped.joints if kept.stepped else None
+    n, d = len(model.joints.names), model.d
+    return {
+        "joints/force": np.zeros((n, d)) if done is None else done.force,
+        "joints/torque": np.zeros((n, 3 if d == 3 else 1)) if done is None else done.torque,
+        "joints/coordinate": now.value,
+        "joints/rate": now.rate,
+    }
+
+
+def frame(joints: JointNames, row: Mapping[str, Any]) -> JointFrames | None:
+    """The joints in a row of the frames; None without joints."""
+    if not joints.names:
+        return None
+    return JointFrames(joints, *(row[f"joints/{name}"] for name in ("force", "torque", "coordinate", "rate")))
+
+
+def write(file: Any, joints: JointNames) -> None:
+    """Name the joints in an open file."""
+    group = file.create_group("joints")
+    for name, values in joints._asdict().items():
+        group.attrs[name] = json.dumps(values)
+
+
+def read(file: Any, where: str) -> JointNames:
+    """The joints that an open file names; none if it has none."""
+    with reading(f"{where}: 'joints'"):
+        if "joints" not in file:
+            return JointNames()
+        group = file["joints"]
+    texts = (
+        validation.document(validation.text(group, name, where), list, f"joints/{name}", where)
+        for name in JointNames._fields
+    )
+    known = JointNames(*(tuple(map(str, each)) for each in texts))
+    if not set(known.moving) <= set(known.names):
+        raise FormatError(f"{where}: 'joints/moving' names joints that 'joints/names' does not have")
+    return known
+
+
+def digested(file: Any) -> Iterator[str]:
+    """What is constant of them in an open file, for the checksum."""
+    if "joints" in file:
+        yield from (str(file["joints"].attrs[name]) for name in JointNames._fields)

@@ -1,0 +1,100 @@
+"""The coarse problem: macro forces of all interfaces and rigid motions of all substructures at once.
+
+With c_E the signs of the macro forces, f_E = c_E f, and the macro displacements of a substructure
+u_E = L_E f_E + K*⁺g_E + R_E α_E, continuity Σ c_Eᵀu_E = 0 and solvability R_Eᵀ(f_E + g_E) = 0 are
+
+    [ Σ cᵀL c + 2/κ   N ] [ f ]     [ Σ cᵀK*⁺g − (2/κ) f̂ ]
+    [ Nᵀ              0 ] [ α ] = − [ R_Eᵀ g_E           ],      N = [… cᵀR_E …]
+
+factorised once. κ = d^M/d is the macro search direction: infinite by default, where macro displacements are
+continuous after each linear stage. With a finite one the jump is only pulled towards zero,
+Σ c_Eᵀu_E + (2/κ)(f − f̂) = 0 with f̂ = f − ½κ Σ c_Eᵀu_E of the local stage.
+
+References: LMGC thesis on tensegrity, (5.35), (5.46).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg as sparse_linalg
+
+from clapas.errors import ProblemError
+from clapas.multiscale.substructure import Substructure
+from clapas.typing import Array, Indices
+
+
+class CoarseProblem:
+    """Factorised once; each iteration is one solution.
+
+    Parameters
+    ----------
+    parts : list of Substructure
+        Homogenised.
+    places : list of index arrays
+        Numbers of the macro components of each substructure among all.
+    size : int
+        Macro components of all interfaces.
+    kappa : float
+        Macro direction relative to the micro one.
+    """
+
+    def __init__(self, parts: list[Substructure], places: list[Indices], size: int, kappa: float) -> None:
+        self.places, self.size, self.kappa = places, size, kappa
+        kernels = np.cumsum([0] + [part.rigid.shape[1] for part in parts])
+        self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
+        self.n_rigid = int(kernels[-1])
+        self.f, self.f_hat = np.zeros(size), np.zeros(size)
+        if not size:
+            return
+        rows, columns, values = [], [], []
+        for part, place, rigid in zip(parts, places, self.rigid_parts, strict=True):
+            own = part.signs[:, None] * part.homogenised * part.signs
+            motions = part.signs[:, None] * part.rigid
+            numbers = np.arange(rigid.start, rigid.stop)
+            for block, i, j in ((own, place, place), (motions, place, numbers), (motions.T, numbers, place)):
+                rows.append(np.repeat(i, len(j)))
+                columns.append(np.tile(j, len(i)))
+                values.append(block.ravel())
+        total = size + self.n_rigid
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        matrix = sparse.coo_array(entries, shape=(total, total)).tocsc()
+        if math.isfinite(kappa):
+            pull = np.concatenate((np.full(size, 2.0 / kappa), np.zeros(self.n_rigid)))
+            matrix = sparse.csc_array(matrix + sparse.diags_array(pull))
+        try:
+            self._factor = sparse_linalg.splu(matrix)
+        except RuntimeError:
+            raise ProblemError(
+                "the coarse problem is singular: the structure can move as a whole. Add supports, or an M"
+            ) from None
+
+    def solve(self, parts: list[Substructure], g: list[Array]) -> list[tuple[Array, Array]]:
+        """Macro forces (signed for each side) and rigid parts α of each substructure."""
+        if not self.size:
+            return [(np.zeros(0), np.zeros(0)) for _ in parts]
+        right = np.zeros(self.size + self.n_rigid)
+        for part, place, rigid, own in zip(parts, self.places, self.rigid_parts, g, strict=True):
+            right[place] -= part.signs * (part.flexibility @ own)
+            right[rigid] = -(part.rigid.T @ own)
+        if math.isfinite(self.kappa):
+            right[: self.size] += (2.0 / self.kappa) * self.f_hat
+        found = self._factor.solve(right)
+        self.f = found[: self.size]
+        return [
+            (part.signs * self.f[place], found[rigid])
+            for part, place, rigid in zip(parts, self.places, self.rigid_parts, strict=True)
+        ]
+
+    def local(self, parts: list[Substructure], relaxation: float) -> None:
+        """Local stage of the macro forces; nothing to do where the macro direction is infinite."""
+        if not self.size or not math.isfinite(self.kappa):
+            return
+        jump = np.zeros(self.size)
+        for part, place in zip(parts, self.places, strict=True):
+            np.add.at(jump, place, part.signs * part.u_macro)
+        # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
+        self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)

@@ -1,0 +1,264 @@
+"""One substructure: its own matrices, its own links, and what it tells its neighbours.
+
+Interface vectors are measured in units of the search direction d: displacements as √d U, forces as F/√d, so
+that work is kept and every direction is 1. With C the trace on the interfaces (scaled so), R the macro basis
+(RᵀR = 1) and x_m = x − RRᵀx the micro part, the linear stage of a substructure is
+
+    t = a + l e,  a = t̂ − l ê;      F_m = h − U_m,  h = F̂_m + Û_m                 search directions
+    K U = F − Bᵀa + Cᵀh + CᵀR u*,    K = M + BᵀlB + CᵀC,  u* = RᵀCU + f             equilibrium
+
+K* u* = f + g with K* = 1 − RᵀCK⁻¹CᵀR and g = RᵀCK⁻¹(F − Bᵀa + Cᵀh): the homogenised substructure, all the
+coarse problem needs to know. K* is singular for the rigid motions of a substructure that nothing holds.
+
+The local stage of a perfect interface, U₁ = U₂ and F₁ + F₂ = 0 with the opposite directions, gives
+Û = ½(s₁ + s₂), F̂₁ = ½(s₂ − s₁) with s = U_m − F_m = 2U_m − h: the new h of a side is the s of the other.
+A substructure sends one vector per interface and iteration, and receives one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import linalg, sparse
+
+from clapas.errors import ProblemError
+from clapas.linalg.factor import DenseFactor, Factor, factorise
+from clapas.multiscale.laws import Law, Springs
+from clapas.typing import Array, Indices
+
+SMALL = 300  # components up to which K⁻¹ is kept: one product is faster than two triangular solutions
+HELD = 1e-9  # of the stiffness, added to K where its mechanisms would leave it singular
+KERNEL = 1e-9  # eigenvalues of K*, relative to the largest, that count as zero
+
+LinkSolver = Callable[[Array, Array], Array]  # slack lengths z of w = W z + q, 0 ≤ z ⟂ w ≥ 0
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One interface as seen from one of its sides.
+
+    Parameters
+    ----------
+    interface : int
+        Its number.
+    sign : float
+        +1 on the first side, −1 on the second: macro forces are sign·f.
+    dofs : array (components,)
+        Components of the substructure on the interface.
+    scale : array (components,)
+        √d of each.
+    basis : array (components × vectors)
+        Macro basis R in scaled components.
+    """
+
+    interface: int
+    sign: float
+    dofs: Indices
+    scale: Array
+    basis: Array
+
+
+class Substructure:
+    """A part of a structure that answers to interface vectors.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages.
+    B : sparse (rows × dofs)
+        Elongations of its links from its free components.
+    law : Law
+        Law of its links.
+    direction : array (rows,)
+        Search direction l of each row.
+    F : array (dofs,)
+        Its share of the loads.
+    M : sparse (dofs × dofs), optional
+        Its share of M.
+    traces : list of Trace
+        Its interfaces.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        B: sparse.csr_array,
+        law: Law,
+        direction: Array,
+        F: Array,
+        M: sparse.csr_array | None,
+        traces: list[Trace],
+    ) -> None:
+        self.name, self.B, self.law, self.l, self.F, self.M = name, B, law, direction, F, M
+        self._transposed = B.T.tocsr()
+        self.traces = traces
+        ends = np.cumsum([0] + [len(trace.dofs) for trace in traces])
+        macro = np.cumsum([0] + [trace.basis.shape[1] for trace in traces])
+        self.parts = [slice(a, b) for a, b in pairwise(ends)]
+        self.macro_parts = [slice(a, b) for a, b in pairwise(macro)]
+        self.dofs = np.concatenate([np.zeros(0, dtype=np.int64), *(trace.dofs for trace in traces)])
+        self.scale = _joined([trace.scale for trace in traces])
+        self.signs = np.repeat([t.sign for t in traces], [t.basis.shape[1] for t in traces]).astype(float)
+        self.R = linalg.block_diag(*(t.basis for t in traces)) if traces else np.zeros((0, 0))
+        self._together: tuple[Array, Array, Array] | None = None
+        self.reset()
+        self.factorise()
+
+    def reset(self) -> None:
+        """Start from the law at rest and from silent interfaces."""
+        self.t_hat, self.e_hat = self.law.start()
+        self.e_before = self.e_hat
+        self._rest = self.t_hat
+        self.a = self.t_hat - self.l * self.e_hat
+        self.h = np.zeros(len(self.dofs))
+        self.sent = np.zeros(len(self.dofs))
+
+    def factorise(self) -> None:
+        """Factorise K and homogenise."""
+        K = self._transposed @ sparse.diags_array(self.l) @ self.B
+        if self.M is not None:
+            K = K + self.M
+        ground = np.bincount(self.dofs, weights=self.scale**2, minlength=K.shape[0]).astype(float)
+        K = K + sparse.diags_array(ground)
+        K = sparse.csr_array(
+            0.5 * (K + K.T)
+        )  # to the last bit: orders of elimination are made from its pattern
+        try:
+            factor: Factor = DenseFactor(K.toarray()) if K.shape[0] <= SMALL else factorise(K)
+        except ProblemError as error:
+            raise ProblemError(
+                f"{self.name} is a mechanism that its interfaces do not hold ({error}): make substructures "
+                "larger, or keep weak interfaces (weak='macro')"
+            ) from None
+        self._solve: Callable[[Array], Array] = factor.solve
+        if K.shape[0] <= SMALL:
+            inverse = factor.solve(np.eye(K.shape[0]))
+            self._solve = (0.5 * (inverse + inverse.T)).dot
+        self._lift = np.zeros((K.shape[0], self.n_macro))  # CᵀR
+        np.add.at(self._lift, self.dofs, self.scale[:, None] * self.R)
+        self._spread = self._solve(self._lift) if self.n_macro else self._lift
+        star = np.eye(self.n_macro) - self._lift.T @ self._spread
+        values, vectors = np.linalg.eigh(0.5 * (star + star.T)) if self.n_macro else (np.zeros(0), star)
+        soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
+        self.rigid = vectors[:, soft]
+        self.flexibility = (vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T
+
+    @property
+    def n_macro(self) -> int:
+        """Macro components on all its interfaces."""
+        return int(self.R.shape[1])
+
+    @property
+    def homogenised(self) -> Array:
+        """L = K*⁺ − 1: macro displacements per macro forces, up to rigid motions."""
+        return np.asarray(self.flexibility - np.eye(self.n_macro))
+
+    # ------------------------------------------------------------------ linear stage
+
+    def predict(self) -> Array:
+        """First half: displacements without macro forces; returns g."""
+        load = self.F - self._transposed @ self.a
+        load += np.bincount(self.dofs, weights=self.scale * self.h, minlength=len(load))
+        self._U0 = self._solve(load)
+        self._g = self._lift.T @ self._U0
+        return self._g
+
+    def correct(self, f: Array, alpha: Array) -> None:
+        """Second half: displacements under the macro forces f (signed for this side) and rigid parts α."""
+        star = self.flexibility @ (f + self._g) + self.rigid @ alpha
+        self.U = self._U0 + self._spread @ star
+        self.e = self.B @ self.U
+        self.t = self.a + self.l * self.e
+        trace = self.scale * self.U[self.dofs]
+        self.u_macro = self.R.T @ trace
+        self.U_micro = trace - self.R @ self.u_macro
+        self.F_micro = self.h - self.U_micro
+        self.f_macro = f
+
+    # ------------------------------------------------------------------ local stage
+
+    def links(self, relaxation: float) -> None:
+        """Local stage of the links."""
+        s = self.t + self.l * self.e
+        self.e_before = self.e_hat
+        self.t_hat = self.law.meet(s, self.l)
+        self.e_hat = (s - self.t_hat) / self.l
+        self.a = self.a + relaxation * (2.0 * self.t_hat - s - self.a)
+
+    def links_together(self, solve: LinkSolver, relaxation: float) -> None:
+        """Local stage of all links at once, along a direction that holds for compatible elongations only.
+
+        With ê = B Û the direction is asked of the nodes, Bᵀ(t̂ − t) + BᵀlB(Û − U) = 0. For springs with l = k
+        and slack lengths λ it is one complementarity problem per substructure,
+
+            t̂_c = W λ + q,  0 ≤ λ ⟂ t̂_c ≥ 0,    W = k_c − k_c B_c (2K)⁻¹ B_cᵀ k_c,    K = BᵀkB
+
+        with t̂ = t⁰ + kB Û + kλ. K is held where its mechanisms leave it singular; B does not see them.
+        """
+        law = self.law
+        assert isinstance(law, Springs)
+        k, cables = law.k, np.flatnonzero(law.is_cable)
+        if self._together is None:
+            B = self.B.toarray()
+            K = B.T @ (k[:, None] * B)
+            K[np.diag_indices_from(K)] += HELD * float(k.max())
+            lift = linalg.solve(2.0 * K, B.T, assume_a="pos")  # (2K)⁻¹Bᵀ
+            kB = k[cables, None] * B[cables]
+            W = np.diag(k[cables]) - kB @ (lift[:, cables] * k[cables])
+            self._together = (B, lift, 0.5 * (W + W.T))
+        B, lift, W = self._together
+        pull = self.t + k * self.e - law.t0
+        e_free = B @ (lift @ pull)
+        slack = np.zeros(len(k))
+        slack[cables] = solve(W, law.t0[cables] + k[cables] * e_free[cables])
+        self.e_before = self.e_hat
+        self.e_hat = e_free - B @ (lift @ (k * slack))
+        self.t_hat = law.t0 + k * (self.e_hat + slack)
+        self.a = self.a + relaxation * (self.t_hat - self.l * self.e_hat - self.a)
+
+    def message(self, part: int) -> Array:
+        """What the neighbour across an interface needs, s = U_m − F_m."""
+        return np.asarray((self.U_micro - self.F_micro)[self.parts[part]])
+
+    def receive(self, messages: list[Array], relaxation: float) -> None:
+        """Local stage of the interfaces, from the messages of the neighbours in the order of the traces."""
+        self.sent = self.U_micro - self.F_micro
+        self.h = self.h + relaxation * (_joined(messages) - self.h)
+
+    # ------------------------------------------------------------------ measures
+
+    def distance(self) -> tuple[float, float, float]:
+        """Squares Δη² and η̃² of the indicator, between the linear stage and the local stage before it.
+
+        The third is that of the forces at rest, beside which a state without load is rounding.
+        """
+        U_hat, F_hat = 0.5 * (self.sent + self.h), 0.5 * (self.h - self.sent)
+        gap_F = (self.F_micro - F_hat) - (self.U_micro - U_hat)
+        gap_t = (self.t - self.t_hat) + self.l * (self.e - self.e_hat)
+        mean_U, mean_F = 0.5 * (self.U_micro + U_hat), 0.5 * (self.F_micro + F_hat)
+        # Forces are counted from those at rest (the prestress), as in the thesis.
+        mean_e, mean_t = 0.5 * (self.e + self.e_hat), 0.5 * (self.t + self.t_hat) - self._rest
+        far = 0.5 * (gap_F @ gap_F + gap_t @ (gap_t / self.l))
+        size = 0.5 * (
+            mean_U @ mean_U + mean_F @ mean_F + mean_e @ (self.l * mean_e) + mean_t @ (mean_t / self.l)
+        )
+        return float(far), float(size), 0.5 * float(self._rest @ (self._rest / self.l))
+
+    def redirect(self, direction: Array, factor: float) -> None:
+        """Change search directions after a linear stage, whose values stay: l of the links, d by a factor."""
+        root = np.sqrt(factor)
+        self.l = direction
+        self.a = self.t - direction * self.e
+        U_hat, F_hat = 0.5 * (self.sent + self.h) * root, 0.5 * (self.h - self.sent) / root
+        self.h, self.sent = F_hat + U_hat, U_hat - F_hat
+        self.scale = self.scale * root
+        self.U_micro, self.F_micro = self.U_micro * root, self.F_micro / root
+        self.u_macro, self.f_macro = self.u_macro * root, self.f_macro / root
+        self.factorise()
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,0 +1,62 @@
+"""The parts a solver is made of, by the kind of part: which classes may stand where a protocol is asked for.
+
+A setting such as ``scheme: Scheme`` takes any object with the methods of the protocol. Those that ship with
+the package are listed here, so that the command line can name them. A new part is added by one word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clapas.solvers.backends import SCS, Clarabel
+from clapas.solvers.convex import (
+    AcceleratedGradient,
+    ConvexSolver,
+    ProjectedGradient,
+    Relay,
+    SpectralGradient,
+)
+from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard, Scheme
+from clapas.solvers.interior_point import ConvexInteriorPoint
+from clapas.solvers.newton import (
+    AlartCurnierMap,
+    Armijo,
+    ContactMap,
+    FischerBurmeisterMap,
+    FullStep,
+    GoldsteinPrice,
+    JeanMoreauMap,
+    LineSearch,
+    NaturalMap,
+    Nonmonotone,
+)
+from clapas.solvers.steps import AdaptiveStep, FixedStep, StepRule
+
+_PARTS: dict[type[Any], tuple[type[Any], ...]] = {
+    Scheme: (Picard, Anderson, Broyden, Newton),
+    ConvexSolver: (
+        AcceleratedGradient,
+        ProjectedGradient,
+        SpectralGradient,
+        ConvexInteriorPoint,
+        Clarabel,
+        SCS,
+        Relay,
+    ),
+    ContactMap: (AlartCurnierMap, JeanMoreauMap, NaturalMap, FischerBurmeisterMap),
+    LineSearch: (FullStep, Armijo, Nonmonotone, GoldsteinPrice),
+    StepRule: (AdaptiveStep, FixedStep),
+}
+
+
+def parts_of(kind: type[Any]) -> tuple[type[Any], ...]:
+    """The classes that may stand for a protocol; none for anything else.
+
+    Examples
+    --------
+    >>> [part.__name__ for part in parts_of(Scheme)]
+    ['Picard', 'Anderson', 'Broyden', 'Newton']
+    >>> parts_of(float)
+    ()
+    """
+    return _PARTS.get(kind, ())

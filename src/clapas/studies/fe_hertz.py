@@ -1,0 +1,233 @@
+"""Hertz's contact by finite elements: a cylinder and a sphere on a half-space, and Mindlin's partial slip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Solid, Support, block, graded, hertz_block
+from clapas.geometry.shapes import Disk
+from clapas.statics.elastic import ElasticContact, OneLoopNewton, State, follow
+from clapas.studies.fields import draw_field
+from clapas.studies.report import Report
+from clapas.typing import Array
+
+RADIUS = 1.0  # of the rigid cylinder or sphere (m)
+WIDTH = 0.05  # half-width of contact aimed at (m)
+FAR = 40.0  # half-widths to the far sides
+HERTZ = """\
+A rigid cylinder (plane strain) or sphere (axisymmetric) of 1 m is pressed without friction into a block
+forty half-widths large. With the force P that the nodes carry, Hertz says
+
+    line:   a = √(4 P R / π E*),      p₀ = √(P E* / π R),
+    point:  a = (3 P R / 4 E*)^⅓,     p₀ = 3 P / 2π a²,
+
+with E* = E/(1 − ν²). Half-width and pressure are those of the straight line p² = p₀² (1 − x²/a²) through
+the pressures of the nodes in contact (the force of a node over its area). The last half per cent of the line
+contact is not the mesh's: the block is finite, and a circle is no parabola at a/R = 0.07."""
+MINDLIN = """\
+Pressed first, the cylinder is then pushed sideways by Q. For a nearly incompressible half-space (ν =
+0.499) normal and tangential contact do not interact, and Cattaneo and Mindlin give the half-width of the
+zone that sticks,
+
+    c / a = √(1 − Q / mu P).
+
+Measured: half of the width of the nodes that stick, so to one cell (a / {cells})."""
+
+
+@dataclass(frozen=True)
+class HertzContact:
+    """Force, half-width and largest pressure of a computed contact, and Hertz's values for that force."""
+
+    force: float
+    width: float
+    pressure: float
+    exact_width: float
+    exact_pressure: float
+    state: State
+
+
+def hertz(cells: int, kind: Literal["line", "point"], element: str = "Q4", nu: float = 0.3) -> HertzContact:
+    """Press a rigid cylinder or sphere into a half-space.
+
+    Parameters
+    ----------
+    cells : int
+        Cells along the half-width of contact.
+    kind : "line" or "point"
+        Cylinder in plane strain, or sphere.
+    element : str
+        Q4 or T3.
+    nu : float
+        Poisson's ratio; Young's modulus is one.
+
+    Examples
+    --------
+    >>> found = hertz(6, "line")
+    >>> abs(found.width / found.exact_width - 1) < 0.02
+    True
+    >>> abs(found.pressure / found.exact_pressure - 1) < 0.02
+    True
+    """
+    mesh = hertz_block(WIDTH, FAR * WIDTH, cells, element)
+    solid = Solid(
+        mesh=mesh,
+        material=Elastic(young=1.0, poisson=nu),
+        kinematics="plane strain" if kind == "line" else "axisymmetric",
+    )
+    depth = WIDTH**2 / RADIUS
+    if kind == "line":
+        depth *= 0.5 * (2.0 * np.log(2.0 * FAR) - 1.0)  # of a layer of FAR half-widths, about
+    stage = ElasticContact(
+        solid=solid,
+        supports=[Support("bottom", "xy"), Support("left", "x")],
+        contacts=[
+            RigidContact(surface="top", obstacle=Obstacle(Disk(RADIUS), (0.0, RADIUS)), motion=(0.0, -depth))
+        ],
+    )
+    state = OneLoopNewton().solve(stage)
+    x = mesh.nodes[state.nodes, 0]
+    normal = state.r[:, 0]
+    areas = solid.areas("top")[state.nodes]
+    inside = (normal > 0.0) & (x > 0.0)
+    width, pressure = _fit(x[inside], normal[inside] / areas[inside])
+    modulus = 1.0 / (1.0 - nu**2)
+    if kind == "line":
+        force = 2.0 * float(normal.sum())
+        exact = np.sqrt(4.0 * force * RADIUS / (np.pi * modulus)), np.sqrt(force * modulus / (np.pi * RADIUS))
+    else:
+        force = float(normal.sum())
+        a = (0.75 * force * RADIUS / modulus) ** (1.0 / 3.0)
+        exact = a, 1.5 * force / (np.pi * a**2)
+    return HertzContact(force, width, pressure, float(exact[0]), float(exact[1]), state)
+
+
+def _fit(x: Array, pressure: Array) -> tuple[float, float]:
+    """Half-width and largest pressure of p² = p₀² (1 − x²/a²), the node at the edge left out."""
+    kept = np.argsort(x)[:-1] if len(x) > 3 else np.argsort(x)
+    slope, top = np.polyfit(x[kept] ** 2, pressure[kept] ** 2, 1)
+    return float(np.sqrt(-top / slope)), float(np.sqrt(top))
+
+
+@dataclass(frozen=True)
+class PartialSlip:
+    """Tangential over limiting force, and the part of the contact that sticks: computed and Mindlin's."""
+
+    load: Array
+    stick: Array
+    exact: Array
+
+
+def partial_slip(cells: int, mu: float = 0.3, increments: int = 8) -> PartialSlip:
+    """Press a cylinder on a half-space, then push it sideways below the limit of sliding."""
+    half = graded(1.5 / FAR, int(1.5 * cells), 1.25)
+    sides = 0.5 * np.concatenate((1.0 - half[::-1], 1.0 + half[1:]))
+    sides[0], sides[-1] = 0.0, 1.0
+    size = FAR * WIDTH
+    mesh = block((2 * size, size), (sides, 1.0 - half[::-1]), origin=(-size, -size))
+    solid = Solid(mesh=mesh, material=Elastic(young=1.0, poisson=0.499))
+    depth = 0.5 * WIDTH**2 / RADIUS * (2.0 * np.log(2.0 * FAR) - 1.0)
+    near = mesh.group("top")[np.abs(mesh.nodes[mesh.group("top"), 0]) <= 1.5 * WIDTH]
+    solid = replace(solid, mesh=mesh.with_group("near", near))
+    cylinder = RigidContact(
+        surface="near", obstacle=Obstacle(Disk(RADIUS), (0.0, RADIUS)), mu=mu, motion=(0.0, -depth)
+    )
+    press = ElasticContact(solid=solid, supports=[Support("bottom", "xy")], contacts=[cylinder])
+    push = replace(press, contacts=[replace(cylinder, motion=(1.6 * mu * depth, 0.0))])
+    pressed = follow(press, increments=4).last
+    load, stick, exact = [], [], []
+    for state in follow(push, pressed, increments=increments).states[1:]:
+        assert state.forces is not None
+        tangential, normal = np.abs(state.forces.sum(axis=0))
+        ratio = min(1.0, tangential / (mu * normal))
+        closed = state.r[:, 0] > 0.0
+        sticks = closed & (np.abs(state.r[:, 1]) < (1.0 - 1e-9) * mu * state.r[:, 0])
+        x = mesh.nodes[state.nodes, 0]
+        a = np.sqrt(4.0 * normal * RADIUS * (1.0 - 0.499**2) / np.pi)
+        width = np.ptp(x[sticks]) + WIDTH / cells if sticks.any() else 0.0
+        load.append(ratio)
+        stick.append(0.5 * width / a)
+        exact.append(np.sqrt(1.0 - ratio))
+    return PartialSlip(np.array(load), np.array(stick), np.array(exact))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FEHertz:
+    """Hertz's and Mindlin's contacts under refinement.
+
+    Parameters
+    ----------
+    finest : int
+        Cells along the half-width of contact in the finest mesh.
+    """
+
+    finest: int = 32
+
+    title: ClassVar[str] = "Hertz and Mindlin by finite elements"
+    quick: ClassVar[dict[str, int]] = {"finest": 8}
+
+    def run(self, report: Report) -> None:
+        """Refine, then slide."""
+        report.say(HERTZ)
+        kinds: tuple[Literal["line", "point"], ...] = ("line", "point")
+        for kind in kinds:
+            rows = []
+            for cells in (4, 8, 16, 32, 64):
+                if cells > self.finest:
+                    break
+                found = hertz(cells, kind)
+                report.tell(f"{kind}, {cells} cells")
+                rows.append(
+                    [
+                        f"{cells}",
+                        f"{100 * (found.width / found.exact_width - 1):+.2f}",
+                        f"{100 * (found.pressure / found.exact_pressure - 1):+.2f}",
+                        f"{found.state.iterations}",
+                    ]
+                )
+            report.say(f"## {kind.capitalize()} contact")
+            report.table(
+                ["cells along a", "half-width (% off)", "pressure (% off)", "Newton iterations"], rows
+            )
+            self._picture(report, kind)
+        cells = min(20, self.finest)
+        report.say("## Partial slip\n\n" + MINDLIN.format(cells=cells))
+        slip = partial_slip(cells)
+        report.table(
+            ["Q / mu P", "c / a", "Mindlin"],
+            [
+                [f"{q:.3f}", f"{c:.3f}", f"{e:.3f}"]
+                for q, c, e in zip(slip.load, slip.stick, slip.exact, strict=True)
+            ],
+        )
+
+    def _picture(self, report: Report, kind: Literal["line", "point"]) -> None:
+        found = hertz(self.finest, kind)
+        mesh = hertz_block(WIDTH, FAR * WIDTH, self.finest)
+        kinematics: Literal["plane strain", "axisymmetric"] = (
+            "plane strain" if kind == "line" else "axisymmetric"
+        )
+        solid = Solid(mesh=mesh, material=Elastic(young=1.0, poisson=0.3), kinematics=kinematics)
+        x, normal = mesh.nodes[found.state.nodes, 0], found.state.r[:, 0]
+        with report.figure(
+            f"hertz-{kind}", f"{kind.capitalize()} contact: pressure, von Mises stress"
+        ) as figure:
+            left, right = figure.subplots(1, 2)
+            inside = (normal > 0) & (x > 0)
+            left.plot(
+                x[inside] / WIDTH,
+                (normal / solid.areas("top")[found.state.nodes])[inside],
+                "o",
+                label="nodes",
+            )
+            line = np.linspace(0.0, found.exact_width, 200)
+            exact = found.exact_pressure * np.sqrt(1.0 - (line / found.exact_width) ** 2)
+            left.plot(line / WIDTH, exact, label="Hertz")
+            left.set_xlabel("x / (aimed half-width)")
+            left.set_ylabel("pressure / E")
+            left.legend()
+            draw_field(right, solid, found.state.u, solid.von_mises(found.state.u), "von Mises / E")
+            right.set_xlim(0.0, 3.0 * WIDTH)
+            right.set_ylim(-3.0 * WIDTH, 0.2 * WIDTH)

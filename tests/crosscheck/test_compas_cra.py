@@ -1,0 +1,74 @@
+"""Our verdicts beside those of COMPAS CRA (coupled rigid-block analysis, Kao and others 2022).
+
+CRA asks for forces that go with a motion: it calls stable what our dynamics lets stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clapas.analysis.masonry import Masonry
+from clapas.dynamics.blocks import scene_of_blocks
+from clapas.dynamics.examples import arch_file
+from clapas.dynamics.scene import Scene
+from clapas.geometry.shapes import Box, Polyhedron
+
+MU = 0.6
+
+
+def boxes(places: list[tuple[str, tuple[float, float, float]]]) -> Scene:
+    scene = Scene()
+    scene.law(mu=MU)
+    for name, place in places:
+        scene.add(Box((1, 1, 1)), place, density=1000, name=name, fixed=name.startswith("support"))
+    return scene
+
+
+STRUCTURES = {
+    "stack": (lambda: boxes([("support", (0, 0, 0)), ("upper", (0.2, 0, 1))]), True),
+    "clamped": (
+        lambda: boxes([("support a", (-1, 0, 0)), ("support b", (1, 0, 0)), ("block", (0, 0, 0))]),
+        False,
+    ),
+    "arch": (lambda: scene_of_blocks(arch_file(), mu=MU), True),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_ours(name: str) -> None:
+    """The answers CRA is known to give to these, by our dynamics."""
+    make, stands = STRUCTURES[name]
+    assert Masonry(make()).verdict(0.1).stays == stands
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_theirs(name: str) -> None:
+    cra = pytest.importorskip("compas_cra.equilibrium", reason="compas_cra is not installed")
+    make, stands = STRUCTURES[name]
+    assembly = as_assembly(make())
+    try:
+        cra.cra_solve(assembly, mu=MU)
+        theirs = True
+    except ValueError:  # what it raises where its program has no solution
+        theirs = False
+    assert theirs == stands
+
+
+def as_assembly(scene: Scene) -> Any:
+    """The blocks of a scene as an assembly of compas_cra."""
+    blocks = pytest.importorskip("compas_assembly.datastructures")
+    structures = pytest.importorskip("compas_cra.datastructures")
+    algorithms = pytest.importorskip("compas_cra.algorithms")
+    assembly = structures.CRA_Assembly()
+    for number, body in enumerate(scene.bodies):
+        corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+        shape = body.shape if isinstance(body.shape, Polyhedron) else Polyhedron(corners)
+        points = shape.hull.vertices + np.array(body.position)
+        faces = [list(map(int, face)) for face in shape.hull.faces]
+        assembly.add_block(blocks.Block.from_vertices_and_faces(points.tolist(), faces), node=number)
+    assembly.set_boundary_conditions([k for k, body in enumerate(scene.bodies) if body.fixed])
+    algorithms.assembly_interfaces_numpy(assembly, nmax=10, amin=1e-4, tmax=1e-4)
+    return assembly

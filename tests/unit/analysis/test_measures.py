@@ -1,0 +1,164 @@
+"""Measures by name: the same numbers as by hand, with units and errors."""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.analysis import Instant
+from clapas.analysis.measures import MEASURES, Measured, ground_level, heap_slope, measure
+from clapas.analysis.structure import coordination
+from clapas.analysis.surface import slope, surface_samples
+from clapas.dynamics import examples
+from clapas.dynamics.scene import Scene
+from clapas.errors import MissingDependency, SettingsError
+from clapas.geometry.shapes import Box, Plane, Sphere
+from clapas.io.recording import Recording
+from clapas.io.recording.contacts import Table
+from clapas.io.simulation import simulate
+from clapas.studies.heap import Measures as HeapMeasures
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two boxes of 1000 kg, one on the other, on a floor."""
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane(), name="floor")
+    for k, name in enumerate(("lower", "upper")):
+        scene.add(Box((1, 1, 1)), (0, 0, 0.5 + k), density=1000, name=name)
+    path = tmp_path_factory.mktemp("stack") / "stack.h5"
+    simulate(scene, 0.05, 0.01, out=path).close()
+    return path
+
+
+def test_every_measure_of_a_stack(stack: Path) -> None:
+    """All that make sense of two boxes; the pressure in the lower one is known."""
+    assert measure(stack, "coordination").value == 1.5
+    assert measure(stack, "packing", low=(-0.4, -0.4, 0.1), high=(0.4, 0.4, 1.9)).value == 1.0
+    # −σ_zz falls from 2 m g/A at the floor to 1 m g/A at the joint: branches carry it from point to centre
+    inside = measure(stack, "stress", low=(-0.5, -0.5, 0.01), high=(0.5, 0.5, 0.49))
+    assert inside.more["stress"][2, 2] == pytest.approx(2 * 9810, rel=1e-3)
+    assert inside.value == pytest.approx(np.trace(inside.more["stress"]) / 3)
+    assert measure(stack, "force").more["largest"] <= 2 * 9810
+    assert 0.0 <= measure(stack, "friction").value < 1.0  # frictional self-stress is not unique
+    assert measure(stack, "speed").value < 1e-3
+    assert measure(stack, "penetration").value < 1e-9
+    assert measure(stack, "energy").unit == "J"
+    assert measure(stack, "anisotropy").value > 0.9
+
+
+def test_forces_and_a_table_of_contacts(stack: Path) -> None:
+    with Recording(stack) as run:
+        end = run.frame(-1)
+    assert end.forces("floor")[2] == pytest.approx(-2 * 9810, rel=1e-4)
+    assert end.forces("upper", "lower")[2] == pytest.approx(9810, rel=1e-4)
+    assert end.forces("lower")[2] == pytest.approx(9810, rel=1e-4)
+    np.testing.assert_array_equal(end.forces("floor", "upper"), 0.0)
+    table = end.contacts.table()
+    assert len(table) == 8
+    assert sum(row["normal_force"] for row in table if row["a"] == "floor") == pytest.approx(
+        2 * 9810, rel=1e-4
+    )
+    assert set(table["status"]) <= {"sticking", "open"}
+    assert table["normal_force"] == sorted(table["normal_force"], reverse=True)
+    assert repr(end.contacts) == "RecordedContacts(8 in 3-D)"
+    assert repr(end).startswith("Frame(t = 0.05 s, 3 bodies, 8 contacts, ")
+    for each in (end.state, end.state.impulses, run.model, run.model.colliders, run.model.colliders.hulls):
+        assert len(repr(each)) < 100
+    with pytest.raises(SettingsError, match=r"no body is called 'lowr' \(did you mean 'lower'\?\)"):
+        end.forces("lowr")
+    with pytest.raises(SettingsError, match="there is no body 9: bodies are numbered 0 to 2"):
+        end.forces(9)
+
+
+def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table({"name": [f"body {k}" for k in range(30)], "force": [float(k) for k in range(30)]})
+    assert str(table).splitlines()[0] == "name     force"
+    assert str(table).splitlines()[-1] == "… 10 rows more"
+    assert "<td>body 3</td>" in table._repr_html_()
+    assert table[2:4]["name"] == ["body 2", "body 3"]
+    assert len(Table({})) == 0
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependency, match=r"clapas\[tables\]"):
+        table.to_pandas()
+    stand_in = types.ModuleType("pandas")
+    stand_in.DataFrame = dict  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pandas", stand_in)
+    assert table.to_pandas()["force"][1] == 1.0
+
+
+@pytest.fixture(scope="module")
+def heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("heap") / "heap.h5"
+    scene = examples.load("heap", grains=100, relaxation=0.1)
+    simulate(scene, out=path, dt=1e-3).close()
+    return path
+
+
+def test_one_angle_of_repose(heap: Path) -> None:
+    """By name, by the study, and by hand with the definition written out: one number."""
+    found = measure(heap, "slope")
+    with Recording(heap) as run:
+        end = Instant.of_recording(run)
+        of_study = HeapMeasures(run).slope
+    diameter = 2 * float(end.reach[end.movable].mean())
+    by_hand = slope(surface_samples(end, 1.5 * diameter, slowest=0.05), ground=diameter / 2)
+    assert found.value == math.degrees(of_study.angle) == math.degrees(heap_slope(end).angle)
+    assert found.value == pytest.approx(math.degrees(by_hand.angle), rel=1e-12)
+    assert found.error == pytest.approx(math.degrees(by_hand.high - by_hand.angle))
+    assert found.unit == "°"
+    assert ground_level(end) == pytest.approx(diameter / 2)
+    assert measure(heap, "coordination").value == coordination(end).mean
+
+
+def test_a_slope_in_the_plane_is_that_of_a_triangle() -> None:
+    """Disks drawn as a triangle of 30°, without a run."""
+    from clapas.geometry.shapes import Disk, HalfPlane
+
+    scene = Scene(d=2)
+    scene.law(mu=1.0)
+    scene.add(HalfPlane())
+    for row in range(12):
+        half = (12 - row) * math.sqrt(3)
+        for x in np.arange(-half, half + 0.01, 2.0):
+            scene.add(Disk(0.5), (float(x), 0.5 + 1.001 * row), density=1.0)
+    with simulate(scene, 0.001, 0.001, on_unsolved="record") as run:
+        found = measure(run, "slope")
+    assert found.error is not None
+    assert found.value == pytest.approx(30.0, abs=1.5)
+
+
+def test_a_flow_is_counted() -> None:
+    """Grains that fall one after another through a height: their mass over time."""
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.5)
+    for k in range(40):
+        scene.add(Sphere(0.01), (0, 0, 0.05 + 0.1 * k), velocity=(0, 0, -1.0), mass=0.2)
+    with simulate(scene, 3.0, 0.01) as run:
+        found = measure(run, "flow")
+        assert found.value == pytest.approx(2.0, rel=0.01)
+        assert found.error is not None
+        assert found.error < 0.01
+        assert measure(run, "flow", level=-1.0).more["passed"] == pytest.approx(0.2 * 20, abs=0.21)
+
+
+def test_words_and_refusals(stack: Path) -> None:
+    assert str(Measured("slope", 25.66, "°", 0.84)) == "25.66 ± 0.84 °"
+    assert str(Measured("packing", 0.61234, "")) == "0.6123"
+    assert set(MEASURES) >= {"slope", "packing", "coordination", "stress", "flow"}
+    with pytest.raises(SettingsError, match=r"no measure is called 'slop' \(did you mean 'slope'\?\)"):
+        measure(stack, "slop")
+    with pytest.raises(SettingsError, match="a box needs both corners"):
+        measure(stack, "packing", low=(0, 0, 0))
+    with pytest.raises(SettingsError, match="time must be finite"):
+        measure(stack, "speed", time=math.nan)
+    with pytest.raises(SettingsError, match="no room inside for a box"):
+        measure(stack, "stress")
+    with pytest.raises(SettingsError, match="too few points"):
+        measure(stack, "slope")

@@ -1,0 +1,63 @@
+"""Files of blocks on the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clapas.dynamics.examples import arch_file
+from clapas.geometry.meshfiles import write_mesh
+
+from .conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(arch_file(), tmp_path / "arch.obj")
+
+
+def test_info(run: Run) -> None:
+    outcome = run("info", "arch.obj")
+    assert outcome.code == 0, outcome.err
+    assert "4.8 × 0.6 × 2.578 m, with 1 m per unit and z upwards" in outcome.out
+    assert "voussoir_06" in outcome.out
+    document = run("info", "arch.obj", "--json").document
+    assert document["blocks"][1]["name"] == "voussoir_01"
+    assert document["blocks"][1]["volume"] == pytest.approx(0.13523, rel=1e-4)
+    assert run("info", "example:arch", "--json").document["blocks"] == document["blocks"]
+
+
+def test_run(run: Run) -> None:
+    outcome = run("run", "arch.obj", "--mu", 0.6, "--density=1800", "--duration", 0.02, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document["bodies"] == 13
+    assert outcome.document["recording"] == "arch.h5"
+    assert outcome.document["contacts"] >= 40
+    assert outcome.document["kinetic"] < 1e-3
+
+
+def test_refusals(run: Run) -> None:
+    cases = {
+        ("--friction", "1"): "knows --mu, --density, --scale, --up, --fixed, --nonconvex, not '--friction'",
+        ("--mu", "rough"): "--mu must be a number, got 'rough'",
+        ("--fixed",): "--fixed needs a value",
+        ("--fixed", "suport*"): "no block is called 'suport*'",
+    }
+    for options, message in cases.items():
+        outcome = run("run", "arch.obj", *options)
+        assert outcome.code == 2
+        assert message in outcome.err
+    gone = run("run", "gone.obj")
+    assert (gone.code, gone.err.strip()) == (2, "clapas: there is no file 'gone.obj'")
+
+
+def test_warnings_are_notes(run: Run, tmp_path: Path) -> None:
+    corners = [(x, y, z) for x in (0, 900) for y in (0, 900) for z in (0, 900)]
+    sides = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)]
+    write_mesh(tmp_path / "mm.obj", corners, sides)
+    outcome = run("info", "mm.obj")
+    assert "if its numbers are millimetres, give scale=0.001" in outcome.out
+    assert "not closed" in outcome.out
