@@ -29,7 +29,7 @@ from unittest import mock
 
 from benchmarks import machine, packings
 from clapas.compiled import threads
-from clapas.dynamics import stepping
+from clapas.dynamics import solving, stepping
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.simulation import Kept, energy
 from clapas.dynamics.surroundings import Surroundings
@@ -93,8 +93,8 @@ class Stopwatch:
     def watching(self, surroundings: Surroundings) -> Iterator[None]:
         """Time the parts of :func:`clapas.dynamics.stepping.step`; what is left of it is to advance."""
         with (
-            mock.patch.object(stepping, "step_problem", self.timed("assemble", stepping.step_problem)),
-            mock.patch.object(stepping, "solve", self.timed("solve", stepping.solve)),
+            mock.patch.object(solving, "step_problem", self.timed("assemble", solving.step_problem)),
+            mock.patch.object(solving, "solve", self.timed("solve", solving.solve)),
             mock.patch.object(surroundings, "detect", self.timed("detect", surroundings.detect)),
         ):
             yield

@@ -89,7 +89,8 @@ def test_examples_and_descriptions_of_parameters_are_kept() -> None:
 
 
 def test_a_report_becomes_part_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "make_gallery", module("make_gallery"))
+    for name in ("make_gallery", "verdicts"):
+        monkeypatch.setitem(sys.modules, name, module(name))
     adapted = module("take_report").adapted
     text = "## Bounds\n\n![x](x.png)"
     expected = "### Bounds\n\n![x](_static/x.png)\n"

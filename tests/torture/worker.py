@@ -54,7 +54,7 @@ def fingerprint(run: Recording) -> str:
     last, parts = -1, []
     for row, contacts in run.stored():
         new = slice(last + 1, int(row["step"]) + 1)
-        parts.append(f"{digest.of_frame(row, contacts, times[new], values[new]):x}")
+        parts.append(f"{digest.of_frame(row, contacts, times[new], values[new], {}):x}")
         last = int(row["step"])
     return f"{digest.of_constants(run._file)} {' '.join(parts)}"
 

@@ -112,7 +112,7 @@ def test_settings_reach_the_solver(run: Run) -> None:
     document = run("solve", "example:two-blocks", "--json", "--time-limit", 60, *options).document
     assert "time_limit=60.0" in document["solver"]
     assert "local=AlartCurnier(" in document["solver"]
-    assert "order=Shuffled(seed=7)" in document["solver"]
+    assert "order=Shuffled(seed=7, once=False)" in document["solver"]
 
 
 def test_threads_bound_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,8 @@ def test_a_file_as_people_write_it(tmp_path: Path) -> None:
         quantity = "force"
         body = "floor"
     """)
-    scene = Scene.load(tmp_path / "pile.toml")
+    with pytest.warns(UserWarning, match="3 pieces become one convex body"):
+        scene = Scene.load(tmp_path / "pile.toml")
     assert len(scene.bodies) == 23
     assert len(scene.records()) == 26
     assert scene.period == (20.0, None)

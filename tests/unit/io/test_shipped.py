@@ -89,7 +89,8 @@ def test_stored_files_are_those_the_generator_makes(
     tmp_path: Path, print_problem: Callable[..., str]
 ) -> None:
     regenerate(tmp_path, print_problem)
-    names = sorted(path.name for path in shipped().iterdir())
+    simulated = "hair-"  # steps of wound strands: see test_rod_files
+    names = sorted(path.name for path in shipped().iterdir() if not path.name.startswith(simulated))
     assert names == sorted(path.name for path in tmp_path.iterdir())
     for name in names:
         assert shipped(name).stat().st_size < 30_000

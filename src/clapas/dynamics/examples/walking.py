@@ -35,7 +35,7 @@ def leg(angle: float, side: int) -> Leg:
     """The pins of a leg on the left (side −1) or the right (1), for a crank at this angle.
 
     >>> round(leg(0.0, -1).foot[1], 3)
-    -0.843
+    -0.918
     """
     m = BARS["m"]
     crank = (m * math.cos(angle), m * math.sin(angle))
