@@ -143,7 +143,7 @@ class Copies:
         for group, which in listed.rows.items():
             way = detector._ways[0].of(group, listed.separated)
             spent += best_seconds(
-                lambda which=which, way=way: touch_pairs(which, pairs, detector._shapes, 0.0, way, rows),
+                lambda which=which, way=way: touch_pairs(which, pairs, detector._shapes, 0.0, way, rows, 0),
                 repeats,
             )
         return 1e9 * spent / max(detector.n_candidates, 1)
@@ -242,7 +242,7 @@ def c_comparison(count: int, repeats: int) -> str:
         if touch(*arguments) != len(found) or np.abs(out[: len(found), 7] - found.gap).max() > 1e-12:
             raise RuntimeError("C and clapas find different contacts of spheres")
         rival = best_seconds(lambda: touch(*arguments), repeats)
-    ours = best_seconds(lambda: touch_pairs(which, pairs, shapes, 0.0, way, rows), repeats)
+    ours = best_seconds(lambda: touch_pairs(which, pairs, shapes, 0.0, way, rows, 0), repeats)
     return (
         f"{len(ij)} pairs of spheres, {len(found)} in contact: {1e9 * ours / len(ij):.1f} ns a pair, "
         f"C {1e9 * rival / len(ij):.1f} ns ({ours / rival:.2f} times)"

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import config as numba_config
 from numba.core import event
 
@@ -47,6 +48,8 @@ INSIDE: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+# The same for functions that round every operation, as NumPy does: no fused multiply-add.
+ROUNDED: dict[str, Any] = INSIDE | {"fastmath": False}
 KEPT_CACHES = 3
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^from (clapas[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -118,10 +121,51 @@ def kernel(function: Function) -> Function:
     return cast(Function, compiled)
 
 
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether machine code of a kernel is there, in memory or on disk, for some arguments."""
+    plain_function = getattr(function, "py_func", None)
+    if plain_function is None:  # compilation is switched off
+        return True
+    folder = cache_directory(Path(plain_function.__code__.co_filename))
+    on_disk = folder != Path() and any(folder.rglob(f"*{plain_function.__name__}*.nbi"))
+    return on_disk or bool(getattr(function, "overloads", None))
+
+
+def bound(function: Function, *arguments: Any) -> Function:
+    """A kernel for arguments of the types of these, which it no longer looks at.
+
+    A call finds the machine code by the types of its arguments. With tens of arrays that takes ten
+    microseconds, more than a small kernel runs. A caller whose arguments always have the same types, down to
+    the layout of the arrays, can have it found once. Other arguments are then misread: bind only where the
+    caller itself made the arrays, or has looked at them (:func:`plain`).
+    """
+    compile_for = getattr(function, "compile", None)  # none where compilation is switched off
+    return compile_for(tuple(map(numba.typeof, arguments))) if compile_for else function
+
+
+def plain(array: Any, sort: Any) -> Any:
+    """An array as kernels are bound to it: of numbers of a sort, in rows, writeable; a copy if need be."""
+    return np.require(array, sort, ("C", "A", "W"))
+
+
 def inlined(function: Function) -> Function:
     """Mark a small function for use inside kernels; it stays a plain function outside."""
     marked: Function = numba.extending.register_jitable(**INSIDE, forceinline=True)(function)
     return marked
+
+
+def rounded(function: Function) -> Function:
+    """Mark a small function for use inside kernels that rounds as NumPy does: nothing is fused in it."""
+    marked: Function = numba.extending.register_jitable(**ROUNDED, forceinline=True)(function)
+    return marked
+
+
+@inlined
+def put(source: Any, target: Any) -> None:
+    """Copy a matrix into another of the same shape; ``target[:] = source`` takes seconds to compile."""
+    for i in range(len(source)):
+        for k in range(source.shape[1]):
+            target[i, k] = source[i, k]
 
 
 def subroutine(function: Function) -> Function:

@@ -9,6 +9,8 @@ The list is sorted by pair when it is made, so that contacts come out sorted.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clapas.collision.few import pairs_of_few
@@ -17,6 +19,7 @@ from clapas.collision.groups import Group, group_table
 from clapas.collision.narrow.solids import UNKNOWN
 from clapas.collision.placing import Frames, largest_motion
 from clapas.collision.records import FEW, PAIR, PLANE, Records, Shapes
+from clapas.compiled import bound
 from clapas.sorting import counting_sort
 from clapas.typing import Array, Indices
 
@@ -61,6 +64,7 @@ class Candidates:
         self._before = Frames(np.empty((n, 3)), np.empty((turning, 4)))
         self._groups = group_table(d)
         self._reach = -1.0
+        self._measure: Any = None
         self._room = 4 * len(shapes.pieces) + 64
         self.skin = skin
         self.wraps = np.zeros((n if rules.period.any() else 0, 2), dtype=np.int32)
@@ -81,7 +85,9 @@ class Candidates:
     def _motion(self, frames: Frames) -> float:
         """Bound on how far any point has gone since the list was made (m)."""
         before, reach, period = self._before, self._reach_of_bodies, self._rules.period
-        return largest_motion(frames, before, self._d, reach, period, self.wraps)
+        given = frames, before, self._d, reach, period, self.wraps
+        self._measure = self._measure or bound(largest_motion, *given)
+        return float(self._measure(*given))
 
     def _make(self, reach: float) -> None:
         pieces = self._shapes.pieces

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +13,22 @@ from clapas.collision.candidates import Candidates, default_skin
 from clapas.collision.grid import Rules
 from clapas.collision.groups import WORK, Group, Ways
 from clapas.collision.narrow.touching import touch_pairs
-from clapas.collision.placing import Frames, Places, reach_of_bodies, without_place
+from clapas.collision.placing import Frames, Places, reach_of_bodies
 from clapas.collision.records import ROW, Records
 from clapas.collision.rows import (
     Found,
     Numbering,
     Pairs,
+    Table,
     add_images,
     blank_table,
     deliver,
+    deliver_all,
     places_by_pair,
     settle,
 )
 from clapas.collision.shaping import shape
+from clapas.compiled import WORTH_THREADS, bound
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.team import Member, team_size, together
@@ -93,6 +98,7 @@ class Detector:
         free = _movable(colliders, movable)
         self._n_bodies = len(free)
         self._rules = Rules(free, _excluded(exclude, len(free)), _period(period))
+        self._is_periodic = bool(self._rules.period.any())
         self._shapes, local = shape(colliders)
         self._places = Places(self._shapes, local, self.d)
         pieces, centres = self._shapes.pieces, local.centres
@@ -107,6 +113,9 @@ class Detector:
         self._ways = [Ways(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
         self._room: dict[tuple[Group, int], int] = {}  # rows to make ready, from the last count
+        nothing = np.empty(0, dtype=np.int32)
+        self._line = Line(0, False, self._pairs(), [], nothing, np.empty(64, dtype=ROW))
+        self._deliver: Any = None
 
     @property
     def skin(self) -> float:
@@ -135,9 +144,18 @@ class Detector:
         distance : float
             Largest gap (m).
         """
-        if not np.isfinite(distance):
+        a, b, feature = (table := self.find(position, orientation, distance)).identity
+        return Contacts(a, b, *table.colliders, feature, *table[2:])  # type: ignore[call-arg]
+
+    def find(self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0) -> Table:
+        """The same contacts as a table of columns."""
+        if not math.isfinite(distance):
             raise ProblemError(f"distance must be a number, got {distance}")
         self._candidates.update(self._place(position, orientation), max(distance, 0.0))
+        if self._line.made != self._candidates.n_made:
+            self._line = self._lined_up()
+        if self._line.are_light:
+            return self._touch_in_line(distance)
         pairs = self._pairs()
         found: list[Found] = []
         for group, which in self._candidates.rows.items():
@@ -153,18 +171,48 @@ class Detector:
                 f"expected ({n}, {self.d}) and ({n}, {angles})"
             )
         frames = Frames(_in_space(x, 3), _in_space(q, 4))
-        bad = without_place(frames, self.d)
+        bad = self._places.put(frames)
         if bad >= 0:
             raise ProblemError(
                 f"body {bad}: position {x[bad].tolist()}, orientation {q[bad].tolist()} is no place; "
                 "a number is not finite, or the quaternion is zero"
             )
-        self._places.put(frames)
         return frames
 
     def _pairs(self) -> Pairs:
-        period = self._rules.period
-        return Pairs(self._candidates.pairs, self._candidates.wraps, period, bool(period.any()))
+        candidates = self._candidates
+        return Pairs(candidates.pairs, candidates.wraps, self._rules.period, self._is_periodic)
+
+    def _lined_up(self) -> Line:
+        """The groups of pairs of the list, one after another."""
+        groups, pairs, rows = self._candidates.rows, self._pairs(), self._line.rows
+        work = [WORK.get(group, 1.0) * len(which) for group, which in groups.items()]
+        are_light = max(work, default=0.0) < WORTH_THREADS and not self._is_periodic
+        ways = []
+        for group, which in groups.items() if are_light else ():
+            way = self._ways[0].of(group, self._candidates.separated)
+            ways.append((which, way, bound(touch_pairs, which, pairs, self._shapes, 0.0, way, rows, 0)))
+        starts = np.empty(len(pairs.listed) + 1 if are_light else 0, dtype=np.int32)
+        return Line(self._candidates.n_made, are_light, pairs, ways, starts, rows)
+
+    def _touch_in_line(self, distance: float) -> Table:
+        """Contacts of all groups on one thread."""
+        line, shapes = self._line, self._shapes
+        pairs, distance = line.pairs, float(distance)
+        while True:
+            count = 0
+            for which, way, touch in line.ways:
+                count = touch(which, pairs, shapes, distance, way, line.rows, count)
+            if count <= len(line.rows):
+                break
+            line = self._line = line._replace(rows=np.empty(count + count // 4, dtype=ROW))
+        table = blank_table(count, self.d, is_periodic=False)
+        if count:
+            given = line.rows, count, line.starts, pairs, shapes, self._numbering, table
+            self._deliver = self._deliver or bound(deliver_all, *given)
+            if self._deliver(*given):
+                table = settle(table)
+        return table
 
     def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> list[Found]:
         """Contacts of one group of pairs, which threads share when they are many."""
@@ -187,15 +235,15 @@ class Detector:
         key = group, part
         while True:
             rows = np.empty(self._room.get(key, len(which) // 2 + 16), dtype=ROW)
-            count = touch_pairs(which, pairs, self._shapes, distance, way, rows)
+            count = touch_pairs(which, pairs, self._shapes, distance, way, rows, 0)
             self._room[key] = count + count // 16 + 16
             if count <= len(rows):
                 return rows, count
 
-    def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Contacts:
+    def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Table:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
         if not found:
-            return Contacts.none(self.d)
+            return blank_table(0, self.d, pairs.is_periodic)
         n = sum(count for _, count in found)
         table, places = blank_table(n, self.d, pairs.is_periodic), places_by_pair(found)
 
@@ -207,9 +255,7 @@ class Detector:
                     add_images(*given, distance, self._numbering, table)
 
         together(team_size(None, n, len(found)), put)
-        table = settle(table)
-        a, b, feature = table.identity
-        return Contacts(a, b, *table.colliders, feature, *table[2:])  # type: ignore[call-arg]
+        return settle(table)
 
     def _number(self) -> Numbering:
         body = self._shapes.pieces["body"]
@@ -225,6 +271,33 @@ class Detector:
         if count.max(initial=0) <= 1:
             first = count = np.empty(0, dtype=np.int32)
         return Numbering(first, count, n_codes)
+
+
+class Line(NamedTuple):
+    """Groups of pairs that one thread treats one after another.
+
+    Parameters
+    ----------
+    made : int
+        Number of the list they are of.
+    are_light : bool
+        Whether one thread is enough.
+    pairs : Pairs
+        All of them.
+    ways : list
+        The pairs of each group, how they are met, and the kernel for that.
+    starts : array (n_pairs + 1,)
+        Room to sort contacts in.
+    rows : records
+        Room for contacts.
+    """
+
+    made: int
+    are_light: bool
+    pairs: Pairs
+    ways: list[tuple[Indices, Any, Any]]
+    starts: Indices
+    rows: Records
 
 
 def _movable(colliders: Colliders, movable: npt.ArrayLike | None) -> Mask:
@@ -247,7 +320,9 @@ def _in_space(columns: Array, width: int) -> Array:
     Always of one layout and writeable: kernels are compiled for that alone.
     """
     if columns.shape[1] == width:
-        return np.require(columns, requirements=("C", "W"))
+        flags = columns.flags
+        is_plain = flags.c_contiguous and flags.writeable
+        return columns if is_plain else np.require(columns, requirements=("C", "W"))
     wide = np.zeros((len(columns), width))
     wide[:, : columns.shape[1]] = columns
     return wide

@@ -6,14 +6,14 @@ meshes at rest cost nothing, and a small grain far from the origin loses no digi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clapas.collision.lean import lean_kernel
-from clapas.collision.records import FEW, PLANE, Records, Shapes, numbers
+from clapas.collision.records import PLANE, Records, Shapes, numbers
 from clapas.collision.shaping import Local
-from clapas.compiled import subroutine
+from clapas.compiled import bound, subroutine
 from clapas.typing import Array, Indices
 
 
@@ -75,62 +75,66 @@ class Places:
 
     def __init__(self, shapes: Shapes, local: Local, d: int) -> None:
         self._shapes, self._local, self._d = shapes, local, d
+        self._put: Any = None
         pieces = shapes.pieces
-        self._centres = numbers(shapes.centres, "x", "y", "z")
-        self._off_centre = np.flatnonzero(local.centres.any(axis=1)).astype(np.int32)
-        self._solids = np.flatnonzero(pieces["n_faces"]).astype(np.int32)
-        self._body = np.ascontiguousarray(pieces["body"])
-        self._is_body = np.array_equal(self._body, np.arange(len(self._body)))
-        self._placed = np.tile([1.0 if d == 3 else 0.0, 0.0, 0.0, 0.0], (len(self._solids), 1))
+        off_centre = np.flatnonzero(local.centres.any(axis=1)).astype(np.int32)
+        solids = np.flatnonzero(pieces["n_faces"]).astype(np.int32)
+        placed = np.tile([1.0 if d == 3 else 0.0, 0.0, 0.0, 0.0], (len(solids), 1))
+        self._which = Which(np.ascontiguousarray(pieces["body"]), off_centre, solids, placed)
         numbers(shapes.vertices, "x", "y", "z")[:] = local.vertices
         numbers(shapes.faces, "x", "y", "z")[:] = local.normals
 
-    def put(self, frames: Frames) -> None:
-        """Move all colliders with their bodies, turn those that have turned."""
-        n = len(self._body)
-        self._centres[:] = frames.position[:n] if self._is_body else frames.position[self._body]
-        if len(self._off_centre):
-            shift_centres(self._off_centre, frames, self._d, self._local.centres, self._shapes)
-        if len(self._solids) > FEW or self._have_turned(frames):
-            turn_solids(self._solids, frames, self._placed, self._d, self._local, self._shapes)
+    def put(self, frames: Frames) -> int:
+        """Move all colliders with their bodies, turn those that have turned.
 
-    def _have_turned(self, frames: Frames) -> bool:
-        """Has any solid turned? Walls at rest have not, and then no kernel is needed."""
-        return not np.array_equal(frames.orientation[self._body[self._solids]], self._placed)
+        Returns −1; or, without moving anything, the first body whose position or orientation is no number, or
+        whose quaternion is zero.
+        """
+        given = frames, self._d, self._which, self._local, self._shapes
+        self._put = self._put or bound(put_colliders, *given)
+        return self._put(*given)
 
 
-def without_place(frames: Frames, d: int) -> int:
-    """First body whose position or orientation is no number, or whose quaternion is zero; −1 if none is."""
-    size = np.einsum("ij,ij->i", frames.orientation, frames.orientation)
-    if np.isfinite(frames.position.sum() + size.sum()) and (d == 2 or size.all()):
-        return -1
-    bad = ~np.isfinite(frames.position.sum(axis=1) + size) | ((d == 3) & (size == 0.0))
-    return int(np.argmax(bad)) if bad.any() else -1
+class Which(NamedTuple):
+    """Body of each collider; those away from the centre of their body; those with corners to turn.
+
+    ``placed`` (n_solids, 4) are the orientations of the last at which their corners are.
+    """
+
+    body: Indices
+    off_centre: Indices
+    solids: Indices
+    placed: Array
 
 
 @lean_kernel
-def shift_centres(which: Indices, frames: Frames, d: int, own: Array, shapes: Shapes) -> None:
-    """Add to the centres of some colliders what they are away from those of their bodies."""
-    for k in range(len(which)):
-        c = which[k]
-        u, centre, R = own[c], shapes.centres[c], turn_of(frames.orientation[shapes.pieces[c].body], d)
+def put_colliders(frames: Frames, d: int, which: Which, local: Local, shapes: Shapes) -> int:
+    """Put the colliders where their bodies are; see :meth:`Places.put`."""
+    x, orientation = frames.position, frames.orientation
+    for b in range(len(x)):
+        q = orientation[b]
+        square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+        if not np.isfinite(x[b, 0] + x[b, 1] + x[b, 2] + square) or (d == 3 and square == 0.0):
+            return b
+    for c in range(len(which.body)):
+        centre, b = shapes.centres[c], which.body[c]
+        centre.x, centre.y, centre.z = x[b, 0], x[b, 1], x[b, 2]
+    for k in range(len(which.off_centre)):
+        c = which.off_centre[k]
+        u, centre, R = local.centres[c], shapes.centres[c], turn_of(orientation[which.body[c]], d)
         centre.x += R.xx * u[0] + R.xy * u[1] + R.xz * u[2]
         centre.y += R.yx * u[0] + R.yy * u[1] + R.yz * u[2]
         centre.z += R.zx * u[0] + R.zy * u[1] + R.zz * u[2]
-
-
-@lean_kernel
-def turn_solids(which: Indices, frames: Frames, placed: Array, d: int, local: Local, shapes: Shapes) -> None:
-    """Turn the corners and normals of those solids whose bodies have turned since they were ``placed``."""
-    for k in range(len(which)):
-        piece, p = shapes.pieces[which[k]], placed[k]
-        q = frames.orientation[piece.body]
+    for k in range(len(which.solids)):
+        piece, p = shapes.pieces[which.solids[k]], which.placed[k]
+        q = orientation[piece.body]
         if q[0] == p[0] and q[1] == p[1] and q[2] == p[2] and q[3] == p[3]:
-            continue
+            continue  # walls and meshes at rest
         p[0], p[1], p[2], p[3] = q[0], q[1], q[2], q[3]
         R = turn_of(q, d)
         turn_rows(R, local.vertices, piece.vertex, piece.n_vertices, shapes.vertices)
         turn_rows(R, local.normals, piece.face, piece.n_faces, shapes.faces)
+    return -1
 
 
 @subroutine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -160,22 +160,56 @@ def deliver(
     rows: Records, places: Indices, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table
 ) -> None:
     """Put contacts in their places in the table."""
-    d = table.point.shape[1]
     for k in range(len(places)):
-        row, at = rows[k], places[k]
-        pair = pairs.listed[row.pair]
-        a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
-        place = 0
-        if len(numbering.first) > 0:
-            place = wide(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
-        table.identity[0, at], table.identity[1, at] = a, b
-        table.identity[2, at] = place * 10 * numbering.n_codes + row.code
-        table.colliders[0, at], table.colliders[1, at] = pair.i, pair.j
-        table.gap[at] = row.gap
-        table.point[at, 0], table.point[at, 1] = row.x, row.y
-        table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
-        if d == 3:
-            table.point[at, 2], table.normal[at, 2] = row.z, row.nz
+        put_row(rows[k], places[k], pairs, shapes, numbering, table)
+
+
+@lean_kernel
+def deliver_all(
+    rows: Records,
+    count: int,
+    starts: Indices,
+    pairs: Pairs,
+    shapes: Shapes,
+    numbering: Numbering,
+    table: Table,
+) -> bool:
+    """Put all contacts in the table by growing pair, as found in each; are those of two bodies out of order?
+
+    ``rows`` are those of one sort of pair after another; ``starts`` (n_pairs + 1,) is room to count in.
+    """
+    starts[:] = 0
+    for k in range(count):
+        starts[rows[k].pair + 1] += 1
+    for p in range(1, len(starts)):
+        starts[p] += starts[p - 1]
+    for k in range(count):
+        p = rows[k].pair
+        put_row(rows[k], starts[p], pairs, shapes, numbering, table)
+        starts[p] += 1
+    a, b, feature = table.identity[0], table.identity[1], table.identity[2]
+    falls = 0
+    for k in range(1, count):
+        falls += feature[k] < feature[k - 1] and a[k] == a[k - 1] and b[k] == b[k - 1]
+    return falls > 0
+
+
+@subroutine
+def put_row(row: Any, at: int, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table) -> None:
+    """Put a contact in its place in the table."""
+    pair = pairs.listed[row.pair]
+    a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
+    place = 0
+    if len(numbering.first) > 0:
+        place = wide(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
+    table.identity[0, at], table.identity[1, at] = a, b
+    table.identity[2, at] = place * 10 * numbering.n_codes + row.code
+    table.colliders[0, at], table.colliders[1, at] = pair.i, pair.j
+    table.gap[at] = row.gap
+    table.point[at, 0], table.point[at, 1] = row.x, row.y
+    table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
+    if table.point.shape[1] == 3:
+        table.point[at, 2], table.normal[at, 2] = row.z, row.nz
 
 
 @lean_kernel

@@ -15,7 +15,8 @@ from clapas.bodies.rigid.jacobian import (
     fill_couples_3d,
 )
 from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_at, world_rows
-from clapas.dynamics.carrying import carry, carry_to_spheres, places, to_world
+from clapas.dynamics.carrying import carry, carry_to_spheres, places, product, to_world
+from clapas.dynamics.following import add_lead
 from clapas.dynamics.guides import can_part
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.model import Impulses, LinkImpulses, Model, State
@@ -131,7 +132,7 @@ class StepProblem:
         """Work of the impulses r along imposed motions during the step (J)."""
         if self.wall is None:
             return 0.0
-        return float(np.sum(r[: len(self.wall)] * self.wall) - self.cohesion @ self.wall[:, 0])
+        return float(product(r[: len(self.wall)], self.wall) - self.cohesion @ self.wall[:, 0])
 
     def sliding_part(self, r: Array) -> tuple[ContactProblem, Array]:
         """The problem and the unknown of the impulses alone; couples, if any, are held as loads."""
@@ -224,10 +225,10 @@ def under_laws(
 def _with_lead(geometry: Geometry, contacts: Contacts, lead: Array) -> Array:
     """Velocities of walls with what they miss, given in world coordinates."""
     assert geometry.wall is not None
-    d, wall = lead.shape[1], geometry.wall.copy()
+    missing = np.zeros_like(geometry.wall)
     frame = frames(contacts.normal) if geometry.own_frame is None else geometry.own_frame
-    wall[:, :d] += np.einsum("nij,nj->ni", frame, lead) * geometry.scale[:, :d]
-    return wall
+    add_lead(frame, lead, missing)
+    return geometry.wall + missing * geometry.scale
 
 
 class Geometry(NamedTuple):

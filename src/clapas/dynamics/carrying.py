@@ -100,3 +100,13 @@ def to_world(frame: Array, impulse: Array, world: Array) -> None:
             for k in range(d):
                 total += frame[i, k, l] * impulse[i, k]
             world[i, l] = total
+
+
+@kernel
+def product(r: Array, u: Array) -> float:
+    """Σ r·u over all contacts: the work of impulses along velocities (J)."""
+    total = 0.0
+    for i in range(len(r)):
+        for k in range(r.shape[1]):
+            total += r[i, k] * u[i, k]
+    return total

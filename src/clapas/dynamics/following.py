@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.compiled import kernel
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
@@ -103,3 +104,15 @@ def _cross(spin: Array, arm: Array) -> Array:
     if arm.shape[1] == 2:
         return np.asarray(spin[0] * np.column_stack((-arm[:, 1], arm[:, 0])))
     return np.cross(spin, arm)
+
+
+@kernel
+def add_lead(frame: Array, lead: Array, wall: Array) -> None:
+    """Add to the velocities of walls (n, k), along the frames, what they miss, given in the world (n, d)."""
+    d = lead.shape[1]
+    for i in range(len(lead)):
+        for k in range(d):
+            along = 0.0
+            for j in range(d):
+                along += frame[i, k, j] * lead[i, j]
+            wall[i, k] += along

@@ -6,25 +6,20 @@ from itertools import chain
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import spin
+from clapas.bodies.rigid.motion import GYRO_SHARE, fall, gyrate
 from clapas.dynamics.model import Model, State
 from clapas.typing import Array, Mask
-
-GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 
 
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
-    free = middle.velocity.copy()
-    free[:, : model.d] += dt * model.gravity  # walls too: they are put right below
-    loads = pushes(model, middle, dt)
-    if model.d == 3:
-        spin(free, model.inertia, dt, _kicks(model, loads))
+    free, loads = np.empty_like(middle.velocity), pushes(model, middle, dt)
+    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, _kicks(model, loads), dt, free)
     for body, push in loads.items():
-        # The spin of a body that gyrates has its push already.
-        gained = push[:3] if model.gyrates_freely[body] else push
-        free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
-    free[model.walls] = middle.velocity[model.walls]
+        if model.movable[body]:  # and not held
+            # The spin of a body that gyrates has its push already.
+            gained = push[:3] if model.gyrates_freely[body] else push
+            free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
     if model.blocked is not None:
         free[model.blocked] = middle.velocity[model.blocked]
     return free
@@ -46,16 +41,12 @@ def gyrated(
     matters : bool
         Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
     """
-    kick = velocity - free  # by contacts
-    turned = middle.velocity.copy()
-    spin(turned, model.inertia, dt, kick[:, 3:] + _kicks(model, pushes(model, middle, dt)))
-    turned[:, :3] = velocity[:, :3]
     which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
-    turned = np.where(which[:, None], turned, velocity)
-    own, change = model.masses[model.movable], (turned - velocity)[model.movable]
-    square = float(np.sum(own * change**2))
-    matters = square > GYRO_SHARE**2 * float(np.sum(own * kick[model.movable] ** 2))
-    return turned, turned - kick, matters
+    kicks = _kicks(model, pushes(model, middle, dt))
+    turned, turned_free = np.empty_like(free), np.empty_like(free)
+    bodies = model.masses, model.inertia, model.movable, which
+    given = middle.velocity, free, velocity, *bodies, kicks, dt, GYRO_SHARE
+    return turned, turned_free, bool(gyrate(*given, turned, turned_free))
 
 
 def pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:

@@ -16,9 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.bodies.rigid.jacobian import fill_normal_velocities
+from clapas.compiled import kernel
 from clapas.dynamics.assembly import image_shifts
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
+from clapas.typing import Array, Indices, Mask
 
 SHARE = 1e-3
 """Of the radius of the smallest movable body: the reach is never longer by itself."""
@@ -40,16 +42,43 @@ def within_reach(
     Those that touch, with gap ≤ ``touching`` (m), and those apart whose bodies approach or part slower
     than reach/h. Cohesion needs touch: cohesive materials apart are left out.
     """
-    gap = found.gap
-    if not (gap > touching).any():
+    if not len(found):
         return found
-    speed = np.empty(len(found))
-    place = found.point, image_shifts(model, found), found.normal, middle.position
-    fill_normal_velocities(found.bodies, *place, middle.orientation, middle.velocity, speed)
-    kept = (gap <= touching) | (np.abs(speed) * dt <= reach)
+    kept = np.empty(len(found), dtype=bool)
+    place = found.point, image_shifts(model, found), found.normal, found.gap, middle.position
+    moving = middle.orientation, middle.velocity
+    if mark_within_reach(found.bodies, *place, *moving, touching, reach, dt, kept) == len(found):
+        return found
     if model.laws.cohesion.any():
         material = model.colliders.material
-        kept &= (gap <= touching) | (
-            model.laws.cohesion[material[found.collider_a], material[found.collider_b]] == 0.0
-        )
+        sticks = model.laws.cohesion[material[found.collider_a], material[found.collider_b]] != 0.0
+        kept &= (found.gap <= touching) | ~sticks
     return found if kept.all() else found.take(np.flatnonzero(kept))
+
+
+@kernel
+def mark_within_reach(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    normal: Array,
+    gap: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    touching: float,
+    reach: float,
+    dt: float,
+    kept: Mask,
+) -> int:
+    """Mark the contacts that touch, or are apart and slow; returns how many touch."""
+    touch = 0
+    for i in range(len(gap)):
+        kept[i] = gap[i] <= touching
+        touch += kept[i]
+    if touch < len(gap):
+        speed = np.empty(len(gap))
+        fill_normal_velocities(bodies, point, shift, normal, position, orientation, velocity, speed)
+        for i in range(len(gap)):
+            kept[i] = kept[i] or abs(speed[i]) * dt <= reach
+    return touch

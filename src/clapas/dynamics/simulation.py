@@ -298,8 +298,8 @@ class Simulation:
         for part in parts:
             self.work += part.work
             self.external_work += part.given
-            self.worst = max(self.worst, part.solution.residual)
-            if failed is None and not part.solution.status.is_solved:
+            self.worst = max(self.worst, part.residual)
+            if failed is None and not part.status.is_solved:
                 failed = part.solution
         self.unsolved += failed is not None
         fails = failed is not None and self.on_unsolved == "raise"
@@ -330,7 +330,7 @@ class Simulation:
                 if progress is not None:
                     done, state = self._last[-1], self.state
                     seconds = time.perf_counter() - start
-                    report = len(done.contacts), done.solution.residual, seconds
+                    report = len(done.state.impulses.a), done.residual, seconds
                     if progress(Advance(state.step, steps, state.time, *report)):
                         break
         status = Status.ALMOST_SOLVED if self.unsolved > before else Status.SOLVED

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from clapas.bodies.kind import Account
 from clapas.bodies.rigid.motion import moved, work
 from clapas.dynamics.assembly import StepProblem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.few.outcome import Outcome
+from clapas.dynamics.few.stepping import step_of_few
 from clapas.dynamics.following import lead
 from clapas.dynamics.freemotion import free_motion, given_by_loads
 from clapas.dynamics.held import between_free, with_held
@@ -46,6 +49,7 @@ from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.solvers import Auto, Solution
 from clapas.solvers.loop import Solver
+from clapas.status import Status
 from clapas.typing import Indices, Mask
 
 
@@ -147,6 +151,34 @@ class Stepped:
     rows: Indices | None = None
     joints: Reactions | None = None
 
+    @staticmethod
+    def of_few(outcome: Outcome) -> Stepped:
+        """A step of few bodies; what a loop does not need is made when it is first asked for."""
+        done = object.__new__(Stepped)
+        done.__dict__.update(
+            state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
+        )
+        return done
+
+    @property
+    def status(self) -> Status:
+        """How the solver ended."""
+        outcome = self.__dict__.get("outcome")
+        return self.solution.status if outcome is None else outcome.answer.status
+
+    @property
+    def residual(self) -> float:
+        """Residual of the solution."""
+        outcome = self.__dict__.get("outcome")
+        return self.solution.residual if outcome is None else outcome.answer.residual
+
+    def __getattr__(self, name: str) -> Any:
+        outcome = self.__dict__.get("outcome")
+        if outcome is None or name not in Stepped.__dataclass_fields__:
+            raise AttributeError(f"'Stepped' has no attribute '{name}'")
+        self.__dict__.update(outcome.details())
+        return self.__dict__[name]
+
 
 def step(
     model: Model,
@@ -180,6 +212,10 @@ def step(
         What motors are asked for; that of the scene by default.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
+        outcome = step_of_few(few, state, dt, solver or Auto(tol=1e-6), scheme, surroundings)
+        if outcome is not None:
+            return Stepped.of_few(outcome)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None

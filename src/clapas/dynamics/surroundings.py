@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision import Detector
+from clapas.collision.rows import Table
+from clapas.compiled import is_kept
+from clapas.dynamics.few.advancing import advance
+from clapas.dynamics.few.bodies import MOST, FewBodies
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
-from clapas.typing import Indices
+from clapas.typing import Array, Indices
 
+PATIENCE = 20_000
+"""Steps after which compiling the kernels of few bodies, half a minute, takes less than they save."""
 TOUCHING = 16.0 * float(np.finfo(float).eps)
 """Gap that counts as zero, relative to the largest coordinate: what rounding leaves of two bodies placed
 against each other. It is no margin: at 1 m from the origin it is 4e-15 m."""
@@ -24,23 +30,59 @@ class Surroundings:
 
     Keeps a detector with its neighbour list while no body is born. What it returns depends on the
     state alone, never on the list.
+
+    Parameters
+    ----------
+    model : Model
+        What moves.
+    patience : int
+        Steps after which the kernels of few bodies are compiled, if they never were.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, patience: int = PATIENCE) -> None:
         self._model = model
         self._count = -1
         self._detector: Detector | None = None
+        self._few: FewBodies | None = None
+        self._stay_few = int(model.movable.sum()) <= MOST
+        self._waits = 0 if is_kept(advance) else patience
         pairs = model.ignored
         self._ignored = None if pairs is None else pairs[:, 0] * model.n_bodies + pairs[:, 1]
 
+    def few(self, state: State) -> FewBodies | None:
+        """The bodies of a state, if they are few and of a sort that :mod:`clapas.dynamics.few` serves.
+
+        None in a step in which bodies appear or are pushed, and where they will be many. Where the kernels
+        of such steps were never compiled, they are only after so many steps that the time is worth it; the
+        answer is the same to the last bit.
+        """
+        model, count = self._model, state.n_bodies
+        if not self._stay_few or state.applied:
+            return None
+        if self._waits > 0:
+            self._waits -= 1
+            return None
+        if count < model.n_bodies and model.birth[count] <= state.time:
+            return None
+        if self._few is None or self._few.model.n_bodies != count:
+            self._few = FewBodies(model.first(count))
+        return self._few if self._few.serves else None
+
     def detect(self, state: State, distance: float) -> Contacts:
         """All contacts with gap ≤ distance, without those of pairs that the model ignores."""
-        if self._detector is None or state.n_bodies != self._count:
-            alive = self._model.first(state.n_bodies)
-            self._detector = Detector(alive.colliders, movable=~alive.is_wall, period=alive.period)
-            self._count = state.n_bodies
-        found = self._detector.detect(state.position, state.orientation, distance)
+        found = self._detector_of(state.n_bodies).detect(state.position, state.orientation, distance)
         return found if self._ignored is None else self._apart(found, self._ignored)
+
+    def find(self, position: Array, orientation: Array, distance: float) -> Table:
+        """All contacts with gap ≤ distance as a table, of bodies at these places; no pair is ignored."""
+        return self._detector_of(len(position)).find(position, orientation, distance)
+
+    def _detector_of(self, count: int) -> Detector:
+        if self._detector is None or count != self._count:
+            alive = self._model.first(count)
+            self._detector = Detector(alive.colliders, movable=~alive.is_wall, period=alive.period)
+            self._count = count
+        return self._detector
 
     def _apart(self, found: Contacts, ignored: Indices) -> Contacts:
         n = self._model.n_bodies

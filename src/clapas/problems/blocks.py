@@ -21,7 +21,7 @@ from scipy import sparse
 
 from clapas.compiled import kernel
 from clapas.linalg.factor import BlockDiagonalFactor
-from clapas.linalg.norms import norm
+from clapas.linalg.norms import SAFE, norm
 from clapas.problems.judge import violation_by_blocks
 from clapas.typing import Array, Indices
 
@@ -97,7 +97,7 @@ class BodyBlocks:
     @cached_property
     def extent(self) -> Extent:
         """Sizes of the blocks and of the free velocities, in one pass."""
-        return Extent(*_extent(self.G, self.y_free, *compile_time(self.G)))
+        return Extent(*extent_of(self.G, self.y_free, *compile_time(self.G)))
 
     @property
     def is_finite(self) -> bool:
@@ -121,7 +121,8 @@ class BodyBlocks:
     def free_speeds(self, w: Array | None) -> tuple[float, float]:
         """Size of the free velocities, and their largest component."""
         q = self.free_velocity(w)
-        return norm(q), float(np.max(np.abs(q), initial=0.0))
+        size, largest = size_and_largest(q)
+        return (size if SAFE < size < 1.0 / SAFE else norm(q)), largest
 
     def answer(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
@@ -231,12 +232,12 @@ def pack_blocks(
 
 def add_impulses(G: Array, bodies: Indices, r: Array, y: Array) -> None:
     """Add Gᵀ r to y."""
-    _add_impulses(G, bodies, r, y, *compile_time(G))
+    add_by_blocks(G, bodies, r, y, *compile_time(G))
 
 
 def contact_velocities(G: Array, bodies: Indices, y: Array, w: Array) -> Array:
     """Return G y + w."""
-    return np.asarray(_contact_velocities(G, bodies, y, w, *compile_time(G)))
+    return np.asarray(velocities_by_blocks(G, bodies, y, w, *compile_time(G)))
 
 
 def compile_time(G: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -245,9 +246,10 @@ def compile_time(G: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @kernel
-def _add_impulses(
+def add_by_blocks(
     G: Array, bodies: Indices, r: Array, y: Array, components: tuple[int, ...], size: tuple[int, ...]
 ) -> None:
+    """Add Gᵀ r to y, for sizes known when compiling."""
     for i in range(len(G)):
         for side in range(2):
             mine = y[bodies[i, side]]
@@ -258,9 +260,10 @@ def _add_impulses(
 
 
 @kernel
-def _contact_velocities(
+def velocities_by_blocks(
     G: Array, bodies: Indices, y: Array, w: Array, components: tuple[int, ...], size: tuple[int, ...]
 ) -> Array:
+    """Return G y + w, for sizes known when compiling."""
     u = np.empty((len(G), len(components)))
     for i in range(len(G)):
         y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
@@ -274,9 +277,10 @@ def _contact_velocities(
 
 
 @kernel
-def _extent(
+def extent_of(
     G: Array, y_free: Array, components: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, float, float, bool]:
+    """Return the fields of :class:`Extent`."""
     d, m = len(components), len(size)
     response, largest_row, largest_y, total = np.empty(len(G)), 0.0, 0.0, 0.0
     for i in range(len(G)):
@@ -295,6 +299,17 @@ def _extent(
         largest_y = max(largest_y, square)
         total += square
     return response, np.sqrt(largest_row), np.sqrt(largest_y), np.isfinite(total)
+
+
+@kernel
+def size_and_largest(q: Array) -> tuple[float, float]:
+    """Return |q| of all entries, whose squares must be neither too large nor too small, and the largest."""
+    square, largest = 0.0, 0.0
+    for i in range(len(q)):
+        for k in range(q.shape[1]):
+            square += q[i, k] * q[i, k]
+            largest = max(largest, abs(q[i, k]))
+    return float(np.sqrt(square)), largest
 
 
 @kernel

@@ -30,12 +30,22 @@ def tangents(x: float, y: float, z: float) -> tuple[float, float, float, float, 
     return 1.0 + sign * x * x * a, sign * b, -sign * x, b, sign + y * y * a, -y
 
 
+@inlined
+def write_frame(normal: Array, i: int, frame: Array) -> None:
+    """Write the frame of contact i, in the plane or in space."""
+    if normal.shape[1] == 2:
+        frame[i, 0, 0], frame[i, 0, 1] = normal[i, 0], normal[i, 1]
+        frame[i, 1, 0], frame[i, 1, 1] = -normal[i, 1], normal[i, 0]
+        return
+    x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
+    a_x, a_y, a_z, b_x, b_y, b_z = tangents(x, y, z)
+    frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
+    frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = a_x, a_y, a_z
+    frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b_x, b_y, b_z
+
+
 @kernel
 def _fill_frames(member: Member, normal: Array, frame: Array) -> None:
     first, last = share(member, len(normal))
     for i in range(first, last):
-        x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
-        a_x, a_y, a_z, b_x, b_y, b_z = tangents(x, y, z)
-        frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
-        frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = a_x, a_y, a_z
-        frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b_x, b_y, b_z
+        write_frame(normal, i, frame)

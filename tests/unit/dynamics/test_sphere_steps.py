@@ -12,6 +12,7 @@ from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Rotation
 from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import Stepped, step
+from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere
 from clapas.solvers import NSGS, Coloured
 
@@ -45,8 +46,9 @@ def shower(cohesion: float = 0.0, restitution: float = 0.0, period: float | None
 
 
 def one_step(model: Model, state: State, many: int, monkeypatch: pytest.MonkeyPatch) -> Stepped:
-    """A step in geometric form from ``many`` contacts on."""
+    """A step in geometric form from ``many`` contacts on, by the general step."""
     monkeypatch.setattr(assembly, "MANY", many)
+    monkeypatch.setattr(Surroundings, "few", lambda self, state: None)
     return step(model, state, DT, SOLVER)
 
 

@@ -14,40 +14,84 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.compiled import inlined, kernel
+from clapas.compiled import inlined, kernel, rounded
 from clapas.typing import Array, Mask
 
 GYRO_ITERATIONS = 50
+GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
+GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 
 
 def moved(position: Array, orientation: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """Positions and orientations after a time h at constant velocity."""
-    d = position.shape[1]
-    new_position = position + h * velocity[:, :d]
-    if d == 2:
-        return new_position, orientation + h * velocity[:, 2:]
-    return new_position, np.asarray(turned(orientation, velocity, h))
+    new_position, new_orientation = np.empty_like(position), np.empty_like(orientation)
+    move(position, orientation, velocity, h, new_position, new_orientation)
+    return new_position, new_orientation
 
 
 @kernel
-def turned(orientation: Array, velocity: Array, h: float) -> Array:
-    """Quaternions Q exp(h ω / 2), normalised."""
-    result = np.empty_like(orientation)
-    for i in range(len(orientation)):
-        x, y, z = 0.5 * h * velocity[i, 3], 0.5 * h * velocity[i, 4], 0.5 * h * velocity[i, 5]
-        angle = np.sqrt(x * x + y * y + z * z)
-        # sin(angle)/angle, by its series where the quotient would lose digits
-        sinc = 1.0 - angle * angle / 6.0 if angle < 1e-4 else np.sin(angle) / angle
-        c, x, y, z = np.cos(angle), sinc * x, sinc * y, sinc * z
-        q = orientation[i]
-        w = q[0] * c - q[1] * x - q[2] * y - q[3] * z
-        i_1 = q[0] * x + q[1] * c + q[2] * z - q[3] * y
-        i_2 = q[0] * y - q[1] * z + q[2] * c + q[3] * x
-        i_3 = q[0] * z + q[1] * y - q[2] * x + q[3] * c
-        scale = 1.0 / np.sqrt(w * w + i_1 * i_1 + i_2 * i_2 + i_3 * i_3)
-        result[i, 0], result[i, 1] = w * scale, i_1 * scale
-        result[i, 2], result[i, 3] = i_2 * scale, i_3 * scale
-    return result
+def move(
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    h: float,
+    new_position: Array,
+    new_orientation: Array,
+) -> None:
+    """Write positions x + h v and orientations after a time h: quaternions Q exp(h ω / 2), or angles."""
+    d = position.shape[1]
+    for i in range(len(position)):
+        for k in range(d):
+            new_position[i, k] = plus_multiple(position[i, k], h, velocity[i, k])
+        if d == 2:
+            new_orientation[i, 0] = plus_multiple(orientation[i, 0], h, velocity[i, 2])
+        else:
+            turn(orientation[i], velocity[i], h, new_orientation[i])
+
+
+@rounded
+def plus_multiple(x: float, h: float, v: float) -> float:
+    """Return x + h v with each operation rounded, as NumPy does."""
+    return x + h * v
+
+
+@inlined
+def turn(q: Array, velocity: Array, h: float, turned: Array) -> None:
+    """Write the unit quaternion Q exp(h ω / 2)."""
+    x, y, z = 0.5 * h * velocity[3], 0.5 * h * velocity[4], 0.5 * h * velocity[5]
+    angle = np.sqrt(x * x + y * y + z * z)
+    # sin(angle)/angle, by its series where the quotient would lose digits
+    sinc = 1.0 - angle * angle / 6.0 if angle < 1e-4 else np.sin(angle) / angle
+    c, x, y, z = np.cos(angle), sinc * x, sinc * y, sinc * z
+    w = q[0] * c - q[1] * x - q[2] * y - q[3] * z
+    i_1 = q[0] * x + q[1] * c + q[2] * z - q[3] * y
+    i_2 = q[0] * y - q[1] * z + q[2] * c + q[3] * x
+    i_3 = q[0] * z + q[1] * y - q[2] * x + q[3] * c
+    scale = 1.0 / np.sqrt(w * w + i_1 * i_1 + i_2 * i_2 + i_3 * i_3)
+    turned[0], turned[1] = w * scale, i_1 * scale
+    turned[2], turned[3] = i_2 * scale, i_3 * scale
+
+
+@kernel
+def fall(
+    velocity: Array, gain: Array, inertia: Array, movable: Mask, kick: Array, h: float, free: Array
+) -> None:
+    """Write the velocities after a time h of free fall; what is not movable keeps its own.
+
+    ``gain`` (d,) is what gravity adds in that time (m/s), ``kick`` (n, 3) what torques add (:func:`spin`).
+    """
+    d = len(gain)
+    for i in range(len(velocity)):
+        for k in range(velocity.shape[1]):
+            free[i, k] = velocity[i, k]
+        for k in range(d):
+            free[i, k] += gain[k]
+    if d == 3:
+        spin(free, inertia, h, kick)
+    for i in range(len(velocity)):
+        if not movable[i]:
+            for k in range(velocity.shape[1]):
+                free[i, k] = velocity[i, k]
 
 
 @kernel
@@ -74,6 +118,63 @@ def spin(velocity: Array, inertia: Array, h: float, kick: Array) -> None:
             if change <= 1e-16 * (abs(x) + abs(y) + abs(z)):
                 break
         velocity[i, 3], velocity[i, 4], velocity[i, 5] = x, y, z
+
+
+@kernel
+def gyrate(
+    before: Array,
+    free: Array,
+    after: Array,
+    masses: Array,
+    inertia: Array,
+    movable: Mask,
+    which: Mask,
+    push: Array,
+    h: float,
+    share: float,
+    turned: Array,
+    turned_free: Array,
+) -> bool:
+    """Take the gyroscopic term of 3-D bodies again, at the mean of the velocities before and after contact.
+
+    Parameters
+    ----------
+    before, free, after : arrays (n, 6)
+        Velocities at the start of a step, at its end without contacts, and with them.
+    masses, inertia : arrays (n, 6) and (n, 3)
+        Diagonal of M, and its last columns.
+    movable, which : arrays (n,) of bool
+        Bodies that move, and those of them that gyrate.
+    push : array (n, 3)
+        What torques that are no contacts' change of the spins (rad/s).
+    h, share : float
+        Step (s); what is a small share of a change.
+    turned, turned_free : arrays (n, 6)
+        To be written: the velocities after and without contacts, under the same impulses.
+
+    Returns
+    -------
+    bool
+        Is the change more than the share of that made by contacts, in the metric of the masses?
+    """
+    kick = np.empty((len(before), 3))
+    for i in range(len(before)):
+        for k in range(3):
+            kick[i, k] = after[i, 3 + k] - free[i, 3 + k] + push[i, k]
+        for k in range(6):
+            turned[i, k] = before[i, k]
+    spin(turned, inertia, h, kick)
+    change, whole = 0.0, 0.0
+    for i in range(len(before)):
+        for k in range(6):
+            if k < 3 or not which[i]:
+                turned[i, k] = after[i, k]
+            impulse = after[i, k] - free[i, k]
+            turned_free[i, k] = turned[i, k] - impulse
+            if movable[i]:
+                change += masses[i, k] * (turned[i, k] - after[i, k]) ** 2
+                whole += masses[i, k] * impulse**2
+    return bool(change > share * share * whole)
 
 
 def spin_freely(velocity: Array, inertia: Array, h: float) -> None:

@@ -73,10 +73,12 @@ def _select(way: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Calla
 
 @lean_kernel
 def touch_pairs(
-    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, way: Any, rows: Records
+    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, way: Any, rows: Records, count: int
 ) -> int:
-    """Contacts of some of the pairs, those whose bounds are near: writes as many as fit, counts all."""
-    count = 0
+    """Contacts of some of the pairs, those whose bounds are near: writes as many as fit, counts all.
+
+    ``count`` rows are there already, of other pairs.
+    """
     for k in range(len(which)):
         meeting = meeting_of(pairs, shapes, wide(which[k]), distance)
         x, y, z = meeting.x, meeting.y, meeting.z

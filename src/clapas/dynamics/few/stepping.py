@@ -1,0 +1,165 @@
+"""One step of few bodies: Moreau's method again, by kernels."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clapas.bodies.rigid.motion import GYRO_ROUNDS
+from clapas.dynamics.few.advancing import OUT_OF_REACH, Span, advance
+from clapas.dynamics.few.beginning import begin
+from clapas.dynamics.few.bodies import FewBodies
+from clapas.dynamics.few.ending import Ended, end, respond
+from clapas.dynamics.few.outcome import Outcome, Problem, Settled
+from clapas.dynamics.few.posing import guess
+from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way, settle
+from clapas.dynamics.few.tables import Carried, Met, Placed
+from clapas.dynamics.following import lead
+from clapas.dynamics.model import Impulses, State
+from clapas.dynamics.reaching import within_reach
+from clapas.dynamics.surroundings import TOUCHING, Surroundings
+from clapas.problems.contact import MANY
+from clapas.solvers import NSGS, Auto, Solution, solve
+from clapas.solvers.local.exact import MAX_STEPS, ExactPart
+from clapas.solvers.loop import Solver
+from clapas.solvers.nsgs import SEVERAL
+from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
+from clapas.typing import Array
+
+if TYPE_CHECKING:
+    from clapas.dynamics.stepping import MoreauJean
+
+EXACTLY = ExactPart(MAX_STEPS)
+
+
+def step_of_few(
+    few: FewBodies, state: State, dt: float, solver: Solver, scheme: MoreauJean, near: Surroundings
+) -> Outcome | None:
+    """Advance a state by one time step; None where the general step must do it (see the head of the package).
+
+    Parameters are those of :func:`clapas.dynamics.stepping.step`; ``few`` are the bodies of the model, all of
+    them born.
+    """
+    model, theta, dt = few.model, scheme.theta, float(dt)
+    gain, reach = few.gain_and_reach(dt)
+    reach = reach if scheme.reach is None else float(scheme.reach)
+    start, old = few.taken(state, dt)
+    middle, free = Placed.blank(start), np.empty(state.velocity.shape)
+    imposed, drift = few.imposed(state.time + 0.5 * dt), (1.0 - theta) * dt
+    touching = TOUCHING * few.call(
+        begin, start, imposed, few.rigid, gain, bool(scheme.inertia), drift, dt, middle, free
+    )
+    met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
+    if model.has_spheres and len(met.gap) >= MANY:
+        return None
+    problem = Problem(few, middle, met, few.no_lead, dt, touching)
+    if model.motions:
+        _leave_out(problem, state, reach)
+        ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
+        problem.lead = few.no_lead if ahead is None else ahead
+
+    way = Way(EXACTLY, float(solver.tol), SEVERAL - 1 if _begins_with_sweeps(solver) else 0)
+    span = Span(dt, theta * dt, touching, reach)
+    after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
+    how = OUT_OF_REACH
+    while how == OUT_OF_REACH:
+        n = len(problem.met.gap)
+        r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
+        given = problem.met, middle, free, old, few.rigid, few.laws, problem.lead, span, way, few.sizes
+        how, sweeps, ended = few.call(advance, *given, after, r, impulse, measured)
+        if how == OUT_OF_REACH:
+            _leave_out(problem, state, reach)
+    if how != SETTLED:
+        return _by_solver(problem, state, free, old, span, way, solver)
+    answer = Settled(sweeps, measured, time.perf_counter() - began)
+    return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
+
+
+def _leave_out(problem: Problem, state: State, reach: float) -> None:
+    """Leave out the contacts that a step need not consider."""
+    model, found = problem.few.model, problem.met.contacts()
+    middle = problem.middle.state(state)
+    kept = within_reach(model, middle, found, problem.touching, reach, problem.dt)
+    if kept is not found:
+        problem.met = Met.of(kept)
+
+
+def _outcome(
+    problem: Problem,
+    state: State,
+    free: Array,
+    r: Array,
+    answer: Settled | Solution,
+    solver: Solver,
+    after: Placed,
+    impulse: Array,
+    ended: Ended,
+) -> Outcome:
+    """The step that ends like this."""
+    few, identity, rows = problem.few, problem.met.identity, None
+    count, work, walls = ended
+    if count < len(r):
+        rows = np.flatnonzero((problem.met.gap <= problem.touching) | r.any(axis=1))
+        identity, impulse = identity[:, rows], impulse[rows]
+    position, orientation, velocity = after
+    end = State(
+        time=state.time + problem.dt,
+        step=state.step + 1,
+        position=position,
+        orientation=orientation,
+        velocity=velocity,
+        impulses=Impulses(identity[0], identity[1], identity[2], impulse, few.no_couples(len(impulse))),
+        dt=problem.dt,
+    )
+    few.last = end
+    return Outcome(end, work + walls, 0.0 - walls, rows, state, problem, free, r, answer, solver)
+
+
+def _by_solver(
+    problem: Problem, state: State, free: Array, old: Carried, span: Span, way: Way, solver: Solver
+) -> Outcome | None:
+    """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
+
+    None if numbers are refused: the general step says why.
+    """
+    few, middle, treated = problem.few, problem.middle, problem.met
+    posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
+    r, without = np.empty((len(treated.gap), few.model.d)), np.empty_like(free)
+    after = Placed.blank(middle)
+    guess(treated, posed.frame, old, r)
+    for left in range(GYRO_ROUNDS - 1, -1, -1):
+        how, sweeps = settle(posed, free, few.rigid, way, few.sizes, r, measured)
+        if how == REFUSED or (how == STILL and left < GYRO_ROUNDS - 1):
+            return None
+        if how == STILL:
+            problem.met, problem.lead = treated.take(np.empty(0, dtype=np.int64)), few.no_lead
+            posed, r = problem.posed(), r[:0]
+            settle(posed, free, few.rigid, way, few.sizes, r, measured)
+        answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
+        if how == UNSETTLED:
+            answer = solve(problem.made(posed, free).problem, solver, r, check=False)
+            r = answer.r
+        given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
+        if not respond(*given, after.velocity, without) or left == 0:
+            break
+        free = without.copy()
+    impulse = np.empty(r.shape)
+    ended = end(posed, r, middle, without, few.rigid, span.rest, after, impulse)
+    done = _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
+    if how == STILL:  # what touches and moves together bears nothing
+        done.idle = treated.take(np.flatnonzero(treated.gap <= problem.touching)).contacts()
+        done.rows = np.full(len(done.idle), -1)
+        done.state = replace(done.state, impulses=Impulses.zero(done.idle))
+    return done
+
+
+def _begins_with_sweeps(solver: Solver) -> bool:
+    """Whether a solver begins with a dozen plain sweeps on few contacts, and may do them."""
+    plain = isinstance(solver, Auto) or (
+        type(solver) is NSGS
+        and NSGS(tol=solver.tol, max_iterations=solver.max_iterations, time_limit=solver.time_limit) == solver
+    )
+    return plain and solver.max_iterations >= AT_A_TIME * (MEASURED - 1) and solver.time_limit == np.inf
