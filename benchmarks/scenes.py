@@ -91,9 +91,9 @@ class Stopwatch:
 
     @contextmanager
     def watching(self, surroundings: Surroundings) -> Iterator[None]:
-        """Time the parts of the general :func:`clapas.dynamics.stepping.step`; the rest of it is to advance."""
+        """Time the parts of the general step; what is left of it is to advance."""
         with (
-            mock.patch.object(surroundings, "few", lambda state: None),
+            mock.patch.object(surroundings, "few", return_value=None),
             mock.patch.object(solving, "step_problem", self.timed("assemble", solving.step_problem)),
             mock.patch.object(solving, "solve", self.timed("solve", solving.solve)),
             mock.patch.object(surroundings, "detect", self.timed("detect", surroundings.detect)),
