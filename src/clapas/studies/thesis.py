@@ -82,7 +82,7 @@ WHY = {
     "AC": "",
     "DS": "",
     "GS": "the inner search is not given by the text: full steps here; see GS with search",
-    "FB": "scaled variables and a faster machine",
+    "FB": "why is not known",
     "H-pf": "its thresholds cycle on some of our draws; same inner method, no other cause found",
     "NA-Newton": "the line search fails on some of our draws; no other cause found",
     "NA-Broyden": "",
