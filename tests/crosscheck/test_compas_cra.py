@@ -39,7 +39,7 @@ STRUCTURES = {
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_ours(name: str) -> None:
-    """The answers CRA is known to give to these, by our dynamics."""
+    """The answers of statics, by our dynamics."""
     make, stands = STRUCTURES[name]
     assert Masonry(make()).verdict(0.1).stays == stands
 
