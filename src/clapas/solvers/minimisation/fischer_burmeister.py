@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from clapas.convex.jordan import fischer_burmeister, fischer_burmeister_jacobian
-from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.loop import Halt, Iteration, IterativeSolver
-from clapas.solvers.minimisation.quasi_newton import QuasiNewton
+from clapas.solvers.loop import Iteration
+from clapas.solvers.minimisation.descent import QuasiNewtonSolver
 from clapas.solvers.products import ScaledDelassus
-from clapas.status import Status
 from clapas.typing import Array
-
-LARGEST_FULL = 1500  # unknowns up to which the whole inverse Hessian is kept
-MEMORY = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class FischerBurmeister(IterativeSolver):
+class FischerBurmeister(QuasiNewtonSolver):
     """Minimise ½ |φ|², φ the Fischer-Burmeister function of Coulomb's law, by BFGS.
 
     On the Lorentz cone, with x = (mu r_N, r_T), y = (ũ_N, mu ũ_T) and the Jordan product ∘,
@@ -55,39 +49,10 @@ class FischerBurmeister(IterativeSolver):
     'SOLVED'
     """
 
-    update: Literal["auto", "bfgs", "lbfgs"] = "auto"
-    line_search: int = 12
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.update not in ("auto", "bfgs", "lbfgs"):
-            raise SettingsError(f"update must be 'auto', 'bfgs' or 'lbfgs', got '{self.update}'")
-        if self.line_search < 1:
-            raise SettingsError(f"line_search must be at least 1, got {self.line_search}")
-
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""
-        small = problem.n_contacts * problem.d <= LARGEST_FULL
-        full = self.update == "bfgs" or (self.update == "auto" and small)
-        return _Descent(problem, guess, None if full else MEMORY, self.line_search)
-
-
-class _Descent(Iteration):
-    def __init__(self, problem: ContactProblem, guess: Array, memory: int | None, line_search: int) -> None:
-        self.scaled = ScaledDelassus(problem)
-        self.merit = Merit(self.scaled, problem)
-        x = self.scaled.from_impulses(guess).ravel()
-        self.search = QuasiNewton(self.merit, x, memory, line_search)
-
-    def impulses(self) -> Array:
-        """The impulses of the current point."""
-        return self.scaled.to_impulses(self.search.x.reshape(self.scaled.shape))
-
-    def advance(self, count: int) -> None:
-        """One iteration is one line search."""
-        for _ in range(count):
-            if not self.search.descend():
-                raise Halt(Status.STALLED)
+        scaled = ScaledDelassus(problem)
+        return self.descent(problem, guess, scaled, Merit(scaled, problem))
 
 
 class Merit:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
-from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.loop import Halt, Iteration, IterativeSolver
-from clapas.solvers.minimisation.quasi_newton import QuasiNewton
+from clapas.solvers.loop import Iteration
+from clapas.solvers.minimisation.descent import QuasiNewtonSolver
 from clapas.solvers.newton.augmentation import Augmentation
 from clapas.solvers.newton.maps import ContactMap, NaturalMap
 from clapas.solvers.products import ScaledDelassus
-from clapas.status import Status
 from clapas.typing import Array
-
-LARGEST_FULL = 1500  # unknowns up to which the whole inverse Hessian is kept
-MEMORY = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeritFunction(IterativeSolver):
+class MeritFunction(QuasiNewtonSolver):
     """Minimise ½ |Φ(u, r)|² over the impulses, u = W r + q, by BFGS.
 
     Φ is the natural map (De Saxcé's form) or Alart and Curnier's, in variables without unit and with ρ = 1
@@ -54,51 +48,23 @@ class MeritFunction(IterativeSolver):
     """
 
     function: ContactMap = field(default_factory=NaturalMap)
-    update: Literal["auto", "bfgs", "lbfgs"] = "auto"
-    line_search: int = 12
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.update not in ("auto", "bfgs", "lbfgs"):
-            raise SettingsError(f"update must be 'auto', 'bfgs' or 'lbfgs', got '{self.update}'")
-        if self.line_search < 1:
-            raise SettingsError(f"line_search must be at least 1, got {self.line_search}")
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""
-        small = problem.n_contacts * problem.d <= LARGEST_FULL
-        full = self.update == "bfgs" or (self.update == "auto" and small)
-        return _Descent(problem, guess, self.function, None if full else MEMORY, self.line_search)
+        scaled = ScaledDelassus(problem)
+        return self.descent(problem, guess, scaled, Merit(scaled, problem, self.function))
 
 
-class _Descent(Iteration):
-    def __init__(
-        self,
-        problem: ContactProblem,
-        guess: Array,
-        function: ContactMap,
-        memory: int | None,
-        line_search: int,
-    ) -> None:
-        self.scaled = ScaledDelassus(problem)
-        self.free = self.scaled.from_velocities(problem.q)
-        self.function, self.mu = function, problem.mu
+class Merit:
+    """½ |Φ|² and its gradient, as a function of the scaled impulses, flat."""
+
+    def __init__(self, scaled: ScaledDelassus, problem: ContactProblem, function: ContactMap) -> None:
+        self.scaled, self.function, self.mu = scaled, function, problem.mu
+        self.free = scaled.from_velocities(problem.q)
         ones = np.ones(problem.n_contacts)
         self.rho = Augmentation(ones, ones)
-        x = self.scaled.from_impulses(guess).ravel()
-        self.search = QuasiNewton(self.merit, x, memory, line_search)
 
-    def impulses(self) -> Array:
-        """The impulses of the current point."""
-        return self.scaled.to_impulses(self.search.x.reshape(self.scaled.shape))
-
-    def advance(self, count: int) -> None:
-        """One iteration is one line search."""
-        for _ in range(count):
-            if not self.search.descend():
-                raise Halt(Status.STALLED)
-
-    def merit(self, flat: Array) -> tuple[float, Array]:
+    def __call__(self, flat: Array) -> tuple[float, Array]:
         """Value and gradient at the scaled impulses."""
         x = flat.reshape(self.scaled.shape)
         g = self.scaled.product(x) + self.free
