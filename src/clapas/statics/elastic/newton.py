@@ -40,6 +40,7 @@ from clapas.solvers.newton.augmentation import SMALLEST, Augmentation, friction_
 from clapas.solvers.newton.cycles import CycleWatch
 from clapas.solvers.newton.maps import Regions
 from clapas.statics.elastic.problem import ElasticContact, Increment, IncrementFailed, State
+from clapas.statics.settings import check_loop
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
@@ -85,10 +86,7 @@ class OneLoopNewton:
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
-        if not self.tol > 0.0 or self.max_iterations < 1:
-            raise SettingsError(
-                f"tol and max_iterations must be positive, got {self.tol!r} and {self.max_iterations!r}"
-            )
+        check_loop(self.tol, self.max_iterations)
         if self.form not in ("alart", "symmetric"):
             raise SettingsError(f"form must be 'alart' or 'symmetric', got {self.form!r}")
         if self.rho is not None and not self.rho > 0.0:

@@ -24,8 +24,9 @@ from scipy import sparse
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
-from clapas.errors import ProblemError, SettingsError
+from clapas.errors import ProblemError
 from clapas.linalg.factor import factorise
+from clapas.statics.settings import check_loop
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Array, Mask
@@ -61,10 +62,7 @@ class SmallDisplacements:
     max_iterations: int = 100
 
     def __post_init__(self) -> None:
-        if self.tol <= 0.0 or self.max_iterations < 1:
-            raise SettingsError(
-                f"tol and max_iterations must be positive, got {self.tol!r} and {self.max_iterations!r}"
-            )
+        check_loop(self.tol, self.max_iterations)
 
     def solve(
         self,

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.bodies.trusses.structure import Truss
-from clapas.errors import ProblemError, SettingsError
+from clapas.errors import ProblemError
 from clapas.multiscale.latin import MicroMacroLATIN, Substructured
 from clapas.multiscale.laws import Springs
 from clapas.multiscale.problem import LinkProblem
+from clapas.statics.settings import check_loop
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Indices
@@ -104,10 +105,7 @@ class SubstructuredDisplacements:
     method: MicroMacroLATIN = field(default_factory=MicroMacroLATIN)
 
     def __post_init__(self) -> None:
-        if self.tol <= 0.0 or self.max_iterations < 1:
-            raise SettingsError(
-                f"tol and max_iterations must be positive, got {self.tol!r} and {self.max_iterations!r}"
-            )
+        check_loop(self.tol, self.max_iterations)
 
     def solve(
         self,
