@@ -126,9 +126,10 @@ def is_kept(function: Callable[..., Any]) -> bool:
     plain_function = getattr(function, "py_func", None)
     if plain_function is None:  # compilation is switched off
         return True
+    if getattr(function, "overloads", None):
+        return True
     folder = cache_directory(Path(plain_function.__code__.co_filename))
-    on_disk = folder != Path() and any(folder.rglob(f"*{plain_function.__name__}*.nbi"))
-    return on_disk or bool(getattr(function, "overloads", None))
+    return folder != Path() and any(folder.rglob(f"*{plain_function.__name__}*.nbi"))
 
 
 def bound(function: Function, *arguments: Any) -> Function:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import spins_in_body_frames
+from clapas.bodies.rigid.motion import GYRO_ROUNDS, spins_in_body_frames
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
@@ -27,7 +27,6 @@ from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.typing import Array
 
-ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
@@ -137,7 +136,7 @@ def _in_contact(
     solution = solve(problem.problem, solver, guess, check=False)
     velocity, others = _velocities(at, problem, solution, free)
     again = (model.gyrates or joints is not None) and problem.problem.n_contacts
-    for left in range(ROUNDS - 1, -1, -1) if again else ():
+    for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
         if joints is not None:
             led, turned, matters = _led(joints, free, velocity, JOINT_SHARE_IN_CONTACT)
             passed = led.passed(velocity)

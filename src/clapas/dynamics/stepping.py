@@ -212,8 +212,9 @@ def step(
         What motors are asked for; that of the scene by default.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    solver = solver or Auto(tol=1e-6)
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
-        outcome = step_of_few(few, state, dt, solver or Auto(tol=1e-6), scheme, surroundings)
+        outcome = step_of_few(few, state, dt, solver, scheme, surroundings)
         if outcome is not None:
             return Stepped.of_few(outcome)
     before, state = state, with_births(model, state)
@@ -230,7 +231,7 @@ def step(
     if alive.joints is not None:
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
     at = Instant(alive, state, middle, systems, near, touching, ahead, dt)
-    answer = solved(at, free, joints, solver or Auto(tol=1e-6))
+    answer = solved(at, free, joints, solver)
 
     end, lift = _advanced(at, answer, scheme)
     contacts, impulses, rows = _borne(at, answer, found, held is not None)

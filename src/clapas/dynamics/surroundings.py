@@ -45,7 +45,7 @@ class Surroundings:
         self._detector: Detector | None = None
         self._few: FewBodies | None = None
         self._stay_few = int(model.movable.sum()) <= MOST
-        self._waits = 0 if is_kept(advance) else patience
+        self._waits = patience if self._stay_few and not is_kept(advance) else 0
         pairs = model.ignored
         self._ignored = None if pairs is None else pairs[:, 0] * model.n_bodies + pairs[:, 1]
 

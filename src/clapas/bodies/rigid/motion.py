@@ -18,7 +18,7 @@ from clapas.compiled import inlined, kernel, rounded
 from clapas.typing import Array, Mask
 
 GYRO_ITERATIONS = 50
-GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term
+GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
 GYRO_SHARE = 1e-3  # of what contacts change: less, and the term is put right without solving again
 
 
