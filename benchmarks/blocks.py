@@ -103,9 +103,9 @@ def run_clapas(scene: str, steps: int, tol: float) -> Cost:
     """Time Clapas."""
     import clapas
     from clapas.dynamics.births import initial_state
-    from clapas.dynamics.compilation import compile_scene
     from clapas.dynamics.stepping import step
     from clapas.dynamics.surroundings import Surroundings
+    from clapas.scenes.compilation import compile_scene
 
     blocks = clapas.Scene(gravity=gravity(scene))
     blocks.law(mu=MU)

@@ -26,13 +26,13 @@ import numpy as np
 
 from benchmarks import machine, packings
 from clapas.compiled import threads
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.heap import SLOPE, heap
 from clapas.dynamics.model import Model
 from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.heap import SLOPE, heap
 from clapas.solvers import NSGS
 from clapas.studies.report import markdown_table
 

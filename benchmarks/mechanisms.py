@@ -17,13 +17,13 @@ from importlib import import_module
 from typing import Any
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.joints.laws import Servo
 from clapas.dynamics.model import Model
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Disk, Plane
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from clapas.studies.report import markdown_table
 

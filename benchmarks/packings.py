@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import QuasiStatic, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import identity
 from clapas.geometry.shapes import Box, Plane, Polyhedron, Shape, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from clapas.typing import Array
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from clapas.bodies.rods import Support
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.hair import wound
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.dynamics.surroundings import Surroundings
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.hair import wound
+from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from clapas.studies.report import markdown_table
 

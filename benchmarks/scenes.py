@@ -31,9 +31,9 @@ from benchmarks import machine, packings
 from clapas.compiled import threads
 from clapas.dynamics import solving, stepping
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.simulation import Kept, energy
 from clapas.dynamics.surroundings import Surroundings
 from clapas.io.recording import RecordingWriter
+from clapas.scenes.simulation import Kept, energy
 from clapas.solvers import NSGS
 from clapas.solvers.loop import Solver
 from clapas.studies.report import markdown_table

@@ -23,14 +23,14 @@ from scipy.spatial import Voronoi
 
 from benchmarks import packings
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon, Polyhedron
 from clapas.problems.contact import ContactProblem
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto
 from clapas.typing import Array
 

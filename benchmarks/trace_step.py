@@ -23,9 +23,9 @@ from typing import Any
 
 import clapas
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
+from clapas.scenes.compilation import compile_scene
 from clapas.studies.report import markdown_table
 
 PACKAGE = Path(clapas.__file__).parent

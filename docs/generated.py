@@ -41,7 +41,7 @@ def commands() -> str:
 
 def scenes() -> str:
     """The shipped scenes: what they show, their parameters, a picture."""
-    from clapas.dynamics import examples
+    from clapas.scenes import examples
 
     parts = []
     for name in examples.names():
@@ -121,7 +121,7 @@ def probe_quantities() -> str:
 
 def scene_tables() -> str:
     """The tables of a scene file, their keys, kinds and defaults, from the schema that checks them."""
-    from clapas.dynamics import schema
+    from clapas.scenes import schema
 
     parts = []
     for title, entry in {

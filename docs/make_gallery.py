@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from clapas.dynamics import examples
 from clapas.io.simulation import simulate
+from clapas.scenes import examples
 from clapas.viewer import pictures
 
 FOLDER = Path(__file__).parent / "_static" / "scenes"

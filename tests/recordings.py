@@ -10,8 +10,6 @@ import numpy as np
 
 from clapas.bodies.kind import Field, Look, Part, Skin
 from clapas.bodies.lagrangian import LagrangianSystem
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import (
     Box,
     Capsule,
@@ -27,6 +25,8 @@ from clapas.geometry.shapes import (
 )
 from clapas.io.recording import RecordingWriter
 from clapas.io.simulation import simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 STAIR = TriangleMesh(

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from clapas.dynamics.joints.laws import VelocityMotor as VelocityMotor
     from clapas.dynamics.motions import Oscillation as Oscillation
     from clapas.dynamics.motions import Table as Table
-    from clapas.dynamics.regions import BoxRegion as BoxRegion
-    from clapas.dynamics.regions import DiscRegion as DiscRegion
-    from clapas.dynamics.scene import Scene as Scene
     from clapas.dynamics.sleeping import Sleeping as Sleeping
     from clapas.dynamics.stepping import MoreauJean as MoreauJean
     from clapas.dynamics.stepping import MoreauMidpoint as MoreauMidpoint
@@ -68,6 +65,9 @@ if TYPE_CHECKING:
     from clapas.problems import gallery as gallery
     from clapas.problems import reduce as reduce
     from clapas.problems import split as split
+    from clapas.scenes.regions import BoxRegion as BoxRegion
+    from clapas.scenes.regions import DiscRegion as DiscRegion
+    from clapas.scenes.scene import Scene as Scene
     from clapas.solvers import NSGS as NSGS
     from clapas.solvers import AcceleratedProjection as AcceleratedProjection
     from clapas.solvers import AlartCurnier as AlartCurnier
@@ -94,8 +94,8 @@ _HOMES = {
     "clapas.dynamics.joints.coordinates": "joint_coordinates",
     "clapas.dynamics.joints.laws": "Servo TorqueMotor VelocityMotor",
     "clapas.dynamics.motions": "Oscillation Table",
-    "clapas.dynamics.regions": "BoxRegion DiscRegion",
-    "clapas.dynamics.scene": "Scene",
+    "clapas.scenes.regions": "BoxRegion DiscRegion",
+    "clapas.scenes.scene": "Scene",
     "clapas.dynamics.sleeping": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Kept, Memory, simulate
 from clapas.dynamics.stepping import Stepped
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Kept, Memory, simulate
 from clapas.solvers import NSGS
 from clapas.typing import Array
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from clapas import Box, Disk, HalfPlane, Plane, Scene, Sphere
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.blocks import stone_arch
 from clapas.dynamics.model import State
-from clapas.dynamics.simulation import Memory, simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.blocks import stone_arch
+from clapas.scenes.simulation import Memory, simulate
 from clapas.solvers import NSGS
 
 SOLVER = NSGS(tol=1e-10)

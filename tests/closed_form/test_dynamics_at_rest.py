@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clapas.dynamics import examples
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import State
 from clapas.dynamics.reaching import default_reach
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import energy
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
+from clapas.scenes import examples
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import energy
 from clapas.solvers import Auto
 from tests.closed_form.runs import run
 

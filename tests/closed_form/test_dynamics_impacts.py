@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clapas.dynamics.examples.single import rocking_block
-from clapas.dynamics.scene import Scene
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Disk, Plane, Sphere
 from clapas.laws import Law
+from clapas.scenes.examples.single import rocking_block
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from clapas.typing import Array
 from tests.closed_form.runs import SINK, History, run

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clapas.dynamics.freemotion import free_motion
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import energy
 from clapas.geometry.shapes import (
     Box,
     Capsule,
@@ -23,6 +21,8 @@ from clapas.geometry.shapes import (
     Shape,
     Sphere,
 )
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import energy
 from clapas.solvers import NSGS
 from tests.closed_form.runs import History, run
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Shape, Sphere
 from clapas.problems.rolling import RollingProblem
+from clapas.scenes.scene import Scene
 from tests.closed_form.runs import EXACT, SINK, History, run
 
 G, R = 9.81, 0.1

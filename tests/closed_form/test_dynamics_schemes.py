@@ -9,11 +9,11 @@ import pytest
 from scipy.spatial.transform import Rotation as Turn
 
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Plane, Sphere
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from clapas.typing import Array
 from tests.closed_form.runs import SINK, History, run

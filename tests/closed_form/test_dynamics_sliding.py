@@ -11,8 +11,8 @@ import math
 import numpy as np
 import pytest
 
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from tests.closed_form.runs import SINK, run
 

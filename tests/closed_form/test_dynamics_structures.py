@@ -10,13 +10,13 @@ import pytest
 from scipy.optimize import linprog
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.blocks import stone_arch
 from clapas.dynamics.model import Impulses, Model, State
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory, simulate
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import HalfPlane, Polygon
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.blocks import stone_arch
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory, simulate
 from clapas.solvers import NSGS
 from clapas.typing import Array
 from tests.closed_form.runs import EXACT, SINK, History, run

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.coordinates import Coordinate, JointCoordinates, joint_coordinates
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import energy
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Polygon
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import energy
 from clapas.solvers import ADMM, NSGS, AcceleratedProjection, Auto, InteriorPoint
 from clapas.solvers.loop import Solver
 

@@ -10,14 +10,14 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Oscillation, Rotation
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import energy, simulate
 from clapas.dynamics.stepping import Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Polygon, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import energy, simulate
 from clapas.solvers import Auto
 
 G = 9.81

@@ -11,9 +11,9 @@ import clapas
 from clapas.bodies.kind import Span
 from clapas.bodies.lagrangian import LagrangianSystem, from_symbols
 from clapas.bodies.lagrangian.symbolic import Link
-from clapas.dynamics.compilation import compile_scene
 from clapas.errors import SceneError, SettingsError
 from clapas.problems import reduce
+from clapas.scenes.compilation import compile_scene
 from tests.closed_form.runs import History, run
 
 sympy = pytest.importorskip("sympy")
@@ -439,8 +439,8 @@ def test_a_pinned_body_in_one_coordinate_and_in_three_with_two_rows_gives_the_sa
 def test_a_slider_crank_with_clearance_strikes_its_guide_and_loses_energy_there_alone():
     """The piston is a free body pinned to the rod, with 1 mm of clearance between the walls of its guide."""
     from clapas.dynamics.births import initial_state
-    from clapas.dynamics.simulation import energy
     from clapas.dynamics.stepping import step
+    from clapas.scenes.simulation import energy
 
     scene = clapas.Scene(d=2, gravity=(0, 0))
     scene.law(mu=0.0)

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from clapas.bodies.kind import Account, Energy, Links, Part, Poses, Span, Touches
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import LinkImpulses
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import energy
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.geometry.shapes import Disk, HalfPlane
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import energy
 from clapas.solvers import ADMM, NSGS, AcceleratedProjection, Auto, InteriorPoint
 
 G = 9.81

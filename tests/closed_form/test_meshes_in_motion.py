@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clapas.dynamics.scene import Scene
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere, TriangleMesh
+from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from tests.closed_form.runs import History, run
 from tests.unit.collision.test_meshes import grid

@@ -12,12 +12,12 @@ import clapas
 from clapas.bodies.trusses import Actuator, Group, Material, MovingTruss, Section, Truss, modes
 from clapas.bodies.trusses.generators import prism, six_strut_ball
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.simulation import energy
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.simulation import energy
 from clapas.solvers import Auto
 
 G = 9.81

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from clapas.dynamics.scene import Scene
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Disk, HalfPlane, Plane, Polygon, Polyhedron, Sphere
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 from tests.closed_form.runs import SINK, run
 

@@ -10,14 +10,14 @@ import pytest
 
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.hair import HEAD, brush, capstan, hair, strands
 from clapas.dynamics.model import Model
-from clapas.dynamics.run import Run
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands
+from clapas.scenes.run import Run
+from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from clapas.typing import Array
 

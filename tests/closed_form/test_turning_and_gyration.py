@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.motions import Oscillation, Rotation, Table
-from clapas.dynamics.scene import Scene
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Cylinder, Disk, HalfPlane, Plane, Polyhedron, Sphere
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 from tests.closed_form.runs import History, run
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from clapas.analysis.masonry import Masonry
-from clapas.dynamics.blocks import scene_of_blocks
-from clapas.dynamics.examples import arch_file
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Polyhedron
+from clapas.scenes.blocks import scene_of_blocks
+from clapas.scenes.examples import arch_file
+from clapas.scenes.scene import Scene
 
 MU = 0.6
 

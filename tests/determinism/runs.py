@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import State
 from clapas.dynamics.motions import Oscillation
-from clapas.dynamics.regions import BoxRegion
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Cylinder, HalfPlane, Plane, Polygon, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto, Coloured
 from clapas.solvers.loop import Solver
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from clapas.dynamics import examples
+from clapas.scenes import examples
 from clapas.studies import registry
 
 DOCS = Path(__file__).parents[2] / "docs"

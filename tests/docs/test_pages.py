@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from clapas import cli
-from clapas.dynamics import examples
+from clapas.scenes import examples
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "generated"} & set(path.parts))

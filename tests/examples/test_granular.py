@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clapas.dynamics.examples.biaxial import STRESS, biaxial, squeezed
-from clapas.dynamics.examples.drum import rough_drum
-from clapas.dynamics.examples.grains import hopper
-from clapas.dynamics.examples.shear import PRESSURE, shear_cell
-from clapas.dynamics.examples.silos import OPENING, flat_hopper
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.biaxial import STRESS, biaxial, squeezed
+from clapas.scenes.examples.drum import rough_drum
+from clapas.scenes.examples.grains import hopper
+from clapas.scenes.examples.shear import PRESSURE, shear_cell
+from clapas.scenes.examples.silos import OPENING, flat_hopper
 from clapas.studies.biaxial import BiaxialCurve, biaxial_curve
 from clapas.studies.drum import Turning, held_from, turning
 from clapas.studies.repose import repose_angle

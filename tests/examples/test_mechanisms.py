@@ -11,8 +11,8 @@ from scipy.integrate import quad, solve_ivp
 from scipy.special import ellipk
 
 import clapas
-from clapas.dynamics.examples import mechanisms, robots, walking
 from clapas.geometry.rotations import to_matrix
+from clapas.scenes.examples import mechanisms, robots, walking
 
 G = 9.81
 

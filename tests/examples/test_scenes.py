@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clapas.dynamics import examples
-from clapas.dynamics.examples import blocks, grains, single
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Advance
 from clapas.errors import SceneError
 from clapas.io.recording import Frame, Recording
 from clapas.io.simulation import simulate
+from clapas.scenes import examples
+from clapas.scenes.examples import blocks, grains, single
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Advance
 from clapas.typing import Array
 
 G = 9.81

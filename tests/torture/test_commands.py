@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from clapas import Plane, Scene, Sphere, simulate
-from clapas.dynamics import examples
 from clapas.io import shipped
+from clapas.scenes import examples
 from tests.torture.harness import Random, fuzz, inputs
 from tests.torture.mutations import WORDS
 

@@ -135,7 +135,7 @@ def test_meshes(tmp_path: Path) -> None:
 
 def _scenes() -> list[dict[str, object]]:
     """Plain data of scenes with something of everything."""
-    from clapas.dynamics import examples
+    from clapas.scenes import examples
 
     names = (
         "bouncing-ball",
@@ -157,7 +157,7 @@ def _scenes() -> list[dict[str, object]]:
 
 
 def test_scenes(tmp_path: Path) -> None:
-    from clapas.dynamics.toml import to_toml
+    from clapas.scenes.toml import to_toml
     from tests.torture.mutations import NUMBERS, WORDS
 
     scenes = _scenes()

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from clapas.cli import main
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import simulate
 from clapas.errors import Error
 from clapas.geometry.meshfiles import read_mesh
 from clapas.io import read
 from clapas.io.lcp import read_lcp
 from clapas.io.recording import Recording, digest
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
 
 

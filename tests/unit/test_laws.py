@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
 from clapas.geometry.shapes import Plane, Sphere
 from clapas.io import files
@@ -15,6 +14,7 @@ from clapas.io.recording import Recording
 from clapas.io.replay import export_problem
 from clapas.io.simulation import simulate
 from clapas.laws import TYPICAL_FRICTION, Law, LawTable, typical_friction
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 
 

@@ -18,6 +18,7 @@ LAYERS = [
     {"solvers", "cuts"},
     {"bodies", "laws", "collision", "geometry"},
     {"dynamics", "statics"},
+    {"scenes"},
     {"distributed"},
     {"io", "analysis", "studies"},
     {"cli", "viewer", "__main__"},

@@ -26,7 +26,7 @@ from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
     from clapas.dynamics.model import Model
-    from clapas.dynamics.scene import Scene
+    from clapas.scenes.scene import Scene
 
 GRAVITY = 9.81
 SAME = 1e-7  # of the size of the whole: sides nearer than this lie on each other
@@ -97,7 +97,7 @@ class Blockwork:
         :meth:`equilibria` is asked for; cohesion is left out, as joints without mortar have none. A density
         (kg/m²), if given, replaces the masses of the scene.
         """
-        from clapas.dynamics.compilation import compile_scene
+        from clapas.scenes.compilation import compile_scene
 
         model = compile_scene(scene)
         if model.d != 2:

@@ -39,8 +39,8 @@ from clapas.typing import Array
 
 if TYPE_CHECKING:
     from clapas.dynamics.model import Model, State
-    from clapas.dynamics.scene import Scene
     from clapas.geometry.colliders import Contacts
+    from clapas.scenes.scene import Scene
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProble
         Bodies closer than this touch (m).
     """
     from clapas.dynamics.births import initial_state
-    from clapas.dynamics.compilation import compile_scene
+    from clapas.scenes.compilation import compile_scene
 
     model = compile_scene(scene)
     return Resting.of(model, initial_state(model), margin).problem

@@ -79,7 +79,7 @@ class Instant:
 
     Examples
     --------
-    >>> from clapas.dynamics import examples
+    >>> from clapas.scenes import examples
     >>> from clapas.io.simulation import simulate
     >>> with simulate(examples.load("two-block-stack")) as run:
     ...     end = Instant.of_recording(run)

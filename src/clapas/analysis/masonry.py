@@ -22,11 +22,11 @@ import numpy as np
 
 from clapas.analysis.equilibria import Equilibria, Resting, bisect
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory, simulate
 from clapas.errors import SettingsError
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory, simulate
 from clapas.solvers import Auto
 from clapas.typing import Array
 
@@ -142,7 +142,7 @@ class Masonry:
     Parameters
     ----------
     scene : Scene
-        Blocks, supports and friction, in 2-D or 3-D; see :func:`clapas.dynamics.blocks.scene_of_blocks` for
+        Blocks, supports and friction, in 2-D or 3-D; see :func:`clapas.scenes.blocks.scene_of_blocks` for
         blocks from files. Loads and gravity are those of the scene.
     margin : float, optional
         Blocks nearer than this touch (m); by default 3e-5 of the radius of the smallest block.
@@ -151,8 +151,8 @@ class Masonry:
     --------
     The arch of 11 stones that comes with the package:
 
-    >>> from clapas.dynamics.blocks import scene_of_blocks
-    >>> from clapas.dynamics.examples import arch_file
+    >>> from clapas.scenes.blocks import scene_of_blocks
+    >>> from clapas.scenes.examples import arch_file
     >>> arch = Masonry(scene_of_blocks(arch_file(), mu=0.6))
     >>> arch.can_stand(), round(arch.least_friction(), 3)
     (True, 0.307)

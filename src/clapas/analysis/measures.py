@@ -111,7 +111,7 @@ def measure(
 
     Examples
     --------
-    >>> from clapas.dynamics import examples
+    >>> from clapas.scenes import examples
     >>> from clapas.io.simulation import simulate
     >>> with simulate(examples.load("two-block-stack"), on_unsolved="record") as run:
     ...     print(measure(run, "coordination"))

@@ -23,15 +23,15 @@ import numpy as np
 
 from clapas.analysis.equilibria import Equilibria, Resting
 from clapas.analysis.masonry import TOL, Masonry
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.simulation import Advance, Kept, simulate
 from clapas.dynamics.stepping import QuasiStatic
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.io.recording.writer import RecordingWriter
 from clapas.io.settings import to_plain
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.simulation import Advance, Kept, simulate
 from clapas.solvers import Auto
 from clapas.typing import Array
 
@@ -161,7 +161,7 @@ def settle(
     A beam across two supports lies more heavily on the left one and stays on it. When the right one is drawn
     away the beam falls after the 0.1 m that it reached over it:
 
-    >>> from clapas.dynamics.scene import Scene
+    >>> from clapas.scenes.scene import Scene
     >>> from clapas.geometry.shapes import Box
     >>> scene = Scene()
     >>> scene.law(mu=0.5)

@@ -14,8 +14,8 @@ from clapas.cli.source import EXAMPLE
 from clapas.errors import FormatError, SettingsError
 
 if TYPE_CHECKING:
-    from clapas.dynamics.blocks import BlockFile
-    from clapas.dynamics.scene import Scene
+    from clapas.scenes.blocks import BlockFile
+    from clapas.scenes.scene import Scene
 
 ARCH = "example:arch"
 NUMBERS = ("mu", "density", "scale")
@@ -28,7 +28,7 @@ def found(name: str) -> Path | None:
     from clapas.geometry.meshfiles import is_mesh_file
 
     if name in (ARCH, f"{ARCH}.obj"):
-        from clapas.dynamics.examples import arch_file
+        from clapas.scenes.examples import arch_file
 
         return arch_file()
     if name.startswith(EXAMPLE) or not is_mesh_file(name):
@@ -43,11 +43,11 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
 
     Examples
     --------
-    >>> from clapas.dynamics.examples import arch_file
+    >>> from clapas.scenes.examples import arch_file
     >>> scene(arch_file(), ["--mu", "0.7", "--density=2400"])
     Scene(13 bodies in 3-D)
     """
-    from clapas.dynamics.blocks import scene_of_blocks
+    from clapas.scenes.blocks import scene_of_blocks
 
     with as_notes():
         return scene_of_blocks(path, **read(path.name, arguments))
@@ -96,7 +96,7 @@ def as_notes() -> Iterator[None]:
 
 def show(path: Path, as_json: bool) -> None:
     """Print what blocks a file holds."""
-    from clapas.dynamics.blocks import SUPPORT, read_blocks
+    from clapas.scenes.blocks import SUPPORT, read_blocks
 
     file = read_blocks(path)
     if as_json:

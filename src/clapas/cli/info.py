@@ -13,9 +13,9 @@ from clapas.cli.anatomy import Anatomy, dissect
 from clapas.cli.source import FILE_HELP, Kind, Source, load
 
 if TYPE_CHECKING:
-    from clapas.dynamics.robots import Robot
     from clapas.io import ProblemFile, StoredSolution
     from clapas.problems import ContactProblem
+    from clapas.scenes.robots import Robot
 
 SINGULAR = 1e16  # condition number beyond which only the rounding of W is seen
 FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
@@ -39,9 +39,9 @@ def info(
     robot (.urdf, .xml): links, joints, motors, and what of the file is not used. Of a file of blocks (.obj,
     .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
     """
-    from clapas.dynamics.robots import is_robot_file, read_robot
     from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
+    from clapas.scenes.robots import is_robot_file, read_robot
 
     if is_recording(file):
         with Recording(file) as recording:

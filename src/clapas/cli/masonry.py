@@ -16,7 +16,7 @@ from clapas.errors import SettingsError
 if TYPE_CHECKING:
     from clapas.analysis.masonry import Masonry
     from clapas.analysis.settlement import MovedJoint, Settlement
-    from clapas.dynamics.scene import Scene
+    from clapas.scenes.scene import Scene
 
 AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -82,7 +82,7 @@ def masonry(
 
 
 def _scene(name: str, arguments: list[str]) -> Scene:
-    from clapas.dynamics import examples
+    from clapas.scenes import examples
 
     path = blocks.found(name)
     if path is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clapas.errors import SettingsError
 
 if TYPE_CHECKING:
-    from clapas.dynamics.examples.parameters import Parameter
+    from clapas.scenes.examples.parameters import Parameter
 
 
 def read(scene: str, arguments: Sequence[str], known: Mapping[str, Parameter]) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def read(scene: str, arguments: Sequence[str], known: Mapping[str, Parameter]) -
 
     Examples
     --------
-    >>> from clapas.dynamics import examples
+    >>> from clapas.scenes import examples
     >>> read("heap", ["--grains", "300", "--mu=0.2"], examples.parameters("heap"))
     {'grains': 300, 'mu': 0.2}
     """

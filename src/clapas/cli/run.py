@@ -16,8 +16,8 @@ from clapas.cli.view import alongside
 from clapas.errors import FormatError
 
 if TYPE_CHECKING:
-    from clapas.dynamics.simulation import Advance, Watcher
     from clapas.io.recording import Recording
+    from clapas.scenes.simulation import Advance, Watcher
 
 
 def run(
@@ -59,10 +59,10 @@ def run(
     listed by 'clapas examples'. Blocks from a file (clapas run arch.obj --mu 0.6) take --mu, --density,
     --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters) and --nonconvex parts.
     """
-    from clapas.dynamics import examples
-    from clapas.dynamics.simulation import named_solver
     from clapas.dynamics.sleeping import Sleeping
     from clapas.io import simulation
+    from clapas.scenes import examples
+    from clapas.scenes.simulation import named_solver
 
     path_of_blocks = blocks.found(scene)
     if path_of_blocks is not None:
@@ -112,8 +112,8 @@ def examples(
     ] = None,
 ) -> None:
     """List the scenes that come with the package, or the parameters of one of them."""
-    from clapas.dynamics import examples as shipped
     from clapas.errors import unknown_name
+    from clapas.scenes import examples as shipped
 
     if scene is not None:
         if scene not in shipped.names():

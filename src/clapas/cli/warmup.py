@@ -17,9 +17,9 @@ def warm_up(
     ] = None,
 ) -> None:
     """Compile the kernels that runs need and keep them, so that the first run starts at once."""
-    from clapas.dynamics import examples
-    from clapas.dynamics.warming import USUAL, warm
     from clapas.errors import unknown_name
+    from clapas.scenes import examples
+    from clapas.scenes.warming import USUAL, warm
 
     chosen = scene or list(USUAL)
     for name in chosen:

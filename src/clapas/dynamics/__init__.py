@@ -1,1 +1,1 @@
-"""Time stepping of rigid bodies: scenes, models, states, schemes."""
+"""Time stepping: models, states, schemes, joints, sleep."""

@@ -22,7 +22,7 @@ from clapas.geometry import checks, rotations
 from clapas.typing import Array
 
 if TYPE_CHECKING:
-    from clapas.dynamics.simulation import Simulation
+    from clapas.scenes.simulation import Simulation
 
 NEAR = 3  # names offered for one that is not known
 

@@ -6,14 +6,14 @@ import json
 import os
 from pathlib import Path
 
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import Stepped
 from clapas.dynamics.subdivision import divided_step
 from clapas.errors import FormatError
 from clapas.io.files import write
 from clapas.io.recording import Recording
 from clapas.io.settings import from_plain
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 
 
 def step_after(recording: Recording, number: int) -> Stepped:

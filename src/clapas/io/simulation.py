@@ -12,20 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model
 from clapas.dynamics.readings import Reading
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Simulation as Loop
-from clapas.dynamics.simulation import (
-    Watcher,
-    check_every,
-    check_run,
-    named_scheme,
-    named_sleeping,
-    named_solver,
-)
-from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import FormatError, SceneError, SettingsError, WriteError
@@ -33,13 +21,25 @@ from clapas.io.recording import Frame, Recording, RecordingWriter
 from clapas.io.recording.systems import RecordedSystem, recorded
 from clapas.io.settings import from_plain, to_plain
 from clapas.io.watching import ViewerProcess
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Simulation as Loop
+from clapas.scenes.simulation import (
+    Watcher,
+    check_every,
+    check_run,
+    named_scheme,
+    named_sleeping,
+    named_solver,
+)
+from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers.loop import Solver
 
 
 class Simulation(Loop):
     """A scene in motion, one time step at a time, that can be recorded and looked at.
 
-    It is :class:`clapas.dynamics.simulation.Simulation`, which has the steps, the state, bodies, joints and
+    It is :class:`clapas.scenes.simulation.Simulation`, which has the steps, the state, bodies, joints and
     contacts, with :meth:`record` and :meth:`view`.
 
     Parameters
@@ -53,7 +53,7 @@ class Simulation(Loop):
 
     Examples
     --------
-    >>> from clapas.dynamics import examples
+    >>> from clapas.scenes import examples
     >>> sim = Simulation(examples.load("sliding-block"))
     >>> sim.step(200)
     >>> sim.contacts("floor", "block")
@@ -80,7 +80,7 @@ class Simulation(Loop):
         Examples
         --------
         >>> import tempfile
-        >>> from clapas.dynamics import examples
+        >>> from clapas.scenes import examples
         >>> sim = Simulation(examples.load("sliding-block"))
         >>> with tempfile.TemporaryDirectory() as folder, sim.record(f"{folder}/slide.h5") as made:
         ...     sim.step(20)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from clapas.dynamics.examples.biaxial import WALL, biaxial
-from clapas.dynamics.examples.shear import shear_cell
 from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.biaxial import WALL, biaxial
+from clapas.scenes.examples.shear import shear_cell
 from clapas.studies.report import Report
 from clapas.studies.shear import steady_shear
 from clapas.typing import Array

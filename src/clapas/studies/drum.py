@@ -13,10 +13,10 @@ import numpy as np
 
 from clapas.analysis import Instant
 from clapas.analysis.profile import draw_profile, incline, surface_line
-from clapas.dynamics.examples.drum import GRAVITY, rough_drum
 from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.drum import GRAVITY, rough_drum
 from clapas.studies.report import Report
 
 RADIUS = 5e-3

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from clapas.bodies.elastic import Elastic, ElasticBodies, Solid, bar
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Kept, Memory, simulate
 from clapas.dynamics.stepping import MoreauJean
 from clapas.geometry.shapes import HalfPlane
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Kept, Memory, simulate
 from clapas.solvers import NSGS
 from clapas.studies.report import Report
 from clapas.typing import Array

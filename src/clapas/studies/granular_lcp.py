@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clapas.dynamics.regions import BoxRegion
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import HalfPlane
 from clapas.io.replay import step_after
 from clapas.io.simulation import simulate
 from clapas.problems import ContactProblem
 from clapas.problems.conversions import reduce
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, ConjugateGradient, Solution, solve
 from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver

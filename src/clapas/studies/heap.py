@@ -94,7 +94,7 @@ class Heap:
     def _opened(self, report: Report) -> Recording:
         if self.recording:
             return Recording(self.recording)
-        from clapas.dynamics.examples.heap import heap
+        from clapas.scenes.examples.heap import heap
 
         report.tell(f"running a heap of {self.grains} grains")
         scene = heap(grains=self.grains, rate=self.rate, relaxation=self.relaxation)

@@ -13,9 +13,9 @@ import numpy as np
 
 from clapas.analysis.equilibria import Equilibria, at_rest
 from clapas.analysis.indeterminacy import Cloud, draw_cloud, draw_ranges, random_starts, shuffled_orders
-from clapas.dynamics.examples.piles import pile_of_balls, pile_of_disks
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, gallery
+from clapas.scenes.examples.piles import pile_of_balls, pile_of_disks
 from clapas.studies.report import Report
 from clapas.typing import Array
 

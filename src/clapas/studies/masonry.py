@@ -13,10 +13,10 @@ import numpy as np
 
 from clapas.analysis.blockwork import GRAVITY, Blockwork, draw_blockwork
 from clapas.analysis.equilibria import Equilibria, at_rest, bisect
-from clapas.dynamics.examples.blocks import stone_arch
-from clapas.dynamics.examples.masonry import buttressed_arch, dome, settling_wall
 from clapas.errors import SettingsError
 from clapas.problems.gallery.rigid import contact_frames, contact_jacobian
+from clapas.scenes.examples.blocks import stone_arch
+from clapas.scenes.examples.masonry import buttressed_arch, dome, settling_wall
 from clapas.studies.report import Report
 from clapas.typing import Array
 

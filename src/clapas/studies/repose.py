@@ -10,10 +10,10 @@ import numpy as np
 
 from clapas.analysis import Instant
 from clapas.analysis.profile import Incline, draw_profile, incline, surface_line
-from clapas.dynamics.examples.ledge import ledge
 from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.ledge import ledge
 from clapas.studies.report import Report
 from clapas.typing import Array
 

@@ -10,14 +10,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.hair import hair, strands
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, reduce
 from clapas.problems.existence import check
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.hair import hair, strands
+from clapas.scenes.scene import Scene
 from clapas.solvers import Auto, solve
 from clapas.solvers.loop import Solver
 from clapas.studies.race import Outcome, race, residual, thesis_measure

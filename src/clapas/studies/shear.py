@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from clapas.analysis import Instant
-from clapas.dynamics.examples.shear import inertial_time, shear_cell
 from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.shear import inertial_time, shear_cell
 from clapas.studies.report import Report
 from clapas.typing import Array
 

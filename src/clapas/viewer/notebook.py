@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clapas.dynamics.scene import Scene
     from clapas.io.recording import Recording
     from clapas.io.simulation import Simulation
+    from clapas.scenes.scene import Scene
     from clapas.solvers import Solution
 
 SIZE = (480, 320)
@@ -24,7 +24,7 @@ SIZE = (480, 320)
 
 def register(formatter: Any) -> None:
     """Tell a notebook's formatter of text/html how to show our objects."""
-    formatter.for_type_by_name("clapas.dynamics.scene", "Scene", scene_html)
+    formatter.for_type_by_name("clapas.scenes.scene", "Scene", scene_html)
     formatter.for_type_by_name("clapas.io.recording.reader", "Recording", recording_html)
     formatter.for_type_by_name("clapas.io.simulation", "Simulation", simulation_html)
     formatter.for_type_by_name("clapas.solvers.solution", "Solution", solution_html)

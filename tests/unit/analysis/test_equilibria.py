@@ -12,14 +12,14 @@ from scipy.optimize import linprog
 from clapas.analysis.blockwork import Blockwork, draw_blockwork
 from clapas.analysis.equilibria import Equilibria, at_rest, bisect
 from clapas.analysis.indeterminacy import draw_cloud, draw_ranges, random_starts, shuffled_orders
-from clapas.dynamics.examples.blocks import stone_arch
-from clapas.dynamics.examples.masonry import dome
-from clapas.dynamics.examples.piles import pile_of_balls, pile_of_disks
-from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
 from clapas.problems import gallery
 from clapas.problems.gallery.rigid import contact_frames
+from clapas.scenes.examples.blocks import stone_arch
+from clapas.scenes.examples.masonry import dome
+from clapas.scenes.examples.piles import pile_of_balls, pile_of_disks
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 SLOPE = math.radians(10.0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clapas.dynamics.examples.layers import tilted_layer
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.layers import tilted_layer
 
 
 def final_speed(angle: float, mu: float) -> float:

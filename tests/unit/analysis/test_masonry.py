@@ -12,12 +12,12 @@ from clapas.analysis import elevation
 from clapas.analysis.blockwork import Blockwork
 from clapas.analysis.masonry import Masonry, Verdict
 from clapas.analysis.settlement import settle
-from clapas.dynamics.blocks import scene_of_blocks
-from clapas.dynamics.examples import arch_file, load
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon
+from clapas.scenes.blocks import scene_of_blocks
+from clapas.scenes.examples import arch_file, load
+from clapas.scenes.scene import Scene
 from clapas.studies.masonry import least_friction
 
 

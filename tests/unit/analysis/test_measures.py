@@ -14,13 +14,13 @@ from clapas.analysis import Instant
 from clapas.analysis.measures import MEASURES, Measured, ground_level, heap_slope, measure
 from clapas.analysis.structure import coordination
 from clapas.analysis.surface import slope, surface_samples
-from clapas.dynamics import examples
-from clapas.dynamics.scene import Scene
 from clapas.errors import MissingDependency, SettingsError
 from clapas.geometry.shapes import Box, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.recording.contacts import Table
 from clapas.io.simulation import simulate
+from clapas.scenes import examples
+from clapas.scenes.scene import Scene
 from clapas.studies.heap import Measures as HeapMeasures
 
 

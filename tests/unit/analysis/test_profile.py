@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from clapas.analysis import Instant
 from clapas.analysis.profile import draw_profile, incline, surface_line
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Disk, HalfPlane
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 
 
 def slope_of_disks(angle: float) -> Instant:

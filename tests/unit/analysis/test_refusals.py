@@ -22,13 +22,13 @@ from clapas.analysis.ribbons import Ribbon, force_density
 from clapas.analysis.structure import coordination, fabric
 from clapas.analysis.surface import slope, surface_samples
 from clapas.cli.run import describe
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
 from clapas.errors import FormatError, SettingsError
 from clapas.geometry.shapes import Plane, Sphere
 from clapas.io.recording import Recording, RecordingWriter
 from clapas.io.replay import export_problem
 from clapas.io.simulation import simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.studies.heap import Measures
 from clapas.viewer.notebook import recording_html
 from clapas.viewer.pictures import movie, snapshot

@@ -21,16 +21,16 @@ from clapas.analysis.distributions import (
 from clapas.analysis.energy import draw_energy, energy_balance
 from clapas.analysis.stress import box_stress
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.heap import heap
-from clapas.dynamics.examples.single import bouncing_ball, sliding_block, two_block_stack
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Clump, Cylinder, Plane, Polygon, Polyhedron, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.heap import heap
+from clapas.scenes.examples.single import bouncing_ball, sliding_block, two_block_stack
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from tests.unit.analysis.samples import spheres
 

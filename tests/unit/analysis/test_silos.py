@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from clapas.analysis import Instant
-from clapas.dynamics.examples.silos import flat_hopper, janssen, silo
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.silos import flat_hopper, janssen, silo
 from clapas.typing import Array
 
 

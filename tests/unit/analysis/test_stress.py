@@ -13,8 +13,6 @@ from clapas.analysis.cells import cell_volumes, packing_fraction
 from clapas.analysis.stress import box_stress, draw_pressure, grain_stresses, principal, stress_field
 from clapas.analysis.structure import coordination
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.subdivision import divided_step
 from clapas.errors import SettingsError
@@ -31,6 +29,8 @@ from clapas.geometry.shapes import (
     Sphere,
 )
 from clapas.io.simulation import simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from tests.unit.analysis.samples import column, cubic, spheres, uniform
 

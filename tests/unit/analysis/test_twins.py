@@ -14,11 +14,11 @@ from clapas.analysis.distributions import force_distribution, mobilised_friction
 from clapas.analysis.network import strong
 from clapas.analysis.stress import box_stress, grain_stresses, stress_field
 from clapas.analysis.structure import coordination, fabric
-from clapas.dynamics.regions import BoxRegion
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Clump, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from clapas.viewer.frames import forces, mean_pressure, middles
 from tests.unit.analysis.twins import Raw

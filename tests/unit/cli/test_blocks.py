@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clapas.dynamics.examples import arch_file
 from clapas.geometry.meshfiles import write_mesh
+from clapas.scenes.examples import arch_file
 
 from .conftest import Run
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from clapas.cli.run import describe, print_summary
-from clapas.dynamics import examples
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Box, Capsule, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, layout
 from clapas.io.simulation import simulate
+from clapas.scenes import examples
+from clapas.scenes.scene import Scene
 
 from .conftest import Run
 

@@ -7,9 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from clapas.collision import Detector
-from clapas.dynamics import examples
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import (
@@ -25,6 +23,8 @@ from clapas.geometry.shapes import (
     TriangleMesh,
 )
 from clapas.geometry.table import collider_table
+from clapas.scenes import examples
+from clapas.scenes.compilation import compile_scene
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 

@@ -9,15 +9,15 @@ import pytest
 
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.freemotion import free_motion
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Disk, Plane, Polygon, Sphere
 from clapas.problems import reduce
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 
 DT = 1e-3
 LAWS = {

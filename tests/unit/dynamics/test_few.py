@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.few.bodies import MOST, FewBodies
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.regions import BoxRegion
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory, simulate
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import ProblemError
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory, simulate
 from clapas.solvers import NSGS, Auto, SemismoothNewton
 from clapas.solvers.loop import Solver
 from clapas.status import Status

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.following import lead
 from clapas.dynamics.motions import ConstantVelocity, Rotation
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Plane, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from tests.closed_form.runs import run
 
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from clapas.analysis import Instant
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.guides import AXES, blocked_axes, free_axes, slides_only
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.regions import BoxRegion
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import QuasiStatic, Stepped, step
 from clapas.errors import SceneError
 from clapas.geometry.rotations import to_matrix
 from clapas.geometry.shapes import Box, Clump, Cylinder, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import resume, simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from clapas.typing import Array
 

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from clapas.bodies.lagrangian import LagrangianSystem
 from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.definition import KINDS
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import simulate
 from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.errors import ProblemError, SceneError, SettingsError
 from clapas.geometry.rotations import normalise
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import simulate
 from clapas.solvers import Auto
 
 LEFT_FREE = {

@@ -12,13 +12,13 @@ import pytest
 
 from clapas.cli import main
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.regions import BoxRegion, DiscRegion
-from clapas.dynamics.scene import Scene
 from clapas.errors import SceneError
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import BoxRegion, DiscRegion
+from clapas.scenes.scene import Scene
 
 UNDER = (0.0, 0.0, 10.0)
 

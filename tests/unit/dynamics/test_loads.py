@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.loads import Constant, Load, Ramps, as_course
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import step
 from clapas.errors import SceneError
 from clapas.geometry.rotations import rotate
 from clapas.geometry.shapes import Box, Disk, Plane, Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 
 
 def test_values_in_time() -> None:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from clapas.cli.run import describe, print_summary
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.probes import QUANTITIES
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory
-from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter
 from clapas.io.simulation import resume, simulate
 from clapas.io.tables import export_csv
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory
+from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS
 
 DT, G = 1e-3, 9.81

@@ -11,13 +11,8 @@ import pytest
 
 import clapas
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.regions import DiscRegion
-from clapas.dynamics.run import Run
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory, energy, simulate
 from clapas.dynamics.sleeping import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import Stepped, step
 from clapas.dynamics.surroundings import Surroundings
@@ -25,6 +20,11 @@ from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Plane, Sphere
 from clapas.io.recording import Recording, layout
 from clapas.io.replay import step_after
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import DiscRegion
+from clapas.scenes.run import Run
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory, energy, simulate
 from clapas.solvers import NSGS
 
 DT = 1e-3

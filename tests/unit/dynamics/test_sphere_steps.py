@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clapas.dynamics import assembly, examples
+from clapas.dynamics import assembly
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Rotation
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere
+from clapas.scenes import examples
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Coloured
 
 SOLVER = NSGS(tol=1e-12, max_iterations=20_000, order=Coloured())

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Memory
-from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.dynamics.subdivision import parts
 from clapas.errors import SettingsError
@@ -21,6 +17,10 @@ from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, Plane, Polygon,
 from clapas.io.recording import Recording, layout
 from clapas.io.replay import step_after
 from clapas.io.simulation import resume, simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Memory
+from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS, Auto
 
 HALF = MoreauMidpoint(travel=0.5)

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from clapas.dynamics.scene import Scene
 from clapas.geometry.shapes import Capsule, Clump, Cylinder, Disk, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
 from clapas.io.tables import export_csv
 from clapas.io.vtk import export_vtk
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 NUMBERS = {"Float64": np.float64, "Int64": np.int64, "Int32": np.int32, "Int8": np.int8}

@@ -15,18 +15,18 @@ import h5py
 import numpy as np
 import pytest
 
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.motions import Oscillation
-from clapas.dynamics.regions import DiscRegion
-from clapas.dynamics.scene import Scene
-from clapas.dynamics.simulation import Advance, Kept, Memory
-from clapas.dynamics.simulation import simulate as run_model
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.errors import FormatError, SettingsError
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording, RecordingWriter, layout
 from clapas.io.settings import from_plain
 from clapas.io.simulation import resume, simulate
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.regions import DiscRegion
+from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Advance, Kept, Memory
+from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS
 from clapas.version import __version__
 

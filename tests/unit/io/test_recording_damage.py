@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from clapas import NSGS, Plane, Recording, Scene, Sphere, resume, simulate
-from clapas.dynamics.compilation import compile_scene
 from clapas.errors import FormatError, SettingsError, WriteError
 from clapas.geometry.shapes import Polyhedron
 from clapas.io.recording import RecordingWriter, lock
+from clapas.scenes.compilation import compile_scene
 
 DT = 2e-3
 SOLVER = NSGS(tol=1e-4)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from clapas import NSGS, Plane, Recording, Scene, Sphere, resume, simulate
-from clapas.dynamics.regions import DiscRegion
 from clapas.errors import FormatError, NotSolved, SettingsError
 from clapas.io.recording import layout
 from clapas.io.replay import export_problem
+from clapas.scenes.regions import DiscRegion
 
 DT = 2e-3
 SOLVER = NSGS(tol=1e-6)

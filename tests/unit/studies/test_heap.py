@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from clapas.cli import main
-from clapas.dynamics import examples
-from clapas.dynamics.compilation import compile_scene
-from clapas.dynamics.examples.heap import Deposit
-from clapas.dynamics.examples.single import two_block_stack
 from clapas.errors import SceneError, SettingsError
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes import examples
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.examples.heap import Deposit
+from clapas.scenes.examples.single import two_block_stack
 from clapas.studies.heap import Heap, Measures
 
 

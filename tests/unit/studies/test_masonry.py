@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from clapas.dynamics.examples.masonry import buttressed_arch, dome, settling_wall
-from clapas.dynamics.scene import Scene
 from clapas.errors import SettingsError
 from clapas.io.simulation import simulate
+from clapas.scenes.examples.masonry import buttressed_arch, dome, settling_wall
+from clapas.scenes.scene import Scene
 from clapas.studies.masonry import (
     Masonry,
     arch,

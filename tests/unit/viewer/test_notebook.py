@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import clapas
-from clapas.dynamics import examples
+from clapas.scenes import examples
 from clapas.viewer import notebook
 from tests.recordings import record, scene_in_plane
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from clapas.dynamics.scene import Scene
 from clapas.errors import MissingDependency, SettingsError
 from clapas.geometry.shapes import Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.scenes.scene import Scene
 from clapas.viewer.colouring import COLOURINGS, Palette
 from clapas.viewer.curves import CURVES, plot
 from clapas.viewer.painting import Painter

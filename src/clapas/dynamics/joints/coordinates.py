@@ -59,8 +59,8 @@ def joint_coordinates(model: Model, state: State) -> JointCoordinates:
     Examples
     --------
     >>> from clapas.dynamics.births import initial_state
-    >>> from clapas.dynamics.compilation import compile_scene
-    >>> from clapas.dynamics.scene import Scene
+    >>> from clapas.scenes.compilation import compile_scene
+    >>> from clapas.scenes.scene import Scene
     >>> from clapas.geometry.shapes import Disk
     >>> scene = Scene(d=2, gravity=(0, 0))
     >>> scene.law(mu=0.3)

@@ -120,7 +120,7 @@ KINDS: dict[int, dict[str, JointKind]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Joint:
-    """A joint as it was added to a scene; see :meth:`clapas.dynamics.scene.Scene.join` for the fields."""
+    """A joint as it was added to a scene; see :meth:`clapas.scenes.scene.Scene.join` for the fields."""
 
     kind: str
     name: str

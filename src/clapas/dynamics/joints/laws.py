@@ -128,7 +128,7 @@ class Mimic:
 
 @dataclass(frozen=True, kw_only=True)
 class JointLaws:
-    """What acts along the coordinate of a joint; see :meth:`clapas.dynamics.scene.Scene.join`."""
+    """What acts along the coordinate of a joint; see :meth:`clapas.scenes.scene.Scene.join`."""
 
     start: float = 0.0
     limits: tuple[float, float] | None = None

@@ -65,7 +65,7 @@ class RecordedContacts(Contacts):
 
         Examples
         --------
-        >>> from clapas.dynamics import examples
+        >>> from clapas.scenes import examples
         >>> from clapas.io.simulation import simulate
         >>> with simulate(examples.load("sliding-block", mu=0.4), 0.1) as run:
         ...     table = run.frame(-1).contacts.table()

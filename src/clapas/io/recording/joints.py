@@ -18,11 +18,11 @@ import numpy as np
 
 from clapas.dynamics.joints.coordinates import joint_coordinates
 from clapas.dynamics.model import Model
-from clapas.dynamics.simulation import Kept
 from clapas.errors import FormatError
 from clapas.io.hdf5 import reading
 from clapas.io.recording import validation
 from clapas.io.recording.layout import Column
+from clapas.scenes.simulation import Kept
 from clapas.typing import Array
 
 

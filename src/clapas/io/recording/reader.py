@@ -85,7 +85,7 @@ class Frame:
 
         Examples
         --------
-        >>> from clapas.dynamics import examples
+        >>> from clapas.scenes import examples
         >>> from clapas.io.simulation import simulate
         >>> with simulate(examples.load("two-block-stack")) as run:
         ...     end = run.frame(-1)

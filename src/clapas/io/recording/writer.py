@@ -28,11 +28,11 @@ import numpy as np
 from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.model import LinkImpulses, Model, Sleep, State
 from clapas.dynamics.readings import Reading
-from clapas.dynamics.simulation import Kept
 from clapas.errors import WriteError
 from clapas.io.hdf5 import first_line
 from clapas.io.recording import digest, joints, layout, systems
 from clapas.io.recording.lock import Lock, temporary
+from clapas.scenes.simulation import Kept
 from clapas.status import Status
 from clapas.version import __version__
 

@@ -10,14 +10,14 @@ import pytest
 
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.dynamics.systems import bending_margin, on_true_surfaces
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere, TriangleMesh
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 HAIR: dict[str, Any] = {"radius": 2e-3, "density": 1100.0, "young": 1e8}

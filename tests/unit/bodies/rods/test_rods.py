@@ -11,14 +11,14 @@ import clapas.bodies.rods.rods as rods_module
 from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.compilation import compile_scene
 from clapas.dynamics.motions import Oscillation
-from clapas.dynamics.scene import Scene
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Sphere
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 STILL = np.zeros(3)

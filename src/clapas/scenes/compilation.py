@@ -1,0 +1,102 @@
+"""From a scene to the arrays of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.joints.instep import apart_from_joined
+from clapas.dynamics.joints.rows import JointRows, joint_rows
+from clapas.dynamics.laying import refuse_other_shapes
+from clapas.dynamics.model import Model
+from clapas.dynamics.surroundings import Surroundings
+from clapas.errors import SceneError
+from clapas.geometry.table import collider_table
+from clapas.scenes.body import BodyRecord
+from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.scene import Scene
+from clapas.typing import Mask
+
+
+def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
+    """Turn a scene into a model, checking it as a whole.
+
+    Raises
+    ------
+    SceneError
+        Two materials can touch without a law, or bodies interpenetrate at the start.
+    """
+    records = scene.records()
+    laws = scene.law_table()
+    rows = [(body.number, body.shape, body.material, body.frame) for body in records]
+    n, size, turn = len(records), (6 if scene.d == 3 else 3), (4 if scene.d == 3 else 1)
+    model = Model(
+        gravity=np.array(scene.gravity),
+        mass=np.array([body.mass for body in records]),
+        inertia=np.array([body.inertia for body in records]).reshape(n, size - scene.d),
+        movable=np.array([body.movable for body in records], dtype=bool),
+        position=np.array([body.position for body in records]).reshape(n, scene.d),
+        orientation=np.array([body.orientation for body in records]).reshape(n, turn),
+        velocity=np.array([body.velocity for body in records]).reshape(n, size),
+        birth=np.array([body.birth for body in records]),
+        colliders=collider_table(scene.d, rows),
+        laws=laws,
+        motions={body.number: body.motion for body in records if body.motion is not None},
+        blocked=_blocked(records, size),
+        laid=np.array([body.laid for body in records]) if any(body.laid for body in records) else None,
+        loads={body.number: body.load for body in records if body.load is not None},
+        period=scene.period,
+        names=tuple(body.name for body in records),
+        probes=tuple(scene.probes),
+        systems=tuple(scene.systems),
+        joints=_joints(scene, records),
+        ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
+    )
+    if model.systems and laws.has_couples:
+        raise SceneError(
+            "laws with rolling or spinning resistance do not reach systems yet: leave rolling and spinning "
+            f"out where there are systems (here '{model.systems[0].name}')"
+        )
+    if model.joints is not None and laws.has_couples:
+        raise SceneError(
+            "laws with rolling or spinning resistance do not reach jointed bodies yet: leave rolling and "
+            f"spinning out where there are joints (here '{model.joints.names[0]}')"
+        )
+    refuse_other_shapes(model)
+    if check_overlaps:
+        # Bodies without birth time are there from the start, whatever the time is called.
+        start = initial_state(model, time=-np.finfo(float).max)
+        found = apart_from_joined(model, Surroundings(model).detect(start, 0.0))
+        refuse_overlaps(records, found, scene.overlap)
+    return model
+
+
+def _blocked(records: Sequence[BodyRecord], size: int) -> Mask | None:
+    """Which degrees of freedom of guided bodies are blocked; None if no body is guided."""
+    if not any(body.blocked for body in records):
+        return None
+    return np.array([body.blocked or (False,) * size for body in records])
+
+
+def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
+    """The rows of the joints; None without joints."""
+    if not scene.joints:
+        return None
+    carriers = {int(row): system.name for system in scene.systems for row in system.rows}
+    for joint in scene.joints:
+        ends = [body for body in (joint.a, joint.b) if body is not None]
+        for body in ends:
+            if body in carriers:
+                raise SceneError(
+                    f"joint '{joint.name}': '{records[body].name}' is part of the system '{carriers[body]}', "
+                    "which joints do not reach yet; add what joins it to the coordinates of the system"
+                )
+        if not any(records[body].movable for body in ends):
+            raise SceneError(
+                f"joint '{joint.name}': neither of its bodies can move; leave it out, or free one of them"
+            )
+    position = np.array([body.position for body in records])
+    orientation = np.array([body.orientation for body in records])
+    return joint_rows(scene.joints, position, orientation, scene.mimics)

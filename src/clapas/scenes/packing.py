@@ -1,0 +1,66 @@
+"""Loose packings of grains that do not touch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from clapas.errors import SceneError
+from clapas.geometry.checks import Vector
+from clapas.geometry.shapes import Shape
+from clapas.scenes.grains import GrainSampler, origin_of
+from clapas.scenes.regions import BoxRegion
+from clapas.typing import Indices
+
+# Cells are this much wider than the largest grain, so that rounding cannot make two grains touch.
+ROOM = 1.0 + 1e-9
+
+
+def packed(
+    region: BoxRegion, grains: GrainSampler, count: Any, gravity: Vector, rng: np.random.Generator
+) -> list[tuple[Shape, Vector, Vector]]:
+    """Shapes, positions and orientations of grains on a jittered lattice.
+
+    Each grain stays in its own cubic cell, so that no two overlap whatever the jitter. Cells fill layer by
+    layer against gravity, in random order within a layer.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise SceneError(f"fill: count must be a whole number of grains, at least 0, got {count!r}")
+    numbers = _lattice(region, grains, int(count))
+    cells = np.stack(np.meshgrid(*map(np.arange, numbers), indexing="ij"), axis=-1).reshape(-1, region.d)
+    chosen = cells[_bottom_up(cells, gravity, rng)[:count]]
+    low, high = np.array(region.low), np.array(region.high)
+    width = (high - low) / np.array(numbers)
+    drawn = grains.draw(rng.random((len(chosen), 4)))
+    bounds = np.array([shape.reach for shape, _ in drawn]).reshape(-1, 1)
+    jitter = (2.0 * rng.random(chosen.shape) - 1.0) * (width / 2.0 - ROOM * bounds)
+    positions = low + (chosen + 0.5) * width + jitter
+    return [
+        (shape, origin_of(shape, turn, tuple(position)), turn)
+        for position, (shape, turn) in zip(positions.tolist(), drawn, strict=True)
+    ]
+
+
+def _lattice(region: BoxRegion, grains: GrainSampler, count: int) -> list[int]:
+    """Cells along each axis; refuse more grains than cells."""
+    cell = 2.0 * ROOM * grains.bound
+    extent = np.subtract(region.high, region.low)
+    numbers = [math.floor(length / cell) for length in extent.tolist()]
+    room = math.prod(numbers)
+    if count > room:
+        raise SceneError(
+            f"fill: {count} grains of up to {2 * grains.bound:.6g} m do not fit loosely in a region of "
+            f"{' × '.join(f'{length:.6g}' for length in extent)} m, where {room} "
+            f"({' × '.join(map(str, numbers))}) do; enlarge the region or lower count"
+        )
+    return [max(number, 1) for number in numbers]
+
+
+def _bottom_up(cells: Indices, gravity: Vector, rng: np.random.Generator) -> Any:
+    """Order of the cells: the lowest layers first, at random within a layer."""
+    down = np.array(gravity) if any(gravity) else -np.eye(len(gravity))[-1]
+    axis = int(np.argmax(np.abs(down)))
+    height = -np.sign(down[axis]) * cells[:, axis]
+    return np.lexsort((rng.random(len(cells)), height))

@@ -1,0 +1,80 @@
+"""Robots from files: URDF and MJCF, read into a description and built into a scene."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clapas.errors import FormatError
+from clapas.scenes.robots.build import LoadedRobot, add_robot, friction_name
+from clapas.scenes.robots.description import Robot
+from clapas.scenes.robots.mjcf import read_mjcf
+from clapas.scenes.robots.urdf import read_urdf
+from clapas.scenes.robots.xml import read_xml
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
+
+__all__ = ["LoadedRobot", "Robot", "add_robot", "is_robot_file", "read_robot", "robot_scene"]
+
+MU = 0.8  # where a file says nothing
+DT = 1e-3
+
+
+def is_robot_file(path: str | os.PathLike[str]) -> bool:
+    """Whether the name of a file is that of a robot: it ends in .urdf, .mjcf or .xml."""
+    return Path(path).suffix.lower() in (".urdf", ".mjcf", ".xml")
+
+
+def read_robot(
+    path: str | os.PathLike[str],
+    *,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    strict: bool = True,
+) -> Robot:
+    """Read a robot from a URDF or MJCF file, told apart by the root element.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    packages : mapping, optional
+        Folders of the ROS packages that ``package://`` names; by default they are looked for above the file.
+    strict : bool
+        Refuse what is not known or not supported; else it is named in the notes and left out.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged, or has what is not supported; the message has the line.
+    """
+    root = read_xml(Path(path))
+    folders = {name: Path(folder) for name, folder in (packages or {}).items()}
+    if root.tag == "robot":
+        return read_urdf(root, folders, strict)
+    if root.tag == "mujoco":
+        return read_mjcf(root, strict)
+    raise FormatError(f"{path}: expected a robot, <robot> (URDF) or <mujoco> (MJCF), got <{root.tag}>")
+
+
+def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Scene:
+    """A scene with a robot alone: what ``clapas run robot.urdf`` simulates.
+
+    Gravity, time step and friction are those of the file. Where it says nothing (URDF) the coefficient of
+    friction is 0.8, the time step 1 ms, and links do not touch each other.
+    """
+    from clapas.scenes.run import Run
+    from clapas.scenes.scene import Scene
+
+    robot = read_robot(path)
+    scene = Scene(gravity=robot.gravity, combine="max")
+    numbers = {one.mu for link in robot.links for one in link.collisions if one.mu is not None}
+    for mu in sorted(numbers):
+        scene.material(friction_name(mu))
+        scene.law(friction_name(mu), friction_name(mu), mu=mu)
+    scene.law("default", "default", mu=MU)
+    add_robot(scene, robot, fixed_base=fixed_base, self_collision=robot.format == "MJCF")
+    scene.run = Run(duration=2.0, dt=robot.dt or DT, every=10)
+    return scene

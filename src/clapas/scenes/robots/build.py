@@ -1,0 +1,340 @@
+"""From the description of a robot to bodies and joints of a scene.
+
+Links that fixed joints hold together become one body: a link without mass, a tool or a sensor is part of the
+link that carries it. What is fixed to the world becomes a wall. Joints keep their names and coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
+from clapas.errors import FormatError, SceneError, warn
+from clapas.geometry import checks, rotations
+from clapas.geometry.shapes import Clump, Plane, Point, Shape
+from clapas.scenes.robots.description import WORLD, Collision, Inertia, Link, Pose, Robot, RobotJoint
+from clapas.scenes.robots.leftovers import NO_PART
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
+
+WITH_LAWS = ("hinge", "slider")
+
+
+@dataclass
+class Composite:
+    """Links that fixed joints hold together, one body of the scene.
+
+    Parameters
+    ----------
+    name : str
+        Name of the first link.
+    pose : Pose
+        Of the first link in the world.
+    links : list of (Link, Pose)
+        The links, with their poses in the frame of the first.
+    is_fixed : bool
+        Whether it stands still.
+    """
+
+    name: str
+    pose: Pose
+    is_fixed: bool
+    links: list[tuple[Link, Pose]] = field(default_factory=list)
+
+    @property
+    def inertia(self) -> Inertia | None:
+        """Mass properties in the frame of the first link; None without mass."""
+        parts = [link.inertia.seen_from(pose) for link, pose in self.links if link.inertia is not None]
+        return Inertia.together(parts) if parts else None
+
+    @property
+    def collisions(self) -> list[tuple[Collision, Pose]]:
+        """All shapes, with their poses in the frame of the first link."""
+        return [(one, pose @ one.pose) for link, pose in self.links for one in link.collisions]
+
+
+@dataclass(frozen=True)
+class LoadedRobot:
+    """What a robot became in a scene.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    bodies : dict
+        Number of the body of each link; links that stand still without shapes have none.
+    joints : tuple of str
+        Names of the joints that move, as in the scene.
+    notes : tuple of str
+        What of the file is not used.
+    """
+
+    name: str
+    bodies: dict[str, int]
+    joints: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = [(len(set(self.bodies.values())), "bod", "y", "ies"), (len(self.joints), "joint", "", "s")]
+        words = ", ".join(f"{n} {word}{one if n == 1 else many}" for n, word, one, many in counts)
+        return f"LoadedRobot('{self.name}': {words})"
+
+
+def add_robot(
+    scene: Scene,
+    robot: Robot,
+    *,
+    position: Any = None,
+    orientation: Any = None,
+    fixed_base: bool = True,
+    joints: Mapping[str, float] | None = None,
+    motors: Mapping[str, Any] | None = None,
+    self_collision: bool = True,
+    material: str | None = None,
+    prefix: str = "",
+) -> LoadedRobot:
+    """Add a robot to a scene; see :meth:`clapas.Scene.load_robot`."""
+    label = f"robot '{robot.name}'"
+    if scene.d != 3:
+        raise SceneError(f"{label}: robots are in 3-D, the scene in {scene.d}-D")
+    base = Pose(
+        (0.0, 0.0, 0.0) if position is None else checks.vector(label, "position", position, 3),
+        checks.orientation(label, orientation, 3),
+    )
+    coordinates = _coordinates(robot, label, joints or {})
+    composites, carrier = _composites(robot, base, fixed_base, coordinates)
+    numbers = {
+        name: number
+        for name, number in ((one.name, _add(scene, one, material, prefix)) for one in composites)
+        if number is not None
+    }
+    of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
+    names, notes = [], list(robot.notes)
+    for joint in robot.joints:
+        if joint.kind not in ("fixed", "free"):
+            _join(scene, robot, joint, carrier, of_link, coordinates, dict(motors or {}), prefix)
+            names.append(prefix + joint.name)
+    unknown = set(motors or {}) - {joint.name for joint in robot.joints}
+    if unknown:
+        raise SceneError(f"{label}: motors for {sorted(unknown)}, which are no joints of it")
+    for one in robot.followers:
+        try:
+            scene.mimic(prefix + one.follower, prefix + one.leader, ratio=one.ratio, offset=one.offset)
+        except SceneError as error:
+            raise SceneError(f"{label}: {error}") from None
+    for closure in robot.closures:
+        link, pose = carrier[closure.a] if closure.a in carrier else (None, Pose())
+        at = (link.pose @ pose).at(closure.anchor) if link else closure.anchor
+        scene.join(
+            closure.kind, of_link.get(closure.a), of_link.get(closure.b), at=at, name=prefix + closure.name
+        )
+        names.append(prefix + closure.name)
+    pairs = [(of_link.get(a), of_link.get(b)) for a, b in robot.apart]
+    if not self_collision:
+        pairs += combinations(sorted(set(numbers.values())), 2)
+    for a, b in pairs:
+        if a is not None and b is not None and a != b:
+            scene.ignore(a, b)
+    changes = [note for note in notes if not note.startswith(NO_PART)]
+    if changes:
+        warn(f"{label}: " + "; ".join(changes))
+    bodies = {link: number for link, number in of_link.items() if number is not None}
+    return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
+
+
+def _coordinates(robot: Robot, label: str, given: Mapping[str, float]) -> dict[str, float]:
+    """Coordinates of the joints where the robot is placed: zero, or the nearest limit, unless given."""
+    moving = {joint.name: joint for joint in robot.joints if joint.kind in WITH_LAWS}
+    for name in given:
+        if name not in moving:
+            known = ", ".join(moving) or "none"
+            raise SceneError(
+                f"{label}: joints has '{name}'{checks.did_you_mean(name, moving)}, which is no joint with "
+                f"one coordinate; those are {known}"
+            )
+    leaders = {one.follower: one for one in robot.followers}
+    found: dict[str, float] = {}
+
+    def value(name: str, seen: tuple[str, ...] = ()) -> float:
+        if name in seen:
+            raise FormatError(f"{label}: joints that follow each other in a circle: {', '.join(seen)}")
+        joint = moving[name]
+        if name in given:
+            result = checks.number(label, f"coordinate of '{name}'", given[name])
+        elif name in leaders and leaders[name].leader in moving:
+            one = leaders[name]
+            result = one.ratio * value(one.leader, (*seen, name)) + one.offset
+        else:
+            low, high = joint.limits or (-math.inf, math.inf)
+            result = min(max(joint.zero, low), high)
+        return result
+
+    for name in moving:
+        found[name] = value(name)
+    return found
+
+
+def _composites(
+    robot: Robot, base: Pose, fixed_base: bool, coordinates: Mapping[str, float]
+) -> tuple[list[Composite], dict[str, tuple[Composite, Pose]]]:
+    """The bodies, and for each link its body and its pose in the frame of that."""
+    links = {link.name: link for link in robot.links}
+    held = {joint.child for joint in robot.joints}
+    carrier: dict[str, tuple[Composite, Pose]] = {}
+    composites: list[Composite] = []
+
+    def begin(link: Link, pose: Pose, is_fixed: bool) -> None:
+        one = Composite(link.name, pose, is_fixed, [(link, Pose())])
+        composites.append(one)
+        carrier[link.name] = (one, Pose())
+
+    for link in robot.links:
+        if link.name not in held:
+            begin(link, base, link.name == WORLD or fixed_base)
+    if WORLD not in carrier and any(joint.parent == WORLD for joint in robot.joints):
+        begin(Link(name=WORLD), base, True)
+    for joint in robot.joints:
+        above, own = carrier[joint.parent]
+        pose = own @ joint.pose @ _moved(joint, coordinates.get(joint.name, joint.zero) - joint.zero)
+        child = links[joint.child]
+        if joint.kind == "fixed":
+            above.links.append((child, pose))
+            carrier[child.name] = (above, pose)
+        else:
+            begin(child, above.pose @ pose, False)
+    return composites, carrier
+
+
+def _moved(joint: RobotJoint, travel: float) -> Pose:
+    """The pose of a link after its joint has moved, in the frame it had before."""
+    if travel == 0.0:
+        return Pose()
+    axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
+    if joint.kind == "slider":
+        return Pose(tuple(map(float, travel * axis)))
+    turn = rotations.from_axis_angle(axis, travel)
+    anchor = np.array(joint.anchor)
+    back = anchor - rotations.rotate(turn, anchor)  # the anchor stays where it is
+    return Pose(tuple(map(float, back)), tuple(map(float, turn)))
+
+
+def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
+    """Add a body; None for one that stands still and has no shape."""
+    planes = [(found.shape, pose) for found, pose in one.collisions if isinstance(found.shape, Plane)]
+    parts = [
+        (found.shape, pose.position, pose.orientation)
+        for found, pose in one.collisions
+        if not isinstance(found.shape, Plane)
+    ]
+    options: dict[str, Any] = {} if material is None else {"material": material}
+    own = material is None and _material(scene, one)
+    if own:
+        options["material"] = own
+    for k, (plane, pose) in enumerate(planes):
+        where = one.pose @ pose
+        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+    if one.is_fixed:
+        if not parts:
+            return None
+        return scene.add(
+            Clump(parts),
+            one.pose.position,
+            one.pose.orientation,
+            fixed=True,
+            name=prefix + one.name,
+            **options,
+        )
+    inertia, place = one.inertia, one.links[0][0].place
+    if inertia is None:
+        raise FormatError(
+            f"{place}: the link has no mass, but moves; give it <inertial>, or fix it to a link that has one"
+        )
+    shape: Shape = Clump(parts) if parts else Point()
+    try:
+        return scene.add(
+            shape,
+            one.pose.position,
+            one.pose.orientation,
+            mass=inertia.mass,
+            inertia=inertia.tensor,
+            centre=inertia.centre,
+            name=prefix + one.name,
+            **options,
+        )
+    except SceneError as error:
+        raise SceneError(f"{place}: {error}") from None
+
+
+def _material(scene: Scene, one: Composite) -> str | None:
+    """The material of the friction the file gives, if the scene has one of that name."""
+    numbers = {found.mu for found, _ in one.collisions if found.mu is not None}
+    if not numbers:
+        return None
+    name = friction_name(max(numbers))
+    return name if name in scene.materials else None
+
+
+def friction_name(mu: float) -> str:
+    """Name of the material of bodies whose file gives a coefficient of friction."""
+    return f"friction {mu:g}"
+
+
+def _join(
+    scene: Scene,
+    robot: Robot,
+    joint: RobotJoint,
+    carrier: Mapping[str, tuple[Composite, Pose]],
+    of_link: Mapping[str, int | None],
+    coordinates: Mapping[str, float],
+    motors: dict[str, Any],
+    prefix: str,
+) -> None:
+    composite, own = carrier[joint.child]
+    frame = composite.pose @ own
+    kind: dict[str, Any] = {}
+    if joint.kind != "ball":
+        kind["axis"] = frame.along(joint.axis)
+    if joint.second is not None:
+        kind["second"] = frame.along(joint.second)
+    laws: dict[str, Any] = {}
+    if joint.kind in WITH_LAWS:
+        laws = {
+            "start": coordinates[joint.name],
+            "limits": joint.limits,
+            "friction": joint.friction or None,
+            "damping": joint.damping or None,
+            "spring": joint.spring,
+            "motor": motors.get(joint.name) or _motor(robot, joint.name),
+        }
+    try:
+        scene.join(
+            joint.kind,
+            of_link[joint.parent],
+            of_link[joint.child],
+            at=frame.at(joint.anchor),
+            name=prefix + joint.name,
+            **kind,
+            **{name: value for name, value in laws.items() if value is not None},
+        )
+    except SceneError as error:
+        raise SceneError(f"{joint.place}: {error}") from None
+
+
+def _motor(robot: Robot, joint: str) -> Any:
+    """The motor that the file puts on a joint, asked for nothing yet; None without."""
+    found = next((one for one in robot.actuators if one.joint == joint), None)
+    if found is None:
+        return None
+    bound = math.inf if found.bound is None else found.bound
+    if found.kind == "torque":
+        return TorqueMotor(0.0)
+    if found.kind == "velocity":
+        return VelocityMotor(0.0, bound)
+    return Servo(0.0, found.stiffness, found.damping, bound)

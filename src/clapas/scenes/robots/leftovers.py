@@ -1,0 +1,57 @@
+"""What a reader did not use of a file: said in words, or refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from clapas.scenes.robots.xml import Leftover, Node, leftover
+
+NO_PART = "without part in the motion"
+
+
+def notes_of(
+    root: Node, ignored: Mapping[str, str], unused: Mapping[str, str], strict: bool
+) -> tuple[str, ...]:
+    """Sentences on what of a file is left out; refuses what is not known.
+
+    Parameters
+    ----------
+    root : Node
+        The file, read.
+    ignored : mapping
+        Words of what has no part in the motion, with what it is about.
+    unused : mapping
+        Words of what would change the motion, with what is done instead: said at once.
+    strict : bool
+        Whether to refuse the rest, else it is listed.
+    """
+    counts: Counter[str] = Counter()
+    for one in leftover(root):
+        if one.word not in ignored and one.word not in unused and strict:
+            raise _refusal(one, {word.strip("<>") for word in (*ignored, *unused)})
+        counts[one.word] += 1
+    notes = []
+    looks = [f"{count} {word}" for word, count in counts.items() if ignored.get(word)]
+    if looks:
+        notes.append(f"{NO_PART}, left out: " + ", ".join(looks))
+    notes += [f"{word} is left out: {unused[word]}" for word in counts if word in unused]
+    unknown = [
+        f"{count} {word}" for word, count in counts.items() if word not in ignored and word not in unused
+    ]
+    if unknown:
+        notes.append("not supported, left out: " + ", ".join(unknown))
+    return tuple(notes)
+
+
+def _refusal(one: Leftover, known: set[str]) -> Exception:
+    if one.attribute is not None:
+        return one.node.error(
+            f"the attribute '{one.attribute}' is not known or not supported; remove it, or read with "
+            "strict=False to leave out what is not"
+        )
+    hint = "; run xacro on the file first" if one.node.tag.startswith("xacro:") else ""
+    return one.node.error(
+        f"this element is not known or not supported{hint}; remove it, or read with strict=False to leave "
+        "out what is not"
+    )

@@ -1,0 +1,212 @@
+"""Scene files: TOML and YAML, read and written."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from clapas.bodies.registry import made
+from clapas.errors import FormatError, MissingDependency, SceneError
+from clapas.geometry.shapes import Shape
+from clapas.scenes.complaints import scene_error
+from clapas.scenes.run import Run
+from clapas.scenes.scene import Scene
+from clapas.scenes.schema import SceneEntry
+from clapas.scenes.toml import to_toml
+
+MOST_VALUES = 10**7  # of a scene file
+DEEPEST = 100  # lists in lists
+ENDINGS = (".toml", ".yaml", ".yml")
+
+
+def load(path: str | os.PathLike[str]) -> Scene:
+    """Read a scene from a TOML or YAML file."""
+    path = Path(path)
+    read = _read_toml if _ending(path) == ".toml" else _read_yaml
+    if not path.is_file():
+        raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
+    try:
+        data = read(path)
+        _count(data)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not a text file in UTF-8: {error}") from None
+    except RecursionError:
+        raise FormatError(f"{path}: lists and tables are nested too deeply for a scene") from None
+    try:
+        return scene_of(data, path.parent)
+    except SceneError as error:
+        raise SceneError(f"{path}: {error}") from error
+
+
+def save(scene: Scene, path: str | os.PathLike[str]) -> None:
+    """Write a scene to a TOML or YAML file."""
+    path = Path(path)
+    ending, data = _ending(path), scene.to_dict()
+    text = to_toml(data) if ending == ".toml" else _yaml("writing").safe_dump(data, sort_keys=False)
+    path.write_text(text, encoding="utf-8")
+
+
+def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Scene:
+    """A scene from plain data.
+
+    Parameters
+    ----------
+    data : mapping
+        As :meth:`Scene.to_dict` gives it. Beside bodies it may hold ``fills``, which become bodies.
+    folder : path
+        Where mesh files are looked for.
+    """
+    try:
+        entry = SceneEntry.model_validate(data)
+    except ValidationError as error:
+        raise scene_error(error, SceneEntry, data) from None
+    except RecursionError:
+        raise SceneError("lists and tables are nested too deeply for a scene") from None
+    scene = Scene(
+        gravity=entry.gravity,
+        d=entry.dimension,
+        period=None if entry.period is None else (entry.period.x, entry.period.y),
+        seed=entry.seed,
+        combine=entry.combine,
+        overlap=entry.overlap,
+    )
+    if entry.run is not None:
+        scene.run = Run(**entry.run.given())
+    _read_materials(scene, entry)
+    _read_bodies(scene, entry, _Shapes(Path(folder)))
+    for k, joint in enumerate(entry.joints):
+        with _at(f"joints[{k}]"):
+            motor = None if joint.motor is None else joint.motor.make()
+            given = joint.given("kind", "a", "b", "motor")
+            scene.join(joint.kind, joint.a, joint.b, motor=motor, **given)
+    for k, mimic in enumerate(entry.mimics):
+        with _at(f"mimics[{k}]"):
+            scene.mimic(**mimic.given())
+    for k, pair in enumerate(entry.ignored):
+        with _at(f"ignored[{k}]"):
+            if len(pair) != 2:
+                raise SceneError(f"expected two bodies, got {pair}")
+            scene.ignore(*pair)
+    for k, probe in enumerate(entry.probes):
+        with _at(f"probes[{k}]"):
+            scene.probe(**probe.given())
+    return scene
+
+
+class _Shapes:
+    """Makes shapes; equal ones are one object, so that their hulls are kept once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made: dict[Shape, Shape] = {}
+
+    def __call__(self, entry: Any) -> Shape:
+        shape = entry.make(self.folder)
+        return self.made.setdefault(shape, shape)
+
+
+def _read_materials(scene: Scene, entry: SceneEntry) -> None:
+    for name, material in entry.materials.items():
+        with _at(f"materials.{name}"):
+            scene.material(name, material.density)
+    for k, law in enumerate(entry.laws):
+        with _at(f"laws[{k}]"):
+            names = law.between or []
+            if len(names) not in (0, 2):
+                raise SceneError(f"between must name two materials, got {names}")
+            scene.law(*names, **law.given("between"))
+
+
+def _read_bodies(scene: Scene, entry: SceneEntry, shapes: _Shapes) -> None:
+    waiting = sorted(range(len(entry.systems)), key=lambda k: _after(entry, k))
+    for k, body in enumerate(entry.bodies):
+        while waiting and _after(entry, waiting[0]) <= k:
+            _read_system(scene, entry, waiting.pop(0), shapes.folder)
+        with _at(f"bodies[{k}]"):
+            motion = None if body.motion is None else body.motion.make()
+            scene.add(shapes(body.shape), motion=motion, **body.given("shape", "motion"))
+    for k in waiting:
+        _read_system(scene, entry, k, shapes.folder)
+    for k, fill in enumerate(entry.fills):
+        with _at(f"fills[{k}]"):
+            shape = None if fill.shape is None else shapes(fill.shape)
+            scene.fill(fill.region.make(), shape=shape, **fill.given("region", "shape"))
+    for k, source in enumerate(entry.sources):
+        with _at(f"sources[{k}]"):
+            shape = None if source.shape is None else shapes(source.shape)
+            scene.source(source.region.make(), shape=shape, **source.given("region", "shape"))
+
+
+def _after(entry: SceneEntry, k: int) -> int:
+    after = entry.systems[k].after
+    return len(entry.bodies) if after is None else after
+
+
+def _read_system(scene: Scene, entry: SceneEntry, k: int, folder: Path) -> None:
+    with _at(f"systems[{k}]"):
+        system = entry.systems[k]
+        bodies = made(system.kind, system.settings, folder)
+        scene.add_system(bodies, **system.given("kind", "settings", "after"))
+
+
+@contextmanager
+def _at(path: str) -> Iterator[None]:
+    """Say where in the file something impossible was found."""
+    try:
+        yield
+    except (SceneError, FormatError) as error:
+        raise SceneError(f"{path}: {error}") from error
+
+
+def _count(data: Any) -> None:
+    """Refuse data without end: a few lines of YAML can stand for any number of copies, or hold themselves."""
+    ahead, seen = [iter([data])], 0
+    while ahead:
+        value = next(ahead[-1], ahead)
+        if value is ahead:
+            ahead.pop()
+            continue
+        seen += 1
+        if seen > MOST_VALUES or len(ahead) > DEEPEST:
+            raise RecursionError
+        if isinstance(value, Mapping):
+            ahead.append(iter(value.values()))
+        elif isinstance(value, list):
+            ahead.append(iter(value))
+
+
+def _ending(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise FormatError(f"{path}: the name of a scene must end in {', '.join(ENDINGS)}, got '{ending}'")
+    return ending
+
+
+def _read_toml(path: Path) -> Any:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"{path}: not TOML: {error}") from error
+
+
+def _read_yaml(path: Path) -> Any:
+    yaml = _yaml("reading")
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise FormatError(f"{path}: not YAML: {error}") from error
+    return {} if data is None else data
+
+
+def _yaml(purpose: str) -> Any:
+    try:
+        return import_module("yaml")
+    except ImportError:
+        raise MissingDependency("pyyaml", "yaml", f"{purpose} a scene in YAML") from None

@@ -1,0 +1,696 @@
+"""A model in motion: the loop over time steps, and the object that makes them one by one.
+
+All runs go through :class:`Simulation`: a script that controls a robot calls :meth:`Simulation.step`,
+:func:`simulate` and the command line call :meth:`Simulation.run`. The changing data are one immutable
+:class:`~clapas.dynamics.model.State`; a step replaces it. To branch is to keep a state, to go back is to
+put it in place again, and the same state gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, Literal, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from clapas.bodies.kind import Energy
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.contact_table import ContactTable
+from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
+from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.instep import coordinates_of
+from clapas.dynamics.loads import Load
+from clapas.dynamics.model import Model, State
+from clapas.dynamics.readings import Reading, read
+from clapas.dynamics.sleeping import Sleeping
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped
+from clapas.dynamics.subdivision import divided_step
+from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.systems import energy_of
+from clapas.errors import NotSolved, SceneError, SettingsError
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.solvers import registry
+from clapas.solvers.loop import Solver
+from clapas.status import Status
+
+MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt rounds to t
+SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
+OnUnsolved = Literal["raise", "record"]
+
+
+def energy(model: Model, state: State) -> Energy:
+    """Kinetic energy, and potential energy of gravity and of springs, of the movable bodies and systems."""
+    alive = model.first(state.n_bodies)
+    others = energy_of(alive, state)
+    moving = alive.movable
+    kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
+    height = state.position[moving] @ alive.gravity
+    springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
+    potential = others.potential + springs - float(alive.mass[moving] @ height)
+    return Energy(kinetic + others.kinetic, potential)
+
+
+# -------------------------------------------------------------------- recorders
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A kept step, as recorders receive it.
+
+    Parameters
+    ----------
+    stepped : Stepped or None
+        The step that led here, or the last part of a divided one; None for the start.
+    state : State
+        Where it led.
+    energy : Energy
+        Its energies.
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
+    """
+
+    stepped: Stepped | None
+    state: State
+    energy: Energy
+    work: float
+    given: float
+
+
+class Recorder(Protocol):
+    """Something that keeps steps: in memory, or on disk."""
+
+    def keep(self, kept: Kept) -> None:
+        """Keep a step."""
+        ...
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read, at every step; called only if there are probes."""
+        ...
+
+
+@dataclass
+class Memory:
+    """A recorder that keeps everything in lists."""
+
+    steps: list[Kept] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+
+    def keep(self, kept: Kept) -> None:
+        """Keep a step."""
+        self.steps.append(kept)
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read."""
+        self.readings.append(reading)
+
+
+@dataclass
+class _Attached:
+    """A recorder at work: it keeps one step in ``every``, counted from step ``origin`` of the simulation."""
+
+    recorder: Recorder
+    every: int
+    origin: int
+    kept: int  # the last step kept
+
+
+# -------------------------------------------------------------------- the simulation
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A simulation at one time: what :meth:`Simulation.reset` needs to go on from there.
+
+    It holds references and copies nothing: states are never changed, only replaced.
+
+    Parameters
+    ----------
+    state : State
+        Positions, velocities, impulses: all that decides what follows.
+    work, external_work : float
+        Work since the start, as in :class:`Simulation`.
+    last : tuple of Stepped
+        The parts of the last step, for its contacts and reactions.
+    targets : mapping
+        What motors are asked for, by the names of joints, where that differs from the scene.
+    """
+
+    state: State
+    work: float = 0.0
+    external_work: float = 0.0
+    last: tuple[Stepped, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Snapshot(step {self.state.step}, t = {self.state.time:.6g} s)"
+
+
+class Simulation:
+    """A scene in motion, one time step at a time: the loop of a controller, a game or an experiment.
+
+    Parameters
+    ----------
+    scene : Scene or Model
+        What moves. A scene is compiled; its ``run`` gives what is not said here.
+    dt : float
+        Time step (s).
+    solver : Solver, optional
+        Method for the contact problems; ``Auto(tol=1e-6)`` by default.
+    scheme : MoreauJean, optional
+        Moreau's midpoint scheme by default.
+    sleeping : Sleeping, optional
+        When bodies may sleep; never by default.
+    on_unsolved : "raise" or "record"
+        When a contact problem stays above the tolerance: raise :class:`NotSolved` after the step, or count it
+        (``unsolved``) and go on.
+    state : State or Snapshot, optional
+        Where to start; by default where the scene is.
+
+    Attributes
+    ----------
+    model : Model
+        The constant data.
+    state : State
+        The changing data. It is never changed in place: keep it, or give it to :meth:`reset`.
+    work, external_work : float
+        Since the start: work of the contacts, negative when energy is lost, and work of loads, applied
+        forces, guides and walls that move (J).
+    unsolved, worst : int, float
+        Steps whose contact problem stayed above the tolerance, and the largest residual.
+
+    Examples
+    --------
+    A ball dropped from 1 m, pushed sideways for one step:
+
+    >>> from clapas.geometry.shapes import Plane, Sphere
+    >>> scene = Scene()
+    >>> scene.law(mu=0.5)
+    >>> floor = scene.add(Plane(), name="floor")
+    >>> ball = scene.add(Sphere(0.1), (0, 0, 1.1), mass=2.0, name="ball")
+    >>> sim = Simulation(scene, dt=1e-3)
+    >>> sim.body("ball").apply(force=(20, 0, 0))
+    >>> sim.step(100)
+    >>> sim.body("ball").velocity.round(6).tolist()
+    [0.01, 0.0, -0.981]
+    >>> start = sim.snapshot()
+    >>> sim.step(900)
+    >>> float(sim.contacts("floor", "ball").force.sum(axis=0)[2].round(6))
+    19.62
+    >>> sim.reset(start)
+    >>> sim
+    Simulation(2 bodies in 3-D, step 100, t = 0.1 s)
+    """
+
+    state: State
+    work: float
+    external_work: float
+    unsolved: int
+    worst: float
+    _last: tuple[Stepped, ...]
+    _targets: Mapping[str, float]
+    _commands: Commands
+
+    def __init__(
+        self,
+        scene: Scene | Model,
+        dt: float | None = None,
+        solver: Solver | None = None,
+        scheme: MoreauJean | None = None,
+        *,
+        sleeping: Sleeping | None = None,
+        on_unsolved: OnUnsolved | None = None,
+        state: State | Snapshot | None = None,
+    ) -> None:
+        if not isinstance(scene, Scene | Model):
+            raise SettingsError(f"expected a scene or a model to simulate, got {scene!r}")
+        self.scene = scene if isinstance(scene, Scene) else None
+        if isinstance(scene, Scene):
+            run, self.model = scene.run, compile_scene(scene)
+            if self.model.n_bodies == 0:
+                raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
+            dt = run.dt if dt is None else dt
+            solver = solver or named_solver(run.solver)
+            scheme, sleeping = scheme or named_scheme(run.scheme), sleeping or named_sleeping(run.sleeping)
+            on_unsolved = on_unsolved or run.on_unsolved
+        else:
+            self.model = scene
+        if dt is None:
+            raise SettingsError("by which step? Give dt, or set it in scene.run")
+        self.dt = _checked_step(dt)
+        self.solver: Solver = solver or named_solver({})
+        self.scheme: MoreauJean = scheme or MoreauMidpoint()
+        self.sleeping = sleeping
+        self.on_unsolved = _checked_choice(on_unsolved or "raise")
+        if sleeping is not None and self.model.systems:
+            raise SettingsError(
+                f"sleeping: bodies that touch a system ('{self.model.systems[0].name}') cannot sleep yet: "
+                "leave it out"
+            )
+        self._surroundings = Surroundings(self.model)
+        self._attached: list[_Attached] = []
+        self.reset(state)
+
+    def __repr__(self) -> str:
+        n, state = self.model.n_bodies, self.state
+        bodies = f"{n} bod{'y' if n == 1 else 'ies'} in {self.model.d}-D"
+        return f"Simulation({bodies}, step {state.step}, t = {state.time:.6g} s)"
+
+    # ---------------------------------------------------------------- steps
+
+    def step(self, count: int = 1) -> None:
+        """Advance by some time steps.
+
+        Forces applied before are those of the first of them.
+
+        Raises
+        ------
+        NotSolved
+            A contact problem stayed above the tolerance, with ``on_unsolved="raise"``. The simulation is
+            after that step, which was done with the best impulses found: go on, or :meth:`reset`.
+        """
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+            raise SettingsError(f"step: expected a whole number of steps, at least 0, got {count!r}")
+        for _ in range(int(count)):
+            self._one_step()
+
+    def _one_step(self) -> None:
+        self._last = ()  # or its problem would take memory during this step
+        parts = divided_step(
+            self.model,
+            self.state,
+            self.dt,
+            self.solver,
+            self.scheme,
+            self._surroundings,
+            self.sleeping,
+            self._commands if self._targets else None,
+        )
+        self.state, self._last = parts[-1].state, tuple(parts)
+        failed = None
+        for part in parts:
+            self.work += part.work
+            self.external_work += part.given
+            self.worst = max(self.worst, part.residual)
+            if failed is None and not part.status.is_solved:
+                failed = part.solution
+        self.unsolved += failed is not None
+        fails = failed is not None and self.on_unsolved == "raise"
+        for attached in self._attached:
+            self._note(attached)
+            if fails or (self.state.step - attached.origin) % attached.every == 0:
+                self._keep(attached)
+        if failed is not None and fails:
+            raise NotSolved(failed)
+
+    def run(self, duration: float, progress: Watcher | None = None) -> Summary:
+        """Step until ``duration`` seconds from the start of the run.
+
+        Ctrl-C ends it after the current step, as does a progress callback that returns True.
+
+        Parameters
+        ----------
+        duration : float
+            Time from step 0 (s).
+        progress : callable, optional
+            Called after each step with a :class:`Advance`; return True to stop.
+        """
+        start, first, before = time.perf_counter(), self.state.step, self.unsolved
+        steps = round(duration / self.dt)
+        with _interrupts() as interrupted:
+            while self.state.step < steps and not interrupted.is_set():
+                self.step()
+                if progress is not None:
+                    done, state = self._last[-1], self.state
+                    seconds = time.perf_counter() - start
+                    report = len(done.state.impulses.a), done.residual, seconds
+                    if progress(Advance(state.step, steps, state.time, *report)):
+                        break
+        status = Status.ALMOST_SOLVED if self.unsolved > before else Status.SOLVED
+        if self.state.step < steps:
+            status = Status.STOPPED
+        return Summary(
+            self.state,
+            self.state.step - first,
+            self.unsolved - before,
+            self.worst,
+            self.work,
+            self.external_work,
+            status,
+            time.perf_counter() - start,
+        )
+
+    # ---------------------------------------------------------------- branching
+
+    def snapshot(self) -> Snapshot:
+        """The simulation as it is now, for :meth:`reset`. It costs nothing: no array is copied."""
+        return Snapshot(self.state, self.work, self.external_work, self._last, self._targets)
+
+    def reset(self, to: State | Snapshot | None = None) -> None:
+        """Go to a state, a snapshot, or back to the start. What follows is the same, to the last bit.
+
+        Accounts of work begin at zero, and targets of motors are those of the scene, unless a snapshot has
+        them; ``unsolved`` and ``worst`` begin anew.
+        After a bare state the contacts and reactions of the last step are not known.
+        """
+        if self._attached:
+            raise SettingsError("a recording is under way, and time cannot go back in it: stop it first")
+        if to is None:
+            to = initial_state(self.model)
+        if isinstance(to, State):
+            to = Snapshot(to)
+        if not isinstance(to, Snapshot):
+            raise SettingsError(f"reset: expected a state or a snapshot, got {to!r}")
+        sizes = to.state.position.shape, to.state.velocity.shape
+        n, model = to.state.n_bodies, self.model
+        if n > model.n_bodies or sizes != ((n, model.d), (n, model.velocity.shape[1])):
+            raise SettingsError(
+                f"reset: the state has {n} bodies in {sizes[0][1]}-D, the simulation {model.n_bodies} in "
+                f"{model.d}-D: it belongs to another scene"
+            )
+        self.state, self.work, self.external_work, self._last = to.state, to.work, to.external_work, to.last
+        self._targets, self._commands = {}, Commands.of(self.model)
+        self.command(to.targets)
+        self.unsolved, self.worst = 0, 0.0
+
+    def copy(self) -> Self:
+        """Another simulation of the same model from the same state, free to go its own way."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._surroundings, twin._attached = Surroundings(self.model), []
+        return twin
+
+    # ---------------------------------------------------------------- what is seen and done
+
+    @property
+    def time(self) -> float:
+        """Time (s)."""
+        return self.state.time
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic energy, and potential energy of gravity (J)."""
+        return energy(self.model, self.state)
+
+    @property
+    def last(self) -> Stepped | None:
+        """The last step, or the last part of a divided one; None before the first."""
+        return self._last[-1] if self._last else None
+
+    def body(self, name: str | int) -> BodyHandle:
+        """A body by its name or its number, to read and to push.
+
+        Raises
+        ------
+        SceneError
+            No body is called so; the message has the nearest names.
+        """
+        return BodyHandle(self, known_name("body", "bodies", name, self.model.names))
+
+    def joint(self, name: str | int) -> JointHandle:
+        """A joint by its name or its number, to read and to drive."""
+        names = () if self.model.joints is None else self.model.joints.names
+        return JointHandle(self, known_name("joint", "joints", name, names))
+
+    def contacts(self, a: str | int | None = None, b: str | int | None = None) -> ContactTable:
+        """The contacts of the last step: all, those of one body, or those between two.
+
+        Normals point from ``a`` to ``b``, and impulses act on ``b``; with one name only, they are those the
+        others exert on ``a``. Of a divided step they are those of its last part.
+        """
+        first, second = (None if name is None else self.body(name).number for name in (a, b))
+        return ContactTable.of(self.model, self.last, first, second)
+
+    @property
+    def commands(self) -> Mapping[str, float]:
+        """What motors are asked for, by the names of their joints."""
+        return dict(zip(self._commands.names, self._commands.target.tolist(), strict=True))
+
+    def command(self, targets: Mapping[str, float]) -> None:
+        """Ask motors for other targets, by the names of joints, from the next step on.
+
+        A target is a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate (rad, m).
+        """
+        self._commands = self._commands.updated(targets)
+        self._targets = {**self._targets, **targets}
+
+    def push(self, body: int, load: Load) -> None:
+        """Add a force and a torque on a body to those of the next step (see :meth:`BodyHandle.apply`)."""
+        state, old = self.state, self.state.applied.get(body)
+        load = load if old is None else old.plus(load)
+        sleep = None if state.sleep is None else state.sleep.woken_up()
+        self.state = replace(state, applied={**state.applied, body: load}, sleep=sleep)
+
+    # ---------------------------------------------------------------- recorders
+
+    def attach(self, recorder: Recorder, every: int = 1, *, resumed: bool = False) -> None:
+        """Let a recorder keep steps from now on.
+
+        Parameters
+        ----------
+        recorder : Recorder
+            It receives the present state first, as step 0, and one step out of ``every``.
+        every : int
+            Steps between two kept ones; the last is always kept.
+        resumed : bool
+            The recorder has the steps so far, from 0 to the present one, and goes on.
+        """
+        check_every(every)
+        attached = _Attached(recorder, every, 0 if resumed else self.state.step, kept=self.state.step)
+        if not resumed:
+            self._note(attached)
+            self._keep(attached)
+        self._attached.append(attached)
+
+    def detach(self, recorder: Recorder) -> None:
+        """Let a recorder keep the last step, and no more."""
+        attached = next(one for one in self._attached if one.recorder is recorder)
+        self._attached.remove(attached)
+        if attached.kept != self.state.step:
+            self._keep(attached)
+
+    def drop(self, recorder: Recorder) -> None:
+        """Let a recorder keep nothing more: the run failed, or the recorder did."""
+        self._attached = [one for one in self._attached if one.recorder is not recorder]
+
+    def is_attached(self, recorder: Recorder) -> bool:
+        """Whether a recorder keeps steps."""
+        return any(one.recorder is recorder for one in self._attached)
+
+    def _note(self, attached: _Attached) -> None:
+        if self.model.probes:
+            attached.recorder.note(read(self.model, self._last, self.state))
+
+    def _keep(self, attached: _Attached) -> None:
+        attached.kept = self.state.step
+        state = self.state
+        if attached.origin:
+            state = replace(state, step=state.step - attached.origin)
+        kept = Kept(self.last, state, self.energy, self.work, self.external_work)
+        attached.recorder.keep(kept)
+
+
+def simulate(
+    model: Model,
+    duration: float,
+    dt: float,
+    solver: Solver | None = None,
+    *,
+    scheme: MoreauJean | None = None,
+    sleeping: Sleeping | None = None,
+    every: int = 1,
+    on_unsolved: OnUnsolved = "raise",
+    recorder: Recorder | None = None,
+    state: State | None = None,
+    work: float = 0.0,
+    given: float = 0.0,
+    progress: Watcher | None = None,
+) -> Summary:
+    """Run a model and keep every so many steps.
+
+    Parameters
+    ----------
+    model : Model
+        What moves.
+    duration : float
+        Time to simulate (s), from the start of the run.
+    dt, solver, scheme, sleeping, on_unsolved
+        As for :class:`Simulation`.
+    every : int
+        Keep one step out of so many (the first and the last are always kept).
+    recorder : Recorder, optional
+        Receives the kept steps.
+    state, work, given
+        Where to go on from, if the recorder has the steps before; the initial state by default.
+    progress : callable, optional
+        Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
+    """
+    check_run(duration, dt, every, on_unsolved)
+    start = None if state is None else Snapshot(state, work, given)
+    simulation = Simulation(
+        model, dt, solver, scheme, sleeping=sleeping, on_unsolved=on_unsolved, state=start
+    )
+    if recorder is None:
+        return simulation.run(duration, progress)
+    simulation.attach(recorder, every, resumed=state is not None)
+    summary = simulation.run(duration, progress)
+    simulation.detach(recorder)
+    return summary
+
+
+# -------------------------------------------------------------------- reports
+
+
+class Advance(NamedTuple):
+    """What a progress callback receives after each step."""
+
+    step: int
+    steps: int
+    time: float
+    contacts: int
+    residual: float
+    seconds: float
+
+
+Watcher = Callable[[Advance], bool | None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended.
+
+    Parameters
+    ----------
+    state : State
+        The last state.
+    steps : int
+        Steps done.
+    unsolved : int
+        Steps whose contact problem stayed above the tolerance.
+    worst : float
+        Largest residual met.
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
+    status : Status
+        SOLVED, ALMOST_SOLVED when some step was unsolved, or STOPPED.
+    seconds : float
+        Wall time.
+    """
+
+    state: State
+    steps: int
+    unsolved: int
+    worst: float
+    work: float
+    given: float
+    status: Status
+    seconds: float
+
+    def __str__(self) -> str:
+        text = f"{self.steps} steps to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
+        if self.unsolved:
+            text += f"; {self.unsolved} steps above the tolerance, worst residual {self.worst:.1e}"
+        return text + ("; stopped" if self.status is Status.STOPPED else "")
+
+
+# -------------------------------------------------------------------- settings
+
+
+def named_solver(entries: Mapping[str, Any]) -> Solver:
+    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``."""
+    settings = {"name": "auto", "tol": 1e-6, **entries}
+    name = str(settings.pop("name"))
+    return registry.make(name, **settings)
+
+
+def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
+    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
+    settings = {"name": "moreau-midpoint", **entries}
+    name = settings.pop("name")
+    if name not in SCHEMES:
+        raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
+    try:
+        return SCHEMES[name](**settings)
+    except TypeError as error:
+        raise SettingsError(f"scheme {name}: {error}") from None
+
+
+def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
+    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
+    try:
+        return Sleeping(**entries) if entries else None
+    except TypeError as error:
+        raise SettingsError(f"sleeping: {error}") from None
+
+
+def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
+    """Refuse what no run can be made of."""
+    for name, value in {"dt": dt, "duration": duration, "every": every}.items():
+        _require_number(name, value)
+    _checked_step(dt)
+    if not (math.isfinite(duration) and duration >= 0):
+        raise SettingsError(f"duration must be at least 0, got {duration}")
+    if duration > MOST_STEPS * dt:
+        raise SettingsError(
+            f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
+            "take a larger one"
+        )
+    check_every(every)
+    _checked_choice(on_unsolved)
+
+
+def check_every(every: Any) -> None:
+    """Refuse a number of steps between two kept ones that is none."""
+    _require_number("every", every)
+    if not every >= 1:
+        raise SettingsError(f"every must be at least 1, got {every}")
+    if every != every // 1:
+        raise SettingsError(f"every must be a whole number of steps, got {every}")
+    if every > MOST_STEPS:
+        raise SettingsError(f"every must be at most {MOST_STEPS:.0e} steps, got {every}")
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise SettingsError(f"{name} must be a number, got {value!r}")
+
+
+def _checked_step(dt: Any) -> float:
+    _require_number("dt", dt)
+    if not (math.isfinite(dt) and dt > 0):
+        raise SettingsError(f"dt must be positive, got {dt}")
+    return float(dt)
+
+
+def _checked_choice(on_unsolved: Any) -> OnUnsolved:
+    if on_unsolved not in ("raise", "record"):
+        raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
+    choice: OnUnsolved = on_unsolved
+    return choice
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def ask(number: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    previous = signal.signal(signal.SIGINT, ask)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,43 @@
+"""Compile kernels before they are needed: a few steps of small scenes of each sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clapas.compiled import count_compilations
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.stepping import step
+from clapas.dynamics.surroundings import Surroundings
+from clapas.scenes import examples
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.simulation import simulate
+from clapas.solvers import registry
+
+USUAL = ("bouncing-ball", "box-of-spheres", "heap", "two-block-stack", "stone-arch", "wall-of-boxes")
+SMALL: dict[str, dict[str, Any]] = {
+    "heap": {"grains": 30, "rate": 1e4, "relaxation": 0.0},
+    "box-of-spheres": {"grains": 60},
+    "wall-of-boxes": {"courses": 2, "length": 2},
+    "stone-arch": {"voussoirs": 5},
+}
+STEPS = 12
+
+
+def warm(scene: str) -> int:
+    """Run a few steps of a shipped scene, small, and return how many kernels were compiled for it.
+
+    Also those of few bodies, which runs compile only when they are long.
+
+    Kernels are kept in the user's cache: a second call compiles none.
+    """
+    made = examples.load(scene, **SMALL.get(scene, {}))
+    settings = {"name": "auto", "tol": 1e-6, **made.run.solver}
+    solver = registry.make(str(settings.pop("name")), **settings)
+    dt = made.run.dt or 1e-3
+    with count_compilations() as counter:
+        model = compile_scene(made)
+        simulate(model, STEPS * dt, dt, solver, on_unsolved="record")
+        state, near = initial_state(model), Surroundings(model, patience=0)
+        for _ in range(STEPS):
+            state = step(model, state, dt, solver, None, near).state
+    return counter.count

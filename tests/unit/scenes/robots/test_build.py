@@ -1,0 +1,213 @@
+"""Robots in scenes: bodies, joints and their coordinates, motion against MuJoCo's."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clapas
+from clapas import cli
+from clapas.errors import FormatError, SceneError
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.robots import robot_scene
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.filterwarnings("ignore:robot '")
+
+
+def loaded(name: str, **options: Any) -> tuple[clapas.Scene, Any]:
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    return scene, scene.load_robot(HERE / name, **options)
+
+
+def test_links_that_fixed_joints_hold_are_one_body() -> None:
+    scene, robot = loaded("tool.urdf")
+    assert len(scene.bodies) == 1
+    assert robot.bodies == {"arm": 0, "flange": 0, "wedge": 0}
+    assert robot.joints == ("shoulder",)
+    model = compile_scene(scene)
+    assert model.mass[0] == 4.0
+    # Zero is outside of the limits, 0.5 to 1.5: the arm starts at the nearest.
+    turn = 0.5
+    centre = (3 * np.array([0.2, 0.0]) + 1 * np.array([0.5, 0.05])) / 4
+    rotated = [[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]] @ centre
+    assert model.position[0] == pytest.approx([*rotated, 0.0])
+    assert scene.joints[0].laws.start == 0.5
+
+
+def test_a_robot_starts_where_it_is_told() -> None:
+    quarter = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
+    scene, robot = loaded(
+        "gripper.urdf",
+        position=(1, 2, 3),
+        orientation=quarter,
+        joints={"thumb": 0.03},
+        prefix="left ",
+        self_collision=False,
+    )
+    assert robot.joints == ("left thumb", "left finger")
+    sim = clapas.Simulation(scene, dt=1e-3)
+    assert sim.body("left palm").origin == pytest.approx([1, 2, 3])
+    assert sim.body("left left").origin == pytest.approx([1, 2 - 0.07, 3])
+    assert sim.joint("left thumb").position == pytest.approx(0.03)
+    assert sim.joint("left finger").position == pytest.approx(0.07)  # it follows: 2 · 0.03 + 0.01
+    assert sim.body("left right").origin == pytest.approx([1, 2.03, 3])
+
+
+def test_a_free_base_falls_and_a_fixed_one_does_not() -> None:
+    for fixed, speed in ((True, 0.0), (False, -0.0981)):
+        scene, _ = loaded("gripper.urdf", fixed_base=fixed)
+        sim = clapas.Simulation(scene, dt=1e-3)
+        sim.step(10)
+        assert sim.body("palm").velocity[2] == pytest.approx(speed, abs=1e-9)
+
+
+def test_limits_and_gears_hold() -> None:
+    """Driven against its stop the thumb stands there, the finger where the gear puts it."""
+    scene, _ = loaded("gripper.urdf", self_collision=False)
+    sim = clapas.Simulation(scene, dt=1e-3)
+    for _ in range(300):
+        sim.joint("thumb").apply(5.0)
+        sim.step()
+    assert sim.joint("thumb").position == pytest.approx(0.08, abs=1e-9)
+    assert sim.joint("finger").position == pytest.approx(0.17, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "tolerance"), [("pendulum.xml", 2e-5), ("frames.xml", 2e-5)])
+def test_trees_move_as_in_mujoco(name: str, tolerance: float) -> None:
+    """Coordinates after 0.1 s of the two engines, both with short steps."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = mujoco.MjModel.from_xml_path(str(HERE / name))
+    model.opt.timestep = 2e-5
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(model)
+    for _ in range(5000):
+        mujoco.mj_step(model, data)
+    sim = clapas.Simulation(robot_scene(HERE / name), dt=5e-4)
+    sim.step(200)
+    for number in range(model.njnt):
+        joint = sim.joint(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, number))
+        value = joint.angle if joint.definition.kind == "hinge" else joint.position
+        assert value == pytest.approx(data.qpos[number], abs=tolerance), joint.name
+
+
+def test_loops_are_closed() -> None:
+    sim = clapas.Simulation(robot_scene(HERE / "loops.xml"), dt=1e-3)
+    sim.step(50)
+    assert sim.joint("jp").angle == pytest.approx(-2 * sim.joint("jg").angle, abs=1e-9)
+    assert sim.body("hung").velocity == pytest.approx(np.zeros(3), abs=1e-9)
+    # a parallelogram: both cranks turn alike
+    assert sim.joint("jl").angle == pytest.approx(sim.joint("jr").angle, abs=1e-8)
+    assert sim.body("bolt").velocity[2] == pytest.approx(-9.81 * 0.05, rel=1e-9)
+
+
+def test_motors_of_a_file_are_driven_by_their_targets() -> None:
+    sim = clapas.Simulation(robot_scene(HERE / "motors.xml"), dt=1e-3)
+    assert sim.commands == {"rail": 0.0, "hinge": 0.0, "wrist": 0.0}
+    sim.joint("wrist").target = 0.5
+    sim.step(20)
+    assert sim.joint("wrist").rate == pytest.approx(0.5, abs=1e-6)
+    here = sim.snapshot()
+    sim.joint("wrist").target = -0.5
+    sim.step(20)
+    sim.reset(here)
+    assert sim.joint("wrist").target == 0.5
+    with pytest.raises(clapas.SettingsError, match="joint 'neck' has no motor"):
+        sim.command({"neck": 1.0})
+
+
+def test_bodies_without_shape_move_and_touch_nothing() -> None:
+    sim = clapas.Simulation(robot_scene(HERE / "floating.urdf"), dt=1e-3)
+    sim.step(10)
+    assert sim.body("puck").velocity == pytest.approx(np.zeros(3), abs=1e-9)
+    assert sim.body("ball").velocity[2] == pytest.approx(-0.0981)
+
+
+def test_what_is_not_used_is_said(recwarn: pytest.WarningsRecorder) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loaded("gripper.urdf")
+        loaded("tool.urdf")
+    assert [str(one.message) for one in said] == [
+        "robot 'gripper': velocity of <limit> is left out: speeds of joints are not limited",
+        "robot 'tool': velocity of <limit> is left out: speeds of joints are not limited",
+    ]
+    assert said[0].filename == __file__
+
+
+def test_robots_that_cannot_be_built(tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    with pytest.raises(FormatError, match="line 1: <link name='b'>: the link has no mass, but moves"):
+        clapas.Scene().load_robot(path)
+    text = (HERE / "pendulum.urdf").read_text()
+    path.write_text(text.replace('izz="0.05"', 'izz="5"'))
+    with pytest.raises(SceneError, match="no body has the principal moments"):
+        clapas.Scene().load_robot(path)
+    with pytest.raises(SceneError, match="robots are in 3-D, the scene in 2-D"):
+        clapas.Scene(d=2).load_robot(HERE / "pendulum.urdf")
+    with pytest.raises(SceneError, match=r"joints has 'pivt' \(did you mean 'pivot'\?\)"):
+        loaded("pendulum.urdf", joints={"pivt": 1.0})
+    with pytest.raises(SceneError, match=r"motors for \['pivt'\], which are no joints of it"):
+        loaded("pendulum.urdf", motors={"pivt": clapas.TorqueMotor(1.0)})
+    scene, _ = loaded("pendulum.urdf")
+    with pytest.raises(SceneError, match="already has this name"):
+        scene.load_robot(HERE / "pendulum.urdf")
+    scene.load_robot(HERE / "pendulum.urdf", prefix="second ", position=(5, 0, 0))
+    with pytest.raises(SceneError, match=r"it starts at 2\.0, outside of its limits"):
+        loaded("tool.urdf", joints={"shoulder": 2.0})
+    circle = (
+        (HERE / "gripper.urdf")
+        .read_text()
+        .replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="finger"/>')
+    )
+    path.write_text(circle)
+    with pytest.raises(FormatError, match="joints that follow each other in a circle"):
+        clapas.Scene().load_robot(path)
+
+
+def test_pairs_that_never_touch() -> None:
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    scene.add(clapas.Plane(), name="floor")
+    scene.add(clapas.Sphere(0.1), (0, 0, 0.1), mass=1.0, name="ball")
+    scene.add(clapas.Sphere(0.1), (0, 0, 0.25), mass=1.0, name="ghost")
+    scene.ignore("ghost", "floor")
+    scene.ignore("ghost", "ball")  # they overlap
+    again = clapas.Scene.from_dict(scene.to_dict())
+    for one in (scene, again):
+        sim = clapas.Simulation(one, dt=1e-3)
+        sim.step(100)
+        assert sim.body("ghost").velocity[2] == pytest.approx(-0.981)
+        assert sim.body("ball").velocity[2] == pytest.approx(0.0, abs=1e-6)
+    with pytest.raises(SceneError, match="ignore: body 1 twice; name two bodies"):
+        scene.ignore("ball", 1)
+    with pytest.raises(SceneError, match=r"ignored\[0\]: expected two bodies, got \[1\]"):
+        clapas.Scene.from_dict({**scene.to_dict(), "ignored": [[1]]})
+
+
+def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["info", str(HERE / "motors.xml")]) == 0
+    said = capsys.readouterr().out
+    assert "joint wrist" in said
+    assert "motor hold" in said
+    assert "armature" in said
+    assert cli.main(["info", str(HERE / "tool.urdf"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mass"] == 4.0
+    out = tmp_path / "run.h5"
+    assert (
+        cli.main(["run", str(HERE / "pendulum.xml"), "--duration", "0.01", "--out", str(out), "--quiet"]) == 0
+    )
+    with clapas.Recording(out) as run:
+        assert run.dt == 5e-4
+        assert run.n_frames == 3

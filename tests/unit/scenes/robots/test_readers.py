@@ -1,0 +1,448 @@
+"""Robot files: what is read of them, against MuJoCo's own reader, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clapas.errors import FormatError
+from clapas.geometry import rotations
+from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Sphere
+from clapas.scenes.robots import read_robot
+from clapas.scenes.robots.description import Inertia, Pose
+from clapas.scenes.robots.xml import read_xml
+
+HERE = Path(__file__).parent
+FILES = sorted(path.name for path in (*HERE.glob("*.urdf"), *HERE.glob("*.xml")))
+
+
+def test_there_are_ten() -> None:
+    assert len(FILES) == 10
+
+
+# -------------------------------------------------------------------- URDF
+
+
+def test_a_urdf_link_has_its_inertia_in_its_own_frame() -> None:
+    robot = read_robot(HERE / "pendulum.urdf")
+    rod = robot.links[1]
+    assert rod.inertia is not None
+    assert (rod.inertia.mass, rod.inertia.centre) == (2.0, (0.0, 0.0, -0.5))
+    assert np.trace(rod.inertia.tensor) == pytest.approx(0.17 + 0.18 + 0.05)
+    # roll, pitch, yaw: R = Rz(0.3) Ry(0.2) Rx(0.1)
+    turn = np.eye(3)
+    for axis, angle in zip(np.eye(3), (0.1, 0.2, 0.3), strict=True):
+        turn = rotations.to_matrix(rotations.from_axis_angle(axis, angle)) @ turn
+    given = np.array([[0.17, 0.01, -0.02], [0.01, 0.18, 0.005], [-0.02, 0.005, 0.05]])
+    assert rod.inertia.tensor == pytest.approx(turn @ given @ turn.T)
+    assert rod.collisions[0].shape == Cylinder(0.05, 1.0)
+    pivot = robot.joints[0]
+    assert (pivot.kind, pivot.damping, pivot.friction, pivot.limits) == ("hinge", 0.1, 0.2, None)
+    assert pivot.pose.along((1, 0, 0)) == pytest.approx((0, 1, 0))
+
+
+def test_urdf_joints_have_limits_efforts_and_followers() -> None:
+    robot = read_robot(HERE / "gripper.urdf")
+    thumb, finger = robot.joints
+    assert (thumb.kind, thumb.limits, thumb.effort) == ("slider", (0.0, 0.08), 20.0)
+    assert finger.axis == (-1.0, 0.0, 0.0)
+    follower = robot.followers[0]
+    assert (follower.follower, follower.leader, follower.ratio, follower.offset) == (
+        "finger",
+        "thumb",
+        2.0,
+        0.01,
+    )
+    assert [type(one.shape) for link in robot.links for one in link.collisions] == [Box, Sphere, Capsule, Box]
+    assert robot.notes == ("velocity of <limit> is left out: speeds of joints are not limited",)
+
+
+def test_meshes_are_found_by_package_and_come_in_convex_parts() -> None:
+    robot = read_robot(HERE / "tool.urdf")
+    parts = robot.links[3].collisions
+    assert [type(one.shape) for one in parts] == [Polyhedron, Polyhedron]
+    assert [one.shape.volume for one in parts] == pytest.approx([1e-3, 1e-3])
+    assert parts[1].shape.mass_properties.centre == pytest.approx((0.35, 0.05, 0.05))
+    assert robot.notes[0].startswith("without part in the motion, left out: 1 <material>, 1 <visual>")
+    elsewhere = read_robot(HERE / "tool.urdf", packages={"robots": HERE})
+    assert len(elsewhere.links[3].collisions) == 2
+
+
+def test_a_mesh_that_is_not_convex_is_said_to_be_filled(tmp_path: Path) -> None:
+    text = (HERE / "tool.urdf").read_text().replace("package://robots/meshes/two_cubes.obj", "corner.obj")
+    (tmp_path / "tool.urdf").write_text(text)
+    (tmp_path / "corner.obj").write_text((HERE / "meshes" / "corner.obj").read_text())
+    notes = read_robot(tmp_path / "tool.urdf").notes
+    assert any(
+        "a part is not convex, and its hull is used, of volume 0.0035 m³ instead of 0.003" in n for n in notes
+    )
+
+
+def test_floating_and_planar_joints_of_urdf() -> None:
+    robot = read_robot(HERE / "floating.urdf")
+    assert [joint.kind for joint in robot.joints] == ["free", "planar"]
+    assert robot.links[2].collisions == ()
+
+
+# -------------------------------------------------------------------- MJCF
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".xml")])
+def test_masses_and_places_are_those_that_mujoco_reads(name: str) -> None:
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = mujoco.MjModel.from_xml_path(str(HERE / name))
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    robot = read_robot(HERE / name)
+    poses = {"world": Pose()}
+    for joint in robot.joints:
+        poses[joint.child] = poses[joint.parent] @ joint.pose
+    for link in robot.links:
+        if link.name == "world":
+            continue
+        number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, link.name)
+        assert link.inertia is not None
+        assert link.inertia.mass == pytest.approx(model.body_mass[number])
+        assert link.inertia.centre == pytest.approx(model.body_ipos[number], abs=1e-7)
+        moments = np.sort(np.linalg.eigvalsh(link.inertia.tensor))
+        assert moments == pytest.approx(np.sort(model.body_inertia[number]), rel=1e-6)
+        turn = np.array(model.body_iquat[number])
+        axes = rotations.to_matrix(turn / np.linalg.norm(turn))
+        assert link.inertia.tensor == pytest.approx(
+            axes @ np.diag(model.body_inertia[number]) @ axes.T, abs=1e-7
+        )
+        assert poses[link.name].position == pytest.approx(data.xpos[number], abs=1e-12)
+        assert abs(np.dot(poses[link.name].orientation, data.xquat[number])) == pytest.approx(1.0)
+
+
+def test_joints_of_mjcf() -> None:
+    robot = read_robot(HERE / "pendulum.xml")
+    shoulder, elbow = robot.joints
+    assert shoulder.limits == pytest.approx((-math.radians(170), math.radians(170)))
+    assert (shoulder.damping, elbow.limits, elbow.kind) == (0.02, None, "hinge")
+    assert (robot.dt, robot.gravity, robot.name) == (5e-4, (0.0, 0.0, -9.81), "double pendulum")
+    assert isinstance(robot.links[0].collisions[0].shape, Plane)
+    assert robot.links[0].collisions[0].mu == 0.6
+    assert robot.links[1].collisions[0].shape == Capsule(0.03, 0.5)
+
+
+def test_classes_of_defaults() -> None:
+    robot = read_robot(HERE / "frames.xml")
+    joints = {joint.name: joint for joint in robot.joints}
+    assert (joints["ja"].damping, joints["jb"].damping) == (0.3, 0.0)
+    assert joints["ja"].anchor == (0.1, 0.0, 0.0)
+    assert (joints["jb"].kind, joints["jb"].limits) == ("slider", (-0.1, 0.1))
+    assert joints["jc"].zero == 0.2
+    assert [link.collisions[0].shape for link in robot.links[:2]] == [
+        Box((0.2, 0.04, 0.02)),
+        Box((0.2, 0.02, 0.01)),
+    ]
+    assert {one.mu for link in robot.links for one in link.collisions} == {0.9}
+
+
+def test_shapes_that_touch_nothing_weigh() -> None:
+    robot = read_robot(HERE / "free.xml")
+    world, clump, ghost = robot.links
+    assert [type(one.shape) for one in world.collisions] == [Plane, Box]
+    kinds = [type(one.shape) for one in clump.collisions]
+    assert kinds == [Sphere, Cylinder, Capsule, Polyhedron, Polyhedron, Polyhedron]
+    assert ghost.collisions[0].mu == 0.0
+    assert ("clump", "ghost") in robot.apart
+    assert ("world", "ghost") in robot.apart
+    assert [joint.kind for joint in robot.joints] == ["free", "free"]
+
+
+def test_motors_springs_and_friction() -> None:
+    robot = read_robot(HERE / "motors.xml")
+    joints = {joint.name: joint for joint in robot.joints}
+    assert (joints["rail"].friction, joints["rail"].damping) == (0.5, 1.0)
+    assert joints["hinge"].spring == pytest.approx((3.0, math.radians(10)))
+    assert joints["neck"].kind == "ball"
+    drive, hold, spin = robot.actuators
+    assert (drive.kind, drive.bound) == ("torque", 10.0)
+    assert (hold.kind, hold.stiffness, hold.damping, hold.bound) == ("servo", 20.0, 2.0, 10.0)
+    assert (spin.kind, spin.bound) == ("velocity", 4.0)
+    words = " ".join(robot.notes)
+    for said in (
+        "armature of <joint>",
+        "damping of the ball joint 'neck'",
+        "its gear 2",
+        "ctrlrange",
+        "gain kv",
+    ):
+        assert said in words
+
+
+def test_loops_gears_and_several_joints() -> None:
+    robot = read_robot(HERE / "loops.xml")
+    kinds = {joint.child: joint.kind for joint in robot.joints}
+    assert kinds == {
+        **dict.fromkeys(("left", "coupler", "right", "gear", "pinion"), "hinge"),
+        "bolt": "cylindrical",
+        "cross": "universal",
+        "puck": "planar",
+        "hung": "free",
+    }
+    assert [(one.kind, one.a, one.b) for one in robot.closures] == [
+        ("ball", "coupler", "right"),
+        ("fixed", "hung", "world"),
+    ]
+    assert (robot.followers[0].follower, robot.followers[0].ratio) == ("jp", -2.0)
+    assert robot.apart == (("gear", "pinion"),)
+    assert robot.notes == ("equality at line 26 is left out: it is not active",)
+
+
+# -------------------------------------------------------------------- what is refused
+
+LINK = '<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>{}</link>'
+ARM = LINK.format("") + LINK.format("").replace('"a"', '"b"')
+SHAPE = LINK.format("<collision><geometry>{}</geometry></collision>")
+JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="b"/>{}</joint>'
+
+URDF_ERRORS = {
+    "no link": ("", "a robot needs at least one <link>"),
+    "twins": (LINK.format("") * 2, "two links are called 'a'"),
+    "no name": ("<link/>", "it needs the attribute 'name'"),
+    "misspelt element": (
+        LINK.format("<colision/>"),
+        r"line 1: <colision>: this element is not known or not supp",
+    ),
+    "misspelt attribute": (
+        SHAPE.format('<sphere radius="1" raduis="2"/>'),
+        "the attribute 'raduis' is not known",
+    ),
+    "xacro": ("<xacro:property/>" + LINK.format(""), "run xacro on the file first"),
+    "two inertials": (LINK.format("<inertial/>"), "a second <inertial> in <link>"),
+    "negative mass": (LINK.format("").replace('value="1"', 'value="-1"'), "value must be at least 0, got -1"),
+    "no inertia": (
+        '<link name="a"><inertial><mass value="1"/></inertial></link>',
+        "it needs an element <inertia>",
+    ),
+    "no number": (
+        LINK.format("").replace('value="1"', 'value="heavy"'),
+        "value must be numbers, got 'heavy'",
+    ),
+    "not finite": (LINK.format("").replace('value="1"', 'value="nan"'), "value must be finite, got 'nan'"),
+    "too many": (LINK.format("").replace('value="1"', 'value="1 2"'), "value must be one number, got '1 2'"),
+    "short vector": (SHAPE.format('<box size="1 2"/>'), "size must be 3 numbers, got '1 2'"),
+    "bad shape": (SHAPE.format('<box size="1 2 -3"/>'), "<box>: box"),
+    "no geometry": (SHAPE.format(""), "expected one of box, sphere, cylinder, capsule, mesh; got nothing"),
+    "unknown geometry": (SHAPE.format("<torus/>"), "got <torus>"),
+    "no mesh": (SHAPE.format('<mesh filename="nowhere.stl"/>'), "there is no mesh '.*nowhere.stl'"),
+    "no package": (SHAPE.format('<mesh filename="package://zzz/a.stl"/>'), "there is no package 'zzz' above"),
+    "collada": (
+        SHAPE.format('<mesh filename="a.dae"/>'),
+        r"meshes are read from \.stl and \.obj, got 'a\.dae'",
+    ),
+    "damaged mesh": (SHAPE.format('<mesh filename="a.stl"/>'), "too few for an STL file"),
+    "joint type": (
+        ARM + JOINT.format("revolut", ""),
+        r"unknown type 'revolut' \(did you mean 'revolute'\?\)",
+    ),
+    "no limits": (ARM + JOINT.format("revolute", ""), "a revolute joint needs <limit lower upper>"),
+    "limits": (ARM + JOINT.format("revolute", '<limit lower="1" upper="0"/>'), "lower, 1, is above upper, 0"),
+    "no axis": (ARM + JOINT.format("continuous", '<axis xyz="0 0 0"/>'), "the axis is zero"),
+    "no child": (
+        ARM + '<joint name="j" type="fixed"><parent link="a"/></joint>',
+        "it needs an element <child>",
+    ),
+    "stranger": (LINK.format("") + JOINT.format("fixed", ""), "names the link 'b', which is not in the file"),
+    "two parents": (
+        ARM + JOINT.format("fixed", "") + JOINT.format("fixed", "").replace('"j"', '"k"'),
+        "child of two",
+    ),
+    "two tops": (ARM, "links that nothing joins: a, b"),
+    "twin joints": (ARM + JOINT.format("fixed", "") * 2, "two joints are called 'j'"),
+    "a ring": (
+        ARM
+        + JOINT.format("fixed", "")
+        + JOINT.format("fixed", "")
+        .replace('"j"', '"k"')
+        .replace('parent link="a"/><child link="b"', 'parent link="b"/><child link="a"'),
+        "got a loop of joints",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", URDF_ERRORS)
+def test_what_no_urdf_file_may_have(case: str, tmp_path: Path) -> None:
+    content, message = URDF_ERRORS[case]
+    (tmp_path / "a.stl").write_bytes(b"not a mesh")
+    (tmp_path / "a.dae").write_text("<COLLADA/>")
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r">{content}</robot>')
+    with pytest.raises(FormatError, match=message) as caught:
+        read_robot(path)
+    assert str(path) in str(caught.value)
+
+
+BODY = '<worldbody><body name="a">{}<geom size="1"/></body></worldbody>'
+MJCF_ERRORS = {
+    "no world": ("", "it needs an element <worldbody>"),
+    "twins": ("<worldbody><body name='a'/><body name='a'/></worldbody>", "another body has this name"),
+    "unknown element": (BODY.format("<flexcomp/>"), "<flexcomp>: this element is not known or not supported"),
+    "tendon": (BODY.format("") + "<tendon/>", "<tendon>: this element is not known or not supported"),
+    "general actuator": (
+        BODY.format("") + "<actuator><general/></actuator>",
+        "<general>: this element is not known",
+    ),
+    "unknown attribute": (BODY.format('<joint damp="1"/>'), "the attribute 'damp' is not known"),
+    "unknown class": (BODY.format('<joint class="x"/>'), "there is no class 'x' among the defaults"),
+    "class without name": (
+        "<default><default/></default>",
+        "a <default> inside another needs the attribute 'class'",
+    ),
+    "ellipsoid": (
+        BODY.format('<geom type="ellipsoid" size="1 2 3"/>'),
+        "a geom of type ellipsoid is not supported",
+    ),
+    "geom type": (BODY.format('<geom type="bx"/>'), r"unknown type 'bx' \(did you mean 'box'\?\)"),
+    "small size": (
+        BODY.format('<geom type="box" size="1"/>'),
+        "size of a box must be at least 3 numbers, got 1",
+    ),
+    "bad shape": (BODY.format('<geom size="-1"/>'), "<geom>: sphere"),
+    "moving plane": (BODY.format('<geom type="plane" size="1 1 1"/>'), "a plane stands in <worldbody>"),
+    "fromto": (BODY.format('<geom type="sphere" size="1" fromto="0 0 0 1 0 0"/>'), "fromto is for capsules"),
+    "no length": (
+        BODY.format('<geom type="capsule" size="1" fromto="0 0 0 0 0 0"/>'),
+        "fromto gives one point twice",
+    ),
+    "no mesh": (BODY.format('<geom type="mesh" mesh="m"/>'), "there is no mesh 'm' in <asset>"),
+    "fitted": (BODY.format('<geom mesh="m"/>'), "a sphere fitted to a mesh is not supported"),
+    "few vertices": (
+        "<asset><mesh name='m' vertex='0 0 0 1'/></asset>" + BODY.format('<geom type="mesh" mesh="m"/>'),
+        "vertex must be at least 4 points",
+    ),
+    "two orientations": (
+        BODY.format('<geom size="1" quat="1 0 0 0" euler="0 0 0"/>'),
+        "one orientation is enough",
+    ),
+    "zero quaternion": (BODY.format('<geom size="1" quat="0 0 0 0"/>'), "the quaternion is zero"),
+    "zero direction": (BODY.format('<geom size="1" zaxis="0 0 0"/>'), "a direction is zero"),
+    "eulerseq": ("<compiler eulerseq='abc'/>" + BODY.format(""), "eulerseq must be three of the letters"),
+    "global": ("<compiler coordinate='global'/>" + BODY.format(""), "global coordinates are of old versions"),
+    "angle": ("<compiler angle='grad'/>" + BODY.format(""), "unknown angle 'grad'"),
+    "mocap": (BODY.format("").replace("<body", "<body mocap='true'"), "a mocap body is moved from outside"),
+    "flag": (BODY.format('<joint limited="yes"/>'), "limited must be true, false or auto, got 'yes'"),
+    "gravcomp": (BODY.format("").replace("<body", "<body gravcomp='1'"), "gravcomp, weight taken off a body"),
+    "free inside": (BODY.format("<body><freejoint/><geom size='1'/></body>"), "a free joint stands alone"),
+    "axis": (BODY.format('<joint axis="0 0 0"/>'), "the axis is zero"),
+    "range": (BODY.format('<joint range="1 0"/>'), "range must be a lower and an upper limit"),
+    "ball range": (
+        BODY.format('<joint type="ball" range="0 1"/>'),
+        "the range of a ball joint is not supported",
+    ),
+    "three hinges": (
+        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0'/><joint/>"),
+        "in one body are not supported",
+    ),
+    "mass": (
+        BODY.format('<inertial pos="0 0 0" mass="0" diaginertia="1 1 1"/>'),
+        "mass must be positive, got 0",
+    ),
+    "motor of nothing": (
+        BODY.format("") + "<actuator><motor site='s'/></actuator>",
+        "actuators act on joints",
+    ),
+    "motor of a stranger": (
+        BODY.format("") + "<actuator><motor joint='s'/></actuator>",
+        "there is no joint 's'",
+    ),
+    "gear": (
+        BODY.format("<joint name='j'/>") + "<actuator><motor joint='j' gear='0'/></actuator>",
+        "gear must be one number",
+    ),
+    "force": (
+        BODY.format("<joint name='j'/>") + "<actuator><motor joint='j' forcerange='-1 2'/></actuator>",
+        "forcerange must be symmetric",
+    ),
+    "two motors": (
+        BODY.format("<joint name='j'/>") + "<actuator><motor joint='j'/><motor joint='j'/></actuator>",
+        "has another actuator",
+    ),
+    "exclude": (
+        BODY.format("") + "<contact><exclude body1='a' body2='b'/></contact>",
+        "there is no body 'b'",
+    ),
+    "one joint": (
+        BODY.format("<joint name='j'/>") + "<equality><joint joint1='j'/></equality>",
+        "an equality of one joint",
+    ),
+    "polynomial": (
+        BODY.format("<joint name='j'/>")
+        + "<equality><joint joint1='j' joint2='j' polycoef='0 1 2 0 0'/></equality>",
+        "polycoef of more than first degree",
+    ),
+    "no such joint": (
+        BODY.format("<joint name='j'/>") + "<equality><joint joint1='k' joint2='j'/></equality>",
+        "there is no joint 'k'",
+    ),
+    "sites": (
+        BODY.format("") + "<equality><connect site1='s' site2='t'/></equality>",
+        "sites are not supported",
+    ),
+    "relpose": (
+        BODY.format("") + "<equality><weld body1='a' relpose='1 0 0 1 0 0 0'/></equality>",
+        "relpose is not supported",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MJCF_ERRORS)
+def test_what_no_mjcf_file_may_have(case: str, tmp_path: Path) -> None:
+    content, message = MJCF_ERRORS[case]
+    path = tmp_path / "robot.xml"
+    path.write_text(f"<mujoco>{content}</mujoco>")
+    with pytest.raises(FormatError, match=message) as caught:
+        read_robot(path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_is_not_supported_can_be_left_out_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(f"<mujoco>{BODY.format('')}<tendon/><tendon/></mujoco>")
+    assert read_robot(path, strict=False).notes == ("not supported, left out: 2 <tendon>",)
+
+
+XML_ERRORS = {
+    "no xml": ("robot", "not XML: syntax error"),
+    "cut short": ("<robot><link>", "not XML: no element found"),
+    "another root": ("<sdf/>", r"expected a robot, <robot> \(URDF\) or <mujoco> \(MJCF\), got <sdf>"),
+    "bomb": (
+        '<!DOCTYPE r [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><robot name="&b;"/>',
+        "declares a document type",
+    ),
+    "outside": (
+        '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot>&a;</robot>',
+        "declares a document type",
+    ),
+    "too deep": ("<a>" * 600 + "</a>" * 600, "too many elements"),
+}
+
+
+@pytest.mark.parametrize("case", XML_ERRORS)
+def test_files_that_are_no_robots(case: str, tmp_path: Path) -> None:
+    content, message = XML_ERRORS[case]
+    path = tmp_path / "robot.urdf"
+    path.write_text(content)
+    with pytest.raises(FormatError, match=message):
+        read_robot(path)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="there is no such file"):
+        read_xml(tmp_path / "nothing.urdf")
+    with pytest.raises(FormatError, match="a folder or a device"):
+        read_xml(tmp_path)
+
+
+def test_inertias_add_up() -> None:
+    """Two halves of a bar are the bar."""
+    half = Inertia(1.0, (0.5, 0.0, 0.0), np.diag([0.0, 1 / 12, 1 / 12]))
+    both = Inertia.together([half, half.seen_from(Pose((-1.0, 0.0, 0.0)))])
+    assert (both.mass, both.centre) == (2.0, (0.0, 0.0, 0.0))
+    assert both.tensor == pytest.approx(np.diag([0.0, 2 * 2**2 / 12, 2 * 2**2 / 12]))

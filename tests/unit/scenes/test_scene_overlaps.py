@@ -1,0 +1,53 @@
+"""Interpenetrating starts are refused, with names, depth and the way out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clapas.errors import SceneError
+from clapas.geometry.colliders import Contacts
+from clapas.geometry.shapes import Plane, Sphere
+from clapas.scenes.body import BodyRecord
+from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.regions import BoxRegion
+from clapas.scenes.scene import Scene
+
+
+def contacts(*rows: tuple[int, int, float]) -> Contacts:
+    a, b = (np.array([row[k] for row in rows], dtype=np.int64) for k in (0, 1))
+    gap = np.array([row[2] for row in rows])
+    zero, vectors = np.zeros(len(rows), dtype=np.int64), np.tile((0.0, 0.25, 0.0), (len(rows), 1))
+    return Contacts(a, b, zero, zero, zero, vectors, vectors, gap)
+
+
+@pytest.fixture
+def records() -> list[BodyRecord]:
+    scene = Scene()
+    scene.add(Plane(), name="floor")
+    scene.add(Sphere(0.5), name="ball", density=1.0)
+    scene.add(Sphere(0.1), density=1.0)
+    scene.add(Sphere(0.5), fixed=True)
+    scene.source(BoxRegion((0, 0, 0), (1, 1, 1)), rate=1, radius=0.1, number=1, density=1.0)
+    return scene.records()
+
+
+def test_the_deepest_overlap_is_told(records: list[BodyRecord]) -> None:
+    with pytest.raises(SceneError) as caught:
+        refuse_overlaps(records, contacts((0, 1, -0.01), (1, 2, -0.03), (1, 2, -0.02), (0, 2, 0.1)))
+    assert str(caught.value) == (
+        "'ball' and 'body 2' overlap at the start by 0.03 m near [0.0, 0.25, 0.0] (2 such pairs); "
+        "move them apart, or allow it with Scene(overlap=…) in metres"
+    )
+
+
+def test_what_is_allowed(records: list[BodyRecord]) -> None:
+    refuse_overlaps(records, Contacts.none(3))
+    refuse_overlaps(records, contacts((0, 1, -4e-7), (1, 2, 1.0)))  # rounding
+    refuse_overlaps(records, contacts((0, 3, -0.2)))  # walls among themselves
+    refuse_overlaps(records, contacts((1, 4, -0.1)))  # not yet born
+    refuse_overlaps(records, contacts((0, 1, -0.01)), tolerance=0.02)
+    with pytest.raises(SceneError, match=r"by 2e-07 m .* \(1 such pair\)"):
+        refuse_overlaps(records, contacts((1, 2, -2e-7)))
+    with pytest.raises(SceneError, match="'ball' and 'body 3'"):
+        refuse_overlaps(records, contacts((1, 3, -1e-9)), tolerance=0.0)
