@@ -23,6 +23,7 @@ from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
+from clapas.io.watching import InteractivePage, ViewerProcess, show
 from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -217,6 +218,18 @@ class Recording:
     def __repr__(self) -> str:
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
         return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
+
+    def show(self, *, height: int = 560, frames: int = 100) -> InteractivePage | ViewerProcess:
+        """Show the run: the interactive page in the cell of a notebook, or else in the browser.
+
+        Parameters
+        ----------
+        height : int
+            Of the page in a cell (pixels).
+        frames : int
+            At most so many frames in a cell, evenly over the run; the browser shows all of them.
+        """
+        return show(self.path, height=height, frames=frames)
 
     def close(self) -> None:
         """Close the file."""
