@@ -13,10 +13,11 @@ from scipy import sparse
 from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import ProblemError
-from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
+from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, factorise
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
+from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
 from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
@@ -34,13 +35,17 @@ class ContactProblem:
 
     Global form, given ``M, H, f, w`` and, where there are any, joints ``J, b`` and ``compliance`` C::
 
-        M v + f = Hᵀ r + Jᵀ λ   dynamics; M (m×m) symmetric positive definite
+        M v + f = Hᵀ r + Jᵀ λ   dynamics, or equilibrium; M (m×m) symmetric, positive semidefinite
         u = H v + w + C r       velocities at the contacts; H (d·n × m)
         J v + b = 0             joints: bilateral rows, λ free
         K* ∋ ũ ⟂ r ∈ K          ũ = u + mu |u_T| e_N,  K = {|r_T| ≤ mu r_N}
 
     Reduced form, given ``W, q``: the same law with u = W r + q, where (without joints) W = H M⁻¹ Hᵀ + C and
     q = w − H M⁻¹ f. Components at a contact are normal, tangent 1, tangent 2.
+
+    Where M is singular (bodies that only contacts hold: M = 0 for rigid bodies in statics) v does not follow
+    from r. Then there is no reduced form, and an answer is a pair (r, v): see
+    :mod:`clapas.problems.semidefinite`.
 
     Parameters
     ----------
@@ -49,7 +54,7 @@ class ContactProblem:
     q : array (n, d) or (d·n,)
         Free velocity at the contacts: what u would be without impulses. Unit: m/s.
     M, H : matrices (m × m) and (d·n × m), dense or sparse
-        Mass matrix (block diagonal for rigid bodies: recognised) and contact Jacobian.
+        Mass (or stiffness) matrix, block diagonal for rigid bodies: recognised; and contact Jacobian.
     f : array (m,)
         Minus the momentum the bodies would have without contact. Unit: N·s.
     w : array (n, d) or (d·n,), optional
@@ -81,6 +86,9 @@ class ContactProblem:
     >>> round(problem.residual(np.zeros((1, 3))), 3)
     0.098
     """
+
+    semidefinite: Semidefinite | None = None
+    """Where M is singular, what then measures answers (r, v); else None."""
 
     def __init__(
         self,
@@ -127,11 +135,14 @@ class ContactProblem:
                 )
             if compliance is not None:
                 self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
-            self.mass = _factor(self.M, self.J, self.b)
+            try:
+                self.mass = _factor(self.M, self.J, self.b)
+            except NotDefinite:
+                self.semidefinite = Semidefinite(self, singular_blocks(self.M))
             self.f = validation.vector("f", f, self.n_dof)
             self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
             validation.contacts_have_rows(jacobian, self.d, self.compliance)
-            if J is not None:
+            if J is not None and self.is_definite:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
@@ -200,6 +211,11 @@ class ContactProblem:
         return problem
 
     @property
+    def is_definite(self) -> bool:
+        """Whether M is positive definite (or was eliminated): v then follows from r."""
+        return self.semidefinite is None
+
+    @property
     def is_by_blocks(self) -> bool:
         """Whether the problem was given by its blocks between bodies, not by matrices."""
         return self._given_by_blocks
@@ -249,7 +265,15 @@ class ContactProblem:
 
     @cached_property
     def mass(self) -> Factor:
-        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only."""
+        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only.
+
+        Raises
+        ------
+        ProblemError
+            M is singular: the message says where, and the way out. So does all that needs M⁻¹.
+        """
+        if self.semidefinite is not None:
+            raise ProblemError(explained(self.semidefinite.singular))
         return factorise(self.M)
 
     @cached_property
@@ -338,8 +362,10 @@ class ContactProblem:
             return self._bodies.answer(r)
         return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
 
-    def velocity(self, r: npt.ArrayLike) -> Array:
-        """Velocity at the contacts u = W r + q, (n, d)."""
+    def velocity(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:
+        """Velocity at the contacts u = W r + q, (n, d). Where M is singular, u = H v + w + C r: give v."""
+        if self.semidefinite is not None:
+            return self.semidefinite.velocity(self.impulse(r), self._given_motion(v))
         if self._bodies:
             return self._bodies.velocity(self.impulse(r), self.imposed)
         return self.apply_delassus(r) + self.q
@@ -352,15 +378,26 @@ class ContactProblem:
         v = self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
         return v + self.mass.imposed if isinstance(self.mass, Clusters) else v
 
-    def multipliers(self, r: npt.ArrayLike) -> Array:
+    def _given_motion(self, v: npt.ArrayLike | None) -> Array:
+        if v is None:
+            raise ProblemError(
+                "M is singular, so that v does not follow from r: give both, as in problem.residual(r, v)"
+            )
+        return validation.vector("v", v, self.n_dof)
+
+    def multipliers(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:
         """Impulses λ of the joints, (j,): the smallest where joints are redundant. Global form only."""
         self._require_global("the impulses of joints")
         if self.J is None:
             return np.empty(0)
-        assert isinstance(self.mass, Clusters)
         r = self.impulse(r)
-        momentum = self.M @ self.motion(r) + self.f - self.H.T @ r.ravel()
-        return self.mass.multipliers(momentum, self.J.shape[0])
+        if self.semidefinite is None:
+            mass, moved = self.mass, self.motion(r)
+        else:
+            mass, moved = self.semidefinite.unit.mass, self._given_motion(v)
+        assert isinstance(mass, Clusters)
+        momentum = self.M @ moved + self.f - self.H.T @ r.ravel()
+        return mass.multipliers(momentum, self.J.shape[0])
 
     # ---------------------------------------------------------------- the judge
 
@@ -370,7 +407,7 @@ class ContactProblem:
         u = self.velocity(r) if u is None else u
         return self.cone.violation(u, self.response[:, None] * r)
 
-    def residual(self, r: npt.ArrayLike) -> float:
+    def residual(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> float:
         """How far r is from a solution: a number without unit, zero at solutions up to rounding.
 
         With λ_i the mean diagonal of the Delassus block of contact i, x = λ r and u computed from r,
@@ -385,8 +422,13 @@ class ContactProblem:
         It is at least what rounding hides, ε |x| / |q| with ε = 2.2e-16: where no solution exists
         impulses may grow until x − u is x to the last digit, which must not pass for a solution.
         Numbers too large to be squared or even represented give infinity, never zero.
+
+        Where M is singular v is part of the answer and must be given; see
+        :meth:`clapas.problems.semidefinite.Semidefinite.residual`. Elsewhere it follows from r.
         """
         r = self.impulse(r)
+        if self.semidefinite is not None:
+            return self.semidefinite.residual(r, self._given_motion(v))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             scale = self.free_speed or norm(self.response[:, None] * r)
             if SAFE < scale < 1.0 / SAFE:
@@ -407,11 +449,11 @@ class ContactProblem:
 
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
-    def report(self, r: npt.ArrayLike) -> Report:
-        """The same answer measured by every known form of Coulomb's law."""
+    def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
+        """The same answer measured by every known form of Coulomb's law; where M is singular give v."""
         from clapas.problems.report import measure
 
-        return measure(self, self.impulse(r))
+        return measure(self, self.impulse(r), v)
 
     # ----------------------------------------------------------------
 

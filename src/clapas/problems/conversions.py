@@ -20,6 +20,11 @@ def reduce(problem: ContactProblem) -> ContactProblem:
 
     W is as sparse as the bodies leave it: contacts that share no body, and no cluster of jointed ones, do not
     meet. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
+
+    Raises
+    ------
+    ProblemError
+        M is singular: motions that it does not resist have no answer to an impulse, and W does not exist.
     """
     if problem.form == "reduced":
         return problem

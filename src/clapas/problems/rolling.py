@@ -180,7 +180,7 @@ class RollingProblem(ContactProblem):
         problem = ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name)
         return problem, np.ascontiguousarray(r[:, :d])
 
-    def report(self, r: npt.ArrayLike) -> Report:
+    def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
         """The impulses measured by every known form of Coulomb's law, the couples held as loads."""
         return measure(*self.sliding_part(r))
 
