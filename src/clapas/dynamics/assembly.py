@@ -74,7 +74,7 @@ class StepProblem:
 
     @property
     def has_spheres(self) -> bool:
-        """Whether the bodies of the problem are spheres, which spin in the world, not in their own frames."""
+        """Whether the problem is stated for spheres, whose tangents follow from the normals."""
         return isinstance(self.problem.blocks, SphereBlocks)
 
     @property
@@ -270,7 +270,8 @@ def _geometry_of_spheres(model: Model, middle: State, contacts: Contacts, free: 
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
     x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
-    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free)
+    turned = np.ascontiguousarray(turn[model.moving])
+    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)
     wall = before = None
     if model.motions:
         driven = np.where(model.movable[:, None], 0.0, middle.velocity)

@@ -230,7 +230,7 @@ def step(
     joints = None
     if alive.joints is not None:
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
-    at = Instant(alive, state, middle, systems, near, touching, ahead, dt)
+    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, surroundings.kept)
     answer = solved(at, free, joints, solver)
 
     end, lift = _advanced(at, answer, scheme)

@@ -17,6 +17,7 @@ from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, facto
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
+from clapas.problems.kept import Kept
 from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
 from clapas.typing import Array, MatrixLike
 
@@ -341,6 +342,11 @@ class ContactProblem:
             return self._many_blocks.response
         mean: Array = np.einsum("nii->n", self.local_blocks) / self.d
         return mean
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What methods keep; a caller that solves one problem after the other sets its own."""
+        return Kept()
 
     @cached_property
     def cone(self) -> FrictionCone:

@@ -75,6 +75,7 @@ class _Steps:
         self._iterations, self._stopped = 0, False
         self._history: list[tuple[int, float, float]] = []
         self._notes: tuple[str, ...] = ()
+        self._ran = ""
 
     def run(self) -> Solution:
         """Steps until the residual is small enough, or nothing more can be done."""
@@ -104,7 +105,7 @@ class _Steps:
         assert solution.v is not None
         self._r, self._v = solution.r, solution.v
         self._iterations += solution.iterations
-        self._notes = solution.notes
+        self._notes, self._ran = solution.notes, solution.method
         return solution
 
     def _left(self) -> tuple[int, float]:
@@ -164,5 +165,6 @@ class _Steps:
             time=time.perf_counter() - self._began,
             history=History(iterations.astype(np.int64), seconds, residuals),
             notes=(f"M is singular: {steps} proximal step{'s' * (steps != 1)}", *self._notes),
+            method=f"{self._ran}, in {steps} proximal step{'s' * (steps != 1)}",
             moved=v,
         )

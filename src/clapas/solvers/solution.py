@@ -56,6 +56,9 @@ class Solution:
         Residual against iterations and seconds.
     notes : tuple of str
         What the method remarked on its way.
+    method : str
+        What ran, in words: the method, for Auto the one of its portfolio that arrived, and the form of the
+        problem it worked on.
     moved : array (m,), optional
         Velocities of the bodies, given where they do not follow from r (M singular): ``v`` is these.
     """
@@ -69,6 +72,7 @@ class Solution:
     time: float
     history: History
     notes: tuple[str, ...] = ()
+    method: str = ""
     moved: Array | None = None
 
     @cached_property
@@ -106,6 +110,7 @@ class Solution:
             "iterations": self.iterations,
             "time": self.time,
             "solver": repr(self.solver),
+            "method": self.method,
             "notes": list(self.notes),
             "report": self.report().as_dict(),
         }
