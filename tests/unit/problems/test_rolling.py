@@ -93,6 +93,16 @@ def test_a_part_that_is_wrong_is_seen() -> None:
         assert problem.residual(wrong) > 1e-6
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_compiled_judge_is_the_judge(d: int) -> None:
+    problem = packing(4, d, n_bodies=300, n_contacts=1000)
+    r = np.random.default_rng(1).normal(size=(1000, problem.d))
+    r[:50, 0] = 0.0
+    assert problem.residual(r) * problem.free_speed == pytest.approx(
+        np.linalg.norm(problem.violation(r)), rel=1e-12
+    )
+
+
 def test_projections_and_relaxation_reach_it_too() -> None:
     problem = packing(1, 3)
     for solver in (
