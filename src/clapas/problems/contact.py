@@ -12,6 +12,7 @@ from scipy import sparse
 
 from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
+from clapas.convex.section import Section, SectionCone
 from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, factorise
 from clapas.linalg.norms import SAFE, norm
@@ -67,6 +68,10 @@ class ContactProblem:
         Default 0. Unit: m/s per N·s.
     mu : array (n,) or float
         Coefficients of friction, ≥ 0.
+    section : Section or array (k, 2), optional
+        Friction that is not the same in all directions: r_T ∈ mu r_N S, S a convex polygon around the origin
+        with these corners, against the clock, or an interval (2, 1) in the plane; a
+        :class:`clapas.convex.Section` for others, or for one per contact. The disc of radius one by default.
     d : 2 or 3, optional
         Needed only when it cannot be read from q, w or the number of mu.
     name : str
@@ -88,6 +93,9 @@ class ContactProblem:
     0.098
     """
 
+    section: Section | None = None
+    """Shape of the sections of the friction cones; None is the disc."""
+
     semidefinite: Semidefinite | None = None
     """Where M is singular, what then measures answers (r, v); else None."""
 
@@ -104,6 +112,7 @@ class ContactProblem:
         J: MatrixLike = None,
         b: npt.ArrayLike | None = None,
         compliance: npt.ArrayLike | None = None,
+        section: Section | npt.ArrayLike | None = None,
         d: int | None = None,
         name: str = "",
         symmetrise: bool = False,
@@ -147,6 +156,7 @@ class ContactProblem:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
+        self.section = validation.section(section, self.n_contacts, self.d)
 
     def __repr__(self) -> str:
         contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
@@ -156,7 +166,13 @@ class ContactProblem:
 
     @classmethod
     def from_blocks(
-        cls, blocks: BodyBlocks, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+        cls,
+        blocks: BodyBlocks,
+        *,
+        mu: npt.ArrayLike,
+        w: npt.ArrayLike | None = None,
+        section: Section | npt.ArrayLike | None = None,
+        name: str = "",
     ) -> ContactProblem:
         """Make a global problem between bodies from its blocks, without sparse matrices.
 
@@ -168,6 +184,8 @@ class ContactProblem:
             Coefficients of friction, ≥ 0.
         w : array (n, d), optional
             Velocity imposed at the contacts (m/s).
+        section : Section or array (k, 2), optional
+            Shape of the sections of the friction cones.
         name : str
             What to call the problem in reports.
         """
@@ -182,6 +200,7 @@ class ContactProblem:
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
+        problem.section = validation.section(section, problem.n_contacts, problem.d)
         return problem
 
     @classmethod
@@ -351,6 +370,8 @@ class ContactProblem:
     @cached_property
     def cone(self) -> FrictionCone:
         """The cone K of the law."""
+        if self.section is not None:
+            return SectionCone(self.mu, self.section, self.d)
         return CoulombCone(self.mu, self.d)
 
     # ---------------------------------------------------------------- what an impulse does
@@ -446,7 +467,7 @@ class ContactProblem:
         return result if math.isfinite(result) and math.isfinite(scale) else math.inf
 
     def _violation_norm(self, r: Array) -> float:
-        if self.n_contacts < MANY and not self._given_by_blocks:
+        if self.section is not None or (self.n_contacts < MANY and not self._given_by_blocks):
             hidden = ROUNDING * norm(self.response[:, None] * r)
             return max(norm(self.violation(r)), hidden)
         if self._bodies:

@@ -29,7 +29,8 @@ def reduce(problem: ContactProblem) -> ContactProblem:
     if problem.form == "reduced":
         return problem
     W = delassus_matrix(problem)
-    return ContactProblem(W=W, q=problem.q, mu=problem.mu, d=problem.d, name=problem.name, symmetrise=True)
+    given = {"mu": problem.mu, "section": problem.section, "d": problem.d, "name": problem.name}
+    return ContactProblem(W=W, q=problem.q, **given, symmetrise=True)
 
 
 def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
@@ -149,6 +150,7 @@ def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) 
     part.form, part.name, part._given_by_blocks = "reduced", "", False
     part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
     part._W, part._q = W, problem.q[contacts]
+    part.section = None if problem.section is None else problem.section.take(contacts)
     return part
 
 
@@ -167,6 +169,7 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
         f=problem.f[dofs],
         w=problem.w[contacts],
         mu=problem.mu[contacts],
+        section=None if problem.section is None else problem.section.take(contacts),
         d=problem.d,
         **joints,
     )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from clapas.convex.coulomb import project
 from clapas.linalg.norms import norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
@@ -103,7 +102,7 @@ def measure(problem: ContactProblem, r: Array, v: npt.ArrayLike | None = None) -
         thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
         bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
         penetration=float(np.max(-u[:, 0], initial=0.0)),
-        cone_violation=_largest_norm(r - project(r, mu)),
+        cone_violation=_largest_norm(r - problem.cone.project(r)),
         complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
         slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(of, u)], initial=0.0)),
         dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
@@ -123,10 +122,16 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     u = problem.velocity(r) if u is None else u
     mu = problem.mu
     x = problem.response[:, None] * r
-    tangential, radius = np.linalg.norm(x[:, 1:] - u[:, 1:], axis=1), mu * x[:, 0]
+    wish = x[:, 1:] - u[:, 1:]
+    tangential = np.linalg.norm(wish, axis=1)
     margin = 1e-12 * (np.abs(x[:, 0]) + tangential)
     is_open = x[:, 0] <= u[:, 0]
-    sticking = ~is_open & (tangential <= radius + margin)
+    if problem.section is None:
+        over = tangential - mu * x[:, 0]
+    else:
+        nearest = problem.section.project(wish, mu * np.maximum(x[:, 0], 0.0))
+        over = np.linalg.norm(wish - nearest, axis=1)
+    sticking = ~is_open & (over <= margin)
     return is_open, sticking, ~is_open & ~sticking
 
 

@@ -159,6 +159,7 @@ class Semidefinite:
             f=problem.f - heavier * v,
             w=problem.w,
             mu=problem.mu,
+            section=problem.section,
             d=problem.d,
             compliance=problem.compliance,
             name=problem.name,

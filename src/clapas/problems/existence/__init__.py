@@ -620,8 +620,8 @@ def _widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Wi
 def _reach(problem: ContactProblem) -> Reach:
     if not _is_coulomb(problem):
         raise ProblemError(
-            f"the criterion of existence is about Coulomb's law, got a {type(problem).__name__}: "
-            "drop the resistance to rolling and spinning"
+            f"the criterion of existence is about Coulomb's law, got that of {type(problem.cone).__name__}: "
+            "drop the resistance to rolling and spinning, and sections that are not round"
         )
     if problem.form == "global":
         return Reach(sparse.csr_array(problem.H), problem.w, problem.mu)
@@ -629,4 +629,4 @@ def _reach(problem: ContactProblem) -> Reach:
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:
-    return type(problem) is ContactProblem
+    return type(problem) is ContactProblem and problem.section is None

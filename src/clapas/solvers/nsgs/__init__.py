@@ -139,9 +139,8 @@ class NSGS(IterativeSolver):
         order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
         manner = Manner(part, self.relaxation, self.acceleration, threads)
-        arranged = problem.kept.of(Arranger)
         if isinstance(problem, RollingProblem):
-            return sweeps_with_couples(problem, manner, self.order, guess, arranged)
+            return sweeps_with_couples(problem, manner, self.order, guess)
         one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         blocks = problem.blocks if self.form != "delassus" else None
         if isinstance(blocks, SphereBlocks) and isinstance(order, Coloured) and isinstance(self.local, Exact):
@@ -149,7 +148,7 @@ class NSGS(IterativeSolver):
         if blocks is not None and isinstance(order, Coloured):
             contacts = body_contacts(problem)
             assert contacts is not None
-            return BlockedSweeps(contacts, manner, guess, arranged)
+            return BlockedSweeps(contacts, manner, guess, problem.kept.of(Arranger))
         if blocks is not None:
             return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, one_by_one, guess)
         if problem.ragged is not None and self.form != "delassus":

@@ -156,13 +156,11 @@ class MixedSweeps(Sweeps):
         return turned_sliding(vectors, self._turn, self._d, back)
 
 
-def sweeps_with_couples(
-    problem: RollingProblem, manner: Manner, order: Order | None, guess: Array, arranged: Arranger
-) -> Sweeps:
+def sweeps_with_couples(problem: RollingProblem, manner: Manner, order: Order | None, guess: Array) -> Sweeps:
     """The form of sweeps that suits: by vectors where the contacts without couples are many."""
     plain, _ = _with_and_without(problem)
     if len(plain) >= SEVERAL and (order is None or isinstance(order, Coloured)):
-        return MixedSweeps(problem, manner, guess, arranged)
+        return MixedSweeps(problem, manner, guess, problem.kept.of(Arranger))
     visits = Visits(problem.n_contacts, order if isinstance(order, Shuffled) else Given())
     return RollingSweeps(problem, manner.part, manner.relaxation, visits, guess)
 
