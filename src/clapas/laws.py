@@ -182,7 +182,7 @@ class LawTable:
             return np.array([[_numbers(law, name) for law in row] for row in laws], dtype=float)
 
         numbers = [name for name in LawTable.__dataclass_fields__ if name != "section"]
-        return LawTable(*(column(name) for name in numbers), section=_sections(laws))
+        return LawTable(**{name: column(name) for name in numbers}, section=_sections(laws))
 
     @property
     def has_couples(self) -> bool:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from clapas.convex.base import Cone, FrictionCone, Opposite, length_and_direction, require_contacts
 from clapas.errors import ProblemError
-from clapas.typing import Array, Mask
+from clapas.typing import Array, Indices, Mask
 
 HALVINGS = 100  # enough to reach the last digit of any number between 0 and the upper bound
 
@@ -44,7 +44,7 @@ class Section(Protocol):
         """Derivative of the projection with respect to x, (n, k, k)."""
         ...
 
-    def take(self, contacts: npt.NDArray[np.int64]) -> Section:
+    def take(self, contacts: Indices) -> Section:
         """The sets of some contacts."""
         ...
 
@@ -88,7 +88,7 @@ class Polygons(Section):
             raise ProblemError(f"the corners of a section have shape (k, 2), or (2, 1), got {shape.shape}")
         return cls(np.tile(shape, (n, 1, 1)))
 
-    def take(self, contacts: npt.NDArray[np.int64]) -> Polygons:
+    def take(self, contacts: Indices) -> Polygons:
         """The sets of some contacts."""
         return Polygons(self.vertices[contacts], None if self.is_round is None else self.is_round[contacts])
 

@@ -382,7 +382,7 @@ def _scale(model: Model, pair: tuple[Indices, Indices], shape: tuple[int, ...]) 
 def _sections(model: Model, contacts: Contacts) -> Polygons | None:
     """The sections of the friction cones of contacts; None if all are round."""
     corners = model.laws.section[_materials(model, contacts)]
-    is_round = ~corners.any(axis=(1, 2))
+    is_round: Mask = np.asarray(~corners.any(axis=(1, 2)))
     return None if is_round.all() else Polygons(corners, is_round)
 
 

@@ -29,8 +29,15 @@ def reduce(problem: ContactProblem) -> ContactProblem:
     if problem.form == "reduced":
         return problem
     W = delassus_matrix(problem)
-    given = {"mu": problem.mu, "section": problem.section, "d": problem.d, "name": problem.name}
-    return ContactProblem(W=W, q=problem.q, **given, symmetrise=True)
+    return ContactProblem(
+        W=W,
+        q=problem.q,
+        mu=problem.mu,
+        section=problem.section,
+        d=problem.d,
+        name=problem.name,
+        symmetrise=True,
+    )
 
 
 def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
