@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import GYRO_ROUNDS, spins_in_body_frames
+from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
@@ -23,6 +23,7 @@ from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
 from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.typing import Array
@@ -52,6 +53,8 @@ class Instant:
         What the velocities of walls miss at them.
     dt : float
         The step (s).
+    kept : Kept
+        What methods keep from step to step.
     """
 
     model: Model
@@ -62,9 +65,15 @@ class Instant:
     touching: float
     lead: Array | None
     dt: float
+    kept: Kept
 
     def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
         """The contact problem, given the velocities (N, size) without impulses."""
+        stated = self._stated(free, joints)
+        stated.problem.kept = self.kept
+        return stated
+
+    def _stated(self, free: Array, joints: JointsInStep | None) -> StepProblem:
         model, middle, contacts, others = self.model, self.middle, self.contacts, self.systems
         h, touching, lead = self.dt, self.touching, self.lead
         if joints is not None and not others.systems and self._is_small(joints):
@@ -207,21 +216,17 @@ def _velocities(
     rigid, others = int(at.model.movable.sum()) * free.shape[1], at.systems.free
     if len(v) > rigid:
         v, others = split_velocity(v, rigid, at.systems)
-    return rigid_velocities(at.model, at.middle, problem, v, free), others
+    return rigid_velocities(at.model, v, free), others
 
 
-def rigid_velocities(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:
+def rigid_velocities(model: Model, v: Array | None, free: Array) -> Array:
     """Velocities (N, size) of the rigid bodies from those (m,) of the movable ones in a problem.
 
     ``free`` are the velocities of bodies that no impulse changes.
     """
     assert v is not None
-    moving = v.reshape(-1, free.shape[1])
-    if problem.has_spheres:  # its spins are in the world
-        moving = moving.copy()  # v belongs to the solution
-        spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()
-    velocity[model.moving] = moving
+    velocity[model.moving] = v.reshape(-1, free.shape[1])
     if model.blocked is not None:
         velocity = np.where(model.blocked, free, velocity)
     return velocity

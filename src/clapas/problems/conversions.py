@@ -20,11 +20,24 @@ def reduce(problem: ContactProblem) -> ContactProblem:
 
     W is as sparse as the bodies leave it: contacts that share no body, and no cluster of jointed ones, do not
     meet. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
+
+    Raises
+    ------
+    ProblemError
+        M is singular: motions that it does not resist have no answer to an impulse, and W does not exist.
     """
     if problem.form == "reduced":
         return problem
     W = delassus_matrix(problem)
-    return ContactProblem(W=W, q=problem.q, mu=problem.mu, d=problem.d, name=problem.name, symmetrise=True)
+    return ContactProblem(
+        W=W,
+        q=problem.q,
+        mu=problem.mu,
+        section=problem.section,
+        d=problem.d,
+        name=problem.name,
+        symmetrise=True,
+    )
 
 
 def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
@@ -144,6 +157,7 @@ def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) 
     part.form, part.name, part._given_by_blocks = "reduced", "", False
     part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
     part._W, part._q = W, problem.q[contacts]
+    part.section = None if problem.section is None else problem.section.take(contacts)
     return part
 
 
@@ -162,6 +176,7 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
         f=problem.f[dofs],
         w=problem.w[contacts],
         mu=problem.mu[contacts],
+        section=None if problem.section is None else problem.section.take(contacts),
         d=problem.d,
         **joints,
     )

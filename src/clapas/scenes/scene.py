@@ -158,7 +158,7 @@ class Scene:
             Names of the materials; the same twice for a material with itself. None: for all pairs.
         **numbers
             Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion, rolling,
-            spinning, mu_across with direction.
+            spinning, mu_across or section with direction.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class Scene:
     def _make_law(self, label: str, numbers: Mapping[str, Any]) -> Law:
         law = make_law(label, numbers)
         if self.d == 2:
-            for name in ("spinning", "mu_across"):
+            for name in ("spinning", "mu_across", "section"):
                 if getattr(law, name):
                     raise SceneError(
                         f"{label}: {name} has no meaning in 2-D, got {getattr(law, name)}; leave it out"

@@ -31,6 +31,14 @@ class Portfolio(Iteration):
         self._whole: Race | None = None
         self._parts: list[tuple[Component, Race]] | None = None
 
+    @property
+    def ran(self) -> str:
+        """The methods whose impulses these are."""
+        if self._whole is None:
+            return self._first.ran
+        races = [self._whole, *(race for _, race in self._parts or ())]
+        return "; ".join(dict.fromkeys(race.leader.ran for race in races if race.leader is not None))
+
     def impulses(self) -> Array:
         """The best impulses of every part."""
         if self._whole is None:

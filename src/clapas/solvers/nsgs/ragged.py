@@ -24,6 +24,8 @@ from clapas.typing import Array, Indices
 class RaggedSweeps(Sweeps):
     """Sweeps on the velocities of bodies of any size, contact after contact."""
 
+    form = "bodies of any size"
+
     def __init__(
         self,
         problem: ContactProblem,
