@@ -35,6 +35,7 @@ from scipy import sparse
 from clapas.errors import Error, FormatError
 from clapas.io import convention
 from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading, require_regular
+from clapas.io.heaps import check_heaps
 from clapas.io.mixed import read_mixed
 from clapas.io.siconos import read_matrix
 from clapas.io.tokens import Tokens
@@ -120,6 +121,7 @@ def write_lcp(path: str | os.PathLike[str], problem: LCP, z: npt.ArrayLike | Non
 
 def _read_hdf5(path: Path) -> LCPFile:
     where = str(path)
+    check_heaps(path)
     with reading(where), h5py.File(path, "r") as file:
         stored, _ = _require(path, file, "M"), _require(path, file, "q")
         q = dataset(file, "q", where)[()]

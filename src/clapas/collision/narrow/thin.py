@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.meshes import can_push, highest_of, is_ghost
-from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, Axis, Trials
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
 from clapas.collision.narrow.choices import Seams
 from clapas.collision.narrow.gjk import Simplex, furthest
 from clapas.collision.narrow.manifold import Bench, face_points
@@ -22,7 +22,6 @@ from clapas.collision.narrow.solids import (
     CORNERS,
     MERGE,
     NEAR,
-    POINTS,
     axis_between,
     single_point,
     size_of,
