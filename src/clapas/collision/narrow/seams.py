@@ -8,7 +8,7 @@ make a mesh push as the solid does that it bounds:
   that is best for T than along n', s(n) < s(n') = min_B n'·x − max_T' n'·x, the contact is that of T'.
 * *One direction at a tip.* At a corner v where all the triangles around are below, B may leave along every direction
   of the normal cone of v. Its sides are across the ridges that start at v, and T has only two of these. If B is less
-  deep along an axis m across one of the others and an edge of B, the contact is that of a triangle with this ridge.
+  deep along an axis across one of the others and an edge of B, this is the axis for T too.
 * *One face along a direction.* Where T is highest along n at a corner or a side only, so are its neighbours there. The
   one that looks most along n has the points, as it would among the faces of a solid.
 * *No points on flat seams.* Where the surface goes on flat beyond a side, the rim of the common part of T and a
@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, rises, start_of
-from clapas.collision.narrow.axes import POINTS, Axis
+from clapas.collision.narrow.axes import EDGES, POINTS, Axis
 from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
 from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
@@ -59,9 +59,6 @@ def is_of_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool
     nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
     tie = TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
     highest = highest_of(shapes, c, nx, ny, nz)
-    for k in range(3):
-        if (highest >> k) & 1 and is_better_at_tip(shapes, meeting, is_first, k, nx, ny, nz, axis.s + tie):
-            return True
     if highest == 7:
         for k in range(3):
             seam = shapes.seams[shapes.pieces[c].vertex + k]
@@ -121,54 +118,58 @@ def is_better_beyond(
 
 
 @subroutine
-def is_better_at_tip(
-    shapes: Shapes,
-    meeting: Meeting,
-    is_first: bool,
-    k: int,
-    nx: float,
-    ny: float,
-    nz: float,
-    to_beat: float,
-) -> bool:
-    """Is the body less deep than ``to_beat`` across a ridge that starts at corner k of a triangle and is not its own?"""
+def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> Axis:
+    """The axis of a triangle and a body, or a better one across a ridge that starts at a corner of the triangle.
+
+    Only ridges of neighbours count, its own were tried. ``is_first`` says that the triangle is the first of
+    the two; anything else keeps its axis. The edges of an axis of a neighbour are not numbered.
+    """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
-    at = shapes.pieces[c].vertex + k
-    seam, v, o, body = shapes.seams[at], shapes.vertices[at], shapes.centres[c], shapes.pieces[other]
-    bx, by, bz = sign * meeting.x - v.x, sign * meeting.y - v.y, sign * meeting.z - v.z
-    for t in range(seam.n_corners):
-        near = shapes.neighbours[seam.corner + t]
-        if near.piece == c:
+    if shapes.pieces[c].kind != TRIANGLE or axis.sort == POINTS:
+        return axis
+    nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
+    to_beat = axis.s + TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
+    highest, body = highest_of(shapes, c, nx, ny, nz), shapes.pieces[other]
+    for k in range(3):
+        if not (highest >> k) & 1:
             continue
-        w, p, piece = shapes.vertices[near.vertex], shapes.centres[near.piece], shapes.pieces[near.piece]
-        ex, ey, ez = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
-        length = np.sqrt(ex * ex + ey * ey + ez * ez)
-        if nx * ex + ny * ey + nz * ez > RISE * length:
-            continue
-        # The first half of the neighbours come after v in their triangles, the others before.
-        start, m = near.vertex - piece.vertex, shapes.faces[piece.face]
-        if 2 * t < seam.n_corners:
-            start = (start + 2) % 3
-        if goes_on(shapes, near.piece, start, m.x, m.y, m.z):
-            continue
-        for j in range(body.n_edges):
-            f = shapes.edges[body.edge + j]
-            q, end = shapes.vertices[body.vertex + f.corner_0], shapes.vertices[body.vertex + f.corner_1]
-            fx, fy, fz = end.x - q.x, end.y - q.y, end.z - q.z
-            x, y, z = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
-            size = np.sqrt(x * x + y * y + z * z)
-            if size <= RISE * length * np.sqrt(fx * fx + fy * fy + fz * fz):
+        at = shapes.pieces[c].vertex + k
+        seam, v, o = shapes.seams[at], shapes.vertices[at], shapes.centres[c]
+        bx, by, bz = sign * meeting.x - v.x, sign * meeting.y - v.y, sign * meeting.z - v.z
+        for t in range(seam.n_corners):
+            near = shapes.neighbours[seam.corner + t]
+            if near.piece == c:
                 continue
-            scale = (1.0 if x * nx + y * ny + z * nz >= 0.0 else -1.0) / size
-            x, y, z = scale * x, scale * y, scale * z
-            height = x * bx + y * by + z * bz
-            if (
-                height - body.inner > to_beat
-                and not rises(shapes, seam.corner, seam.n_corners, at, c, x, y, z)
-                and height - reach_along(shapes, other, -x, -y, -z) > to_beat
-            ):
-                return True
-    return False
+            w, p, piece = shapes.vertices[near.vertex], shapes.centres[near.piece], shapes.pieces[near.piece]
+            ex, ey, ez = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
+            length = np.sqrt(ex * ex + ey * ey + ez * ez)
+            if nx * ex + ny * ey + nz * ez > RISE * length:
+                continue
+            # The first half of the neighbours come after v in their triangles, the others before.
+            start, m = near.vertex - piece.vertex, shapes.faces[piece.face]
+            if 2 * t < seam.n_corners:
+                start = (start + 2) % 3
+            if goes_on(shapes, near.piece, start, m.x, m.y, m.z):
+                continue
+            for j in range(body.n_edges):
+                f = shapes.edges[body.edge + j]
+                q, end = shapes.vertices[body.vertex + f.corner_0], shapes.vertices[body.vertex + f.corner_1]
+                fx, fy, fz = end.x - q.x, end.y - q.y, end.z - q.z
+                x, y, z = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
+                size = np.sqrt(x * x + y * y + z * z)
+                if size <= RISE * length * np.sqrt(fx * fx + fy * fy + fz * fz):
+                    continue
+                scale = (1.0 if x * nx + y * ny + z * nz >= 0.0 else -1.0) / size
+                x, y, z = scale * x, scale * y, scale * z
+                height = x * bx + y * by + z * bz
+                if height - body.inner <= to_beat or rises(
+                    shapes, seam.corner, seam.n_corners, at, c, x, y, z
+                ):
+                    continue
+                s = height - reach_along(shapes, other, -x, -y, -z)
+                if s > to_beat:
+                    to_beat, axis = s, Axis(s, sign * x, sign * y, sign * z, EDGES, -1, -1)
+    return axis
 
 
 @subroutine
