@@ -46,14 +46,14 @@ def test_robots(tmp_path: Path) -> None:
 def test_trusses(tmp_path: Path) -> None:
     """Documents, tables, drawings and networks."""
     document = tmp_path / "kite.json"
-    write_truss(document, kite(1.0))
+    write_truss(document, kite())
     node = {str(k): {"x": float(k % 2), "y": float(k // 2), "z": 0.0} for k in range(4)}
     edge = {"0": {"1": {}, "2": {}}, "1": {"3": {}}, "2": {"3": {}}}
     network = {"dtype": "compas.datastructures/Network", "data": {"node": node, "edge": edge}}
     (tmp_path / "net.json").write_text(json.dumps(network), encoding="utf-8")
     (tmp_path / "wires.toml").write_text(WIRES, encoding="utf-8")
     (tmp_path / "lines.dxf").write_text(DXF.format(unit=4), encoding="utf-8")
-    write_truss(tmp_path / "nodes.csv", kite(1.0))
+    write_truss(tmp_path / "nodes.csv", kite())
     files = [tmp_path / name for name in ("kite.json", "net.json", "wires.toml", "lines.dxf", "nodes.csv")]
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:

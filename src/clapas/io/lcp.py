@@ -196,7 +196,8 @@ def _require(path: Path, group: Any, name: str) -> Any:
 
 def _hdf5(problem: LCP, z: Array | None) -> bytes:
     memory = io.BytesIO()
-    with h5py.File(memory, "w") as file:
+    # Headers of this version have checksums: without, one bit in a text can crash the library.
+    with h5py.File(memory, "w", libver=("v110", "v110")) as file:
         file.attrs["name"] = problem.name
         if isinstance(problem.M, sparse.csr_array):
             group = file.create_group("M")
