@@ -35,6 +35,7 @@ from clapas.io.csparse import (
     write_matrix,
 )
 from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading
+from clapas.io.heaps import check_heaps
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
@@ -55,6 +56,7 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     """Read an FCLib file; see :func:`clapas.io.read`, which also takes text files."""
     import h5py
 
+    check_heaps(path)
     try:
         file = h5py.File(path, "r")
     except FileNotFoundError:

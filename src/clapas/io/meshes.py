@@ -16,6 +16,7 @@ import numpy as np
 from clapas.bodies.elastic.elements import ELEMENTS, SOLID_ELEMENTS, element
 from clapas.bodies.elastic.mesh import Mesh, oriented
 from clapas.errors import FormatError, MissingDependency
+from clapas.io.hdf5 import reading
 from clapas.typing import Array, Indices
 
 NAMES = {
@@ -53,7 +54,8 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         found = meshio.read(path)
     except (Exception, SystemExit) as error:
         raise FormatError(f"{path}: meshio cannot read it: {error}") from None
-    return _from_meshio(found, str(path))
+    with reading(str(path)):
+        return _from_meshio(found, str(path))
 
 
 def write_mesh(
@@ -99,8 +101,12 @@ def write_mesh(
 
 def _from_meshio(found: Any, where: str) -> Mesh:
     points = np.asarray(found.points, dtype=float)
+    if points.ndim != 2 or points.shape[1] not in (2, 3) or not np.isfinite(points).all():
+        raise FormatError(f"{where}: nodes must be rows of 2 or 3 finite coordinates, got {points.shape}")
     blocks = [(NAMES.get(block.type, block.type), np.asarray(block.data)) for block in found.cells]
-    for name, _ in blocks:
+    for name, rows in blocks:
+        if rows.size and not 0 <= rows.min() <= rows.max() < len(points):
+            raise FormatError(f"{where}: cells '{name}' name nodes that are not there")
         if name not in ELEMENTS and name != "vertex":
             raise FormatError(f"{where}: element '{name}' is not supported: expected {' or '.join(NAMES)}")
     groups: dict[str, list[Indices]] = {}
@@ -117,6 +123,8 @@ def _from_meshio(found: Any, where: str) -> Mesh:
     for name, parts in getattr(found, "cell_sets", {}).items():
         for (_, rows), chosen in zip(blocks, parts, strict=False):
             if chosen is not None and len(chosen):
+                if not 0 <= np.min(chosen) <= np.max(chosen) < len(rows):
+                    raise FormatError(f"{where}: set '{name}' names cells that are not there")
                 groups.setdefault(name, []).append(rows[np.asarray(chosen, dtype=np.int64)].ravel())
     solid = [(name, rows) for name, rows in blocks if name in SOLID_ELEMENTS and element(name).d == 3]
     if not solid:
@@ -135,6 +143,10 @@ def _from_meshio(found: Any, where: str) -> Mesh:
     used = np.unique(np.concatenate([rows.ravel() for rows in cells.values()]))
     number = np.full(len(points), -1)
     number[used] = np.arange(len(used))
+    for name, parts in groups.items():
+        for nodes in parts:
+            if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(number):
+                raise FormatError(f"{where}: group '{name}' names nodes that are not there")
     members = {name: number[np.concatenate(parts)] for name, parts in groups.items()}
     kept = {name: rows[rows >= 0] for name, rows in members.items() if (rows >= 0).any()}
     points = points[used]

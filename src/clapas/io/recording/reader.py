@@ -20,6 +20,7 @@ from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
+from clapas.io.heaps import check_heaps
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
@@ -117,7 +118,7 @@ def is_recording(path: str | os.PathLike[str]) -> bool:
             return False
         with _opened(Path(path)) as file:
             return bool(file.attrs.get("format") == layout.FORMAT)
-    except DAMAGE:
+    except (FormatError, *DAMAGE):
         return False
 
 
@@ -128,6 +129,7 @@ def _opened(path: Path) -> h5py.File:
     short and then waits for the rest for ever. So it is asked for only when the file is marked as being
     written.
     """
+    check_heaps(path)
     try:
         return h5py.File(path, "r")
     except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -23,8 +25,11 @@ class Portfolio(Iteration):
 
     repeats_when_stuck: ClassVar[bool] = False
 
-    def __init__(self, problem: ContactProblem, guess: Array, tol: float) -> None:
+    def __init__(
+        self, problem: ContactProblem, guess: Array, tol: float, time_limit: float = math.inf
+    ) -> None:
         self._problem, self._tol = problem, tol
+        self._deadline = time.perf_counter() + time_limit
         self._guess = self._r = guess
         first = opening(problem, tol)
         self._first = Runner(first, first.solver.start(problem, guess))
@@ -66,7 +71,7 @@ class Portfolio(Iteration):
         if self._whole is None:
             best = self._first.impulses().copy()
             field = contenders(self._problem, self._tol)
-            self._whole = Race(self._problem, self._guess, self._tol, field, best)
+            self._whole = Race(self._problem, self._guess, self._tol, field, best, self._deadline)
             self._whole.let_in(self._first)
         if self._parts is None and sum(runner.work for runner in self._whole.runners) >= TOGETHER:
             self._parts = self._unsolved_parts(self._whole)
@@ -91,7 +96,8 @@ class Portfolio(Iteration):
                 continue
             tol = float(goal) / component.problem.free_speed if component.problem.free_speed else self._tol
             part, at = component.problem, component.contacts
-            parts.append((component, Race(part, self._guess[at], tol, contenders(part, tol), best=r[at])))
+            race = Race(part, self._guess[at], tol, contenders(part, tol), r[at], self._deadline)
+            parts.append((component, race))
         left = sum(len(component.contacts) for component, _ in parts)
         return parts if left <= WORTH_SPLITTING * n else []
 

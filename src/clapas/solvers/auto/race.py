@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from clapas.typing import Array
 SHARE = 4  # a turn is a quarter of the work done so far
 SOON = 1.0  # a runner that needs at most so many times what it has done keeps the turn
 EARLIER, HALVED = 0.6, 0.5  # a runner goes on beyond its patience while it halves its residual from there on
+SHORTEST = 1e-3  # s
 HOPELESS = 3.0  # handicap of one that at its pace would not arrive within its patience
 
 
@@ -103,8 +106,9 @@ class Race:
         tol: float,
         field: list[Contender],
         best: Array | None = None,
+        deadline: float = math.inf,
     ) -> None:
-        self.problem, self.tol = problem, tol
+        self.problem, self.tol, self._deadline = problem, tol, deadline
         self._guess = guess
         self.r = guess if best is None else best
         self.residual = problem.residual(self.r)
@@ -142,7 +146,10 @@ class Race:
         self._turn = runner
         if runner.iteration is None:
             begin = self.r if runner.contender.begins == "best" else self._guess
-            runner.iteration = runner.contender.solver.start(self.problem, begin.copy())
+            # Some do more at a time than the loop around them sees, and must know how long they may take.
+            left = max(self._deadline - time.perf_counter(), SHORTEST)
+            solver = replace(cast(Any, runner.contender.solver), time_limit=left)
+            runner.iteration = solver.start(self.problem, begin.copy())
         count = runner.advance(self._length(runner))
         self._measure(runner)
         return count
