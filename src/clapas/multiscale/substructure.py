@@ -27,6 +27,7 @@ from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
 from clapas.linalg.factor import DenseFactor, Factor, factorise
+from clapas.multiscale.kernels import corrected, interior_load, meet_springs, split_trace, stretched
 from clapas.multiscale.laws import Law, Springs
 from clapas.typing import Array, Indices
 
@@ -153,12 +154,12 @@ class Substructure:
         self._solve = self._factor()
         self._lift = np.zeros((len(self.F), self.n_macro))  # CᵀR
         np.add.at(self._lift, self.dofs, self.scale[:, None] * self.R)
-        self._spread = self._solve(self._lift) if self.n_macro else self._lift
+        self._spread = np.ascontiguousarray(self._solve(self._lift) if self.n_macro else self._lift)
         star = np.eye(self.n_macro) - self._lift.T @ self._spread
         values, vectors = np.linalg.eigh(0.5 * (star + star.T)) if self.n_macro else (np.zeros(0), star)
         soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
-        self.rigid = vectors[:, soft]
-        self.flexibility = (vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T
+        self.rigid = np.ascontiguousarray(vectors[:, soft])
+        self.flexibility = np.ascontiguousarray((vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T)
 
     @property
     def n_macro(self) -> int:
@@ -177,8 +178,9 @@ class Substructure:
 
         Returns what the coarse problem needs: signed macro displacements, and loads along rigid motions.
         """
-        load = self.F - self._transposed @ self.a
-        load += np.bincount(self.dofs, weights=self.scale * self.h, minlength=len(load))
+        load = np.empty(len(self.F))
+        Bt = self._transposed
+        interior_load(self.F, Bt.indptr, Bt.indices, Bt.data, self.a, self.dofs, self.scale, self.h, load)
         self._U0 = self._solve(load)
         self._g = self._lift.T @ self._U0
         return self.signs * (self.flexibility @ self._g), self.rigid.T @ self._g
@@ -188,16 +190,16 @@ class Substructure:
 
         Returns the signed macro displacements.
         """
-        f = self.signs * forces
-        star = self.flexibility @ (f + self._g) + self.rigid @ alpha
-        self.U = self._U0 + self._spread @ star
-        self.e = self.B @ self.U
-        self.t = self.a + self.l * self.e
-        trace = self.scale * self.U[self.dofs]
-        self.u_macro = self.R.T @ trace
-        self.U_micro = trace - self.R @ self.u_macro
-        self.F_micro = self.h - self.U_micro
-        self.f_macro = f
+        self.f_macro = self.signs * forces
+        self.U, B = np.empty(len(self.F)), self.B
+        coarse = self.flexibility, self.rigid, self._spread
+        corrected(forces, alpha, self.signs, self._g, self._U0, *coarse, self.U)
+        self.e, self.t = np.empty(len(self.l)), np.empty(len(self.l))
+        stretched(B.indptr, B.indices, B.data, self.U, self.a, self.l, self.e, self.t)
+        m, n = len(self.dofs), self.n_macro
+        self.u_macro, self.U_micro, self.F_micro = np.empty(n), np.empty(m), np.empty(m)
+        micro = self.u_macro, self.U_micro, self.F_micro
+        split_trace(self.U, self.dofs, self.scale, self.R, self.h, *micro)
         return np.asarray(self.signs * self.u_macro)
 
     # ------------------------------------------------------------------ local stage
@@ -213,6 +215,13 @@ class Substructure:
 
     def links(self, relaxation: float) -> None:
         """Local stage of each link alone."""
+        law = self.law
+        if isinstance(law, Springs):
+            self.e_before, self.a = self.e_hat, self.a.copy()
+            self.t_hat, self.e_hat = np.empty(len(self.l)), np.empty(len(self.l))
+            own = law.k, law.t0, law.is_cable, self.t, self.e, self.l
+            meet_springs(*own, relaxation, self.t_hat, self.e_hat, self.a)
+            return
         s = self.t + self.l * self.e
         self.e_before = self.e_hat
         self.t_hat = self.law.meet(s, self.l)
