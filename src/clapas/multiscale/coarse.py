@@ -48,6 +48,9 @@ class CoarseProblem:
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
         self.f, self.f_hat = np.zeros(size), np.zeros(size)
+        # All places one after another, and where those of each substructure are among them.
+        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
+        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(place) for place in places]))]
         if not size:
             return
         rows, columns, values = [], [], []
@@ -77,15 +80,14 @@ class CoarseProblem:
         if not self.size:
             none = [np.zeros(0)] * len(answers)
             return none, none
-        right = np.zeros(self.size + self.n_rigid)
-        for place, rigid, (moved, pulled) in zip(self.places, self.rigid_parts, answers, strict=True):
-            right[place] -= moved
-            right[rigid] = -pulled
+        moved, pulled = (np.concatenate(each) for each in zip(*answers, strict=True))
+        right = -np.concatenate((np.bincount(self._all, weights=moved, minlength=self.size), pulled))
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right)
         self.f = found[: self.size]
-        return [self.f[place] for place in self.places], [found[rigid] for rigid in self.rigid_parts]
+        at = self.f[self._all]
+        return [at[own] for own in self._own], [found[rigid] for rigid in self.rigid_parts]
 
     def local(self, displacements: list[Array], relaxation: float) -> None:
         """Local stage of the macro forces, from the signed macro displacements of each substructure.
@@ -94,8 +96,6 @@ class CoarseProblem:
         """
         if not self.size or not math.isfinite(self.kappa):
             return
-        jump = np.zeros(self.size)
-        for own, place in zip(displacements, self.places, strict=True):
-            np.add.at(jump, place, own)
+        jump = np.bincount(self._all, weights=np.concatenate(displacements), minlength=self.size)
         # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
         self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)
