@@ -40,7 +40,7 @@ from clapas.errors import SettingsError
 from clapas.linalg.factor import factorise
 from clapas.problems.lcp import LCP
 from clapas.problems.mixed_lcp import MixedLCP
-from clapas.solvers.lcp import InteriorPoint, LCPSolver, solve_lcp
+from clapas.solvers.lcp import LCPSolver, Lemke, solve_lcp
 from clapas.typing import Array, Mask
 
 TAUT = 1e-12  # m: an inextensible cable shorter than its length by this is taut
@@ -91,7 +91,8 @@ class BarSystems:
     tie_preload : float
         r⁰_l (N); infinite, the default, for bilateral ties.
     solver : LCPSolver, optional
-        The interior-point method to 1e-9 by default. With inextensible cables τ is not unique (8 × 8 modules:
+        Lemke's method by default: which cables are active at the next step hangs on the last digits of
+        this one, and pivoting has them all. With inextensible cables τ is not unique (8 × 8 modules:
         768 cables, rank 615) and depends on the solver; V does not.
 
     Examples
@@ -127,7 +128,7 @@ class BarSystems:
             raise SettingsError(f"tie_preload must be positive (N), or infinite, got {tie_preload}")
         self.truss, self.h, self.theta = truss, h, theta
         self.is_inextensible, self.restitution, self.tie_preload = is_inextensible, restitution, tie_preload
-        self.solver: LCPSolver = solver or InteriorPoint(tol=1e-9)
+        self.solver: LCPSolver = solver or Lemke(tol=1e-10)
         bars, cables = np.flatnonzero(~truss.is_cable), np.flatnonzero(truss.is_cable)
         self._bars, self._cables = bars, cables
         self._Bb, self._Bc = truss.B[bars], truss.B[cables]
