@@ -26,7 +26,7 @@ from scipy import sparse
 
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,8 @@ class Bodies(Protocol):
 
     A kind with rows of its own in the contact problem has one more method, ``links(part, span) -> Links``
     for rows with a law (:class:`LinkedBodies`), or ``bindings(part, span) -> Bindings`` for bilateral ones
-    (:class:`BoundBodies`).
+    (:class:`BoundBodies`). One whose forces have kinks within a step has ``pieces(part, span) -> Pieces``
+    (:class:`PiecewiseBodies`).
     """
 
     word: ClassVar[str]
@@ -316,8 +317,8 @@ class DrawnBodies(Protocol):
 class LinkedBodies(Bodies, Protocol):
     """Bodies with cables, stops or other rows of their own in the contact problem."""
 
-    def links(self, part: Part, span: Span) -> Links:
-        """The rows that may act during the step, where the part is at its middle."""
+    def links(self, part: Part, span: Span) -> Links | None:
+        """The rows that may act during the step, where the part is at its middle; None if there are none."""
         ...
 
 
@@ -326,6 +327,39 @@ class BoundBodies(Bodies, Protocol):
 
     def bindings(self, part: Part, span: Span) -> Bindings:
         """The rows of the step, where the part is at its middle; none is a J without rows."""
+        ...
+
+
+class Pieces(Protocol):
+    """Forces of a kind over one step that are linear in the velocities at its end, piece by piece.
+
+    A piece is a set of members that resist: cables that are taut, say. In one piece the bodies have an
+    effective mass and velocities without contact as all bodies have; the engine solves the contacts with
+    these, and asks whether the velocities they leave belong to the same piece.
+    """
+
+    def free(self) -> tuple[Mask, sparse.csr_array, Array]:
+        """The piece in which a step without contact ends, its M̃ and its velocities."""
+        ...
+
+    def piece(self, v: Array, last: Mask | None = None) -> Mask:
+        """The piece of velocities v at the end; ``last`` itself if they belong to it, up to rounding."""
+        ...
+
+    def free_in(self, piece: Mask) -> tuple[sparse.csr_array, Array]:
+        """M̃ and velocities without contact, with the forces of a piece."""
+        ...
+
+    def as_links(self) -> tuple[sparse.csr_array, Array, Links | None]:
+        """M̃ and velocities without what changes from piece to piece, and that as links."""
+        ...
+
+
+class PiecewiseBodies(Bodies, Protocol):
+    """Bodies whose forces change from piece to piece within a step: cables that go slack and catch."""
+
+    def pieces(self, part: Part, span: Span) -> Pieces:
+        """The forces of the step, where the part is at its middle; ``free`` has those of one piece."""
         ...
 
 

@@ -3,9 +3,12 @@
 Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
 that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
 of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
-they change less than a small share of what impulses change. Jointed bodies that nothing touches, and on which
-no limit, friction or bounded motor acts, are no part of the contact problem: there the repetition costs
-little.
+they change less than a small share of what impulses change. A third thing depends on them by jumps: which
+cables are taut (:class:`clapas.bodies.kind.Pieces`). There the repetition ends when none has changed, with
+the exact answer; where it does not end, the cables join the contact problem as links.
+
+Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
+contact problem: there the repetition costs little.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from clapas.typing import Array
 
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
+PIECES = 20  # tried at most, before what changes from piece to piece joins the contact problem
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
 
 
@@ -106,6 +110,8 @@ class Solved(NamedTuple):
         The joints, as the velocities at the end lead them.
     multipliers : array (j,), or None
         Impulses along their rows.
+    systems : SystemsInStep
+        Bodies of other kinds, with the forces they have at these velocities.
     """
 
     problem: StepProblem
@@ -115,10 +121,22 @@ class Solved(NamedTuple):
     free: Array
     joints: JointsInStep | None
     multipliers: Array | None
+    systems: SystemsInStep
 
 
 def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
     """Find the velocities at the end of a step, from those (N, size) without impulses."""
+    answer = _solved_in_piece(at, free, joints, solver)
+    for _ in range(PIECES):
+        systems = answer.systems.in_piece_of(answer.others)
+        if systems is answer.systems:
+            return answer
+        answer = _solved_in_piece(replace(at, systems=systems), free, joints, solver)
+    return _solved_in_piece(replace(at, systems=at.systems.without_pieces()), free, joints, solver)
+
+
+def _solved_in_piece(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The velocities at the end if the forces of systems stay those of their piece."""
     if joints is None:
         return _in_contact(at, free, None, solver)
     joints, free = _joined(joints, free)
@@ -170,7 +188,7 @@ def _in_contact(
         multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
         if multipliers is not None:  # those of constraints of systems follow
             multipliers = multipliers[: len(joints.motion.rows)]
-    return Solved(problem, solution, velocity, others, free, joints, multipliers)
+    return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

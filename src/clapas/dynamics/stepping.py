@@ -346,7 +346,7 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
-    done += at.systems.work(answer.others)
+    done += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
     outside = given_by_loads(model, at.start.velocity, middle, velocity, at.dt) - walls
     through = 0.0

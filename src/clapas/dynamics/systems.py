@@ -25,6 +25,7 @@ from clapas.bodies.kind import (
     Links,
     Neighbourhood,
     Part,
+    Pieces,
     Poses,
     Sides,
     Span,
@@ -61,6 +62,10 @@ class SystemsInStep:
         Rows of their own in the contact problem: cables.
     bindings : tuple of Bindings or None
         Bilateral rows of their own: constraints.
+    pieces : tuple of Pieces or None
+        Forces that change with the velocities at the end of the step.
+    piece : tuple of arrays or None
+        The piece whose forces ``mass`` and ``free`` have.
     """
 
     systems: tuple[System, ...]
@@ -69,6 +74,8 @@ class SystemsInStep:
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
+    pieces: tuple[Pieces | None, ...] = ()
+    piece: tuple[Mask | None, ...] = ()
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -104,6 +111,30 @@ class SystemsInStep:
             for system, part, v in zip(self.systems, self.parts, velocities, strict=True)
         )
 
+    def in_piece_of(self, velocities: tuple[Array, ...]) -> SystemsInStep:
+        """The systems with forces of the pieces to which velocities at the end belong; itself if they do."""
+        mass, free, piece = list(self.mass), list(self.free), list(self.piece)
+        changed = False
+        for k, (forces, v) in enumerate(zip(self.pieces, velocities, strict=True)):
+            if forces is None or piece[k] is None:
+                continue
+            after = forces.piece(v, piece[k])
+            if after is not piece[k]:
+                mass[k], free[k] = forces.free_in(after)
+                piece[k], changed = after, True
+        if not changed:
+            return self
+        return replace(self, mass=tuple(mass), free=tuple(free), piece=tuple(piece))
+
+    def without_pieces(self) -> SystemsInStep:
+        """The systems with all that changes from piece to piece as links of the contact problem."""
+        mass, free, links = list(self.mass), list(self.free), list(self.links)
+        for k, forces in enumerate(self.pieces):
+            if forces is not None:
+                mass[k], free[k], links[k] = forces.as_links()
+        none = (None,) * len(mass)
+        return replace(self, mass=tuple(mass), free=tuple(free), links=tuple(links), pieces=none, piece=none)
+
     def mean(self, velocities: tuple[Array, ...]) -> tuple[Array, ...]:
         """Means of the velocities at the start and of those at the end."""
         return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
@@ -120,14 +151,18 @@ def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
     """The systems at the middle of a step, and the middle with their carriers where they are."""
-    parts, mass, free, links, bindings = [], [], [], [], []
+    parts, mass, free, links, bindings, pieces, piece = [], [], [], [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
         if isinstance(system.bodies, BendingBodies):
             half = system.bodies.during(half, span)
-        M, v = system.bodies.free(half, span)
+        own_pieces = getattr(system.bodies, "pieces", None)  # a PiecewiseBodies has them
+        forces = None if own_pieces is None else own_pieces(half, span)
+        now, M, v = (None, *system.bodies.free(half, span)) if forces is None else forces.free()
+        pieces.append(forces)
+        piece.append(now)
         parts.append(half)
         mass.append(M)
         free.append(v)
@@ -136,7 +171,7 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    kept = (tuple(column) for column in (parts, mass, free, links, bindings))
+    kept = (tuple(column) for column in (parts, mass, free, links, bindings, pieces, piece))
     step = SystemsInStep(model.systems, *kept)
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
