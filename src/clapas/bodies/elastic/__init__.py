@@ -8,6 +8,7 @@
 from clapas.bodies.elastic.contact import RigidContact, SurfaceContact
 from clapas.bodies.elastic.generators import bar, block, graded, hertz_block, ring
 from clapas.bodies.elastic.kind import ElasticBodies
+from clapas.bodies.elastic.logarithmic import FiniteVonMises
 from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
 from clapas.bodies.elastic.mesh import Mesh, join, oriented
 from clapas.bodies.elastic.obstacles import Obstacle
@@ -17,6 +18,7 @@ from clapas.bodies.elastic.supports import Support, symmetry
 __all__ = [
     "Elastic",
     "ElasticBodies",
+    "FiniteVonMises",
     "Mesh",
     "NeoHookean",
     "Obstacle",
