@@ -6,6 +6,9 @@ of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating,
 they change less than a small share of what impulses change. Jointed bodies that nothing touches, and on which
 no limit, friction or bounded motor acts, are no part of the contact problem: there the repetition costs
 little.
+
+Systems whose forces are not linear are linearised about the answer, until the forces there agree: Newton's
+method with a contact problem in place of a linear system.
 """
 
 from __future__ import annotations
@@ -25,11 +28,14 @@ from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
 from clapas.geometry.colliders import Contacts
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
+from clapas.status import Status
 from clapas.typing import Array
 
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
+LINEARISATIONS = 12  # of nonlinear systems in one step, at most
+BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +103,8 @@ class Solved(NamedTuple):
         The joints, as the velocities at the end lead them.
     multipliers : array (j,), or None
         Impulses along their rows.
+    systems : SystemsInStep
+        Bodies of other kinds, as they were linearised last.
     """
 
     problem: StepProblem
@@ -106,10 +114,31 @@ class Solved(NamedTuple):
     free: Array
     joints: JointsInStep | None
     multipliers: Array | None
+    systems: SystemsInStep
 
 
 def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
     """Find the velocities at the end of a step, from those (N, size) without impulses."""
+    answer = _linear(at, free, joints, solver)
+    if at.systems.are_linear:
+        return answer
+    for _ in range(LINEARISATIONS):
+        systems, missing = at.systems.relinearised(answer.others)
+        if missing <= BALANCED:
+            return answer
+        at = replace(at, systems=systems)
+        answer = _linear(at, free, joints, solver)
+    missing = at.systems.relinearised(answer.others)[1]
+    if missing <= BALANCED:
+        return answer
+    last = replace(
+        answer.solution, status=Status.MAX_ITERATIONS, residual=max(answer.solution.residual, missing)
+    )
+    return answer._replace(solution=last)
+
+
+def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The same where systems are as linear as they are now."""
     if joints is None:
         return _in_contact(at, free, None, solver)
     joints, free = _joined(joints, free)
@@ -161,7 +190,7 @@ def _in_contact(
         multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
         if multipliers is not None:  # those of constraints of systems follow
             multipliers = multipliers[: len(joints.motion.rows)]
-    return Solved(problem, solution, velocity, others, free, joints, multipliers)
+    return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

@@ -56,10 +56,12 @@ def without_normal_stress(respond: Respond, measure: Array, place: int, guess: A
             break
         low, high = np.where(out < 0.0, here, low), np.where(out > 0.0, here, high)
         new = here - out / slope
-        middle = np.where(np.isfinite(high) & np.isfinite(low), 0.5 * (low + high), 0.5 * (here + low))
-        outside = (new <= low) | (new >= high)
-        new = np.where(outside & np.isfinite(middle), middle, new)
-        # A bracket of neighbouring numbers is as good as it gets.
+        # Within the bracket; where one end is open, halfway to the other.
+        bounded_low, bounded_high = (
+            np.where(np.isfinite(low), low, here),
+            np.where(np.isfinite(high), high, here),
+        )
+        new = np.where((new <= low) | (new >= high), 0.5 * (bounded_low + bounded_high), new)
         full[:, place] = np.where(open_ & (new != here), new, here)
         if np.array_equal(full[:, place], here):
             break

@@ -386,3 +386,44 @@ class Solid:
             m, g, s = stress.shape
             fields.append(von_mises(stress.reshape(m * g, s)).reshape(m, g, 1))
         return self.at_nodes(tuple(fields))[:, 0]
+
+    def plastic_strain(self, history: tuple[History, ...]) -> Array:
+        """Accumulated plastic strain at the nodes, (n_nodes,); zero where the material does not yield."""
+        fields = []
+        for batch, own in zip(self.batches, history, strict=True):
+            values = own.get("accumulated", np.zeros(batch.n_points))
+            fields.append(values.reshape(len(batch.cells), -1, 1))
+        return self.at_nodes(tuple(fields))[:, 0]
+
+    def fields(self, u: Array, history: tuple[History, ...] | None = None) -> dict[str, Array]:
+        """Nodal fields for files and pictures: displacement, stress (n, 9), von Mises, plastic strain.
+
+        Stresses are Cauchy's, as full tensors by rows: ParaView reads nine components as a tensor.
+
+        Examples
+        --------
+        >>> from clapas.bodies.elastic.generators import block
+        >>> from clapas.bodies.elastic.materials import Elastic
+        >>> solid = Solid(mesh=block((1, 1), (1, 1)), material=Elastic(young=1.0))
+        >>> {name: values.shape for name, values in solid.fields(np.zeros(8)).items()}
+        {'displacement': (4, 3), 'stress': (4, 9), 'von Mises': (4,)}
+        """
+        history = self.start() if history is None else history
+        moved = np.zeros((self.mesh.n_nodes, 3))
+        moved[:, : self.d] = u.reshape(-1, self.d)
+        found = {
+            "displacement": moved,
+            "stress": full_tensors(self.at_nodes(self.stresses(u, history))),
+            "von Mises": self.von_mises(u, history),
+        }
+        if any("accumulated" in own for own in history):
+            found["plastic strain"] = self.plastic_strain(history)
+        return found
+
+
+def full_tensors(stress: Array) -> Array:
+    """Symmetric tensors by rows, (n, 9), of stresses in 4 or 6 components."""
+    columns = [0, 3, 5, 3, 1, 4, 5, 4, 2]
+    six = np.zeros((len(stress), 6))
+    six[:, : stress.shape[1]] = stress
+    return np.asarray(six[:, columns])
