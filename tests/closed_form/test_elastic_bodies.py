@@ -238,8 +238,8 @@ def test_a_body_touches_itself_where_it_is_asked_to() -> None:
         upper = np.isclose(mesh.nodes[:, 1], 0.2) & (mesh.nodes[:, 0] > 0.25)
         lower = np.isclose(mesh.nodes[:, 1], 0.1) & (mesh.nodes[:, 0] > 0.25)
         slot.append(float((y[upper] - y[lower]).min()))
-    assert slot[0] < -0.01
-    assert slot[1] > -2e-3
+    assert slot[0] < -0.02
+    assert slot[1] > -5e-3  # what it moved in the step of the impact
 
 
 # ------------------------------------------------------------------ other materials

@@ -11,6 +11,7 @@ from clapas.bodies.elastic.kind import ElasticBodies
 from clapas.bodies.elastic.logarithmic import FiniteVonMises
 from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
 from clapas.bodies.elastic.mesh import Mesh, join, oriented
+from clapas.bodies.elastic.mortar import MortarContact
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, symmetry
@@ -20,6 +21,7 @@ __all__ = [
     "ElasticBodies",
     "FiniteVonMises",
     "Mesh",
+    "MortarContact",
     "NeoHookean",
     "Obstacle",
     "RigidContact",

@@ -257,7 +257,7 @@ class _Iteration:
         n = len(rows.gap)
         r = np.zeros((n, d))
         if start.forces is not None and len(start.forces) == n:
-            r = np.einsum("ncd,nd->nc", rows.H[:, :, :d], start.forces)
+            r = np.einsum("ncd,nd->nc", rows.frames, start.forces)
         response = self._respond(u)
         engine: Engine = method.engine or ("superlu" if d == 2 else "multifrontal")
         entries = self.workspace.prepared(response.tangent, increment, rows.dofs, engine)
@@ -304,7 +304,7 @@ class _Iteration:
             start,
             u=u,
             r=r,
-            forces=np.einsum("ncd,nc->nd", rows.H[:, :, :d], r),
+            forces=np.einsum("ncd,nc->nd", rows.frames, r),
             gap=rows.gap,
             nodes=increment.nodes,
             history=response.history,
