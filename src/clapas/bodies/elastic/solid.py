@@ -337,6 +337,15 @@ class Solid:
             first = part.start * g
             yield measure, {name: array[first : first + m * g] for name, array in old.items()}, volume
 
+    def largest_gradient(self, u: Array) -> float:
+        """Largest component of the displacement gradient in cells of large strain; 0 where there are none."""
+        largest = 0.0
+        for batch in self.batches:
+            if batch.material.measure == "gradient":
+                for measure, _, _ in self.measures(batch, u, {}):
+                    largest = max(largest, float(np.abs(measure).max(initial=0.0)))
+        return largest
+
     def stresses(self, u: Array, history: tuple[History, ...] | None = None) -> tuple[Array, ...]:
         """Cauchy's stresses at the Gauss points of each batch, (m, g, 4 or 6)."""
         history = self.start() if history is None else history
