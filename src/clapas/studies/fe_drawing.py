@@ -10,6 +10,7 @@ from clapas.geometry.shapes import HalfPlane, Polygon
 from clapas.statics.elastic import ElasticContact, OneLoopNewton, State, follow
 from clapas.studies.fields import draw_field
 from clapas.studies.report import Report
+from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict
 
 FLANGE = """\
 Alart's motive was deep drawing: when the sheet under the blank holder begins to flow in, nodes that had slid
@@ -84,6 +85,7 @@ def tools(pressure: float, mu: float, draw: float, cells: int = 16) -> tuple[Ela
 
 def punch_force(stage: ElasticContact, state: State) -> float:
     """Force of the punch along the axis (N)."""
+    assert state.forces is not None
     return -float(state.forces[: len(stage.solid.mesh.group("under punch")), 1].sum())
 
 
@@ -154,6 +156,16 @@ class FEDrawing:
                 if shown is None and last.status.is_solved and not found["elastic r"].status.is_solved:
                     shown = (pressure, mu, draw)
         report.table(["p / S₀", "mu", "d (m)", *ways], rows)
+        report.judge(
+            Verdict(
+                source="Alart 1997, II.3",
+                quantity="drawing step with r from the elastic stiffness",
+                printed="fails in a cycle",
+                found="fails; passes with r from the current tangent, (77) and a cut on the cycle",
+                grade=REPRODUCED if shown is not None else NOT_REPRODUCED,
+                why="" if shown is not None else "no case here needs the safeguard",
+            )
+        )
         if shown is None:
             return
         report.say(TOOLS_PATH.format(pressure=shown[0], mu=shown[1], draw=shown[2]))

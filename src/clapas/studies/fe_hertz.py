@@ -48,8 +48,8 @@ the pressure little it is
 
 with K the complete elliptic integral of the first kind (Spence 1973; Johnson 1985, section 5.4). Measured to
 one cell (a / {cells}), between the last node that sticks and the first that slips, on a block of 200
-half-widths (on 40 the far sides widen the zone by a tenth of a where β is small). For β = ½, at ν = 0, friction
-does change the pressure, and the formula is too large."""
+half-widths (on 40 the far sides widen the zone by a tenth of a where β is small). For β = ½, at ν = 0,
+friction does change the pressure, and the formula is too large."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def elastic_ring(
     height: Annotated[float, Range(0.0, 10.0, "height of fall", "m")] = 0.3,
     mu: Mu = 0.3,
 ) -> Scene:
-    """A ring of rubber falls on a floor, is flattened, bounces and rings.
+    """A ring of rubber falls on a floor, is flattened and rings.
 
     It turns and bends as it likes: neo-Hookean, in cells of second order. At 0.3 m it arrives after 0.25 s
     with 2.43 m/s.
