@@ -270,7 +270,7 @@ def test_elastic_block() -> None:
 
 
 def test_pulled_square() -> None:
-    """Below the limit friction balances the pull; the nodes on the side of the pull slip, the others stick."""
+    """Below the limit friction balances the pull."""
     with shipped(examples.load("pulled-square", cells=6), 0.5, every=100) as run:
         frame = run.frame(-1)
     pull, press = frame.contacts.force.sum(axis=0)

@@ -171,9 +171,9 @@ class FEImpact:
         finest = curves[-1][1] if curves[-1][0].endswith("0.5") else curves[-2][1]
         theory = "one-dimensional waves (000, 1.1)"
         for quantity, printed, value in (
-            ("contact of a bar on a wall, over L/c", "2", finest.duration),
-            ("force of the wall over ρcvA", "1", finest.force),
-            ("speed after over speed before", "1", finest.speed),
+            ("contact of a bar on a wall, over L/c", "2.000", finest.duration),
+            ("force of the wall over ρcvA", "1.000", finest.force),
+            ("speed after over speed before", "1.000", finest.speed),
         ):
             report.judge(of_number(theory, quantity, printed, value, within=0.03))
         with report.figure("wall", "Force of the wall over the exact one") as figure:
