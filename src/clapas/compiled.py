@@ -214,7 +214,7 @@ class _Teller(event.Listener):
 
 
 _TELLER = _Teller()
-event.register("numba:compile", _TELLER)
+cast(Any, event).register("numba:compile", _TELLER)
 
 
 @contextmanager

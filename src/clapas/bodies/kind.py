@@ -314,6 +314,57 @@ class DrawnBodies(Protocol):
         ...
 
 
+@runtime_checkable
+class PressedBodies(Protocol):
+    """Drawn bodies whose looks also show the forces of contacts."""
+
+    def pressed_looks(self, part: Part, at: Touches, force: Array) -> Sequence[Look]:
+        """Each skin as it is in a part, with contact forces (n, d) on it at points of its carriers (N)."""
+        ...
+
+
+class Gauge(NamedTuple):
+    """A quantity that recordings keep of a kind, such as stresses at Gauss points."""
+
+    name: str
+    unit: str
+    shape: tuple[int, ...]
+    meaning: str
+
+
+@runtime_checkable
+class GaugedBodies(Protocol):
+    """Bodies with fields to record that are not a matter of looks."""
+
+    def gauges(self) -> Sequence[Gauge]:
+        """What there is to record."""
+        ...
+
+    def readings(self, part: Part) -> Sequence[Array]:
+        """The values of each gauge in a part."""
+        ...
+
+
+@runtime_checkable
+class NonlinearBodies(Protocol):
+    """Bodies whose forces at the end of a step are not linear in the velocities there.
+
+    The step is linearised about its own answer until the forces agree.
+    """
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether they are linear after all: then nothing is repeated."""
+        ...
+
+    def linearised(self, part: Part, span: Span, v: Array) -> tuple[sparse.csr_array, Array]:
+        """M̃ and v_free as of :meth:`Bodies.free`, linearised about velocities v at the end of the step.
+
+        M̃ (v − v_free) is then the impulse that v asks for, exactly.
+        """
+        ...
+
+
 class LinkedBodies(Bodies, Protocol):
     """Bodies with cables, stops or other rows of their own in the contact problem."""
 

@@ -12,6 +12,7 @@ from clapas.bodies.kind import ShapedBodies
 from clapas.errors import SceneError
 
 KINDS = {
+    "elastic": "clapas.bodies.elastic.kind:ElasticBodies",
     "truss": "clapas.bodies.trusses.moving:MovingTruss",
 }
 

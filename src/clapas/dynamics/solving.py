@@ -9,6 +9,9 @@ the exact answer; where it does not end, the cables join the contact problem as 
 
 Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
 contact problem: there the repetition costs little.
+
+Systems whose forces are not linear are linearised about the answer, until the forces there agree: Newton's
+method with a contact problem in place of a linear system.
 """
 
 from __future__ import annotations
@@ -29,12 +32,15 @@ from clapas.geometry.colliders import Contacts
 from clapas.problems.kept import Kept
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
+from clapas.status import Status
 from clapas.typing import Array
 
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
 PIECES = 20  # tried at most, before what changes from piece to piece joins the contact problem
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
+LINEARISATIONS = 12  # of nonlinear systems in one step, at most
+BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +132,37 @@ class Solved(NamedTuple):
 
 def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
     """Find the velocities at the end of a step, from those (N, size) without impulses."""
-    answer = _solved_in_piece(at, free, joints, solver)
+    answer = _balanced(at, free, joints, solver)
     for _ in range(PIECES):
         systems = answer.systems.in_piece_of(answer.others)
         if systems is answer.systems:
             return answer
-        answer = _solved_in_piece(replace(at, systems=systems), free, joints, solver)
-    return _solved_in_piece(replace(at, systems=at.systems.without_pieces()), free, joints, solver)
+        answer = _balanced(replace(at, systems=systems), free, joints, solver)
+    return _balanced(replace(at, systems=at.systems.without_pieces()), free, joints, solver)
 
 
-def _solved_in_piece(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
-    """The velocities at the end if the forces of systems stay those of their piece."""
+def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The velocities at which the forces of systems, in their pieces, are those of the linearisation."""
+    answer = _linear(at, free, joints, solver)
+    if at.systems.are_linear:
+        return answer
+    for _ in range(LINEARISATIONS):
+        systems, missing = at.systems.relinearised(answer.others)
+        if missing <= BALANCED:
+            return answer
+        at = replace(at, systems=systems)
+        answer = _linear(at, free, joints, solver)
+    missing = at.systems.relinearised(answer.others)[1]
+    if missing <= BALANCED:
+        return answer
+    last = replace(
+        answer.solution, status=Status.MAX_ITERATIONS, residual=max(answer.solution.residual, missing)
+    )
+    return answer._replace(solution=last)
+
+
+def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The same where systems are as linear as they are now."""
     if joints is None:
         return _in_contact(at, free, None, solver)
     joints, free = _joined(joints, free)

@@ -233,6 +233,7 @@ def step(
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
     at = Instant(alive, state, middle, systems, near, touching, ahead, dt, surroundings.kept)
     answer = solved(at, free, joints, solver)
+    at = replace(at, systems=answer.systems)
 
     end, lift = _advanced(at, answer, scheme)
     contacts, impulses, rows = _borne(at, answer, found, held is not None)

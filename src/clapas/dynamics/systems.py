@@ -24,6 +24,7 @@ from clapas.bodies.kind import (
     Energy,
     Links,
     Neighbourhood,
+    NonlinearBodies,
     Part,
     Pieces,
     Poses,
@@ -66,6 +67,8 @@ class SystemsInStep:
         Forces that change with the velocities at the end of the step.
     piece : tuple of arrays or None
         The piece whose forces ``mass`` and ``free`` have.
+    span : Span or None
+        The step; None without systems.
     """
 
     systems: tuple[System, ...]
@@ -76,6 +79,7 @@ class SystemsInStep:
     bindings: tuple[Bindings | None, ...] = ()
     pieces: tuple[Pieces | None, ...] = ()
     piece: tuple[Mask | None, ...] = ()
+    span: Span | None = None
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -139,6 +143,30 @@ class SystemsInStep:
         """Means of the velocities at the start and of those at the end."""
         return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
 
+    @property
+    def are_linear(self) -> bool:
+        """Whether one linearisation serves the step."""
+        return not any(_is_nonlinear(system.bodies) for system in self.systems)
+
+    def relinearised(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
+        """The systems linearised about velocities at the end of the step, and what was out of balance.
+
+        M̃ (v − v_free) is the impulse that v asks for: by the new linearisation exactly, by the old one as
+        far as forces are linear. The difference is relative to the largest impulse of the step.
+        """
+        assert self.span is not None
+        mass, free, worst = list(self.mass), list(self.free), 0.0
+        for k, (system, part, v) in enumerate(zip(self.systems, self.parts, velocities, strict=True)):
+            if not _is_nonlinear(system.bodies):
+                continue
+            assert isinstance(system.bodies, NonlinearBodies)
+            mass[k], free[k] = system.bodies.linearised(part, self.span, v)
+            before, after = self.mass[k] @ (v - self.free[k]), mass[k] @ (v - free[k])
+            pushes = before, mass[k] @ (v - part.v), mass[k] @ (free[k] - part.v)
+            largest = max(float(np.abs(push).max(initial=0.0)) for push in pushes)
+            worst = max(worst, float(np.abs(after - before).max(initial=0.0)) / (largest or 1.0))
+        return replace(self, mass=tuple(mass), free=tuple(free)), worst
+
     def work(self, velocities: tuple[Array, ...]) -> float:
         """Work of the impulses of the step on the systems, Σ M̃ (v⁺ − v_free)·(v⁻ + v⁺)/2 (J)."""
         total = 0.0
@@ -171,9 +199,14 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    kept = (tuple(column) for column in (parts, mass, free, links, bindings, pieces, piece))
-    step = SystemsInStep(model.systems, *kept)
+    columns = (tuple(column) for column in (parts, mass, free, links, bindings, pieces, piece))
+    step = SystemsInStep(model.systems, *columns)
+    step = replace(step, span=span)
     return step, with_carriers(model, replace(middle, parts=step.parts))
+
+
+def _is_nonlinear(bodies: Bodies) -> bool:
+    return isinstance(bodies, NonlinearBodies) and not bodies.is_linear
 
 
 def with_carriers(model: Model, state: State) -> State:
@@ -347,7 +380,10 @@ def _bending(
             continue
         who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
         twist, arm = middle.velocity[who], point - middle.position[who]
-        rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
+        if model.d == 2:
+            rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
+        else:
+            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
         true = bodies.velocities(part, Touches(model.carrier_of[who], point))
         missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
     return missing

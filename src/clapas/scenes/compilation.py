@@ -12,6 +12,7 @@ from clapas.dynamics.joints.rows import JointRows, joint_rows
 from clapas.dynamics.laying import refuse_other_shapes
 from clapas.dynamics.model import Model
 from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
 from clapas.geometry.table import collider_table
 from clapas.scenes.body import BodyRecord
@@ -74,7 +75,10 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)
-        found = apart_from_joined(model, Surroundings(model).detect(start, 0.0))
+        found = Surroundings(model).detect(start, 0.0)
+        if model.systems:
+            found = on_true_surfaces(model, start, found, 0.0)
+        found = apart_from_joined(model, found)
         refuse_overlaps(records, found, scene.overlap)
     return model
 

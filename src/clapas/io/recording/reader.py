@@ -51,6 +51,8 @@ class Frame:
         Report of the solver.
     looks : tuple
         The skins of each system of the recording, as they look.
+    readings : tuple of dictionaries
+        The gauges of each system by name: stresses at Gauss points, for instance.
     joints : JointFrames, optional
         What joints did during the step and where they are, by name; None without joints.
     """
@@ -67,6 +69,7 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+    readings: tuple[dict[str, Array], ...] = ()
     joints: joints.JointFrames | None = None
 
     def __repr__(self) -> str:
@@ -525,5 +528,6 @@ def _frame(
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
         looks=systems.looks(others, row),
+        readings=systems.readings(others, row),
         joints=joints.frame(known, row),
     )
