@@ -36,6 +36,7 @@ from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
+from clapas.linalg.body_masses import BodyMasses
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
@@ -53,7 +54,7 @@ class SystemsInStep:
         They.
     parts : tuple of Part
         Their coordinates at the middle of the step, with the velocities of its start.
-    mass : tuple of sparse matrices
+    mass : tuple of sparse matrices or BodyMasses
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
@@ -65,7 +66,7 @@ class SystemsInStep:
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
-    mass: tuple[sparse.csr_array, ...]
+    mass: tuple[sparse.csr_array | BodyMasses, ...]
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
@@ -74,6 +75,11 @@ class SystemsInStep:
     def none() -> SystemsInStep:
         """No system."""
         return SystemsInStep((), (), (), (), ())
+
+    @property
+    def matrices(self) -> list[sparse.csr_array]:
+        """Effective masses M̃, sparse."""
+        return [mass.matrix if isinstance(mass, BodyMasses) else mass for mass in self.mass]
 
     @property
     def are_linked(self) -> bool:
@@ -136,8 +142,7 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    kept = (tuple(column) for column in (parts, mass, free, links, bindings))
-    step = SystemsInStep(model.systems, *kept)
+    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free), tuple(links), tuple(bindings))
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 
@@ -188,7 +193,7 @@ def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: f
             own = (
                 np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
             )
-            contacts = system.bodies.refine(part, contacts, Sides(*own), where)
+            contacts = system.bodies.refine(part, contacts, Sides(*own), where, distance)
     near = contacts.gap <= distance
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
@@ -222,7 +227,7 @@ def mixed_problem(
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     n_soft = 0 if joints is None else len(joints.motion.soft)
     M = sparse.csr_array(
-        sparse.block_diag([rigid.mass(), *systems.mass, sparse.eye_array(n_soft)], format="csr")
+        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
     )
     H.resize(H.shape[0], M.shape[0])
     parting = _parting(H, d, M, joints)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import clapas.bodies.rods.rods as rods_module
+import clapas.bodies.rods.arrays as rods_module
 from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
 from clapas.dynamics.births import initial_state
