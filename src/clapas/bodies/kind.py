@@ -360,6 +360,31 @@ class SmallBodies(Protocol):
         ...
 
 
+class Roots(NamedTuple):
+    """Frames of bodies that can be fixed in a rigid body: the free ends by which rods are clamped.
+
+    Parameters
+    ----------
+    position, frame : arrays (k, 3) and (k, 3, 3)
+        Where they are; columns of a frame are its axes.
+    J : sparse matrix (6·k × n_dof)
+        Velocity and angular velocity of each, in the world.
+    """
+
+    position: Array
+    frame: Array
+    J: sparse.csr_array
+
+
+@runtime_checkable
+class RootedBodies(Protocol):
+    """Bodies that can be fixed in a rigid body, which then feels them."""
+
+    def roots(self, part: Part) -> Roots:
+        """The frames by which they are fixed."""
+        ...
+
+
 @runtime_checkable
 class BendingBodies(Protocol):
     """Bodies whose carriers bend: what they may add to the contract.

@@ -12,6 +12,7 @@ from clapas.bodies.kind import ShapedBodies
 from clapas.errors import SceneError
 
 KINDS = {
+    "rods": "clapas.bodies.rods.rods:Rods",
     "truss": "clapas.bodies.trusses.moving:MovingTruss",
 }
 

@@ -31,6 +31,7 @@ from clapas.bodies.kind import (
     Touches,
 )
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.holding import Held, held
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
@@ -62,6 +63,8 @@ class SystemsInStep:
         Rows of their own in the contact problem: cables.
     bindings : tuple of Bindings or None
         Bilateral rows of their own: constraints.
+    held : tuple of Held or None
+        Rows that fix their roots in rigid bodies.
     """
 
     systems: tuple[System, ...]
@@ -70,6 +73,7 @@ class SystemsInStep:
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
+    held: tuple[Held | None, ...] = ()
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -84,18 +88,27 @@ class SystemsInStep:
     @property
     def are_linked(self) -> bool:
         """Whether a system has links or constraints in this step."""
-        bound = any(rows is not None for rows in self.bindings)
+        bound = any(rows is not None for rows in (*self.bindings, *self.held))
         return bound or any(links is not None and len(links) for links in self.links)
 
     def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
         """The constraints on all velocities, those ``before`` and ``after`` the systems included."""
-        if not any(rows is not None for rows in self.bindings):
+        sizes, found, b = [before, *map(len, self.free), after], [], []
+        for k, rows in enumerate(self.bindings):
+            if rows is not None:
+                found.append({k + 1: rows.J})
+                b.append(rows.b)
+        for k, tied in enumerate(self.held):
+            if tied is not None:
+                found.append({0: tied.rigid, k + 1: tied.own})
+                b.append(tied.b)
+        if not found:
             return None
-        none = [sparse.csr_array((0, len(free))) for free in self.free]
-        parts = [empty if rows is None else rows.J for rows, empty in zip(self.bindings, none, strict=True)]
-        ends = sparse.csr_array((0, before)), sparse.csr_array((0, after))
-        J = sparse.csr_array(sparse.block_diag((ends[0], *parts, ends[1]), format="csr"))
-        return J, np.concatenate([rows.b for rows in self.bindings if rows is not None])
+        blocks = [
+            [row.get(k, sparse.csr_array((len(of), size))) for k, size in enumerate(sizes)]
+            for row, of in zip(found, b, strict=True)
+        ]
+        return sparse.csr_array(sparse.block_array(blocks, format="csr")), np.concatenate(b)
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
@@ -142,7 +155,9 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free), tuple(links), tuple(bindings))
+    tied = [held(model, system, half, middle, dt) for system, half in zip(model.systems, parts, strict=True)]
+    own = tuple(links), tuple(bindings), tuple(tied)
+    step = SystemsInStep(model.systems, tuple(parts), tuple(mass), tuple(free), *own)
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 

@@ -14,7 +14,7 @@ from clapas.bodies.rods.kinematics import Segments
 from clapas.errors import SceneError
 from clapas.geometry.shapes.base import Shape
 from clapas.geometry.shapes.simple import Capsule
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 NODES = 5  # Gauss points per element: M is right to 1e-9 up to a radian of turn per element (see tests)
 LOADS = "tip_force", "tip_couple"
@@ -47,7 +47,7 @@ class RodArrays:
     def table(self) -> RodTable:
         """Sizes, lengths and densities, for kernels."""
         elements = np.array([rod.elements for rod in self.rods])
-        free = np.array([rod.root == "free" for rod in self.rods], dtype=np.int64)
+        free = np.array([rod.root != "clamped" for rod in self.rods], dtype=np.int64)
         size = 3 * elements + 6 * free
         x, w = np.polynomial.legendre.leggauss(NODES)
         return RodTable(
@@ -64,13 +64,13 @@ class RodArrays:
     @cached_property
     def supports(self) -> tuple[Support, ...]:
         """The supports, each once."""
-        return tuple(dict.fromkeys(rod.support for rod in self.rods if rod.root != "free")) or (FIXED,)
+        return tuple(dict.fromkeys(rod.support for rod in self.rods if rod.root == "clamped")) or (FIXED,)
 
     @cached_property
     def support_of(self) -> Indices:
         """The support of each rod; −1 for a free root."""
         number = {support: k for k, support in enumerate(self.supports)}
-        return np.array([-1 if rod.root == "free" else number[rod.support] for rod in self.rods])
+        return np.array([number[rod.support] if rod.root == "clamped" else -1 for rod in self.rods])
 
     @cached_property
     def offsets(self) -> tuple[Array, Array]:
@@ -97,6 +97,16 @@ class RodArrays:
     def root_rates(self) -> Indices:
         """Where the velocities (free roots, 6) are."""
         return np.asarray(self.table.dof[self.free_roots][:, None] + np.arange(6))
+
+    @cached_property
+    def held(self) -> Mask:
+        """Whether a rigid body holds the root, (rods,)."""
+        return np.array([rod.root == "held" for rod in self.rods])
+
+    @cached_property
+    def held_rates(self) -> Indices:
+        """Where the velocities of these roots are, six each."""
+        return np.asarray((self.table.dof[:-1][self.held][:, None] + np.arange(6)).ravel())
 
     @cached_property
     def stiffness(self) -> Array:

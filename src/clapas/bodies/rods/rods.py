@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,7 @@ from clapas.bodies.kind import (
     Neighbourhood,
     Part,
     Poses,
+    Roots,
     Rows,
     Sides,
     Skin,
@@ -26,6 +28,7 @@ from clapas.bodies.rods import pictures
 from clapas.bodies.rods.arrays import RodArrays, starts_of
 from clapas.bodies.rods.contacts import Arcs
 from clapas.bodies.rods.detection import refined
+from clapas.bodies.rods.document import from_document, to_document
 from clapas.bodies.rods.inertia import Inertia, RodMotion, inertia
 from clapas.bodies.rods.kinematics import (
     Chain,
@@ -203,26 +206,46 @@ class Rods(RodArrays):
         mass = found.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
         mass[self.diagonal[self.rates]] += (theta * theta * h * h + theta * h * damping) * self.stiffness
         masses = BodyMasses(mass, self.table.dof)
-        after = v + masses.solve(h * (elastic - found.force))
         # N at the mean velocity, by fixed point. Vibrations faster than the step can make it diverge: then N
-        # stays at the best mean found, at worst the velocity before.
-        last = np.inf
+        # stays at the best mean found, at worst the velocity before. Roots that a body holds keep their
+        # velocity meanwhile: what they would do if they were let go is no part of the motion.
+        holding, kept = self._with_roots_held(masses), self.held_rates
+        force = found.force
+
+        def later(force: Array) -> Array:
+            push = h * (elastic - force)
+            push[kept] = 0.0
+            return np.asarray(v + holding.solve(push))
+
+        after, last = later(force), np.inf
         for _ in range(ROUNDS):
             mean = Part(part.q, 0.5 * (v + after))
             at = self.motion(mean, h) if len(self.free_roots) else at._replace(rate=mean.v[self.rates])
-            force = self._inertia(at, time, span.gravity, False).force
-            new = v + masses.solve(h * (elastic - force))
+            trial = self._inertia(at, time, span.gravity, False).force
+            new = later(trial)
             change = float(np.abs(new - after).max())
             if not change < CONTRACTING * last:
                 break
-            last, after = change, new
+            last, after, force = change, new, trial
             if change <= SETTLED * float(np.abs(new).max()):
                 break
+        if len(kept):
+            after = v + masses.solve(h * (elastic - force))
         if not np.isfinite(after).all():
             raise SceneError(
                 "rods: velocities are no longer finite: take a shorter time step, or more damping"
             )
         return masses, after
+
+    def _with_roots_held(self, masses: BodyMasses) -> BodyMasses:
+        """The masses with the velocities of held roots cut off from all others."""
+        if not len(self.held_rates):
+            return masses
+        t, entries = self.table, masses.entries.copy()
+        for k in np.flatnonzero(self.held):
+            M = entries[t.entry[k] : t.entry[k + 1]].reshape(t.dof[k + 1] - t.dof[k], -1)
+            M[:6, 6:], M[6:, :6] = 0.0, 0.0
+        return BodyMasses(entries, masses.start)
 
     def energy(self, part: Part, gravity: Array) -> Energy:
         """Kinetic energy; elastic energy, that of weight, and of loads at tips as they are at this time."""
@@ -327,6 +350,25 @@ class Rods(RodArrays):
         v = np.append(part.v, np.zeros(entries.shape[2]))  # rows of short rods end in zeros
         own = v[self.table.dof[body][:, None] + np.arange(entries.shape[2])]
         return np.asarray(imposed + np.einsum("kij,kj->ki", entries, own))
+
+    def roots(self, part: Part) -> Roots:
+        """Roots that a rigid body holds."""
+        at = self.motion(part)
+        columns = self.held_rates.astype(np.int32)
+        ones, rows = np.ones(len(columns)), np.arange(len(columns) + 1, dtype=np.int32)
+        J = sparse.csr_array((ones, columns, rows), shape=(len(columns), self.n_dof))
+        return Roots(at.position[self.held], at.frame[self.held], J)
+
+    # ---------------------------------------------------------------- in files
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in plain words, numbers, lists and dictionaries (:mod:`clapas.bodies.rods.document`)."""
+        return to_document(self.rods)
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any], folder: Path) -> Rods:
+        """From what :meth:`to_dict` gives."""
+        return cls(from_document(settings))
 
     # ---------------------------------------------------------------- contacts
 
