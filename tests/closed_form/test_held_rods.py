@@ -68,7 +68,7 @@ def test_momenta_of_a_body_and_its_rod_are_kept_and_the_clamp_stays_closed() -> 
         state, surroundings = initial_state(model), Surroundings(model)
         state = step(model, state, 1e-5, None, MoreauJean(), surroundings).state  # the clamp takes hold
         before = momenta(state)
-        for _ in range(round(0.1 / h)):
+        for _ in range(round(0.02 / h)):
             state = step(model, state, h, None, MoreauJean(), surroundings).state
         change = momenta(state) - before
         lost.append(

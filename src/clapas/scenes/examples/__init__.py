@@ -18,6 +18,7 @@ from clapas.scenes.examples import (
     blocks,
     grains,
     hair,
+    knots,
     layers,
     masonry,
     mechanisms,
@@ -81,6 +82,7 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "strands": hair.strands,
     "brush": hair.brush,
     "capstan": hair.capstan,
+    "knot": knots.knot,
 }
 
 
