@@ -5,6 +5,7 @@ of four wound strands of six elements each, with about four contacts per rod; th
 After some steps to settle, steps are timed by the clock of the processor: the median of them, and of the
 seconds (by the clock on the wall) of the solver, at tolerances 1e-4 and 1e-8. The share of the rods
 themselves (mass, forces, places, detection) is in the column *free*: the same rods without contacts.
+Free rods beside PyElastica, where it is installed, follow (:mod:`benchmarks.cosserat`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks import cosserat
 from clapas.bodies.rods import Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.stepping import MoreauJean, step
@@ -97,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             table.append(cells)
             print(" ".join(cells), flush=True)
     print(markdown_table(HEADER, table))
+    print(markdown_table(cosserat.HEADER, cosserat.rows(100)))
     return 0
 
 

@@ -74,12 +74,13 @@ def from_document(settings: Mapping[str, Any]) -> list[Rod]:
 def _support(support: Support) -> dict[str, Any]:
     table: dict[str, Any] = {"position": [float(x) for x in support.position]}
     if support.motion is not None:
-        if not hasattr(support.motion, "to_dict"):
+        to_dict = getattr(support.motion, "to_dict", None)
+        if to_dict is None:
             raise SceneError(
                 "support: its motion is a Python function, which no file can hold; use ConstantVelocity, "
                 "Oscillation, Rotation or Table"
             )
-        table["motion"] = support.motion.to_dict()
+        table["motion"] = to_dict()
     return table
 
 
