@@ -85,8 +85,8 @@ Rows of neighbouring contacts between wound strands make W as ill-conditioned as
 the printed ones, so counts are comparable in kind only. The rule of the thesis, |f_AC(u, r)|²/(2nd) < 1e-6
 with ρ = 1, has units, and the thesis does not say which: in metres and kilograms every method satisfies it
 nearly at r = 0; we take centimetres and grams. The last table, by the residual of the package at 1e-8, has no
-units. From 15 rods on they hang as ropes of five strands, which have about as many contacts as printed; hair on
-a shaking head meets fewer. Verdicts are up to one problem of fifteen."""
+units. From 15 rods on they hang as ropes of five strands, which have about as many contacts as printed; hair
+on a shaking head meets fewer. Verdicts are up to one problem of fifteen."""
 
 
 class Found(NamedTuple):
