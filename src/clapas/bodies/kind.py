@@ -26,6 +26,7 @@ from scipy import sparse
 
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
+from clapas.linalg.body_masses import BodyMasses
 from clapas.typing import Array, Indices, Mask
 
 
@@ -93,6 +94,24 @@ class Touches(NamedTuple):
 
     carrier: Indices
     point: Array
+
+
+class Rows(NamedTuple):
+    """Velocities of material points as full rows on the velocities of the one body that each belongs to.
+
+    Parameters
+    ----------
+    body : array (n,)
+        The body of each point.
+    entries : array (n, d, most)
+        The rows; a body of fewer velocities than the largest leaves the last entries zero.
+    imposed : array (n, d)
+        Velocities (m/s) that do not depend on the unknowns: of supports.
+    """
+
+    body: Indices
+    entries: Array
+    imposed: Array
 
 
 class Field(NamedTuple):
@@ -269,7 +288,7 @@ class Bodies(Protocol):
         """The part after h seconds at its velocities, q ⊕ h v."""
         ...
 
-    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
+    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array | BodyMasses, Array]:
         """Effective mass M̃ (symmetric, positive definite) and velocities at the end without contact.
 
         With internal damping C and stiffness K treated implicitly, M̃ = M + θhC + θ²h²K and
@@ -415,6 +434,43 @@ class PiecewiseBodies(Bodies, Protocol):
 
 
 @runtime_checkable
+class SmallBodies(Protocol):
+    """Bodies of a few velocities each, coupled inside a body and nowhere else: their M̃ is a ``BodyMasses``.
+
+    Their contact problems are assembled without sparse matrices.
+    """
+
+    def rows(self, part: Part, at: Touches) -> Rows:
+        """Velocities in the world of material points."""
+        ...
+
+
+class Roots(NamedTuple):
+    """Frames of bodies that can be fixed in a rigid body: the free ends by which rods are clamped.
+
+    Parameters
+    ----------
+    position, frame : arrays (k, 3) and (k, 3, 3)
+        Where they are; columns of a frame are its axes.
+    J : sparse matrix (6·k × n_dof)
+        Velocity and angular velocity of each, in the world.
+    """
+
+    position: Array
+    frame: Array
+    J: sparse.csr_array
+
+
+@runtime_checkable
+class RootedBodies(Protocol):
+    """Bodies that can be fixed in a rigid body, which then feels them."""
+
+    def roots(self, part: Part) -> Roots:
+        """The frames by which they are fixed."""
+        ...
+
+
+@runtime_checkable
 class BendingBodies(Protocol):
     """Bodies whose carriers bend: what they may add to the contract.
 
@@ -429,8 +485,13 @@ class BendingBodies(Protocol):
         """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
         ...
 
-    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
-        """The contacts on the true surface; those that are none are left out, the order is kept."""
+    def refine(
+        self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
+    ) -> Contacts:
+        """The contacts on the true surface; those that are none are left out, the order is kept.
+
+        Those of its own with a gap beyond ``distance`` (m) may be left out, too.
+        """
         ...
 
     def velocities(self, part: Part, at: Touches) -> Array:

@@ -13,6 +13,7 @@ from clapas.errors import SceneError
 
 KINDS = {
     "elastic": "clapas.bodies.elastic.kind:ElasticBodies",
+    "rods": "clapas.bodies.rods.rods:Rods",
     "truss": "clapas.bodies.trusses.moving:MovingTruss",
 }
 

@@ -38,6 +38,8 @@ class System:
         Which carrier each of them is.
     self_contact : bool
         Whether its own carriers may touch each other.
+    holder : int
+        Body of the model in which its roots are fixed; −1 for none.
     """
 
     name: str
@@ -45,6 +47,7 @@ class System:
     rows: Indices
     carrier: Indices
     self_contact: bool = False
+    holder: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.small_bodies import are_small, small_bodies_problem
 from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
 from clapas.geometry.colliders import Contacts
 from clapas.problems.kept import Kept
@@ -88,6 +89,8 @@ class Instant:
         h, touching, lead = self.dt, self.touching, self.lead
         if joints is not None and not others.systems and self._is_small(joints):
             return condensed_problem(model, joints, middle, contacts, free, h, touching, lead)
+        if joints is None and others.touch(model, contacts) and are_small(model, others):
+            return small_bodies_problem(model, others, middle, contacts, free, h, touching, lead)
         if joints is not None or others.are_linked or others.touch(model, contacts):
             return mixed_problem(model, others, middle, contacts, free, h, touching, lead, joints)
         return step_problem(model, middle, contacts, free, h, touching, lead)

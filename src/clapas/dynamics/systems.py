@@ -33,11 +33,13 @@ from clapas.bodies.kind import (
     Touches,
 )
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.holding import Held, held
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
+from clapas.linalg.body_masses import BodyMasses
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
@@ -55,7 +57,7 @@ class SystemsInStep:
         They.
     parts : tuple of Part
         Their coordinates at the middle of the step, with the velocities of its start.
-    mass : tuple of sparse matrices
+    mass : tuple of sparse matrices or BodyMasses
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
@@ -69,17 +71,20 @@ class SystemsInStep:
         The piece whose forces ``mass`` and ``free`` have.
     span : Span or None
         The step; None without systems.
+    held : tuple of Held or None
+        Rows that fix their roots in rigid bodies.
     """
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
-    mass: tuple[sparse.csr_array, ...]
+    mass: tuple[sparse.csr_array | BodyMasses, ...]
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
     pieces: tuple[Pieces | None, ...] = ()
     piece: tuple[Mask | None, ...] = ()
     span: Span | None = None
+    held: tuple[Held | None, ...] = ()
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -87,20 +92,34 @@ class SystemsInStep:
         return SystemsInStep((), (), (), (), ())
 
     @property
+    def matrices(self) -> list[sparse.csr_array]:
+        """Effective masses M̃, sparse."""
+        return [mass.matrix if isinstance(mass, BodyMasses) else mass for mass in self.mass]
+
+    @property
     def are_linked(self) -> bool:
         """Whether a system has links or constraints in this step."""
-        bound = any(rows is not None for rows in self.bindings)
+        bound = any(rows is not None for rows in (*self.bindings, *self.held))
         return bound or any(links is not None and len(links) for links in self.links)
 
     def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
         """The constraints on all velocities, those ``before`` and ``after`` the systems included."""
-        if not any(rows is not None for rows in self.bindings):
+        sizes, found, b = [before, *map(len, self.free), after], [], []
+        for k, rows in enumerate(self.bindings):
+            if rows is not None:
+                found.append({k + 1: rows.J})
+                b.append(rows.b)
+        for k, tied in enumerate(self.held):
+            if tied is not None:
+                found.append({0: tied.rigid, k + 1: tied.own})
+                b.append(tied.b)
+        if not found:
             return None
-        none = [sparse.csr_array((0, len(free))) for free in self.free]
-        parts = [empty if rows is None else rows.J for rows, empty in zip(self.bindings, none, strict=True)]
-        ends = sparse.csr_array((0, before)), sparse.csr_array((0, after))
-        J = sparse.csr_array(sparse.block_diag((ends[0], *parts, ends[1]), format="csr"))
-        return J, np.concatenate([rows.b for rows in self.bindings if rows is not None])
+        blocks = [
+            [row.get(k, sparse.csr_array((len(of), size))) for k, size in enumerate(sizes)]
+            for row, of in zip(found, b, strict=True)
+        ]
+        return sparse.csr_array(sparse.block_array(blocks, format="csr")), np.concatenate(b)
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
@@ -199,9 +218,19 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    columns = (tuple(column) for column in (parts, mass, free, links, bindings, pieces, piece))
-    step = SystemsInStep(model.systems, *columns)
-    step = replace(step, span=span)
+    tied = [held(model, system, half, middle, dt) for system, half in zip(model.systems, parts, strict=True)]
+    step = SystemsInStep(
+        model.systems,
+        tuple(parts),
+        tuple(mass),
+        tuple(free),
+        tuple(links),
+        tuple(bindings),
+        tuple(pieces),
+        tuple(piece),
+        span,
+        tuple(tied),
+    )
     return step, with_carriers(model, replace(middle, parts=step.parts))
 
 
@@ -256,7 +285,7 @@ def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: f
             own = (
                 np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
             )
-            contacts = system.bodies.refine(part, contacts, Sides(*own), where)
+            contacts = system.bodies.refine(part, contacts, Sides(*own), where, distance)
     near = contacts.gap <= distance
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
@@ -290,7 +319,7 @@ def mixed_problem(
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     n_soft = 0 if joints is None else len(joints.motion.soft)
     M = sparse.csr_array(
-        sparse.block_diag([rigid.mass(), *systems.mass, sparse.eye_array(n_soft)], format="csr")
+        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
     )
     H.resize(H.shape[0], M.shape[0])
     parting = _parting(H, d, M, joints)

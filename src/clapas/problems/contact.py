@@ -24,6 +24,7 @@ from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
+    from clapas.problems.packed_bodies import PackedBodies
     from clapas.problems.ragged_bodies import RaggedBodies
     from clapas.problems.report import Report
 
@@ -204,6 +205,31 @@ class ContactProblem:
         return problem
 
     @classmethod
+    def from_packed(
+        cls, bodies: PackedBodies, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+    ) -> ContactProblem:
+        """Make a global problem between bodies of any size from its blocks, without sparse matrices.
+
+        Parameters
+        ----------
+        bodies : PackedBodies
+            The blocks of H in units of unit mass, and the free velocities of the bodies.
+        mu, w, name
+            See :meth:`from_blocks`.
+        """
+        problem = cls.__new__(cls)
+        problem.form, problem.name, problem._given_by_blocks = "global", name, True
+        problem.blocks, problem.ragged, problem.packed = None, bodies, bodies
+        problem.n_contacts, problem.d, problem.n_dof = bodies.n_contacts, bodies.d, bodies.n_dof
+        if not bodies.is_finite:
+            for name, data in bodies.given.items():
+                validation.refuse_nonfinite(name, data)
+        if w is not None:
+            problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
+        problem.mu = validation.friction(mu, problem.n_contacts)
+        return problem
+
+    @classmethod
     def from_full(cls, W: Array, q: Array, *, mu: npt.ArrayLike, name: str = "") -> ContactProblem:
         """Make a reduced problem from a full W, without the checks that files and people need.
 
@@ -308,7 +334,7 @@ class ContactProblem:
         return recognise(self.H, self.f, self.mass, self.d)
 
     @cached_property
-    def ragged(self) -> RaggedBodies | None:
+    def ragged(self) -> RaggedBodies | PackedBodies | None:
         """Bodies of any size, jointed or not: the root of W of a global problem without ``blocks``."""
         if self.form == "reduced" or self.blocks is not None:
             return None
@@ -316,6 +342,11 @@ class ContactProblem:
 
         parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M, together=True)
         return ragged_bodies(parts, self.H, self.f, self.d, self.compliance)
+
+    @cached_property
+    def packed(self) -> PackedBodies | None:
+        """The blocks of bodies of any size if the problem was given by them, else None."""
+        return None
 
     @property
     def W(self) -> sparse.bsr_array:
@@ -400,8 +431,8 @@ class ContactProblem:
     def motion(self, r: npt.ArrayLike) -> Array:
         """Velocity of the bodies, M v + f = Hᵀ r + Jᵀ λ, (m,). Global form only."""
         self._require_global("the velocity v of the bodies")
-        if self._many_blocks:
-            return self._many_blocks.bodies_velocity(self.impulse(r))
+        if given := self._many_blocks or self.packed:
+            return given.bodies_velocity(self.impulse(r))
         v = self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
         return v + self.mass.imposed if isinstance(self.mass, Clusters) else v
 
@@ -491,17 +522,20 @@ class ContactProblem:
         return self.blocks if many or self._given_by_blocks else None
 
     @cached_property
-    def _bodies(self) -> BodyBlocks | RaggedBodies | None:
+    def _bodies(self) -> BodyBlocks | RaggedBodies | PackedBodies | None:
         """The form by bodies where it is the faster one, or the only one."""
+        if self.packed is not None:
+            return self.packed
         if self._many_blocks is not None or self.form == "reduced":
             return self._many_blocks
         only = isinstance(self.mass, Clusters) or self.compliance is not None
         return self.ragged if only or self.n_contacts >= MANY else None
 
-    def _blocks(self, wanted: str) -> BodyBlocks:
+    def _blocks(self, wanted: str) -> BodyBlocks | PackedBodies:
         self._require_global(wanted)
-        assert self.blocks is not None
-        return self.blocks
+        given = self.blocks or self.packed
+        assert given is not None
+        return given
 
     def _at_contacts(self, v: Array) -> Array:
         return np.asarray(self.H @ v).reshape(self.n_contacts, self.d)

@@ -502,13 +502,20 @@ class MimicEntry(Entry):
     offset: float = Field(0.0, description="rad, m")
 
 
+class MotionSetting(Entry):
+    """A motion among the settings of a kind."""
+
+    motion: MotionEntry
+
+
 class SystemEntry(Entry):
     """Bodies of another kind: a truss, rods, elastic bodies."""
 
-    kind: str = Field(description="truss, …")
+    kind: str = Field(description="truss, rods")
     name: str = "system"
     material: str | None = Field(None, description="of the shapes with which it touches")
     self_contact: bool = Field(False, description="whether its own shapes may touch each other")
+    holder: int | str | None = Field(None, description="body in which its roots are fixed: number or name")
     after: int | None = Field(None, description="bodies of the file before its own; all by default")
     settings: dict[str, Any] = Field(default_factory=dict, description="what the kind needs")
 

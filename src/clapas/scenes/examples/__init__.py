@@ -19,6 +19,7 @@ from clapas.scenes.examples import (
     elastic,
     grains,
     hair,
+    knots,
     layers,
     masonry,
     mechanisms,
@@ -86,6 +87,7 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "strands": hair.strands,
     "brush": hair.brush,
     "capstan": hair.capstan,
+    "knot": knots.knot,
 }
 
 
