@@ -19,7 +19,7 @@ from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way
 from clapas.dynamics.few.tables import Carried, Met, Placed
 from clapas.dynamics.following import lead
 from clapas.dynamics.model import Impulses, State
-from clapas.dynamics.nearness import MOST_SWEPT, NEAR, begins_with_sweeps
+from clapas.dynamics.nearness import MOST_SWEPT, NEAR, begins_with_sweeps, solved_at_start
 from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.problems.contact import MANY
@@ -142,7 +142,8 @@ def _by_solver(
             settle(posed, free, few.rigid, way, few.sizes, r, measured)
         answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
         if how == UNSETTLED:
-            answer = solve(problem.made(posed, free).problem, solver, r, check=False)
+            made = problem.made(posed, free).problem
+            answer = solved_at_start(made, solver, state, r) or solve(made, solver, r, check=False)
             r = answer.r
         given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
