@@ -27,7 +27,7 @@ DAMAGE = (
     OSError,
     RuntimeError,
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
     AttributeError,
     ArithmeticError,

@@ -182,7 +182,8 @@ def test_other_refusals(tmp_path: Path) -> None:
         (
             "a.ply",
             "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
-            "element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 inf 2\n",
+            "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+            "0 0 0\n1 0 0\n0 1 0\n3 0 inf 2\n",
             "by no whole number",
         ),
     ],
