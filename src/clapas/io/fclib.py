@@ -321,6 +321,10 @@ def write(
     """
     import h5py
 
+    if problem.section is not None:
+        raise FormatError(
+            f"{path}: FCLib files hold round friction cones, got a section that is not round; write the scene"
+        )
     with h5py.File("memory", "w", driver="core", backing_store=False) as file:
         name = GROUPS["local" if problem.form == "reduced" else "global"]
         group = file.create_group(name)

@@ -24,6 +24,7 @@ from clapas.io.heaps import check_heaps
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
+from clapas.io.watching import InteractivePage, ViewerProcess, show
 from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -50,6 +51,8 @@ class Frame:
         Report of the solver.
     looks : tuple
         The skins of each system of the recording, as they look.
+    readings : tuple of dictionaries
+        The gauges of each system by name: stresses at Gauss points, for instance.
     joints : JointFrames, optional
         What joints did during the step and where they are, by name; None without joints.
     """
@@ -66,6 +69,7 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+    readings: tuple[dict[str, Array], ...] = ()
     joints: joints.JointFrames | None = None
 
     def __repr__(self) -> str:
@@ -219,6 +223,18 @@ class Recording:
     def __repr__(self) -> str:
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
         return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
+
+    def show(self, *, height: int = 560, frames: int = 100) -> InteractivePage | ViewerProcess:
+        """Show the run: the interactive page in the cell of a notebook, or else in the browser.
+
+        Parameters
+        ----------
+        height : int
+            Of the page in a cell (pixels).
+        frames : int
+            At most so many frames in a cell, evenly over the run; the browser shows all of them.
+        """
+        return show(self.path, height=height, frames=frames)
 
     def close(self) -> None:
         """Close the file."""
@@ -512,5 +528,6 @@ def _frame(
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
         looks=systems.looks(others, row),
+        readings=systems.readings(others, row),
         joints=joints.frame(known, row),
     )

@@ -79,6 +79,12 @@ class Runner:
         self.iterations += count
         return count
 
+    @property
+    def ran(self) -> str:
+        """The method, and what it works on, in words."""
+        on = self.iteration.ran if self.iteration is not None else ""
+        return f"{self.contender.name}, {on}" if on else self.contender.name
+
     def impulses(self) -> Array:
         """Where it has come."""
         assert self.iteration is not None
@@ -108,11 +114,12 @@ class Race:
         self.residual = problem.residual(self.r)
         self.runners = [Runner(contender) for contender in field]
         self._turn: Runner | None = None
+        self.leader: Runner | None = None  # whose impulses are the best
 
     def let_in(self, runner: Runner) -> None:
         """Put a runner that is already under way, and has come to the best impulses, in the first place."""
         runner.residuals.append((runner.work, self.residual))
-        self.runners[0] = runner
+        self.runners[0] = self.leader = runner
 
     @property
     def is_solved(self) -> bool:
@@ -154,7 +161,7 @@ class Race:
         if not math.isfinite(residual):
             runner.ended = Status.NUMERICAL_ERROR
         elif residual < self.residual:
-            self.r, self.residual = r.copy(), residual
+            self.r, self.residual, self.leader = r.copy(), residual, runner
 
     def _next(self) -> Runner | None:
         """Who keeps the turn because it arrives soon, or has worked least."""
