@@ -12,6 +12,7 @@ import math
 import os
 import stat
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ DAMAGE = (
     MemoryError,
     SystemError,
     EOFError,
+    SyntaxError,
+    tokenize.TokenError,  # in the header of an array of NumPy
     struct.error,
     zipfile.BadZipFile,
     zlib.error,
