@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.joints.instep import apart_from_joined
 from clapas.dynamics.joints.rows import JointRows, joint_rows
 from clapas.dynamics.laying import refuse_other_shapes
 from clapas.dynamics.model import Model
@@ -68,8 +67,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)
-        found = apart_from_joined(model, Surroundings(model).detect(start, 0.0))
-        refuse_overlaps(records, found, scene.overlap)
+        refuse_overlaps(records, Surroundings(model).detect(start, 0.0), scene.overlap)
     return model
 
 
