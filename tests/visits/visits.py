@@ -120,7 +120,7 @@ def make(visit: Visit, folder: Path) -> list[Answer]:
             out, start, code = io.StringIO(), time.perf_counter(), 0
             with contextlib.redirect_stdout(out):
                 if words[0] == "python":
-                    runpy.run_path(words[1])
+                    runpy.run_path(words[1], run_name="__main__")
                 else:
                     assert words[0] == "clapas"
                     code = main(words[1:])
