@@ -101,7 +101,7 @@ VISITS = (
             "clapas plot push.h5 --what probe:effort,probe:travel --out effort.png",
         ),
         ("arm.h5", "push.h5", "effort.png"),
-        ("revolute", "pushed by 9.81", "the same bits after reset: True"),
+        ("joint elbow", "pushed by 9.81", "the same bits after reset: True"),
         (PACKAGE / "scenes" / "examples" / "arm.urdf", Path(__file__).with_name("push.py")),
     ),
 )

@@ -103,7 +103,7 @@ def _outcome(
     count, work, walls = ended
     if count < len(r):
         rows = np.flatnonzero((problem.met.gap <= problem.touching) | r.any(axis=1))
-        identity, impulse = identity[:, rows], impulse[rows]
+        identity, impulse = np.ascontiguousarray(identity[:, rows]), impulse[rows]
     position, orientation, velocity = after
     end = State(
         time=state.time + problem.dt,

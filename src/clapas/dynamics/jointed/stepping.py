@@ -78,10 +78,11 @@ def step_of_mechanism(
     identity, impulse, rows = met.identity, after.impulse, None
     if count < n or linked:
         rows = np.flatnonzero((met.gap <= touching) | after.r[:n].any(axis=1))
-        identity, impulse = identity[:, rows], impulse[rows]
+        identity, impulse = np.ascontiguousarray(identity[:, rows]), impulse[rows]
     if is_still and n:  # what touches and moves together bears nothing
         kept = np.flatnonzero(met.gap <= touching)
-        identity, impulse, rows = met.identity[:, kept], after.impulse[kept], np.full(len(kept), -1)
+        identity, impulse = np.ascontiguousarray(met.identity[:, kept]), after.impulse[kept]
+        rows = np.full(len(kept), -1)
     links, m = None, int(n + linked)
     if linked and not is_still:
         links = LinkImpulses(np.full(m - n, OF_JOINTS), after.identity[: m - n], after.r[n:m])
