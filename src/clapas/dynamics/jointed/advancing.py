@@ -179,7 +179,7 @@ def advance_jointed(
         after.active[k, 0], after.active[k, 1] = held.active[k, 0], held.active[k, 1]
     for i in range(len(problem.acting.identity)):
         after.identity[i] = problem.acting.identity[i]
-    after.account[0], after.account[1] = ended.count, len(problem.acting.identity)
+    after.account[0], after.account[1] = ended.touching, len(problem.acting.identity)
     after.account[2], after.account[3] = 1.0 if state == STILL else 0.0, residual
     after.account[4], after.account[5] = ended.work, ended.walls
     after.account[6], after.account[7] = ended.through, ended.lift

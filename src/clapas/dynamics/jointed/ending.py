@@ -22,7 +22,7 @@ from clapas.typing import Array
 class Ended(NamedTuple):
     """How many contacts touch or carry; work of all impulses, of walls, and through joints (J); lift (J)."""
 
-    count: int
+    touching: int
     work: float
     walls: float
     through: float
@@ -69,7 +69,7 @@ def end_jointed(
 
     through, mean = 0.0, np.empty(velocity.shape)
     for i in range(len(mean)):
-        for k in range(mean.shape[1]):
+        for k in range(velocity.shape[1]):
             mean[i, k] = 0.5 * (middle.velocity[i, k] + velocity[i, k])
     done = work(rigid.diagonals[0], movable, middle.velocity, held.free, velocity)
     for i in range(len(problem.acting.identity)):
@@ -148,7 +148,7 @@ def close(
         step = np.zeros(after.velocity.shape)
         along_bodies(linked, rows, gap, step)
         for i in range(len(step)):
-            for k in range(step.shape[1]):
+            for k in range(after.velocity.shape[1]):
                 step[i, k] *= rigid.diagonals[2, i, k]
         move(after.position, after.orientation, step, 1.0, position, orientation)
         place(linked, position, orientation, 0, coordinates, begin, sizes, value, of_a, of_b)

@@ -162,18 +162,18 @@ def join(linked: Linked, rigid: Rigid, held: Held) -> None:
     for j in range(n_rows):
         x[j] /= rows.length[j]
     for i in range(len(y)):
-        for k in range(y.shape[1]):
+        for k in range(held.free.shape[1]):
             y[i, k] = -(held.free[i, k] + held.push[i, k]) * mass_root[i, k]
     along_rows(linked, rows, y, x)
     solve_rows(linked, rows, x)
     for i in range(len(y)):
-        for k in range(y.shape[1]):
+        for k in range(held.free.shape[1]):
             y[i, k] = 0.0
     along_bodies(linked, rows, x, y)
     for j in range(n_rows):
         held.impulse[j] = x[j] / rows.length[j]
     for i in range(len(y)):
-        for k in range(y.shape[1]):
+        for k in range(held.free.shape[1]):
             held.velocity[i, k] = held.free[i, k] + held.push[i, k] + y[i, k] * inverse_root[i, k]
 
 
@@ -232,7 +232,8 @@ def differ(rigid: Rigid, before: Array, after: Array, free: Array, share: float)
 def end_rate(linked: Linked, held: Held, rigid: Rigid, k: int, velocity: Array) -> float:
     """Rate of coordinate k at the end of the step, from the velocities (N, size) there."""
     i = linked.n_closing + k
-    return own_rate_of(linked, i, held.of_a, held.of_b, velocity, rigid.flags[0]) + held.ahead[i]
+    own = own_rate_of(linked, i, held.of_a, held.of_b, velocity, rigid.flags[0])
+    return float(own + held.ahead[i])
 
 
 @subroutine

@@ -50,7 +50,7 @@ class Mechanism:
             gravity = plain(model.gravity, float)
             self.constants = Constants(self.linked, drives, self.rigid, self.laws, gravity, self.sizes)
             self._most_links = LAWS_PER_COORDINATE * len(drives.motor) if drives.has_links else 0
-            self.target = plain(model.joints.drives.target, float)
+            self.target: Array = plain(model.joints.drives.target, float)
             self.motors = model.joints.drives.motors
 
     def __reduce__(self) -> tuple[type[Mechanism], tuple[Model]]:
@@ -71,13 +71,12 @@ class Mechanism:
             state.links,
             self.last,
         )
-        identity, linked = self._no_links
-        if links is not None:
-            identity, linked = links.identity, links.impulse
+        identity, linked = self._no_links if links is None else (links.identity, links.impulse)
         placed = Placed(state.position, state.orientation, state.velocity)
         carried = Carried(old.a, old.b, old.feature, old.impulse, ratio)
         if (
             last is not None
+            and last.coordinates is not None
             and last.position is state.position
             and last.orientation is state.orientation
             and last.velocity is state.velocity

@@ -47,11 +47,11 @@ def respond(
             if body >= 0:
                 for k in range(r.shape[1]):
                     if r[i, k] != 0.0:
-                        for e in range(y.shape[1]):
+                        for e in range(velocity.shape[1]):
                             y[body, e] += problem.G[i, end, k, e] * r[i, k]
     hold_back(linked, held.rows, y, change)
     for i in range(len(y)):
-        for e in range(y.shape[1]):
+        for e in range(velocity.shape[1]):
             velocity[i, e] = held.velocity[i, e] + y[i, e] * inverse_root[i, e]
     for j in range(len(impulse)):
         impulse[j] = held.impulse[j] + change[j]
@@ -80,7 +80,7 @@ def respond(
         return PASSES
     moved = np.empty(velocity.shape)
     for i in range(len(y)):
-        for e in range(y.shape[1]):
+        for e in range(velocity.shape[1]):
             moved[i, e] = held.velocity[i, e] + y[i, e] * inverse_root[i, e]
     if differ(rigid, velocity, moved, held.free, SHARE):
         return GOES_ON
