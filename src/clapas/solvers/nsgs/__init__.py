@@ -98,14 +98,14 @@ class NSGS(IterativeSolver):
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.spheres import SphereSweeps
 
-        sweeps = self._sweeps(problem, guess)
+        sweeps = self.sweeps(problem, guess)
         if not self.acceleration or isinstance(
             sweeps, BlockedSweeps | SphereSweeps
         ):  # these do it themselves
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
-    def _sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
+    def sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
         """The form of sweeps that suits the problem."""
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.problems.sphere_blocks import SphereBlocks

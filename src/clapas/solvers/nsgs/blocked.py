@@ -45,7 +45,7 @@ class BlockedSweeps(ParallelSweeps):
         blocks = arranged(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
         self._stored = blocks.contacts
-        self._bodies, self._bounds = blocks.bodies, blocks.bounds
+        self._bodies, self._bounds, self._number = blocks.bodies, blocks.bounds, blocks.number
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
         n_threads = team_size(manner.threads, len(self._turn), n_blocks)
@@ -69,6 +69,10 @@ class BlockedSweeps(ParallelSweeps):
         self.y[:] = self._y_free
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
         add_block_impulses(len(self._data), data, bodies, (0,) * self._size, r, self.y)
+
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return np.asarray(self._number[bodies])
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
