@@ -2,7 +2,9 @@
 
 Run as ``python -m benchmarks.latin`` or ``clapas bench latin``; ``--large`` adds 32 × 32 and 64 × 64 modules.
 Substructures of 4 × 4 modules, defaults of the method, loads of equal bending (13 % of slack cables). Seconds
-of the processor, the best of some runs; threads are timed by the clock, in turns. Newton's method with a
+of the processor, the best of some runs; threads are timed by the clock, in turns, which needs a machine that
+does nothing else; beside them stands the share of an iteration that one thread does alone (coarse problem,
+messages), which by Amdahl's law bounds them: × 2/(1 + share) for two. Newton's method with a
 direct solver and with a Krylov solver on the same partition stand beside it, in the same run.
 """
 
@@ -18,6 +20,7 @@ from clapas.bodies.trusses.generators import grid
 from clapas.multiscale import MicroMacroLATIN
 from clapas.multiscale.measures import SlackDistance
 from clapas.multiscale.newton_krylov import NewtonKrylov
+from clapas.multiscale.team import one_by_one
 from clapas.statics.trusses import SmallDisplacements, link_problem, module_blocks
 from clapas.studies.report import markdown_table
 
@@ -34,6 +37,7 @@ HEADER = [
     "ms per iteration",
     "µs per iteration and module",
     "2 threads",
+    "serial share",
     "Newton, direct",
     "Newton, Krylov",
     "target",
@@ -66,12 +70,12 @@ def row(n: int, repeats: int) -> list[str]:
             whole.reset()
             fine = min(fine, timed(lambda: whole.iterate(needed))[1])
     krylov = timed(lambda: NewtonKrylov(krylov_tol=1e-4).solve(problem, labels))[1] if n <= 16 else None
-    speedup = _two_threads(problem, labels, repeats)
+    speedup, serial = _two_threads(problem, labels, repeats), _serial_share(whole)
     return [
         f"{n} × {n}", f"{whole.n_parts}", f"{setup:.2f} s", f"{first:.2f} s", f"{rough.iterations_to(0.01)}",
         _seconds(needed, fine if n <= 16 else best * (needed or 0)), str(needed or "not in 400"),
-        f"{1e3 * best:.2f}", f"{1e6 * best / n**2:.1f}", f"× {speedup:.2f}", f"{direct:.2f} s",
-        "-" if krylov is None else f"{krylov:.2f} s", TARGETS.get(n, "-"),
+        f"{1e3 * best:.2f}", f"{1e6 * best / n**2:.1f}", f"× {speedup:.2f}", f"{100 * serial:.0f} %",
+        f"{direct:.2f} s", "-" if krylov is None else f"{krylov:.2f} s", TARGETS.get(n, "-"),
     ]  # fmt: skip
 
 
@@ -99,6 +103,25 @@ def _two_threads(problem: Any, labels: Any, repeats: int) -> float:
             whole.iterate(10)
             best[count] = min(best[count], time.perf_counter() - began)
     return best[1] / best[2]
+
+
+def _serial_share(whole: Any, iterations: int = 20) -> float:
+    """Share of the processor time of an iteration outside the calls that a team shares."""
+    inside = 0.0
+    alone = one_by_one(whole.parts)
+
+    def team(*call: Any) -> list[Any]:
+        nonlocal inside
+        began = time.process_time()
+        found = alone(*call)
+        inside += time.process_time() - began
+        return found
+
+    began = time.process_time()
+    for _ in range(iterations):
+        whole.linear_stage(team)
+        whole.local_stage(team)
+    return 1.0 - inside / (time.process_time() - began)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,10 +1,11 @@
 """Rods: seconds of a time step against the number of rods, at fixed contacts per rod.
 
 Run as ``python -m benchmarks.rods`` or ``clapas bench rods``; ``--large`` adds 400 rods. The scene is ropes
-of four wound strands of six elements each, with two to four contacts per rod; the support moves to and fro.
+of four wound strands of six elements each, with about four contacts per rod; the support moves to and fro.
 After some steps to settle, steps are timed by the clock of the processor: the median of them, and of the
 seconds (by the clock on the wall) of the solver, at tolerances 1e-4 and 1e-8. The share of the rods
 themselves (mass, forces, places, detection) is in the column *free*: the same rods without contacts.
+Free rods beside PyElastica, where it is installed, follow (:mod:`benchmarks.cosserat`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks import cosserat
 from clapas.bodies.rods import Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.stepping import MoreauJean, step
@@ -41,7 +43,7 @@ def ropes(rods: int, *, touching: bool = True) -> Scene:
     clamp = Support(motion=lambda t: ((0.02 * math.cos(30.0 * t), 0, 0), (0, 0, 0)))
     made = []
     for k in range(rods // STRANDS):
-        made += wound(rng, STRANDS, 6, 0.06, 3.0, 3, clamp, (0.02 * (k % 10), 0.02 * (k // 10), 0.0))
+        made += wound(rng, STRANDS, 6, 0.04, 3.0, 3, clamp, (0.02 * (k % 10), 0.02 * (k // 10), 0.0))
     scene.add_rods(made, touching=touching)
     return scene
 
@@ -97,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             table.append(cells)
             print(" ".join(cells), flush=True)
     print(markdown_table(HEADER, table))
+    print(markdown_table(cosserat.HEADER, cosserat.rows(100)))
     return 0
 
 

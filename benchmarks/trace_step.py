@@ -24,7 +24,7 @@ from typing import Any
 import clapas
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.surroundings import PATIENCE, Surroundings
 from clapas.scenes.compilation import compile_scene
 from clapas.studies.report import markdown_table
 
@@ -93,11 +93,15 @@ def _scene(shape: Any, places: Sequence[tuple[float, float, float]]) -> clapas.S
 SCENES: dict[str, Callable[[], clapas.Scene]] = {"boxes": boxes, "spheres": spheres, "many": many}
 
 
-def trace(name: str) -> Trace:
-    """Make a step of a scene, then list what runs in the next."""
+def trace(name: str, after: int = 1, patience: int = PATIENCE) -> Trace:
+    """Make some steps of a scene, then list what runs in the next.
+
+    ``patience`` is that of :class:`clapas.dynamics.surroundings.Surroundings`.
+    """
     model = compile_scene(SCENES[name]())
-    state, surroundings = initial_state(model), Surroundings(model)
-    state = step(model, state, DT, surroundings=surroundings).state
+    state, surroundings = initial_state(model), Surroundings(model, patience=patience)
+    for _ in range(after):
+        state = step(model, state, DT, surroundings=surroundings).state
     ran: Counter[tuple[str, str]] = Counter()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -133,11 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.trace_step", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("scenes", nargs="*", metavar="SCENE", help=f"some of {', '.join(SCENES)}")
+    parser.add_argument("--after", type=int, default=1, help="steps before the one that is traced")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.scenes) - set(SCENES)):
         parser.error(f"no scene {', '.join(unknown)}; there are {', '.join(SCENES)}")
-    found = [trace(name) for name in options.scenes or ["boxes"]]
+    found = [trace(name, options.after) for name in options.scenes or ["boxes"]]
     if options.json:
         print(json.dumps([{**asdict(one), "files": one.n_files} for one in found], indent=1))
     else:

@@ -40,12 +40,13 @@ def commands() -> str:
 
 
 def scenes() -> str:
-    """The shipped scenes: what they show, their parameters, a picture."""
+    """The shipped scenes: thumbnails, then what each shows, its parameters, a picture."""
     from clapas.scenes import examples
 
-    parts = []
+    cards = [_thumbnail(name) for name in examples.names()]
+    parts = ["\n\n".join(("::::{grid} 2 3 4 4\n:gutter: 2", *cards, "::::"))]
     for name in examples.names():
-        parts.append(f"## {name}")
+        parts.append(f"(scene-{name})=\n## {name}")
         if (HERE / "_static" / "scenes" / f"{name}.png").exists():
             parts.append(f"![The scene {name}](_static/scenes/{name}.png)")
         parts.append(_story(examples._SCENES[name]))
@@ -58,6 +59,14 @@ def scenes() -> str:
             parts.append(_table(("parameter", "default", "range", "meaning"), options))
         parts.append(f"```text\nclapas run {name}\n```")
     return "\n\n".join(parts)
+
+
+def _thumbnail(name: str) -> str:
+    """A card of the grid that leads to the scene."""
+    options = [f":link: scene-{name}", ":link-type: ref", ":text-align: center"]
+    if (HERE / "_static" / "scenes" / f"{name}.png").exists():
+        options.insert(0, f":img-top: _static/scenes/{name}.png")
+    return "\n".join((":::{grid-item-card}", *options, f"`{name}`", ":::"))
 
 
 def other_studies() -> str:

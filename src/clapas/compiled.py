@@ -24,6 +24,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -54,6 +55,7 @@ KEPT_CACHES = 3
 PACKAGE = Path(__file__).parent
 IMPORT = re.compile(r"^from (clapas[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 WORTH_THREADS = 5000
+COMPILING = "compiling kernels for their first use, 10 to 60 s; they are kept ..."
 
 
 @cache
@@ -197,10 +199,29 @@ def threads(count: int | None, work: int) -> Iterator[None]:
         numba.set_num_threads(previous)
 
 
+class _Teller(event.Listener):
+    """Says once, to a person who waits at a terminal or a notebook, why nothing seems to happen."""
+
+    is_done = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.is_done and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            self.is_done = True
+            print(f"clapas: {COMPILING}", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_TELLER = _Teller()
+cast(Any, event).register("numba:compile", _TELLER)
+
+
 @contextmanager
 def on_compile(announce: Callable[[], None]) -> Iterator[None]:
     """Call ``announce`` once, when a kernel really compiles inside the block (cache misses only)."""
     told = False
+    _TELLER.is_done = True  # the caller tells by its own means
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:

@@ -19,6 +19,9 @@ Elliptic friction: along a material direction the coefficient is mu, across it m
 and slip is normal to the ellipse (Moreau 2003, section 5). Measured in r_k' = r_k max(mu)/mu_k and
 u_k' = u_k mu_k/max(mu) the ellipse is a circle and this is Coulomb's law again, with max(mu).
 
+Polygonal friction: the section of the cone is a convex polygon S, r_T ∈ mu r_N S, with coordinates along a
+material direction and across it: treads, lays, crystals. See :mod:`clapas.convex.section`.
+
 Rolling and spinning resistance: a contact also carries a couple, at most ``rolling`` r_N across the
 normal and ``spinning`` r_N along it, against the relative rotation. The two lengths are those of the
 small patch that a real contact is. See :class:`clapas.problems.rolling.RollingProblem`.
@@ -27,10 +30,11 @@ small patch that a real contact is. See :class:`clapas.problems.rolling.RollingP
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from clapas.convex.section import Polygons
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.typing import Array
@@ -57,6 +61,9 @@ class Law:
         nothing spins.
     mu_across : float, optional
         Coefficient of friction across ``direction``, where ``mu`` is that along it. Only in 3-D.
+    section : pairs of floats, optional
+        Corners of a convex polygon around the origin, against the clock, along ``direction`` and across it:
+        friction is r_T ∈ mu r_N S. Only in 3-D; not together with mu_across, rolling or spinning.
     direction : 3 floats, optional
         Direction of the grain of the surface, in the frame of the body that was added first of the two
         (a floor comes before what lies on it). What counts is its part along the contact plane.
@@ -79,6 +86,7 @@ class Law:
     spinning: float = 0.0
     mu_across: float | None = None
     direction: Sequence[float] | None = None
+    section: Sequence[Sequence[float]] | None = None
 
     def __post_init__(self) -> None:
         self._require("mu", 0.0, np.inf)
@@ -87,12 +95,28 @@ class Law:
         self._require("cohesion", 0.0, np.inf)
         self._require("rolling", 0.0, np.inf)
         self._require("spinning", 0.0, np.inf)
-        if (self.mu_across is None) != (self.direction is None):
-            raise SceneError("law: mu_across and direction go together; give both, or none")
+        if (self.mu_across is None and self.section is None) != (self.direction is None):
+            raise SceneError("law: mu_across, or section, and direction go together; give both, or none")
+        if self.section is not None:
+            self._require_section()
         if self.mu_across is not None:
             self._require("mu_across", 0.0, np.inf)
+        if self.direction is not None:
             direction = checks.unit_vector("law", "direction", self.direction, 3)
             object.__setattr__(self, "direction", tuple(float(x) for x in direction))
+
+    def _require_section(self) -> None:
+        if self.mu_across is not None or self.rolling or self.spinning:
+            raise SceneError("law: section goes neither with mu_across nor with rolling or spinning")
+        try:
+            corners = np.array(self.section, dtype=float)
+            Polygons.same(corners, 1)
+        except (TypeError, ValueError) as error:  # ProblemError is a ValueError
+            reason = str(error).removeprefix("contact 0: ")
+            raise SceneError(f"law: section: {reason}") from None
+        if corners.shape[1] != 2:
+            raise SceneError(f"law: section must be pairs of numbers, got shape {corners.shape}")
+        object.__setattr__(self, "section", tuple(tuple(float(x) for x in corner) for corner in corners))
 
     def _require(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)
@@ -136,7 +160,8 @@ class LawTable:
     """Laws of all pairs of materials: symmetric arrays (n_materials, n_materials).
 
     ``mu_across`` is ``mu`` where friction is the same in all directions; ``direction``, with a third
-    axis of length 3, is zero there.
+    axis of length 3, is zero there. ``section`` (n_materials, n_materials, k, 2) holds the corners of
+    polygonal sections, zero where friction has none; k = 0 if none has.
     """
 
     mu: Array
@@ -147,6 +172,7 @@ class LawTable:
     spinning: Array
     mu_across: Array
     direction: Array
+    section: Array = field(default_factory=lambda: np.zeros((0, 0, 0, 2)))
 
     @staticmethod
     def of(laws: list[list[Law]]) -> LawTable:
@@ -155,12 +181,18 @@ class LawTable:
         def column(name: str) -> Array:
             return np.array([[_numbers(law, name) for law in row] for row in laws], dtype=float)
 
-        return LawTable(*(column(name) for name in LawTable.__dataclass_fields__))
+        numbers = [name for name in LawTable.__dataclass_fields__ if name != "section"]
+        return LawTable(**{name: column(name) for name in numbers}, section=_sections(laws))
 
     @property
     def has_couples(self) -> bool:
         """Whether some contacts resist rolling or spinning."""
         return bool(self.rolling.any() or self.spinning.any())
+
+    @property
+    def has_sections(self) -> bool:
+        """Whether the section of some friction cones is a polygon."""
+        return bool(self.section.any())
 
     @property
     def has_restitution(self) -> bool:
@@ -171,6 +203,18 @@ class LawTable:
     def is_elliptic(self) -> bool:
         """Whether friction depends on the direction somewhere."""
         return bool((self.mu_across != self.mu).any())
+
+
+def _sections(laws: list[list[Law]]) -> Array:
+    """Corners of all sections, (m, m, k, 2): those of one with fewer repeat the last."""
+    most = max((len(law.section or ()) for row in laws for law in row), default=0)
+    table = np.zeros((len(laws), len(laws), most, 2))
+    for i, row in enumerate(laws):
+        for j, law in enumerate(row):
+            if law.section is not None:
+                corners = np.array(law.section)
+                table[i, j] = corners[np.minimum(np.arange(most), len(corners) - 1)]
+    return table
 
 
 def _numbers(law: Law, name: str) -> float | Sequence[float]:

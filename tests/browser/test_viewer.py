@@ -24,6 +24,7 @@ def space(space_run: Path, page: Any) -> Iterator[Any]:
     with Viewer(space_run) as viewer:
         viewer.start()
         opened(page, viewer.url)
+        go(page, 0)
         yield page
         page.goto("about:blank")  # before the server is gone
 
@@ -90,6 +91,35 @@ def test_the_scene_is_drawn(space: Any) -> None:
     assert space.title() == "space.h5 – Clapas"
     assert "9 bodies" in space.text_content("#facts")
     assert space.get_attribute("html", "data-frames") == "11"
+
+
+def test_it_opens_on_a_telling_frame_and_plays_from_the_start(space_run: Path, page: Any) -> None:
+    with Recording(space_run) as recording:
+        contacts = [len(recording.frame(k).contacts) for k in range(recording.n_frames)]
+    telling = max(range(len(contacts)), key=lambda k: (contacts[k], k))
+    with Viewer(space_run) as viewer:
+        viewer.start()
+        opened(page, viewer.url)
+        assert page.get_attribute("html", "data-frame") == str(telling)
+        page.select_option("#speed", "0.001")
+        page.keyboard.press(" ")
+        page.wait_for_selector('html[data-frame="0"]', state="attached")
+        page.goto("about:blank")
+
+
+def test_what_was_chosen_is_remembered(space_run: Path, page: Any) -> None:
+    with Viewer(space_run) as viewer:
+        viewer.start()
+        opened(page, viewer.url)
+        page.select_option("#colour", "contacts")
+        page.keyboard.press("v")
+        page.keyboard.press("p")
+        opened(page, viewer.url)
+        assert page.input_value("#colour") == "contacts"
+        assert page.is_checked('input[name="forces"][value="chains"]')
+        assert page.is_checked("#points")
+        assert float(page.input_value("#opacity")) == 0.15
+        page.goto("about:blank")
 
 
 def test_the_slider_changes_the_picture(space: Any) -> None:
@@ -333,6 +363,7 @@ def test_an_exported_page_works_without_a_network(space_run: Path, tmp_path: Pat
     page.on("pageerror", lambda error: complaints.append(str(error)))
     opened(page, made.path.as_uri())
     assert page.get_attribute("html", "data-frames") == "5"
+    go(page, 0)
     first = seen(page)
     assert first.std() > 5
     go(page, 4)
@@ -367,6 +398,7 @@ def test_what_deforms_is_drawn_and_coloured_by_its_fields(tmp_path: Path, page: 
         assert (
             page.eval_on_selector("#colour", "select => select.value") == "field tension"
         )  # the first field
+        go(page, 0)
         first = seen(page)
         go(page, 4)
         moved = seen(page)

@@ -6,12 +6,17 @@ remains is rounding, and the step during which a mode changes.
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.stepping import step
+from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
+from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS
 from tests.closed_form.runs import SINK, run
@@ -116,8 +121,8 @@ def test_two_block_stack_hands_down_its_weight() -> None:
     history = run(scene, 0.05, dt)
     weight = G * history.model.mass
     assert np.abs(history.velocity(low)).max() < 1e-9
-    for step in (0, -1):
-        between, below = history.force(low, high, dt, step), history.force(floor, low, dt, step)
+    for place in (0, -1):
+        between, below = history.force(low, high, dt, place), history.force(floor, low, dt, place)
         np.testing.assert_allclose(between, (0, 0, weight[high]), atol=1e-7 * weight[high])
         np.testing.assert_allclose(below, (0, 0, weight[low] + weight[high]), atol=1e-7 * weight[low])
 
@@ -153,3 +158,20 @@ def test_no_friction_and_huge_friction() -> None:
     np.testing.assert_allclose(free.velocity()[:, 0], G * math.sin(0.3) * free.time, atol=1e-10)
     held = run(on_floor(BLOCKS[3], 0.05, 0.3, mu=1e6), 0.05, 1e-3, solver=NSGS(tol=1e-8))
     assert np.abs(held.velocity()).max() < 1e-8
+
+
+def test_polygonal_friction_slows_each_axis_by_itself() -> None:
+    """On a square section both components of the slip lose mu g, until each has stopped."""
+    mu, velocity = 0.2, (0.4, 0.1, 0.0)
+    scene = Scene()
+    scene.law(mu=mu, section=[(1, -1), (1, 1), (-1, 1), (-1, -1)], direction=(1, 0, 0))
+    scene.add(Plane())
+    scene.add(Box((0.2, 0.2, 0.02)), (0, 0, 0.01), velocity=velocity, density=700.0)
+    again = Scene.from_dict(json.loads(json.dumps(scene.to_dict())))
+    assert again.laws == scene.laws
+    model = compile_scene(again)
+    state, near = initial_state(model), Surroundings(model)
+    for _ in range(50):
+        state = step(model, state, 5e-3, surroundings=near).state
+    for k in range(2):
+        assert state.position[1, k] == pytest.approx(velocity[k] ** 2 / (2 * mu * G), rel=2e-3)

@@ -8,11 +8,14 @@ import pytest
 import clapas
 from clapas.bodies.elastic.generators import bar, block
 from clapas.bodies.elastic.kind import ElasticBodies
-from clapas.bodies.elastic.materials import Elastic, VonMises
+from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
+from clapas.bodies.elastic.mesh import Mesh
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support
 from clapas.bodies.kind import Span
 from clapas.errors import SceneError
+from clapas.scenes.compilation import compile_scene
+from clapas.solvers import NSGS
 from tests.closed_form.runs import History, run
 
 UNIT = Elastic(young=1.0, density=1.0)  # waves of 1 m/s
@@ -109,7 +112,7 @@ def test_a_rigid_box_pushes_a_block_along_the_floor() -> None:
     box = scene.add(
         clapas.Polygon.rectangle(0.2, 0.5), position=(-0.1005, 0.2501), velocity=(0.5, 0.0), mass=200.0
     )
-    history = run(scene, 0.25, 2e-3)
+    history = run(scene, 0.2, 2e-3, solver=NSGS(tol=1e-6, max_iterations=20_000))
     moved = body.displacements(history.kept[-1].state.parts[0])[:, 0]
     assert moved.min() > 0.02  # the whole block went along
     speed = history.velocity(box)[-1, 0]
@@ -118,7 +121,7 @@ def test_a_rigid_box_pushes_a_block_along_the_floor() -> None:
     m = body.mass.diagonal()[::2]
     now = 200.0 * speed + float(m @ history.kept[-1].state.parts[0].v[::2])
     lost = 200.0 * 0.5 - now
-    assert 0.0 < lost <= 0.2 * 9.81 * (200.0 + m.sum()) * 0.25 * 1.02
+    assert 0.0 < lost <= 0.2 * 9.81 * (200.0 + m.sum()) * 0.2 * 1.02
 
 
 @pytest.mark.parametrize("theta", [0.5, 0.7, 1.0])
@@ -145,8 +148,6 @@ def test_what_cannot_move_in_a_scene_is_refused() -> None:
     mesh = block((1, 1), (1, 1))
     with pytest.raises(SceneError, match="needs a density"):
         ElasticBodies(solid=Solid(mesh=mesh, material=Elastic(young=1.0)))
-    with pytest.raises(SceneError, match="only linear elastic"):
-        ElasticBodies(solid=Solid(mesh=mesh, material=VonMises(young=1.0, yield_stress=1.0, density=1.0)))
     with pytest.raises(SceneError, match="axisymmetric"):
         ElasticBodies(solid=Solid(mesh=mesh, material=UNIT, kinematics="axisymmetric"))
     solid = Solid(mesh=mesh, material=UNIT)
@@ -154,5 +155,185 @@ def test_what_cannot_move_in_a_scene_is_refused() -> None:
         ElasticBodies(solid=solid, supports=[Support("left", "x", 1.0)])
     with pytest.raises(SceneError, match="velocity must be"):
         ElasticBodies(solid=solid, velocity=(1.0, 2.0, 3.0))
-    with pytest.raises(SceneError, match="damping must not be negative"):
+    with pytest.raises(SceneError, match="damping must be two numbers"):
         ElasticBodies(solid=solid, damping=(-1.0, 0.0))
+
+
+# ------------------------------------------------------------------ sides
+
+
+@pytest.mark.parametrize("shape", ["disk", "corner"])
+def test_a_grain_rests_on_a_side_between_its_nodes(shape: str) -> None:
+    """One cell 1 m wide: what lies on the middle of its side presses both upper nodes equally."""
+    soft = Elastic(young=1e5, poisson=0.0, density=100.0)
+    cushion = ElasticBodies(
+        solid=Solid(mesh=block((1.0, 0.5), (1, 1)), material=soft, kinematics="plane stress"),
+        supports=[Support("bottom", "xy")],
+        damping=(20.0, 2e-3),
+    )
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add_system(cushion, name="cushion")
+    if shape == "disk":
+        grain, height = clapas.Disk(0.1), 0.1
+    else:
+        grain, height = clapas.Polygon([(0, -0.1), (0.1, 0.1), (-0.1, 0.1)]), 0.1 + 0.1 / 3
+    # on its corner only as long as it cannot turn
+    guided = {"free": "x y"} if shape == "corner" else {}
+    body = scene.add(grain, position=(0.5, 0.6), mass=10.0, **guided)
+    history = run(scene, 1.0, 5e-3, solver=NSGS(tol=1e-8, max_iterations=20_000))
+    moved = cushion.displacements(history.kept[-1].state.parts[0])[cushion.solid.mesh.group("top")]
+    own = 0.5 * 100.0 * 0.5 * 9.81  # half of the weight of the cell is at its upper nodes
+    shortened = 0.5 * (10.0 * 9.81 + own) / 1e5
+    np.testing.assert_allclose(moved[:, 1], -shortened, rtol=2e-3)
+    bottom = history.position(body)[-1, 1] - height - 0.5
+    assert bottom == pytest.approx(moved[:, 1].mean(), abs=2e-5)  # on the side, not sunk through it
+    assert len(history.steps[-1].contacts) == 1
+
+
+def test_an_elastic_block_stands_on_another_with_another_mesh() -> None:
+    soft = Elastic(young=1e5, poisson=0.0, density=1000.0)
+    low = ElasticBodies(
+        solid=Solid(mesh=block((1.2, 0.3), (3, 1)), material=soft), supports=[Support("bottom", "xy")]
+    )
+    high = ElasticBodies(
+        solid=Solid(mesh=block((0.8, 0.3), (5, 1), origin=(0.15, 0.3)), material=soft), damping=(30.0, 2e-3)
+    )
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add_system(low, name="low")
+    scene.add_system(high, name="high")
+    history = run(scene, 0.6, 6e-3, solver=NSGS(tol=1e-7, max_iterations=20_000))
+    last = history.steps[-1]
+    weight = 0.8 * 0.3 * 1000.0 * 9.81
+    assert last.solution.r[:, 0].sum() / 6e-3 == pytest.approx(weight, rel=5e-3)
+    tops = low.displacements(history.kept[-1].state.parts[0])[low.solid.mesh.group("top")]
+    feet = high.displacements(history.kept[-1].state.parts[1])[high.solid.mesh.group("bottom")]
+    x = high.solid.mesh.nodes[high.solid.mesh.group("bottom"), 0]
+    under = np.interp(x, low.solid.mesh.nodes[low.solid.mesh.group("top"), 0], tops[:, 1])
+    assert (feet[:, 1] - under).min() > -3e-4  # no node has sunk through a side
+
+
+def test_a_body_touches_itself_where_it_is_asked_to() -> None:
+    """A fork whose prongs are pressed together: they meet, or pass through each other if nobody asks."""
+    whole = block((1.0, 0.3), (10, 3))
+    cells = whole.cells["Q4"]
+    middle = whole.nodes[cells].mean(axis=1)
+    kept = ~((np.abs(middle[:, 1] - 0.15) < 0.06) & (middle[:, 0] > 0.2))
+    mesh = Mesh(whole.nodes, {"Q4": cells[kept]}, whole.groups)
+    solid = Solid(mesh=mesh, material=NeoHookean(young=1e5, poisson=0.2, density=1000.0))
+    slot = []
+    for touching in (False, True):
+        body = ElasticBodies(
+            solid=solid,
+            supports=[Support("left", "xy")],
+            load=solid.force("top", (0.0, -700.0)) - solid.force("bottom", (0.0, -700.0)),
+            damping=(20.0, 1e-3),
+        )
+        scene = clapas.Scene(d=2, gravity=(0, 0))
+        scene.law(mu=0.1)
+        scene.add_system(body, name="fork", self_contact=touching)
+        history = run(scene, 0.3, 4e-3, solver=NSGS(tol=1e-5, max_iterations=20_000))
+        y = (mesh.nodes + body.displacements(history.kept[-1].state.parts[0]))[:, 1]
+        upper = np.isclose(mesh.nodes[:, 1], 0.2) & (mesh.nodes[:, 0] > 0.25)
+        lower = np.isclose(mesh.nodes[:, 1], 0.1) & (mesh.nodes[:, 0] > 0.25)
+        slot.append(float((y[upper] - y[lower]).min()))
+    assert slot[0] < -0.02
+    assert slot[1] > -5e-3  # what it moved in the step of the impact
+
+
+# ------------------------------------------------------------------ other materials
+
+
+def test_rubber_turns_freely_and_keeps_its_energy() -> None:
+    """A neo-Hookean square that spins by 5 rad/s: small strains would swell it, here it only turns."""
+    rubber = NeoHookean(young=1e6, poisson=0.3, density=1000.0)
+    mesh = block((0.4, 0.4), (2, 2), origin=(-0.2, -0.2))
+    spin = np.column_stack((-5.0 * mesh.nodes[:, 1], 5.0 * mesh.nodes[:, 0]))
+    body = ElasticBodies(solid=Solid(mesh=mesh, material=rubber), velocity=spin)
+    scene = clapas.Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.0)
+    scene.add_system(body, name="square")
+    history = run(scene, 0.62832, 5e-3)  # half a turn
+    part = history.kept[-1].state.parts[0]
+    position = mesh.nodes + body.displacements(part)
+    np.testing.assert_allclose(position, -mesh.nodes, atol=0.02 * 0.4)
+    assert history.energy[-1] == pytest.approx(history.energy[0], rel=1e-3)
+    m = body.mass.diagonal().reshape(-1, 2)
+    v = part.v.reshape(-1, 2)
+    turning = (m[:, 0] * (position[:, 0] * v[:, 1] - position[:, 1] * v[:, 0])).sum()
+    assert turning == pytest.approx((m * mesh.nodes**2).sum() * 5.0, rel=1e-3)
+
+
+def test_a_step_of_rubber_in_contact_is_in_balance() -> None:
+    """The step ends in balance by the nonlinear forces, contact impulses included."""
+    rubber = NeoHookean(young=2e4, poisson=0.3, density=1000.0)
+    mesh = block((0.4, 0.2), (4, 2), origin=(0.0, 0.0))
+    body = ElasticBodies(solid=Solid(mesh=mesh, material=rubber), velocity=(0.0, -1.0), damping=(1.0, 1e-3))
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.3)
+    scene.add(clapas.HalfPlane())
+    scene.add_system(body, name="block")
+    history = run(scene, 0.06, 4e-3)
+    before, after = history.kept[-2].state, history.kept[-1]
+    step, h = after.stepped, 4e-3
+    assert step is not None
+    assert len(step.contacts) > 2
+    q, v = before.parts[0].q, before.parts[0].v
+    q_new, v_new = after.state.parts[0].q, after.state.parts[0].v
+    assert np.abs(q_new).max() > 0.01  # far from linear
+    force = body.solid.respond(0.5 * (q + q_new)).force
+    mean = 0.5 * (v + v_new)
+    damping = body.mass @ mean + 1e-3 * (body.stiffness @ mean)
+    pushed = np.zeros((mesh.n_nodes, 2))
+    impulses = step.state.impulses
+    model = compile_scene(scene)
+    for k in range(len(impulses.a)):
+        sign, own = (1.0, impulses.b[k]) if model.system_of[impulses.b[k]] == 0 else (-1.0, impulses.a[k])
+        pushed[body.carriers.nodes[model.carrier_of[own]]] += sign * impulses.impulse[k]
+    weight = body.solid.body_force((0.0, -9.81))
+    missing = body.mass @ (v_new - v) - h * (weight - damping - force) - pushed.ravel()
+    assert np.abs(missing).max() < 1e-6 * np.abs(pushed).max()
+
+
+def test_a_bar_that_yields_on_a_wall_pushes_less() -> None:
+    """Bilinear bar: behind the elastic front σ = S₀, behind the plastic one more by ρ c_p (v − v_y)."""
+    E, H, S0, v = 1.0, 0.2, 0.005, 0.01
+    material = VonMises(young=E, poisson=0.0, density=1.0, yield_stress=S0, isotropic=H)
+    cells = 40
+    mesh = bar(1.0, cells, height=0.01)
+    body = ElasticBodies(
+        solid=Solid(mesh=mesh, material=material, kinematics="plane stress"),
+        velocity=(-v, 0.0),
+        surface="left",
+        sides=False,
+    )
+    scene = clapas.Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.0)
+    scene.add(clapas.HalfPlane((1, 0), 0.0))
+    scene.add_system(body, name="bar")
+    dt = 1.0 / cells
+    history = run(scene, 1.0, dt)
+    force = np.array([np.abs(s.solution.r[:, 0]).sum() / dt for s in history.steps])
+    slope = E * H / (E + H)
+    exact = (S0 + np.sqrt(slope) * (v - S0)) * 0.01
+    assert np.mean(force[8:34]) == pytest.approx(exact, rel=0.02)
+    assert exact < 0.8 * v * 0.01  # an elastic bar pushes with ρ c v
+    part = history.kept[-1].state.parts[0]
+    accumulated = body.history(part)[0]["accumulated"].reshape(len(mesh.cells["Q4"]), -1).mean(axis=1)
+    reached = mesh.nodes[mesh.cells["Q4"]].mean(axis=1)[:, 0] < np.sqrt(slope) * 1.0
+    assert accumulated[reached][2:-4].min() > 0.5 * (v - S0) / np.sqrt(slope) * E / (E + H)
+    assert (np.diff(history.energy) < 1e-9).all()  # what flows is lost, nothing is made
+
+
+def test_a_cell_that_would_be_turned_inside_out_stops_the_run() -> None:
+    rubber = NeoHookean(young=1e3, poisson=0.3, density=1000.0)
+    body = ElasticBodies(solid=Solid(mesh=block((0.2, 0.2), (2, 2)), material=rubber), velocity=(0.0, -40.0))
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.3)
+    scene.add(clapas.HalfPlane())
+    scene.add_system(body, name="block")
+    with pytest.raises(
+        clapas.errors.Error, match=r"turned inside out by motion within .* take a shorter time step"
+    ):
+        run(scene, 0.1, 1e-2)

@@ -100,14 +100,14 @@ def test_damping_brings_the_weight_to_rest_where_it_hangs() -> None:
 
 def test_an_inextensible_cable_is_a_pendulum() -> None:
     moving = hung(is_inextensible=True, velocity=[[0, 0], [0.1, 0]])
-    model, states = run(moving, 2e-3, 600)
+    model, states = run(moving, 5e-3, 240)
     x = np.array([state.parts[0].q[:2] for state in states])
     assert np.abs(np.linalg.norm(x, axis=1) - 1.0).max() < 1e-6
     crossings = np.flatnonzero((x[:-1, 0] > 0) & (x[1:, 0] <= 0))
-    assert states[crossings[0]].time == pytest.approx(np.pi / np.sqrt(G), abs=2e-3)
-    assert np.ptp([sum(energy(model, state)) for state in states]) < 1e-6
+    assert states[crossings[0]].time == pytest.approx(np.pi / np.sqrt(G), abs=5e-3)
+    assert np.ptp([sum(energy(model, state)) for state in states]) < 1e-5
     assert states[-1].links is not None
-    assert states[-1].links.impulse[0, 0] / 2e-3 == pytest.approx(G, rel=2e-2)  # the tension
+    assert states[-1].links.impulse[0, 0] / 5e-3 == pytest.approx(G, rel=2e-2)  # the tension
     assert np.isnan(moving.tensions(states[-1].parts[0])[0])
 
 

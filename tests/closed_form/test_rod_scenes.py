@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands
+from clapas.scenes.examples.knots import knot, least_friction
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
@@ -106,3 +108,33 @@ def test_a_rod_and_a_ball_exchange_momentum() -> None:
     total = rods.rods[0].inertia[0] * 0.5 * 1.0
     assert gained > 0.1 * total
     assert gained + left == pytest.approx(total, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mu", "holds"), [(0.0, False), (0.03, False), (0.4, True)])
+def test_friction_decides_whether_a_knot_holds(mu: float, holds: bool) -> None:
+    """Pulled, then let go: it opens below the least friction of a loose knot, and holds above it."""
+    scene = knot(mu=mu)
+    rods = scene.systems[0].bodies
+    assert isinstance(rods, Rods)
+    rope = rods.rods[0]
+    pull = np.array(rope.load("tip_force", 0.0))
+    pulled = Scene(gravity=(0, 0, 0))
+    pulled.law(mu=mu)
+    pulled.add_rods(replace(rope, tip_force=lambda t: tuple(pull if t < 0.3 else 0.0 * pull)))
+    pulled.run = scene.run
+    model, done = run(pulled, 700)
+    rods = model.systems[0].bodies
+    assert isinstance(rods, Rods)
+
+    def reach(k: int) -> float:
+        along = rods.tips(done[k].state.parts[0])[0] - np.asarray(rope.position)
+        return float(along @ pull / np.linalg.norm(pull))
+
+    def bend(k: int) -> float:
+        return float(np.linalg.norm(rods.split(done[k].state.parts[0].q)[0][:, 1:], axis=1).max())
+
+    assert (least_friction(bend(299)) < mu) == holds
+    slipped = reach(399) - reach(699)
+    assert slipped < 0.012 if holds else slipped > 0.025
+    assert min(float(each.contacts.gap.min(initial=0.0)) for each in done) > -0.4 * rope.axes[0]

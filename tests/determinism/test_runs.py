@@ -147,3 +147,17 @@ def test_sketches_are_of_states_in_contact(name: str) -> None:
     stored = golden(name)
     assert int(stored.contacts.split()[0]) >= 5
     assert np.any(stored.sketch["impulse"])
+
+
+def test_interleaved_runs_do_not_see_each_other() -> None:
+    """Two simulations that take turns in one process give the bits each gives alone."""
+    names = ("spheres", "rolling-and-sticky", "spheres")
+    count = 3
+    alone = {name: list(islice(RUNS[name].states(), count)) for name in set(names)}
+    together = [RUNS[name].states() for name in names]
+    for k in range(count):
+        for name, states in zip(names, together, strict=True):
+            state, expected = next(states), alone[name][k]
+            for field in ("position", "orientation", "velocity"):
+                np.testing.assert_array_equal(getattr(state, field), getattr(expected, field))
+            np.testing.assert_array_equal(state.impulses.impulse, expected.impulses.impulse)

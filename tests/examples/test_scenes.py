@@ -31,7 +31,7 @@ OF_MECHANISMS = {
     *("passive-walker", "gripper", "robot-arm", "tippe-top", "jansen-walker"),
 }
 """Scenes with joints and machines: tested in test_mechanisms."""
-OF_RODS = {"hair", "strands", "brush", "capstan"}
+OF_RODS = {"hair", "strands", "brush", "capstan", "knot"}
 """Scenes of rods, whose supports move by functions: tests/closed_form/test_rod_scenes has their numbers."""
 
 
@@ -237,3 +237,54 @@ def test_tensegrity_deployment() -> None:
     assert min(tops) < 0.975
     assert tops[-1] == pytest.approx(1.0, abs=0.01)
     assert np.nanmax(last.looks[0][1].values[0]) == pytest.approx(1000.0, rel=0.25)
+
+
+def test_elastic_bar() -> None:
+    """Contact lasts 2 L/c = 0.2 s under the force ρ c v A, and the bar leaves with its speed."""
+    with shipped(examples.load("elastic-bar", cells=20), 0.3, every=1) as run:
+        force = np.array([frame.contacts.force.sum(axis=0)[0] for frame in run.frames()])
+        time = np.array([frame.state.time for frame in run.frames()])
+        last = run.frame(-1)
+        loaded = run.frame(20)
+    pushed = time[np.abs(force) > 1.0]
+    assert pushed[-1] == pytest.approx(0.2, abs=0.008)
+    assert np.abs(force[5:36]).mean() == pytest.approx(1000.0 * 10.0 * 0.5 * 0.1, rel=0.02)
+    assert last.state.parts[0].v[::2].mean() == pytest.approx(0.5, rel=0.1)
+    # behind the wave the stress is ρ c v, at the nodes and at the Gauss points, and at the wall the pressure
+    stress = loaded.readings[0]["stress"]
+    assert stress[:, 0].min() == pytest.approx(-5000.0, rel=0.1)
+    assert loaded.looks[0][0].values[2].max() == pytest.approx(5000.0, rel=0.1)
+
+
+@pytest.mark.slow
+def test_elastic_block() -> None:
+    """At rest the floor carries grains and block; a grain between two nodes has not sunk into the block."""
+    with shipped(examples.load("elastic-block", cells=4, grains=3, height=0.01), 0.5, every=50) as run:
+        frame = run.frame(-1)
+        floor = (frame.contacts.a == 0) | (frame.contacts.b == 0)
+        weight = 9.81 * (1000.0 * 0.125 + 2000.0 * 3 * math.pi * (0.25 / 3) ** 2)
+        assert frame.contacts.force[floor].sum(axis=0)[1] == pytest.approx(weight, rel=0.05)
+        assert frame.contacts.gap.min() > -2e-3
+        pressure = frame.looks[0][0].values[2]
+    assert pressure.max() > 0.0
+
+
+def test_pulled_square() -> None:
+    """Below the limit friction balances the pull."""
+    with shipped(examples.load("pulled-square", cells=6), 0.5, every=100) as run:
+        frame = run.frame(-1)
+    pull, press = frame.contacts.force.sum(axis=0)
+    assert abs(press) == pytest.approx(1e4, rel=1e-3)
+    assert abs(pull) == pytest.approx(0.8 * 0.3 * 1e4, rel=0.02)
+
+
+@pytest.mark.slow
+def test_elastic_ring() -> None:
+    """It arrives after sqrt(2h/g) and is flattened."""
+    scene = examples.load("elastic-ring", cells=12, height=0.05)
+    with shipped(scene, 0.15, every=2) as run:
+        touched = np.array([len(frame.contacts) > 0 for frame in run.frames()])
+        width = [np.ptp(frame.looks[0][0].vertices[:, 0]) for frame in run.frames()]
+    first = int(np.argmax(touched))
+    assert 0.002 * first == pytest.approx(math.sqrt(2 * 0.05 / G), abs=4e-3)
+    assert max(width) > 0.402

@@ -1,9 +1,11 @@
-"""Ways to spoil a file: bytes, words, and the contents of HDF5."""
+"""Ways to spoil a file: bytes, words, documents, XML, and the contents of HDF5."""
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import h5py
 import numpy as np
@@ -59,6 +61,52 @@ def spoilt_words(text: str, rng: Random) -> tuple[str, str]:
         place = int(rng.integers(0, max(1, len(whole))))
         return whole[:place] + chr(int(rng.integers(1, 0x2FF))) + whole[place + 1 :], f"character at {place}"
     return "".join(lines), f"{kind} in line {row + 1}"
+
+
+def edited(value: Any, rng: Random) -> Any:
+    """Change one leaf of plain data, somewhere below; sometimes remove or rename what is on the way."""
+    if isinstance(value, dict) and value and rng.random() < 0.95:
+        key = str(rng.choice(list(value)))
+        if rng.random() < 0.05:
+            return {name: value[name] for name in value if name != key}
+        if rng.random() < 0.03:
+            return value | {key + "s": value[key]}
+        return value | {key: edited(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.95:
+        place = int(rng.integers(0, len(value)))
+        if rng.random() < 0.1:
+            return value[:place]
+        return [*value[:place], edited(value[place], rng), *value[place + 1 :]]
+    choices = [*NUMBERS, *WORDS[:5], [], [1.0], [1.0, 2.0, 3.0, 4.0], {}, [[1, 2], [3]], True, "stone"]
+    return choices[int(rng.integers(0, len(choices)))]
+
+
+def spoilt_xml(text: str, rng: Random) -> tuple[str, str]:
+    """Change an attribute or a word of one; remove, repeat, move or rename an element."""
+    root = ElementTree.fromstring(text)
+    parents = [(above, each) for above in root.iter() for each in above]
+    above, node = parents[int(rng.integers(0, len(parents)))]
+    kind = str(rng.choice(["value", "value", "value", "drop", "remove", "repeat", "move", "rename"]))
+    names = list(node.attrib)
+    if kind in ("value", "drop") and names:
+        name = str(rng.choice(names))
+        words = node.attrib[name].split(" ")
+        words[int(rng.integers(0, len(words)))] = str(rng.choice(WORDS)).replace("\0", "?")
+        if kind == "drop":
+            del node.attrib[name]
+        else:
+            node.attrib[name] = " ".join(words)
+        origin = f"{kind} {name} of <{node.tag}>"
+    else:
+        if kind in ("remove", "move"):
+            above.remove(node)
+        if kind in ("repeat", "move"):
+            whole = list(root.iter())
+            whole[int(rng.integers(0, len(whole)))].append(copy.deepcopy(node))
+        if kind == "rename":
+            node.tag = str(rng.choice([each.tag for _, each in parents] + ["other"]))
+        origin = f"{kind} <{node.tag}>"
+    return ElementTree.tostring(root, encoding="unicode"), origin
 
 
 def spoil_hdf5(path: Path, rng: Random) -> str:

@@ -85,7 +85,7 @@ def test_command_lines(files: list[str], tmp_path: Path) -> None:
                 words.append(str(VALUES[int(rng.integers(0, len(VALUES)))]))
         yield words, " ".join(words)[:300]
 
-    fuzz("command lines", "command", inputs(60, 0.05), make)
+    fuzz("command lines", "command", inputs(60, 0.01), make)
 
 
 def _parameters(scene: str, rng: Random) -> list[str]:

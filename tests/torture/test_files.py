@@ -18,12 +18,12 @@ from clapas.io.lcp import write_lcp
 from clapas.problems.lcp import LCP
 from tests.torture import worker
 from tests.torture.harness import Random, fuzz, inputs
-from tests.torture.mutations import spoil_hdf5, spoilt_bytes, spoilt_words
+from tests.torture.mutations import edited, spoil_hdf5, spoilt_bytes, spoilt_words
 
 CORNERS = [(0.1, 0, 0), (-0.1, 0, 0), (0, 0.1, 0), (0, -0.1, 0), (0, 0, 0.1), (0, 0, -0.1)]
 
 
-def _spoilt(path: Path, target: Path, rng: Random, words: bool) -> str:
+def spoilt(path: Path, target: Path, rng: Random, words: bool) -> str:
     """A spoilt copy of a file at ``target``."""
     if words and rng.random() < 0.7:
         text, origin = spoilt_words(path.read_text(encoding="utf-8"), rng)
@@ -66,10 +66,10 @@ def test_recordings(runs: list[Path], tmp_path: Path) -> None:
             target.write_bytes(path.read_bytes())
             origin = spoil_hdf5(target, rng)
         else:
-            origin = _spoilt(path, target, rng, words=False)
+            origin = spoilt(path, target, rng, words=False)
         yield [str(target), expected], f"{path.name}: {origin}"
 
-    fuzz("recordings", "recording", inputs(150, 0.3), make)
+    fuzz("recordings", "recording", inputs(150, 0.05), make)
 
 
 def test_fclib(tmp_path: Path) -> None:
@@ -80,10 +80,10 @@ def test_fclib(tmp_path: Path) -> None:
             target.write_bytes(path.read_bytes())
             origin = spoil_hdf5(target, rng)
         else:
-            origin = _spoilt(path, target, rng, words=False)
+            origin = spoilt(path, target, rng, words=False)
         yield str(target), origin
 
-    fuzz("FCLib", "problem", inputs(150, 0.2), make)
+    fuzz("FCLib", "problem", inputs(150, 0.1), make)
 
 
 def test_siconos_text(tmp_path: Path) -> None:
@@ -91,9 +91,9 @@ def test_siconos_text(tmp_path: Path) -> None:
     target = tmp_path / "problem.dat"
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:
-        yield str(target), _spoilt(files[int(rng.integers(0, len(files)))], target, rng, words=True)
+        yield str(target), spoilt(files[int(rng.integers(0, len(files)))], target, rng, words=True)
 
-    fuzz("Siconos text", "problem", inputs(150, 0.15), make)
+    fuzz("Siconos text", "problem", inputs(150, 0.17), make)
 
 
 def test_lcp_files(tmp_path: Path) -> None:
@@ -112,10 +112,10 @@ def test_lcp_files(tmp_path: Path) -> None:
             target.write_bytes(path.read_bytes())
             origin = spoil_hdf5(target, rng)
         else:
-            origin = _spoilt(path, target, rng, words=path.suffix in (".mtx", ".dat"))
+            origin = spoilt(path, target, rng, words=path.suffix in (".mtx", ".dat"))
         yield str(target), f"{path.name}: {origin}"
 
-    fuzz("LCP files", "lcp", inputs(150, 0.1), make)
+    fuzz("LCP files", "lcp", inputs(150, 0.13), make)
 
 
 def test_meshes(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_meshes(tmp_path: Path) -> None:
     def make(rng: Random) -> Iterator[tuple[object, str]]:
         path = files[int(rng.integers(0, len(files)))]
         target = tmp_path / f"spoilt{path.suffix}"
-        yield str(target), _spoilt(path, target, rng, words=path.stem != "binary")
+        yield str(target), spoilt(path, target, rng, words=path.stem != "binary")
 
-    fuzz("meshes", "mesh", inputs(150, 0.1), make)
+    fuzz("meshes", "mesh", inputs(150, 0.12), make)
 
 
 def _scenes() -> list[dict[str, object]]:
@@ -144,6 +144,9 @@ def _scenes() -> list[dict[str, object]]:
         "rolling-ball",
         "vibrating-plate",
         "two-block-stack",
+        "gripper",
+        "slider-crank",
+        "four-bar",
     )
     made = [examples.load(name).to_dict() for name in names]
     scene = Scene(period=(5.0, None))
@@ -158,32 +161,14 @@ def _scenes() -> list[dict[str, object]]:
 
 def test_scenes(tmp_path: Path) -> None:
     from clapas.scenes.toml import to_toml
-    from tests.torture.mutations import NUMBERS, WORDS
 
     scenes = _scenes()
-
-    def edit(value: object, rng: Random) -> object:
-        """Change one leaf, somewhere below."""
-        if isinstance(value, dict) and value and rng.random() < 0.95:
-            key = str(rng.choice(list(value)))
-            if rng.random() < 0.05:
-                return {name: value[name] for name in value if name != key}
-            if rng.random() < 0.03:
-                return value | {key + "s": value[key]}
-            return value | {key: edit(value[key], rng)}
-        if isinstance(value, list) and value and rng.random() < 0.95:
-            place = int(rng.integers(0, len(value)))
-            if rng.random() < 0.1:
-                return value[:place]
-            return [*value[:place], edit(value[place], rng), *value[place + 1 :]]
-        choices = [*NUMBERS, *WORDS[:5], [], [1.0], [1.0, 2.0, 3.0, 4.0], {}, [[1, 2], [3]], True, "stone"]
-        return choices[int(rng.integers(0, len(choices)))]
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:
         which = int(rng.integers(0, len(scenes)))
         data = scenes[which]
         for _ in range(int(rng.integers(1, 4))):
-            changed = edit(data, rng)
+            changed = edited(data, rng)
             data = changed if isinstance(changed, dict) else data
         target = tmp_path / ("scene.toml" if rng.random() < 0.8 else "scene.yaml")
         text = to_toml(data) if target.suffix == ".toml" else json.dumps(data)
@@ -192,4 +177,4 @@ def test_scenes(tmp_path: Path) -> None:
         target.write_text(text, encoding="utf-8", errors="replace")
         yield str(target), f"scene {which}"
 
-    fuzz("scenes", "scene", inputs(100, 0.1), make)
+    fuzz("scenes", "scene", inputs(100, 0.05), make)

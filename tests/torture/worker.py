@@ -19,16 +19,27 @@ from typing import Any
 
 import numpy as np
 
+from clapas.bodies.trusses import Group, Material, Section
 from clapas.cli import main
 from clapas.errors import Error
 from clapas.geometry.meshfiles import read_mesh
 from clapas.io import read
 from clapas.io.lcp import read_lcp
+from clapas.io.meshes import read_mesh as read_elements
 from clapas.io.recording import Recording, digest
+from clapas.io.trusses import read_truss
+from clapas.scenes.blocks import scene_of_blocks
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.robots import add_robot, read_robot
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
+
+# For drawings, which carry geometry only.
+GROUPS = {
+    name: Group(name=name, kind="bar", material=Material(young=1e9), section=Section(area=1e-4))
+    for name in ("cables", "struts", "default")
+}
 
 
 class False_(Exception):
@@ -85,6 +96,36 @@ def scene(path: Any) -> None:
         simulate(model, 2e-3, 1e-3, NSGS(tol=1e-3, max_iterations=20), on_unsolved="record")
 
 
+def robot(argument: Any) -> None:
+    """Read a robot, strictly or not, and compile the scene it stands in."""
+    path, strict = argument
+    found = read_robot(path, strict=strict)
+    made = Scene(gravity=found.gravity)
+    made.law(mu=0.5)
+    add_robot(made, found)
+    compile_scene(made)
+
+
+def truss(path: Any) -> None:
+    """Read a truss; members join nodes that are there."""
+    found = read_truss(path, groups=GROUPS, length="mm")
+    if not np.isfinite(found.nodes).all():
+        raise False_("a truss with nodes that are not finite")
+
+
+def blocks(path: Any) -> None:
+    """Read blocks and compile their scene."""
+    compile_scene(scene_of_blocks(path))
+
+
+def elements(path: Any) -> None:
+    """Read finite elements; cells name nodes that are there."""
+    found = read_elements(path)
+    for cells in found.cells.values():
+        if cells.size and not 0 <= cells.min() <= cells.max() < len(found.nodes):
+            raise False_("cells with nodes that are not there")
+
+
 def command(arguments: Any) -> None:
     """Run the command line in an empty folder; an error is one message on standard error."""
     out, err = io.StringIO(), io.StringIO()
@@ -106,6 +147,10 @@ JUDGES: dict[str, Callable[[Any], None]] = {
     "lcp": lcp,
     "mesh": mesh,
     "scene": scene,
+    "robot": robot,
+    "truss": truss,
+    "blocks": blocks,
+    "elements": elements,
     "command": command,
 }
 

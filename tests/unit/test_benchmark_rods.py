@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import rods
+import numpy as np
+import pytest
+from benchmarks import cosserat, rods
 
 
 def test_rows() -> None:
@@ -12,3 +14,16 @@ def test_rows() -> None:
         assert float(row["ms per step"]) > 0.0
         assert int(row["contacts"]) > 0
         assert float(row["residual"]) <= float(row["tol"])
+
+
+def test_free_rods_at_the_error_allowed() -> None:
+    ours = dict(zip(cosserat.HEADER, cosserat.rows(2, timed=2e-3)[0], strict=True))
+    assert ours["code"] == "clapas"
+    assert float(ours["error (%)"]) <= 100 * cosserat.ENOUGH
+
+
+def test_both_codes_agree_where_both_are_installed() -> None:
+    pytest.importorskip("elastica")
+    exact, _ = cosserat.ours(1, 12, 5e-4, 0.01)
+    tip, _, _ = cosserat.theirs(1, 20, 0.1, 0.01)
+    assert np.linalg.norm(tip - exact) < 1e-4

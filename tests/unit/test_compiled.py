@@ -25,6 +25,25 @@ print("compiled" if told else "from the cache", len(told))
 """
 
 
+WAITING = """
+import sys
+import numpy as np
+sys.stderr.isatty = lambda: True
+from clapas.solvers.local.canonical import canonical_coefficients
+canonical_coefficients(np.eye(3)[None], np.array([0.5]))
+canonical_coefficients(np.eye(2)[None], np.array([0.5]))
+"""
+
+
+def test_who_waits_at_a_terminal_reads_why_once(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for expected in (1, 0):
+        done = subprocess.run(
+            [sys.executable, "-c", WAITING], env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stderr.count("compiling kernels for their first use") == expected
+
+
 def run(cache: Path) -> str:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     done = subprocess.run(

@@ -24,11 +24,23 @@ from clapas.solvers import NSGS
         ({"mu": -0.1}, "mu must be finite and between 0.0 and inf, got -0.1"),
         ({"mu": 0.1, "rolling": -1.0}, "rolling must be finite and between 0.0 and inf, got -1.0"),
         ({"mu": 0.1, "spinning": np.inf}, "spinning must be finite"),
-        ({"mu": 0.1, "mu_across": 0.2}, "mu_across and direction go together; give both, or none"),
-        ({"mu": 0.1, "direction": (1, 0, 0)}, "mu_across and direction go together"),
+        (
+            {"mu": 0.1, "mu_across": 0.2},
+            "mu_across, or section, and direction go together; give both, or none",
+        ),
+        ({"mu": 0.1, "direction": (1, 0, 0)}, "section, and direction go together"),
         ({"mu": 0.1, "mu_across": -0.2, "direction": (1, 0, 0)}, "mu_across must be finite and between"),
         ({"mu": 0.1, "mu_across": 0.2, "direction": (0, 0, 0)}, "direction must not be zero"),
         ({"mu": 0.1, "mu_across": 0.2, "direction": (1, 0)}, "direction must be 3 numbers"),
+        (
+            {"mu": 0.1, "section": [(1, 0), (0, 1)], "direction": (1, 0, 0)},
+            "section: a section must be a convex",
+        ),
+        ({"mu": 0.1, "section": 3.0, "direction": (1, 0, 0)}, "section: the corners of a section have shape"),
+        (
+            {"mu": 0.1, "section": [(1, -1), (0, 1), (-1, -1)], "direction": (1, 0, 0), "rolling": 0.1},
+            "section goes neither with mu_across nor with rolling",
+        ),
     ],
 )
 def test_slips(numbers: dict[str, float], message: str) -> None:
@@ -93,7 +105,7 @@ def test_files_say_what_is_wrong_with_a_law() -> None:
         Scene.from_dict(data)
     data = scene().to_dict()
     del data["laws"][1]["direction"]
-    with pytest.raises(SceneError, match=r"laws\[1\]: .*mu_across and direction go together"):
+    with pytest.raises(SceneError, match=r"laws\[1\]: .*section, and direction go together"):
         Scene.from_dict(data)
 
 

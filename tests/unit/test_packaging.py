@@ -22,4 +22,4 @@ def test_classifiers_begin_with_the_oldest_python() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = [line.rpartition(" ")[2] for line in project["classifiers"] if ":: 3." in line]
     assert named[0] == project["requires-python"].strip(">=")
-    assert (ROOT / "src" / "clapas" / "dynamics" / "examples" / "arch.obj").is_file()
+    assert (ROOT / "src" / "clapas" / "scenes" / "examples" / "arch.obj").is_file()

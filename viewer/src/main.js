@@ -7,6 +7,7 @@ import { Contacts, measured } from "./contacts.js";
 import { count, number } from "./format.js";
 import { bodyRows, contactRows, fill, nameOf } from "./inspect.js";
 import { drawLegend, unitOf } from "./legend.js";
+import { recall, remember, store, stored } from "./memory.js";
 import { Playback } from "./playback.js";
 import { CURVES, Plot } from "./plots.js";
 import { marks } from "./shading.js";
@@ -19,6 +20,7 @@ const checked = (name) => document.querySelector(`input[name="${name}"]:checked`
 const told = document.documentElement.dataset; // what a script may read: ready, frame, frames, problem
 const POLL = 1000; // ms between two looks for new frames
 const SPEEDS = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
+const GLASS = 0.15; // opacity of bodies when the forces inside are shown
 const PLAYING = 9; // s that a run should take to play, about
 
 class Page {
@@ -84,9 +86,19 @@ class Page {
     this.#layout();
     this.stage.look("free");
     this.#chooseSpeed();
-    await this.playback.show(this.source.isLive && this.isGrowing() ? this.playback.n - 1 : 0);
+    marks.value = at("marks").checked ? 1 : 0;
+    if (checked("forces") !== "none") this.#setOpacity(GLASS);
+    await this.playback.open(this.source.isLive && this.isGrowing() ? this.playback.n - 1 : this.#telling());
     this.#forgive();
     told.ready = "yes";
+  }
+
+  // The frame to open on: where most contacts are, the last of those. Playing begins at the start.
+  #telling() {
+    const { contacts } = this.columns;
+    let best = contacts.length - 1;
+    for (let k = best; k >= 0; k -= 1) if (contacts[k] > contacts[best]) best = k;
+    return best;
   }
 
   // Rounding is no motion: scales start at a hundredth of what falling by one's own size gives.
@@ -407,6 +419,8 @@ class Page {
     on("theme-button", "click", () => this.#toggleTheme());
     on("panel-button", "click", () => this.#togglePanel());
     on("curves", "toggle", () => this.columns && this.plots.forEach((plot) => plot.draw(this.columns, this.playback.index)));
+    recall();
+    remember();
     this.#listenToClicks();
     document.addEventListener("keydown", (event) => this.#key(event));
     setTimeout(() => at("hint").classList.add("gone"), 12000);
@@ -414,7 +428,7 @@ class Page {
 
   // The ways to colour, kept as they were chosen if it is still there; what deforms is shown by its first field.
   #offerColours() {
-    const chosen = at("colour").value;
+    const chosen = at("colour").value && at("colour").value !== "speed" ? at("colour").value : stored("colour");
     at("colour").replaceChildren(...Object.entries(MODES).map(([name, { title }]) => new Option(title, name)));
     const field = Object.keys(MODES).find((name) => MODES[name].field);
     at("colour").value = MODES[chosen] && chosen !== "speed" ? chosen : field || "speed";
@@ -430,7 +444,8 @@ class Page {
 
   // Forces are inside: bodies become glass when they are asked for, and solid again.
   #uncover() {
-    this.#setOpacity(checked("forces") === "none" ? 1 : 0.15);
+    store("forces", checked("forces"));
+    this.#setOpacity(checked("forces") === "none" ? 1 : GLASS);
     this.redraw();
   }
 
@@ -519,22 +534,6 @@ function dotted(name, colour) {
   dot.style.background = colour;
   label.append(dot, name);
   return label;
-}
-
-function stored(name) {
-  try {
-    return localStorage.getItem(`clapas-${name}`);
-  } catch {
-    return null; // pages opened as files may not keep anything
-  }
-}
-
-function store(name, value) {
-  try {
-    localStorage.setItem(`clapas-${name}`, value);
-  } catch {
-    // see above
-  }
 }
 
 window.clapas = new Page();

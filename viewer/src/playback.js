@@ -29,9 +29,17 @@ export class Playback {
     this.index = -1;
   }
 
+  // The first frame seen, from which playing does not go on but begins at the start.
+  open(index) {
+    const shown = this.show(index);
+    this.opened = true;
+    return shown;
+  }
+
   async show(index) {
     if (this.n === 0) return;
     index = Math.max(0, Math.min(this.n - 1, index));
+    this.opened = false;
     this.wanted = index;
     try {
       const frame = await this.#load(index);
@@ -45,7 +53,7 @@ export class Playback {
 
   play() {
     if (this.playing || this.n < 2) return;
-    if (this.index >= this.n - 1) this.show(0);
+    if (this.opened || this.index >= this.n - 1) this.show(0);
     this.playing = true;
     this.clock = null;
   }

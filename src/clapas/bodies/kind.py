@@ -26,7 +26,8 @@ from scipy import sparse
 
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.geometry.shapes.base import Shape
-from clapas.typing import Array, Indices
+from clapas.linalg.body_masses import BodyMasses
+from clapas.typing import Array, Indices, Mask
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,24 @@ class Touches(NamedTuple):
 
     carrier: Indices
     point: Array
+
+
+class Rows(NamedTuple):
+    """Velocities of material points as full rows on the velocities of the one body that each belongs to.
+
+    Parameters
+    ----------
+    body : array (n,)
+        The body of each point.
+    entries : array (n, d, most)
+        The rows; a body of fewer velocities than the largest leaves the last entries zero.
+    imposed : array (n, d)
+        Velocities (m/s) that do not depend on the unknowns: of supports.
+    """
+
+    body: Indices
+    entries: Array
+    imposed: Array
 
 
 class Field(NamedTuple):
@@ -239,7 +258,8 @@ class Bodies(Protocol):
 
     A kind with rows of its own in the contact problem has one more method, ``links(part, span) -> Links``
     for rows with a law (:class:`LinkedBodies`), or ``bindings(part, span) -> Bindings`` for bilateral ones
-    (:class:`BoundBodies`).
+    (:class:`BoundBodies`). One whose forces have kinks within a step has ``pieces(part, span) -> Pieces``
+    (:class:`PiecewiseBodies`).
     """
 
     word: ClassVar[str]
@@ -268,7 +288,7 @@ class Bodies(Protocol):
         """The part after h seconds at its velocities, q ⊕ h v."""
         ...
 
-    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
+    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array | BodyMasses, Array]:
         """Effective mass M̃ (symmetric, positive definite) and velocities at the end without contact.
 
         With internal damping C and stiffness K treated implicitly, M̃ = M + θhC + θ²h²K and
@@ -313,11 +333,62 @@ class DrawnBodies(Protocol):
         ...
 
 
+@runtime_checkable
+class PressedBodies(Protocol):
+    """Drawn bodies whose looks also show the forces of contacts."""
+
+    def pressed_looks(self, part: Part, at: Touches, force: Array) -> Sequence[Look]:
+        """Each skin as it is in a part, with contact forces (n, d) on it at points of its carriers (N)."""
+        ...
+
+
+class Gauge(NamedTuple):
+    """A quantity that recordings keep of a kind, such as stresses at Gauss points."""
+
+    name: str
+    unit: str
+    shape: tuple[int, ...]
+    meaning: str
+
+
+@runtime_checkable
+class GaugedBodies(Protocol):
+    """Bodies with fields to record that are not a matter of looks."""
+
+    def gauges(self) -> Sequence[Gauge]:
+        """What there is to record."""
+        ...
+
+    def readings(self, part: Part) -> Sequence[Array]:
+        """The values of each gauge in a part."""
+        ...
+
+
+@runtime_checkable
+class NonlinearBodies(Protocol):
+    """Bodies whose forces at the end of a step are not linear in the velocities there.
+
+    The step is linearised about its own answer until the forces agree.
+    """
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether they are linear after all: then nothing is repeated."""
+        ...
+
+    def linearised(self, part: Part, span: Span, v: Array) -> tuple[sparse.csr_array, Array]:
+        """M̃ and v_free as of :meth:`Bodies.free`, linearised about velocities v at the end of the step.
+
+        M̃ (v − v_free) is then the impulse that v asks for, exactly.
+        """
+        ...
+
+
 class LinkedBodies(Bodies, Protocol):
     """Bodies with cables, stops or other rows of their own in the contact problem."""
 
-    def links(self, part: Part, span: Span) -> Links:
-        """The rows that may act during the step, where the part is at its middle."""
+    def links(self, part: Part, span: Span) -> Links | None:
+        """The rows that may act during the step, where the part is at its middle; None if there are none."""
         ...
 
 
@@ -326,6 +397,76 @@ class BoundBodies(Bodies, Protocol):
 
     def bindings(self, part: Part, span: Span) -> Bindings:
         """The rows of the step, where the part is at its middle; none is a J without rows."""
+        ...
+
+
+class Pieces(Protocol):
+    """Forces of a kind over one step that are linear in the velocities at its end, piece by piece.
+
+    A piece is a set of members that resist: cables that are taut, say. In one piece the bodies have an
+    effective mass and velocities without contact as all bodies have; the engine solves the contacts with
+    these, and asks whether the velocities they leave belong to the same piece.
+    """
+
+    def free(self) -> tuple[Mask, sparse.csr_array, Array]:
+        """The piece in which a step without contact ends, its M̃ and its velocities."""
+        ...
+
+    def piece(self, v: Array, last: Mask | None = None) -> Mask:
+        """The piece of velocities v at the end; ``last`` itself if they belong to it, up to rounding."""
+        ...
+
+    def free_in(self, piece: Mask) -> tuple[sparse.csr_array, Array]:
+        """M̃ and velocities without contact, with the forces of a piece."""
+        ...
+
+    def as_links(self) -> tuple[sparse.csr_array, Array, Links | None]:
+        """M̃ and velocities without what changes from piece to piece, and that as links."""
+        ...
+
+
+class PiecewiseBodies(Bodies, Protocol):
+    """Bodies whose forces change from piece to piece within a step: cables that go slack and catch."""
+
+    def pieces(self, part: Part, span: Span) -> Pieces:
+        """The forces of the step, where the part is at its middle; ``free`` has those of one piece."""
+        ...
+
+
+@runtime_checkable
+class SmallBodies(Protocol):
+    """Bodies of a few velocities each, coupled inside a body and nowhere else: their M̃ is a ``BodyMasses``.
+
+    Their contact problems are assembled without sparse matrices.
+    """
+
+    def rows(self, part: Part, at: Touches) -> Rows:
+        """Velocities in the world of material points."""
+        ...
+
+
+class Roots(NamedTuple):
+    """Frames of bodies that can be fixed in a rigid body: the free ends by which rods are clamped.
+
+    Parameters
+    ----------
+    position, frame : arrays (k, 3) and (k, 3, 3)
+        Where they are; columns of a frame are its axes.
+    J : sparse matrix (6·k × n_dof)
+        Velocity and angular velocity of each, in the world.
+    """
+
+    position: Array
+    frame: Array
+    J: sparse.csr_array
+
+
+@runtime_checkable
+class RootedBodies(Protocol):
+    """Bodies that can be fixed in a rigid body, which then feels them."""
+
+    def roots(self, part: Part) -> Roots:
+        """The frames by which they are fixed."""
         ...
 
 
@@ -344,8 +485,13 @@ class BendingBodies(Protocol):
         """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
         ...
 
-    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
-        """The contacts on the true surface; those that are none are left out, the order is kept."""
+    def refine(
+        self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
+    ) -> Contacts:
+        """The contacts on the true surface; those that are none are left out, the order is kept.
+
+        Those of its own with a gap beyond ``distance`` (m) may be left out, too.
+        """
         ...
 
     def velocities(self, part: Part, at: Touches) -> Array:

@@ -12,6 +12,8 @@ from clapas.bodies.kind import ShapedBodies
 from clapas.errors import SceneError
 
 KINDS = {
+    "elastic": "clapas.bodies.elastic.kind:ElasticBodies",
+    "rods": "clapas.bodies.rods.rods:Rods",
     "truss": "clapas.bodies.trusses.moving:MovingTruss",
 }
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clapas.cli.snapshot import COLOUR_HELP, FORCES_HELP, VIEW_HELP, ZOOM_HELP
+from clapas.cli.snapshot import COLOUR_HELP, FIT_HELP, FORCES_HELP, VIEW_HELP, ZOOM_HELP
 
 
 def movie(
@@ -21,6 +21,7 @@ def movie(
     view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
     colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
     forces: Annotated[str, typer.Option(help=FORCES_HELP)] = "none",
+    fit: Annotated[str, typer.Option(help=FIT_HELP)] = "most",
     zoom: Annotated[float, typer.Option(help=ZOOM_HELP)] = 1.0,
     start: Annotated[float | None, typer.Option("--from", help="Time at which it begins (s).")] = None,
     end: Annotated[float | None, typer.Option("--to", help="Time at which it ends (s).")] = None,
@@ -50,6 +51,7 @@ def movie(
             view=view,
             colour=colour,
             forces=forces,
+            fit=fit,
             zoom=zoom,
             size=size,
             progress=tell,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from clapas.solvers import Progress
 
-COMPILING = "compiling kernels for their first use, 10 to 60 s; they are kept ..."
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what batch systems send
 
 
@@ -74,7 +73,7 @@ def telling_of_compilation(console: Console | None = None) -> Iterator[None]:
     """Say so on standard error if kernels have to be compiled inside the block."""
     from rich.console import Console
 
-    from clapas.compiled import on_compile
+    from clapas.compiled import COMPILING, on_compile
 
     console = console or Console(stderr=True)
     with on_compile(lambda: console.print(COMPILING, style="dim", highlight=False)):

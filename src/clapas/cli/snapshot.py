@@ -9,7 +9,8 @@ import typer
 
 VIEW_HELP = "From where: oblique, front, right, back, left or top (3-D scenes)."
 FORCES_HELP = "Contact forces over it: none, chains or arrows, coloured by the friction they use."
-ZOOM_HELP = "How many times larger than what shows everything."
+FIT_HELP = "What fills the picture: most (what moves, without what went far), all, or names of bodies (a,b)."
+ZOOM_HELP = "How many times larger than what fits."
 COLOUR_HELP = "Bodies by speed, greys (Moreau's five), spin, pressure, contacts or birth."
 
 
@@ -20,6 +21,7 @@ def snapshot(
     view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
     colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
     forces: Annotated[str, typer.Option(help=FORCES_HELP)] = "none",
+    fit: Annotated[str, typer.Option(help=FIT_HELP)] = "most",
     zoom: Annotated[float, typer.Option(help=ZOOM_HELP)] = 1.0,
     width: Annotated[int, typer.Option(min=200, max=8000, help="Pixels.")] = 960,
     height: Annotated[int, typer.Option(min=150, max=8000, help="Pixels.")] = 640,
@@ -30,5 +32,5 @@ def snapshot(
 
     path = out or Path(f"{recording.stem}.png")
     with Recording(recording) as run:
-        look = {"view": view, "colour": colour, "forces": forces}
+        look = {"view": view, "colour": colour, "forces": forces, "fit": fit}
         print(pictures.snapshot(run, path, time=time, zoom=zoom, size=(width, height), **look))

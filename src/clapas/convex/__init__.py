@@ -17,6 +17,7 @@ from clapas.convex.jordan import (
 from clapas.convex.orthant import Orthant
 from clapas.convex.polyhedral import PolyhedralCone
 from clapas.convex.product import ProductCone, ProductSet
+from clapas.convex.section import Polygons, Section, SectionCone
 from clapas.convex.tresca import Disc, Interval, TrescaSet
 
 __all__ = [
@@ -28,9 +29,12 @@ __all__ = [
     "Interval",
     "Opposite",
     "Orthant",
+    "Polygons",
     "PolyhedralCone",
     "ProductCone",
     "ProductSet",
+    "Section",
+    "SectionCone",
     "TrescaSet",
     "coulomb",
     "fischer_burmeister",

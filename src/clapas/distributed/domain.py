@@ -27,6 +27,7 @@ from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
 from clapas.dynamics.model import Impulses, Model
 from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
 from clapas.typing import Array, Indices, Mask
 
 LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
@@ -135,6 +136,11 @@ class Domain:
     def colliders(self) -> Indices:
         """Rows of the colliders known here in the table of the model."""
         return self.layout.model.colliders.rows_of(self.ids)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What solvers keep from step to step."""
+        return Kept()
 
     @cached_property
     def detector(self) -> Detector:

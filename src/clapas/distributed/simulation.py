@@ -92,6 +92,8 @@ def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
         )
     if model.joints is not None:
         raise SettingsError(f"the scene has joints, which cannot be run on several ranks: {one}")
+    if model.laws.has_sections:
+        raise SettingsError(f"friction cones with corners cannot be run on several ranks: {one}")
     if scheme.projection > 0.0:
         raise SettingsError(
             f"projection moves all bodies together, and cannot be run on several ranks: {one}"

@@ -170,14 +170,18 @@ class BorderedProblem:
         if isinstance(blocks, SphereBlocks):
             x_free = blocks.x_free.copy()
             x_free[:, 6:] *= copies[:, None]
-            light: BodyBlocks = SphereBlocks(blocks.normal, blocks.reach, blocks.bodies, x_free)
+            light: BodyBlocks = SphereBlocks(
+                blocks.normal, blocks.reach, blocks.bodies, x_free, blocks.orientation
+            )
         else:
             root = np.sqrt(copies)
             G = blocks.G * root[blocks.bodies][:, :, None, None]
             light = BodyBlocks(
                 G, blocks.bodies, blocks.y_free / root[:, None], blocks.root * root[:-1, None, None]
             )
-        return type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
+        made = type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
+        made.kept = problem.kept
+        return made
 
 
 @kernel

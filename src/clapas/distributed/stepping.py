@@ -26,6 +26,7 @@ from clapas.dynamics.solving import rigid_velocities
 from clapas.dynamics.stepping import MoreauJean, drifted
 from clapas.dynamics.surroundings import TOUCHING
 from clapas.geometry.colliders import Contacts
+from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.problems.contact import ROUNDING
 from clapas.problems.report import modes
 from clapas.problems.sphere_blocks import SphereBlocks
@@ -112,6 +113,7 @@ def step_on_ranks(
     guess: Array | None = None
     for left in range(GYRO_ROUNDS - 1, -1, -1):
         part = step_problem(model, middle, near, free, dt, touching, ahead, part_of=total)
+        part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
         answer = _answer(bordered, part, guess, solver)
@@ -183,11 +185,12 @@ def _velocity(model: Model, middle: State, part: StepProblem, answer: Answer, fr
     """Velocities (n, size) of the bodies known here from the rows of the problem."""
     blocks = part.problem.blocks
     assert blocks is not None
-    if isinstance(blocks, SphereBlocks):
-        v = answer.rows[:-1, :6].ravel()
+    if isinstance(blocks, SphereBlocks):  # rows have spins in the world
+        v = np.ascontiguousarray(answer.rows[:-1, :6])
+        spins_in_body_frames(np.ascontiguousarray(middle.orientation[model.moving]), v)
     else:
-        v = np.einsum("bij,bj->bi", blocks.root, answer.rows[:-1]).ravel()
-    return rigid_velocities(model, middle, part, v, free)
+        v = np.einsum("bij,bj->bi", blocks.root, answer.rows[:-1])
+    return rigid_velocities(model, v, free)
 
 
 def _borne(

@@ -15,6 +15,7 @@ from clapas.bodies.rigid.jacobian import (
     fill_couples_3d,
 )
 from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_at, world_rows
+from clapas.convex.section import Polygons
 from clapas.dynamics.carrying import carry, carry_to_spheres, places, product, to_world
 from clapas.dynamics.following import add_lead
 from clapas.dynamics.guides import can_part
@@ -74,7 +75,7 @@ class StepProblem:
 
     @property
     def has_spheres(self) -> bool:
-        """Whether the bodies of the problem are spheres, which spin in the world, not in their own frames."""
+        """Whether the problem is stated for spheres, whose tangents follow from the normals."""
         return isinstance(self.problem.blocks, SphereBlocks)
 
     @property
@@ -190,7 +191,8 @@ def step_problem(
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        return kind.from_blocks(blocks if pull is None else blocks.pushed(pull), mu=mu, w=w)
+        section = _sections(model, contacts) if model.laws.has_sections else None
+        return kind.from_blocks(blocks if pull is None else blocks.pushed(pull), mu=mu, w=w, section=section)
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     if (
@@ -258,7 +260,8 @@ class Geometry(NamedTuple):
 def contact_geometry(model: Model, middle: State, contacts: Contacts, free: Array) -> Geometry:
     """Any bodies and laws: blocks of H."""
     laws, pair = model.laws, _materials(model, contacts)
-    frame = _along_grain(model, middle, contacts, pair) if laws.is_elliptic else frames(contacts.normal)
+    grained = laws.is_elliptic or laws.has_sections
+    frame = _along_grain(model, middle, contacts, pair) if grained else frames(contacts.normal)
     G, wall = _blocks(model, middle, contacts, frame)
     scale = np.ones((1, wall.shape[1]))
     if laws.is_elliptic or laws.has_couples:
@@ -280,7 +283,8 @@ def _geometry_of_spheres(model: Model, middle: State, contacts: Contacts, free: 
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
     turn, answer = middle.orientation, model.inverse_root[:, 2:4] ** 2
     x_free = _with_ground(world_rows(turn, free, answer)[model.moving])
-    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free)
+    turned = np.ascontiguousarray(turn[model.moving])
+    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)
     wall = before = None
     if model.motions:
         driven = np.where(model.movable[:, None], 0.0, middle.velocity)
@@ -383,6 +387,13 @@ def _scale(model: Model, pair: tuple[Indices, Indices], shape: tuple[int, ...]) 
         if model.d == 3:
             scale[:, 3] = laws.spinning[pair]
     return scale
+
+
+def _sections(model: Model, contacts: Contacts) -> Polygons | None:
+    """The sections of the friction cones of contacts; None if all are round."""
+    corners = model.laws.section[_materials(model, contacts)]
+    is_round: Mask = np.asarray(~corners.any(axis=(1, 2)))
+    return None if is_round.all() else Polygons(corners, is_round)
 
 
 def _along_grain(model: Model, middle: State, contacts: Contacts, pair: tuple[Indices, Indices]) -> Array:

@@ -38,6 +38,8 @@ class System:
         Which carrier each of them is.
     self_contact : bool
         Whether its own carriers may touch each other.
+    holder : int
+        Body of the model in which its roots are fixed; −1 for none.
     """
 
     name: str
@@ -45,6 +47,7 @@ class System:
     rows: Indices
     carrier: Indices
     self_contact: bool = False
+    holder: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +170,14 @@ class Model:
     @cached_property
     def has_spheres(self) -> bool:
         """Whether all movable bodies are spheres in space, and contacts only slide, alike in all ways."""
-        if self.d == 2 or self.blocked is not None or self.laws.has_couples or self.laws.is_elliptic:
+        laws = self.laws
+        if (
+            self.d == 2
+            or self.blocked is not None
+            or laws.has_couples
+            or laws.is_elliptic
+            or laws.has_sections
+        ):
             return False
         inertia, moves = self.inertia[self.movable], self.movable[self.colliders.body]
         centred = (self.colliders.kind == Kind.SPHERE) & ~self.colliders.position.any(axis=1)

@@ -36,7 +36,7 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
         ContactProblem.from_blocks(still, mu=0.0, w=w), NSGS(tol=1e-3, max_iterations=200), check=False
     )
     zero = np.zeros_like(state.velocity)
-    away = rigid_velocities(model, state, problem, displacement.v, zero)
+    away = rigid_velocities(model, displacement.v, zero)
     position, orientation = moved(state.position, state.orientation, away, 1.0)
     return replace(state, position=position, orientation=orientation)
 

@@ -3,9 +3,15 @@
 Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
 that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
 of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
-they change less than a small share of what impulses change. Jointed bodies that nothing touches, and on which
-no limit, friction or bounded motor acts, are no part of the contact problem: there the repetition costs
-little.
+they change less than a small share of what impulses change. A third thing depends on them by jumps: which
+cables are taut (:class:`clapas.bodies.kind.Pieces`). There the repetition ends when none has changed, with
+the exact answer; where it does not end, the cables join the contact problem as links.
+
+Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
+contact problem: there the repetition costs little.
+
+Systems whose forces are not linear are linearised about the answer, until the forces there agree: Newton's
+method with a contact problem in place of a linear system.
 """
 
 from __future__ import annotations
@@ -15,21 +21,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import GYRO_ROUNDS, spins_in_body_frames
+from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.small_bodies import are_small, small_bodies_problem
 from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
 from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
+from clapas.status import Status
 from clapas.typing import Array
 
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
+PIECES = 20  # tried at most, before what changes from piece to piece joins the contact problem
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
+LINEARISATIONS = 12  # of nonlinear systems in one step, at most
+BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +64,8 @@ class Instant:
         What the velocities of walls miss at them.
     dt : float
         The step (s).
+    kept : Kept
+        What methods keep from step to step.
     """
 
     model: Model
@@ -62,13 +76,21 @@ class Instant:
     touching: float
     lead: Array | None
     dt: float
+    kept: Kept
 
     def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
         """The contact problem, given the velocities (N, size) without impulses."""
+        stated = self._stated(free, joints)
+        stated.problem.kept = self.kept
+        return stated
+
+    def _stated(self, free: Array, joints: JointsInStep | None) -> StepProblem:
         model, middle, contacts, others = self.model, self.middle, self.contacts, self.systems
         h, touching, lead = self.dt, self.touching, self.lead
         if joints is not None and not others.systems and self._is_small(joints):
             return condensed_problem(model, joints, middle, contacts, free, h, touching, lead)
+        if joints is None and others.touch(model, contacts) and are_small(model, others):
+            return small_bodies_problem(model, others, middle, contacts, free, h, touching, lead)
         if joints is not None or others.are_linked or others.touch(model, contacts):
             return mixed_problem(model, others, middle, contacts, free, h, touching, lead, joints)
         return step_problem(model, middle, contacts, free, h, touching, lead)
@@ -97,6 +119,8 @@ class Solved(NamedTuple):
         The joints, as the velocities at the end lead them.
     multipliers : array (j,), or None
         Impulses along their rows.
+    systems : SystemsInStep
+        Bodies of other kinds, with the forces they have at these velocities.
     """
 
     problem: StepProblem
@@ -106,10 +130,42 @@ class Solved(NamedTuple):
     free: Array
     joints: JointsInStep | None
     multipliers: Array | None
+    systems: SystemsInStep
 
 
 def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
     """Find the velocities at the end of a step, from those (N, size) without impulses."""
+    answer = _balanced(at, free, joints, solver)
+    for _ in range(PIECES):
+        systems = answer.systems.in_piece_of(answer.others)
+        if systems is answer.systems:
+            return answer
+        answer = _balanced(replace(at, systems=systems), free, joints, solver)
+    return _balanced(replace(at, systems=at.systems.without_pieces()), free, joints, solver)
+
+
+def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The velocities at which the forces of systems, in their pieces, are those of the linearisation."""
+    answer = _linear(at, free, joints, solver)
+    if at.systems.are_linear:
+        return answer
+    for _ in range(LINEARISATIONS):
+        systems, missing = at.systems.relinearised(answer.others)
+        if missing <= BALANCED:
+            return answer
+        at = replace(at, systems=systems)
+        answer = _linear(at, free, joints, solver)
+    missing = at.systems.relinearised(answer.others)[1]
+    if missing <= BALANCED:
+        return answer
+    last = replace(
+        answer.solution, status=Status.MAX_ITERATIONS, residual=max(answer.solution.residual, missing)
+    )
+    return answer._replace(solution=last)
+
+
+def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
+    """The same where systems are as linear as they are now."""
     if joints is None:
         return _in_contact(at, free, None, solver)
     joints, free = _joined(joints, free)
@@ -161,7 +217,7 @@ def _in_contact(
         multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
         if multipliers is not None:  # those of constraints of systems follow
             multipliers = multipliers[: len(joints.motion.rows)]
-    return Solved(problem, solution, velocity, others, free, joints, multipliers)
+    return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
@@ -207,21 +263,17 @@ def _velocities(
     rigid, others = int(at.model.movable.sum()) * free.shape[1], at.systems.free
     if len(v) > rigid:
         v, others = split_velocity(v, rigid, at.systems)
-    return rigid_velocities(at.model, at.middle, problem, v, free), others
+    return rigid_velocities(at.model, v, free), others
 
 
-def rigid_velocities(model: Model, at: State, problem: StepProblem, v: Array | None, free: Array) -> Array:
+def rigid_velocities(model: Model, v: Array | None, free: Array) -> Array:
     """Velocities (N, size) of the rigid bodies from those (m,) of the movable ones in a problem.
 
     ``free`` are the velocities of bodies that no impulse changes.
     """
     assert v is not None
-    moving = v.reshape(-1, free.shape[1])
-    if problem.has_spheres:  # its spins are in the world
-        moving = moving.copy()  # v belongs to the solution
-        spins_in_body_frames(at.orientation[model.moving], moving)
     velocity = free.copy()
-    velocity[model.moving] = moving
+    velocity[model.moving] = v.reshape(-1, free.shape[1])
     if model.blocked is not None:
         velocity = np.where(model.blocked, free, velocity)
     return velocity

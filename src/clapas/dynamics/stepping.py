@@ -22,6 +22,7 @@ from clapas.bodies.kind import Account
 from clapas.bodies.rigid.motion import moved, work
 from clapas.dynamics.assembly import StepProblem
 from clapas.dynamics.births import with_births, work_of_laying
+from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.few.outcome import Outcome
 from clapas.dynamics.few.stepping import step_of_few
 from clapas.dynamics.following import lead
@@ -47,7 +48,7 @@ from clapas.dynamics.systems import (
 )
 from clapas.errors import SettingsError
 from clapas.geometry.colliders import Contacts
-from clapas.solvers import Auto, Solution
+from clapas.solvers import Solution
 from clapas.solvers.loop import Solver
 from clapas.status import Status
 from clapas.typing import Indices, Mask
@@ -200,7 +201,7 @@ def step(
     dt : float
         Time step (s).
     solver : Solver, optional
-        Method for the contact problem; ``Auto(tol=1e-6)`` by default.
+        Method for the contact problem; :data:`clapas.dynamics.defaults.STEP_SOLVER` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     surroundings : Surroundings, optional
@@ -212,7 +213,7 @@ def step(
         What motors are asked for; that of the scene by default.
     """
     scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
-    solver = solver or Auto(tol=1e-6)
+    solver = solver or STEP_SOLVER
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
         outcome = step_of_few(few, state, dt, solver, scheme, surroundings)
         if outcome is not None:
@@ -230,8 +231,9 @@ def step(
     joints = None
     if alive.joints is not None:
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
-    at = Instant(alive, state, middle, systems, near, touching, ahead, dt)
+    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, surroundings.kept)
     answer = solved(at, free, joints, solver)
+    at = replace(at, systems=answer.systems)
 
     end, lift = _advanced(at, answer, scheme)
     contacts, impulses, rows = _borne(at, answer, found, held is not None)
@@ -345,7 +347,7 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
-    done += at.systems.work(answer.others)
+    done += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
     outside = given_by_loads(model, at.start.velocity, middle, velocity, at.dt) - walls
     through = 0.0

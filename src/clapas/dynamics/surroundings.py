@@ -11,6 +11,7 @@ from clapas.dynamics.few.advancing import advance
 from clapas.dynamics.few.bodies import MOST, FewBodies
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
 from clapas.typing import Array, Indices
 
 PATIENCE = 20_000
@@ -28,8 +29,8 @@ def touching_gap(state: State) -> float:
 class Surroundings:
     """The contacts of the bodies born so far.
 
-    Keeps a detector with its neighbour list while no body is born. What it returns depends on the
-    state alone, never on the list.
+    Keeps a detector with its neighbour list while no body is born, and in ``kept`` what solvers use again.
+    What it returns depends on the state alone, never on the list.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ class Surroundings:
         self._waits = patience if self._stay_few and not is_kept(advance) else 0
         pairs = model.ignored
         self._ignored = None if pairs is None else pairs[:, 0] * model.n_bodies + pairs[:, 1]
+        self.kept = Kept()
 
     def few(self, state: State) -> FewBodies | None:
         """The bodies of a state, if they are few and of a sort that :mod:`clapas.dynamics.few` serves.

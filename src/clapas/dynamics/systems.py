@@ -24,18 +24,22 @@ from clapas.bodies.kind import (
     Energy,
     Links,
     Neighbourhood,
+    NonlinearBodies,
     Part,
+    Pieces,
     Poses,
     Sides,
     Span,
     Touches,
 )
 from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.holding import Held, held
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
+from clapas.linalg.body_masses import BodyMasses
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices, Mask
 
@@ -53,7 +57,7 @@ class SystemsInStep:
         They.
     parts : tuple of Part
         Their coordinates at the middle of the step, with the velocities of its start.
-    mass : tuple of sparse matrices
+    mass : tuple of sparse matrices or BodyMasses
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
@@ -61,14 +65,26 @@ class SystemsInStep:
         Rows of their own in the contact problem: cables.
     bindings : tuple of Bindings or None
         Bilateral rows of their own: constraints.
+    pieces : tuple of Pieces or None
+        Forces that change with the velocities at the end of the step.
+    piece : tuple of arrays or None
+        The piece whose forces ``mass`` and ``free`` have.
+    span : Span or None
+        The step; None without systems.
+    held : tuple of Held or None
+        Rows that fix their roots in rigid bodies.
     """
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
-    mass: tuple[sparse.csr_array, ...]
+    mass: tuple[sparse.csr_array | BodyMasses, ...]
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
+    pieces: tuple[Pieces | None, ...] = ()
+    piece: tuple[Mask | None, ...] = ()
+    span: Span | None = None
+    held: tuple[Held | None, ...] = ()
 
     @staticmethod
     def none() -> SystemsInStep:
@@ -76,20 +92,34 @@ class SystemsInStep:
         return SystemsInStep((), (), (), (), ())
 
     @property
+    def matrices(self) -> list[sparse.csr_array]:
+        """Effective masses M̃, sparse."""
+        return [mass.matrix if isinstance(mass, BodyMasses) else mass for mass in self.mass]
+
+    @property
     def are_linked(self) -> bool:
         """Whether a system has links or constraints in this step."""
-        bound = any(rows is not None for rows in self.bindings)
+        bound = any(rows is not None for rows in (*self.bindings, *self.held))
         return bound or any(links is not None and len(links) for links in self.links)
 
     def rows(self, before: int, after: int) -> tuple[sparse.csr_array, Array] | None:
         """The constraints on all velocities, those ``before`` and ``after`` the systems included."""
-        if not any(rows is not None for rows in self.bindings):
+        sizes, found, b = [before, *map(len, self.free), after], [], []
+        for k, rows in enumerate(self.bindings):
+            if rows is not None:
+                found.append({k + 1: rows.J})
+                b.append(rows.b)
+        for k, tied in enumerate(self.held):
+            if tied is not None:
+                found.append({0: tied.rigid, k + 1: tied.own})
+                b.append(tied.b)
+        if not found:
             return None
-        none = [sparse.csr_array((0, len(free))) for free in self.free]
-        parts = [empty if rows is None else rows.J for rows, empty in zip(self.bindings, none, strict=True)]
-        ends = sparse.csr_array((0, before)), sparse.csr_array((0, after))
-        J = sparse.csr_array(sparse.block_diag((ends[0], *parts, ends[1]), format="csr"))
-        return J, np.concatenate([rows.b for rows in self.bindings if rows is not None])
+        blocks = [
+            [row.get(k, sparse.csr_array((len(of), size))) for k, size in enumerate(sizes)]
+            for row, of in zip(found, b, strict=True)
+        ]
+        return sparse.csr_array(sparse.block_array(blocks, format="csr")), np.concatenate(b)
 
     def touch(self, model: Model, contacts: Contacts) -> bool:
         """Whether a carrier is in contact."""
@@ -104,9 +134,57 @@ class SystemsInStep:
             for system, part, v in zip(self.systems, self.parts, velocities, strict=True)
         )
 
+    def in_piece_of(self, velocities: tuple[Array, ...]) -> SystemsInStep:
+        """The systems with forces of the pieces to which velocities at the end belong; itself if they do."""
+        mass, free, piece = list(self.mass), list(self.free), list(self.piece)
+        changed = False
+        for k, (forces, v) in enumerate(zip(self.pieces, velocities, strict=True)):
+            if forces is None or piece[k] is None:
+                continue
+            after = forces.piece(v, piece[k])
+            if after is not piece[k]:
+                mass[k], free[k] = forces.free_in(after)
+                piece[k], changed = after, True
+        if not changed:
+            return self
+        return replace(self, mass=tuple(mass), free=tuple(free), piece=tuple(piece))
+
+    def without_pieces(self) -> SystemsInStep:
+        """The systems with all that changes from piece to piece as links of the contact problem."""
+        mass, free, links = list(self.mass), list(self.free), list(self.links)
+        for k, forces in enumerate(self.pieces):
+            if forces is not None:
+                mass[k], free[k], links[k] = forces.as_links()
+        none = (None,) * len(mass)
+        return replace(self, mass=tuple(mass), free=tuple(free), links=tuple(links), pieces=none, piece=none)
+
     def mean(self, velocities: tuple[Array, ...]) -> tuple[Array, ...]:
         """Means of the velocities at the start and of those at the end."""
         return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
+
+    @property
+    def are_linear(self) -> bool:
+        """Whether one linearisation serves the step."""
+        return not any(_is_nonlinear(system.bodies) for system in self.systems)
+
+    def relinearised(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
+        """The systems linearised about velocities at the end of the step, and what was out of balance.
+
+        M̃ (v − v_free) is the impulse that v asks for: by the new linearisation exactly, by the old one as
+        far as forces are linear. The difference is relative to the largest impulse of the step.
+        """
+        assert self.span is not None
+        mass, free, worst = list(self.mass), list(self.free), 0.0
+        for k, (system, part, v) in enumerate(zip(self.systems, self.parts, velocities, strict=True)):
+            if not _is_nonlinear(system.bodies):
+                continue
+            assert isinstance(system.bodies, NonlinearBodies)
+            mass[k], free[k] = system.bodies.linearised(part, self.span, v)
+            before, after = self.mass[k] @ (v - self.free[k]), mass[k] @ (v - free[k])
+            pushes = before, mass[k] @ (v - part.v), mass[k] @ (free[k] - part.v)
+            largest = max(float(np.abs(push).max(initial=0.0)) for push in pushes)
+            worst = max(worst, float(np.abs(after - before).max(initial=0.0)) / (largest or 1.0))
+        return replace(self, mass=tuple(mass), free=tuple(free)), worst
 
     def work(self, velocities: tuple[Array, ...]) -> float:
         """Work of the impulses of the step on the systems, Σ M̃ (v⁺ − v_free)·(v⁻ + v⁺)/2 (J)."""
@@ -120,14 +198,18 @@ def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
     """The systems at the middle of a step, and the middle with their carriers where they are."""
-    parts, mass, free, links, bindings = [], [], [], [], []
+    parts, mass, free, links, bindings, pieces, piece = [], [], [], [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
         if isinstance(system.bodies, BendingBodies):
             half = system.bodies.during(half, span)
-        M, v = system.bodies.free(half, span)
+        own_pieces = getattr(system.bodies, "pieces", None)  # a PiecewiseBodies has them
+        forces = None if own_pieces is None else own_pieces(half, span)
+        now, M, v = (None, *system.bodies.free(half, span)) if forces is None else forces.free()
+        pieces.append(forces)
+        piece.append(now)
         parts.append(half)
         mass.append(M)
         free.append(v)
@@ -136,9 +218,24 @@ def systems_in_step(
         own_rows = getattr(system.bodies, "bindings", None)  # a BoundBodies has them
         bound = None if own_rows is None else own_rows(half, span)
         bindings.append(bound if bound is not None and len(bound.b) else None)
-    kept = (tuple(column) for column in (parts, mass, free, links, bindings))
-    step = SystemsInStep(model.systems, *kept)
+    tied = [held(model, system, half, middle, dt) for system, half in zip(model.systems, parts, strict=True)]
+    step = SystemsInStep(
+        model.systems,
+        tuple(parts),
+        tuple(mass),
+        tuple(free),
+        tuple(links),
+        tuple(bindings),
+        tuple(pieces),
+        tuple(piece),
+        span,
+        tuple(tied),
+    )
     return step, with_carriers(model, replace(middle, parts=step.parts))
+
+
+def _is_nonlinear(bodies: Bodies) -> bool:
+    return isinstance(bodies, NonlinearBodies) and not bodies.is_linear
 
 
 def with_carriers(model: Model, state: State) -> State:
@@ -188,7 +285,7 @@ def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: f
             own = (
                 np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
             )
-            contacts = system.bodies.refine(part, contacts, Sides(*own), where)
+            contacts = system.bodies.refine(part, contacts, Sides(*own), where, distance)
     near = contacts.gap <= distance
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
@@ -222,7 +319,7 @@ def mixed_problem(
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     n_soft = 0 if joints is None else len(joints.motion.soft)
     M = sparse.csr_array(
-        sparse.block_diag([rigid.mass(), *systems.mass, sparse.eye_array(n_soft)], format="csr")
+        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
     )
     H.resize(H.shape[0], M.shape[0])
     parting = _parting(H, d, M, joints)
@@ -312,7 +409,10 @@ def _bending(
             continue
         who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
         twist, arm = middle.velocity[who], point - middle.position[who]
-        rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
+        if model.d == 2:
+            rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
+        else:
+            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
         true = bodies.velocities(part, Touches(model.carrier_of[who], point))
         missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
     return missing

@@ -59,7 +59,7 @@ class SolidPiece:
     @property
     def excess(self) -> float:
         """By how much the hull is larger than the piece, relative to the piece; NaN if it is open."""
-        return self.hull_volume / self.volume - 1.0
+        return self.hull_volume / self.volume - 1.0 if self.volume != 0.0 else float("inf")
 
     @property
     def extent(self) -> Array:

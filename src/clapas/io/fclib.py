@@ -35,6 +35,7 @@ from clapas.io.csparse import (
     write_matrix,
 )
 from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading
+from clapas.io.heaps import check_heaps
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
@@ -55,6 +56,7 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     """Read an FCLib file; see :func:`clapas.io.read`, which also takes text files."""
     import h5py
 
+    check_heaps(path)
     try:
         file = h5py.File(path, "r")
     except FileNotFoundError:
@@ -319,6 +321,10 @@ def write(
     """
     import h5py
 
+    if problem.section is not None:
+        raise FormatError(
+            f"{path}: FCLib files hold round friction cones, got a section that is not round; write the scene"
+        )
     with h5py.File("memory", "w", driver="core", backing_store=False) as file:
         name = GROUPS["local" if problem.form == "reduced" else "global"]
         group = file.create_group(name)

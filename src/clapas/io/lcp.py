@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from scipy import sparse
 from clapas.errors import Error, FormatError
 from clapas.io import convention
 from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading, require_regular
+from clapas.io.heaps import check_heaps
 from clapas.io.mixed import read_mixed
 from clapas.io.siconos import read_matrix
 from clapas.io.tokens import Tokens
@@ -44,6 +46,9 @@ from clapas.problems.relay import Kind, Relay
 from clapas.typing import Array
 
 DENSE_STORAGE = "0"
+NUMBERS = re.compile(
+    rb"(?:\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)(?=\s|$))*\s*", re.IGNORECASE
+)
 EMPTY_ROWS = 10**6  # of a sparse matrix, whose rows need no byte in the file
 EXTRAS = ("z", "is_equation", "lower", "upper", "kind")  # beside M and q
 
@@ -120,6 +125,7 @@ def write_lcp(path: str | os.PathLike[str], problem: LCP, z: npt.ArrayLike | Non
 
 def _read_hdf5(path: Path) -> LCPFile:
     where = str(path)
+    check_heaps(path)
     with reading(where), h5py.File(path, "r") as file:
         stored, _ = _require(path, file, "M"), _require(path, file, "q")
         q = dataset(file, "q", where)[()]
@@ -190,7 +196,8 @@ def _require(path: Path, group: Any, name: str) -> Any:
 
 def _hdf5(problem: LCP, z: Array | None) -> bytes:
     memory = io.BytesIO()
-    with h5py.File(memory, "w") as file:
+    # Headers of this version have checksums: without, one bit in a text can crash the library.
+    with h5py.File(memory, "w", libver=("v110", "v110")) as file:
         file.attrs["name"] = problem.name
         if isinstance(problem.M, sparse.csr_array):
             group = file.create_group("M")
@@ -237,21 +244,24 @@ def _npz(problem: LCP, z: Array | None) -> bytes:
 
 
 def _read_matrix_market(path: Path) -> LCPFile:
-    if b"\0" in path.read_bytes():  # SciPy's reader crashes on it
-        raise FormatError(f"{path}: a Matrix Market file is text, but a byte of this one is zero")
+    content = path.read_bytes()
+    _check_words(path, content)
+    # SciPy's reader crashes where the last line has no end and is no number.
+    text = io.BytesIO(content + b"\n")
     try:
-        rows, columns, entries = scipy_io.mminfo(path)[:3]
+        rows, columns, entries = scipy_io.mminfo(text)[:3]
         if columns != rows + 1:
             raise FormatError(
                 f"{path}: a matrix of {rows}×{columns}; an LCP is [M q], n rows and n + 1 columns"
             )
-        size = path.stat().st_size
+        size = len(content)
         if entries > size or rows > max(size, EMPTY_ROWS):
             raise FormatError(
                 f"{path}: {rows} rows and {entries} entries are declared, but the file has {size} bytes"
             )
         # SciPy's reader divides by the number of rows of a full matrix.
-        whole = scipy_io.mmread(path) if rows else np.zeros((0, columns))
+        text.seek(0)
+        whole = scipy_io.mmread(text) if rows else np.zeros((0, columns))
     except Error:
         raise
     except DAMAGE as error:
@@ -262,6 +272,15 @@ def _read_matrix_market(path: Path) -> LCPFile:
     whole = sparse.csr_array(whole)
     q = whole[:, [rows]].toarray().ravel()
     return LCPFile(LCP(whole[:, :rows], q, name=path.stem), "matrix-market")
+
+
+def _check_words(path: Path, content: bytes) -> None:
+    """Refuse words that are no numbers: SciPy takes what it can of them, and crashes on a zero byte."""
+    for number, line in enumerate(content.splitlines(), 1):
+        if b"\0" in line or not (line.startswith(b"%") or NUMBERS.fullmatch(line)):
+            raise FormatError(
+                f"{path}, line {number}: not a number: {line[:40].decode('ascii', 'replace')!r}"
+            )
 
 
 def _matrix_market(problem: LCP, z: Array | None) -> bytes:

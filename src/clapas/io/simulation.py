@@ -202,7 +202,7 @@ def simulate(
     duration, dt : float
         Time to simulate and time step (s).
     solver : Solver, optional
-        Method for the contact problems; ``Auto(tol=1e-6)`` by default.
+        Method for the contact problems; :data:`clapas.dynamics.defaults.STEP_SOLVER` by default.
     out : path, optional
         The file to write; by default one in a new temporary folder, where it stays (see its ``path``).
     every : int

@@ -4,6 +4,8 @@
     DIR/spheres.pvd      spheres (disks) that are parts of clumps, with radius, body and its velocity
     DIR/surfaces.pvd     triangles of all other shapes but planes, with the body's velocity
     DIR/contacts.pvd     contact points with normal, gap, impulse, force, couple and mode
+    DIR/NAME.pvd         skins of systems (trusses, rods, elastic bodies) with their fields; stresses of
+                         elastic bodies as tensors
 
 Open the .pvd files. Show grains with the glyph filter (sphere, scaled by ``radius``), forces with
 arrows along ``force``. ``radius`` of a body is that of a single sphere at its centre of mass, else 0: the
@@ -24,10 +26,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clapas.bodies.elastic.solid import full_tensors
 from clapas.dynamics.model import Model
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind
 from clapas.io.recording import Frame, Recording
+from clapas.io.recording.systems import RecordedSystem
 from clapas.typing import Array, Indices, Mask
 
 SIDES = 24  # of capsules and cylinders
@@ -37,11 +41,12 @@ TYPES = {"f8": "Float64", "i8": "Int64", "i4": "Int32", "i1": "Int8"}
 
 @dataclass(frozen=True)
 class PolyData:
-    """Points, optional triangles, and named arrays on the points."""
+    """Points, optional triangles (k, 3) or segments (k, 2), and named arrays on the points and cells."""
 
     points: Array
     arrays: dict[str, Any]
     triangles: Indices | None = None
+    cells: dict[str, Any] | None = None
 
 
 def export_vtk(
@@ -74,6 +79,11 @@ def export_vtk(
         makers["spheres"] = lambda frame: _spheres(recording.model, spheres, frame)
     if len(surfaces.triangles):
         makers["surfaces"] = surfaces.of_frame
+    for k, system in enumerate(recording.systems):
+        for j, skin in enumerate(system.skins):
+            name = _file_name(system.name if len(system.skins) == 1 else f"{system.name} {skin.name}")
+            name = name if name not in makers else f"{name} {k}"
+            makers[name] = lambda frame, k=k, j=j, system=system: _skin(system, frame, k, j)  # type: ignore[misc]
     written: dict[str, list[tuple[float, str]]] = {name: [] for name in makers}
     for number in range(recording.n_frames) if frames is None else frames:
         frame = recording.frame(number)
@@ -84,19 +94,42 @@ def export_vtk(
     return [_write_index(folder / f"{name}.pvd", entries) for name, entries in written.items()]
 
 
+def _file_name(name: str) -> str:
+    """The name with what files may not be called replaced."""
+    return "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name)
+
+
+def _skin(system: RecordedSystem, frame: Frame, k: int, j: int) -> PolyData:
+    """A skin of a system: its cells, its fields, and stresses at its vertices as tensors."""
+    skin, look = system.skins[j], frame.looks[k][j]
+    named = {field.name: values for field, values in zip(skin.fields, look.values, strict=True)}
+    points = {field.name: named[field.name] for field in skin.fields if field.of == "vertex"}
+    cells = {field.name: named[field.name] for field in skin.fields if field.of == "cell"}
+    for name, values in frame.readings[k].items():
+        if values.shape in ((skin.n_vertices, 4), (skin.n_vertices, 6)):
+            points[name] = full_tensors(values)
+    return PolyData(_three(look.vertices), points, skin.cells, cells)
+
+
 def write_polydata(path: Path, data: PolyData) -> None:
     """Write one VTK PolyData file (XML, binary)."""
     n = len(data.points)
     triangles = data.triangles if data.triangles is not None else np.empty((0, 3), dtype=np.int64)
-    vertices = 0 if len(triangles) else n
+    none = np.empty((0, 2), dtype=np.int64)
+    lines, triangles = (triangles, none) if triangles.shape[1] == 2 else (none, triangles)
+    vertices = 0 if len(triangles) or len(lines) else n
+    of_cells = {} if data.cells is None else data.cells
     parts = [
         '<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64"><PolyData>',
-        f'<Piece NumberOfPoints="{n}" NumberOfVerts="{vertices}" NumberOfLines="0" NumberOfStrips="0" '
+        f'<Piece NumberOfPoints="{n}" NumberOfVerts="{vertices}" NumberOfLines="{len(lines)}" '
+        'NumberOfStrips="0" '
         f'NumberOfPolys="{len(triangles)}">',
         f"<Points>{_array('points', _three(data.points))}</Points>",
         f"<Verts>{_cells(np.arange(vertices)[:, None])}</Verts>",
+        f"<Lines>{_cells(lines)}</Lines>",
         f"<Polys>{_cells(triangles)}</Polys>",
         f"<PointData>{''.join(_array(name, values) for name, values in data.arrays.items())}</PointData>",
+        f"<CellData>{''.join(_array(name, values) for name, values in of_cells.items())}</CellData>",
         "</Piece></PolyData></VTKFile>",
     ]
     path.write_text("\n".join(parts))

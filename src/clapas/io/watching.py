@@ -1,16 +1,20 @@
-"""The viewer in a process of its own, for recordings that are being written.
+"""The viewer in a process of its own: beside a run that goes on, or for the cell of a notebook.
 
 It must not slow the run, and HDF5 lets no process read a file that it is writing.
 """
 
 from __future__ import annotations
 
+import html
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+
+from clapas.errors import FormatError
 
 
 class ViewerProcess:
@@ -60,3 +64,48 @@ class ViewerProcess:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+
+
+class InteractivePage:
+    """The page of the viewer with a run inside, as the value of a notebook's cell.
+
+    Parameters
+    ----------
+    text : str
+        The page, complete: it needs neither server nor network, and stays in the saved notebook.
+    height : int
+        Pixels.
+    """
+
+    def __init__(self, text: str, height: int) -> None:
+        self.text, self.height = text, height
+
+    def __repr__(self) -> str:
+        return f"InteractivePage({len(self.text) / 1e6:.1f} MB)"
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{self.height}px;border:0"
+        return f'<iframe style="{style}" srcdoc="{html.escape(self.text)}"></iframe>'
+
+
+def show(
+    path: str | os.PathLike[str], *, height: int = 560, frames: int = 100
+) -> InteractivePage | ViewerProcess:
+    """Show a recording: in the cell of a notebook, or else in the browser."""
+    if not _in_notebook():
+        return ViewerProcess(path, since=1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        command = [sys.executable, "-m", "clapas", "view", str(path), "--export", str(page)]
+        made = subprocess.run(
+            [*command, "--frames", str(frames)], capture_output=True, text=True, check=False
+        )
+        if made.returncode != 0:
+            raise FormatError(made.stderr.strip().removeprefix("clapas: ") or f"{path}: it cannot be shown")
+        return InteractivePage(page.read_text(encoding="utf-8"), height)
+
+
+def _in_notebook() -> bool:
+    """Whether a notebook's kernel runs this process, not a terminal."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None

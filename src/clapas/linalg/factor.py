@@ -28,6 +28,11 @@ from clapas.typing import Array, Indices
 
 LARGEST_BLOCK = 64
 DENSE_FILL = 0.3
+PIVOT = 1e-14  # pivots below this share of their diagonal entry are rounding: the matrix is singular
+
+
+class NotDefinite(ProblemError):
+    """A matrix that must be positive definite is singular or indefinite."""
 
 
 class Factor(Protocol):
@@ -46,7 +51,7 @@ def factorise(M: sparse.csr_array, order: Indices | None = None) -> Factor:
 
     Raises
     ------
-    ProblemError
+    NotDefinite
         M is singular or indefinite; the message names the degree of freedom.
 
     Examples
@@ -120,13 +125,22 @@ def _inverse_root(M: sparse.csr_array, labels: Indices) -> sparse.csr_array:
 
 def _cholesky(blocks: Array, dofs: Indices) -> Array:
     try:
-        return np.asarray(np.linalg.cholesky(blocks), dtype=np.float64)
+        lower = np.asarray(np.linalg.cholesky(blocks), dtype=np.float64)
+        refuse_small_pivots(lower, blocks)
+        return lower
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(blocks)[:, 0]
         worst = int(np.argmin(smallest))
         raise _not_definite(
             f"its block on degrees of freedom {dofs[worst].tolist()}", smallest[worst]
         ) from None
+
+
+def refuse_small_pivots(lower: Array, M: Array) -> None:
+    """Raise LinAlgError where a Cholesky factor (…, m, m) exists by rounding only."""
+    pivots = np.einsum("...ii->...i", lower) ** 2
+    if (pivots <= PIVOT * np.einsum("...ii->...i", M)).any():
+        raise np.linalg.LinAlgError("singular up to rounding")
 
 
 @dataclass
@@ -138,6 +152,7 @@ class DenseFactor:
     def __post_init__(self) -> None:
         try:
             self._factor = linalg.cho_factor(self.M, lower=True)
+            refuse_small_pivots(self._factor[0], self.M)
         except linalg.LinAlgError:
             raise _not_definite("the whole matrix", linalg.eigvalsh(self.M)[0]) from None
 
@@ -179,7 +194,8 @@ def _superlu(M: sparse.csr_array, order: Indices | None) -> Any:
     except RuntimeError:
         raise _not_definite("the factorisation met a zero pivot", 0.0) from None
     pivots = lu.U.diagonal()
-    if pivots.min() <= 0 or not np.array_equal(lu.perm_r, lu.perm_c):
+    own = permuted.diagonal()[np.argsort(lu.perm_c)]
+    if (pivots <= PIVOT * own).any() or not np.array_equal(lu.perm_r, lu.perm_c):
         column = int(np.flatnonzero(lu.perm_c == int(np.argmin(pivots)))[0])
         dof = column if order is None else int(order[column])
         raise _not_definite(f"the pivot of degree of freedom {dof}", pivots.min())
@@ -201,8 +217,8 @@ def nested_dissection(M: sparse.csr_array) -> Indices | None:
     return np.asarray(pymetis.nested_dissection(adjacency)[0], dtype=np.int64)
 
 
-def _not_definite(where: str, value: float) -> ProblemError:
-    return ProblemError(
+def _not_definite(where: str, value: float) -> NotDefinite:
+    return NotDefinite(
         f"M must be symmetric positive definite, but {where} gives {value:.3e}. Check masses and inertias; a "
         "degree of freedom without mass needs its own row in M."
     )

@@ -48,6 +48,9 @@ class CoarseProblem:
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
         self.f, self.f_hat = np.zeros(size), np.zeros(size)
+        # All places one after another, and where those of each substructure are among them.
+        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
+        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(place) for place in places]))]
         if not size:
             return
         rows, columns, values = [], [], []
@@ -72,29 +75,27 @@ class CoarseProblem:
                 "the coarse problem is singular: the structure can move as a whole. Add supports, or an M"
             ) from None
 
-    def solve(self, parts: list[Substructure], g: list[Array]) -> list[tuple[Array, Array]]:
-        """Macro forces (signed for each side) and rigid parts α of each substructure."""
+    def solve(self, answers: list[tuple[Array, Array]]) -> tuple[list[Array], list[Array]]:
+        """Macro forces f and rigid parts α of each substructure, from their first answers."""
         if not self.size:
-            return [(np.zeros(0), np.zeros(0)) for _ in parts]
-        right = np.zeros(self.size + self.n_rigid)
-        for part, place, rigid, own in zip(parts, self.places, self.rigid_parts, g, strict=True):
-            right[place] -= part.signs * (part.flexibility @ own)
-            right[rigid] = -(part.rigid.T @ own)
+            none = [np.zeros(0)] * len(answers)
+            return none, none
+        moved, pulled = (np.concatenate(each) for each in zip(*answers, strict=True))
+        right = -np.concatenate((np.bincount(self._all, weights=moved, minlength=self.size), pulled))
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right)
         self.f = found[: self.size]
-        return [
-            (part.signs * self.f[place], found[rigid])
-            for part, place, rigid in zip(parts, self.places, self.rigid_parts, strict=True)
-        ]
+        at = self.f[self._all]
+        return [at[own] for own in self._own], [found[rigid] for rigid in self.rigid_parts]
 
-    def local(self, parts: list[Substructure], relaxation: float) -> None:
-        """Local stage of the macro forces; nothing to do where the macro direction is infinite."""
+    def local(self, displacements: list[Array], relaxation: float) -> None:
+        """Local stage of the macro forces, from the signed macro displacements of each substructure.
+
+        Nothing to do where the macro direction is infinite.
+        """
         if not self.size or not math.isfinite(self.kappa):
             return
-        jump = np.zeros(self.size)
-        for part, place in zip(parts, self.places, strict=True):
-            np.add.at(jump, place, part.signs * part.u_macro)
+        jump = np.bincount(self._all, weights=np.concatenate(displacements), minlength=self.size)
         # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
         self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)

@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +33,9 @@ from clapas.multiscale.macro_basis import affine_fields, orthonormal, translatio
 from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.substructure import LinkSolver, Substructure, Trace
+from clapas.multiscale.team import Team, of_processes, of_threads, one_by_one
 from clapas.typing import Array, Indices, Mask
 
-Result = TypeVar("Result")
 ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
 BALANCE_AT = (4, 8)  # those after which d may be, too; later it would follow the tail, and drift
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
@@ -77,6 +75,9 @@ class MicroMacroLATIN:
         (W, q) that returns z with 0 ≤ z ⟂ W z + q ≥ 0. By default each link is treated alone.
     threads : int
         Substructures are shared among so many threads; the answer does not depend on it.
+    processes : int
+        The same with processes, which are started and sent their substructures at each run: for long ones. A
+        script that asks for them needs the line ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -102,6 +103,7 @@ class MicroMacroLATIN:
     adapt: bool = False
     together: LinkSolver | None = None
     threads: int = 1
+    processes: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.direction, str):
@@ -120,8 +122,13 @@ class MicroMacroLATIN:
             raise SettingsError(f"weak must be 'drop', 'macro' or 'micro', got {self.weak!r}")
         if self.together is not None and (self.link_direction != 1.0 or self.adapt):
             raise SettingsError("together wants the directions l = k: link_direction=1 and adapt=False")
-        if self.threads < 1:
-            raise SettingsError(f"threads must be at least 1, got {self.threads}")
+        for name in ("threads", "processes"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.processes > 1 and (self.threads > 1 or self.adapt):
+            raise SettingsError(
+                "processes hold their substructures for a run: give threads=1 and adapt=False with them"
+            )
 
     def prepare(self, problem: LinkProblem, labels: npt.ArrayLike) -> Substructured:
         """Cut a problem, factorise its substructures and its coarse problem.
@@ -199,6 +206,7 @@ class Substructured:
             self.parts = self._make_parts()
             self._make_coarse()
         self.iterations = 0
+        self._moved: list[Array] = []  # signed macro displacements of the last linear stage
 
     # ------------------------------------------------------------------ construction
 
@@ -308,38 +316,47 @@ class Substructured:
 
     # ------------------------------------------------------------------ iterations
 
-    def linear_stage(self, each: _Each | None = None) -> None:
+    def linear_stage(self, team: Team | None = None) -> None:
         """Equilibrium of the substructures, tied by the coarse problem."""
-        each = each or _one_by_one
-        g = each(Substructure.predict, self.parts)
-        answers = self.coarse.solve(self.parts, g)
-        each(lambda pair: pair[0].correct(*pair[1]), list(zip(self.parts, answers, strict=True)))
+        team = team or one_by_one(self.parts)
+        self._moved = team("correct", *self.coarse.solve(team("predict")))
         self.iterations += 1
 
-    def local_stage(self, each: _Each | None = None) -> None:
+    def local_stage(self, team: Team | None = None) -> None:
         """Laws of the links and of the interfaces."""
-        each = each or _one_by_one
-        relaxation = self.settings.relaxation
-        self.coarse.local(self.parts, relaxation)
-        together = self.settings.together
-        if together is None:
-            each(lambda part: part.links(relaxation), self.parts)
+        team, relaxation = team or one_by_one(self.parts), self.settings.relaxation
+        self.coarse.local(self._moved, relaxation)
+        sent = team("local", self._for_all(relaxation), self._for_all(self.settings.together))
+        letters = [[sent[other][place] for other, place in across] for across in self._layout.across]
+        team("receive", letters, self._for_all(relaxation))
+
+    def _for_all(self, value: Any) -> list[Any]:
+        return [value] * self.n_parts
+
+    @contextmanager
+    def _team(self) -> Iterator[Team]:
+        """Those who do the work, as the settings say."""
+        settings = self.settings
+        if settings.processes > 1:
+            with of_processes(self.parts, settings.processes) as team:
+                yield team
+        elif settings.threads > 1:
+            with of_threads(self.parts, settings.threads) as team:
+                yield team
         else:
-            each(lambda part: part.links_together(together, relaxation), self.parts)
-        letters = [
-            [self.parts[other].message(place) for other, place in across] for across in self._layout.across
-        ]
-        for part, messages in zip(self.parts, letters, strict=True):
-            part.receive(messages, relaxation)
+            yield one_by_one(self.parts)
 
     def iterate(self, count: int, between: Callable[[Substructured], None] | None = None) -> None:
-        """Do some iterations without measuring; ``between`` is called after each linear stage."""
-        with _threads(self.settings.threads) as each:
+        """Do some iterations without measuring; ``between`` is called after each linear stage.
+
+        With processes ``between`` sees the values of the start.
+        """
+        with one_blas_thread(), self._team() as team:
             for _ in range(count):
-                self.linear_stage(each)
+                self.linear_stage(team)
                 if between:
                     between(self)
-                self.local_stage(each)
+                self.local_stage(team)
 
     def run(
         self,
@@ -363,22 +380,26 @@ class Substructured:
         indicator : float
             Stop when the indicator is below.
         watch : callable, optional
-            Called after each linear stage; True stops.
+            Called after each linear stage; True stops. Not with processes, which hold the values.
         """
-        etas, errors = [], []
-        measure = None if reference is None else EnergyError(self, reference)
-        with one_blas_thread(), _threads(self.settings.threads) as each:
+        if watch and self.settings.processes > 1:
+            raise SettingsError("watch: values are in other processes until the run ends; take threads")
+        etas, errors, size = [], [], 0.0
+        with one_blas_thread(), self._team() as team:
+            if reference is not None:
+                exact = [self.problem.B[self.problem.rows(links)] @ reference for links in self.links_of]
+                size = sum(team("aim", exact)) or 1.0
             for _ in range(iterations):
-                self.linear_stage(each)
-                etas.append(self.indicator())
-                if measure:
-                    errors.append(measure())
+                self.linear_stage(team)
+                etas.append(_indicator(team("distance")))
+                if reference is not None:
+                    errors.append(math.sqrt(sum(team("missed")) / size))
                 done = bool(errors and errors[-1] < goal) or etas[-1] < indicator
                 if done or (watch and watch(self)):
                     break
                 if self.settings.adapt and self.iterations in ADAPT_AT:
                     self._adapt()
-                self.local_stage(each)
+                self.local_stage(team)
         return History(self.U, np.array(etas), np.array(errors))
 
     def redirect(self, links: list[Array], factor: float) -> None:
@@ -397,6 +418,7 @@ class Substructured:
         root, f, f_hat = math.sqrt(factor), self.coarse.f, self.coarse.f_hat
         self._make_coarse()
         self.coarse.f, self.coarse.f_hat = f / root, f_hat / root
+        self._moved = [u * root for u in self._moved]
 
     def balance(self) -> float:
         """Jump of displacements over jump of forces at the interfaces: above 1, d is too small."""
@@ -466,9 +488,7 @@ class Substructured:
 
     def indicator(self) -> float:
         """η = Δη/η̃, from the linear stage and the local stage before it; needs no reference."""
-        far, size, rest = np.sum([part.distance() for part in self.parts], axis=0)
-        size = max(size, ROUNDING**2 * rest)
-        return float(math.sqrt(far / size)) if size > 0.0 else 0.0
+        return _indicator([part.distance() for part in self.parts])
 
     @property
     def kernels(self) -> list[int]:
@@ -476,48 +496,8 @@ class Substructured:
         return [part.rigid.shape[1] for part in self.parts]
 
 
-class EnergyError:
-    """e: energy distance of the elongations of all substructures to those of a reference.
-
-    e² = Σ (BU − BU_ref)ᵀ l (BU − BU_ref) / Σ (BU_ref)ᵀ l (BU_ref)
-    """
-
-    def __init__(self, whole: Substructured, reference: Array) -> None:
-        self._parts = whole.parts
-        self._exact = [whole.problem.B[whole.problem.rows(links)] @ reference for links in whole.links_of]
-        self._size = sum(float(e @ (p.l * e)) for e, p in zip(self._exact, self._parts, strict=True))
-
-    def __call__(self) -> float:
-        """The error of the last linear stage."""
-        far = 0.0
-        for part, exact in zip(self._parts, self._exact, strict=True):
-            off = part.e - exact
-            far += float(off @ (part.l * off))
-        return math.sqrt(far / self._size) if self._size > 0.0 else math.sqrt(far)
-
-
-_Each = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
-
-
-def _one_by_one(work: Callable[[Any], Result], items: list[Any]) -> list[Result]:
-    return [work(item) for item in items]
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[_Each]:
-    """Apply a function to all items, shared among threads in equal runs of neighbours."""
-    if count == 1:
-        yield _one_by_one
-        return
-    with ThreadPoolExecutor(count - 1, thread_name_prefix="clapas-latin") as pool:
-
-        def each(work: Callable[[Any], Result], items: list[Any]) -> list[Result]:
-            cuts = [len(items) * i // count for i in range(count + 1)]
-            runs = [items[a:b] for a, b in pairwise(cuts)]
-            later = [pool.submit(_one_by_one, work, run) for run in runs[1:]]
-            done = _one_by_one(work, runs[0])
-            for each_run in later:
-                done += each_run.result()
-            return done
-
-        yield each
+def _indicator(distances: list[tuple[float, float, float]]) -> float:
+    """η from the squares that each substructure has."""
+    far, size, rest = np.sum(distances, axis=0)
+    size = max(size, ROUNDING**2 * rest)
+    return float(math.sqrt(far / size)) if size > 0.0 else 0.0

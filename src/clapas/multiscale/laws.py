@@ -15,6 +15,7 @@ and ê = (s − t̂)/l in every case.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -172,4 +173,67 @@ class Coulomb:
 
     def tangent(self, e: Array) -> Array:
         """The same: Coulomb's law has no slope to follow."""
+        return self.stiffness()
+
+
+@dataclass(frozen=True)
+class SolidContact:
+    """Elements of a deformable solid and its contacts: equally many rows per link, those left over empty.
+
+    Elements are linear springs along the modes of their stiffness; contacts use their first d rows.
+
+    Parameters
+    ----------
+    springs : Springs
+        All rows; those of contacts do not matter.
+    contacts : Coulomb
+        The contacts, in order.
+    is_contact : array (links,) of bool
+        Which links are contacts.
+    """
+
+    springs: Springs
+    contacts: Coulomb
+    is_contact: Mask
+
+    @property
+    def n_rows(self) -> int:
+        """Of all links."""
+        return self.springs.n_rows
+
+    @cached_property
+    def contact_rows(self) -> Indices:
+        """Rows of the contacts, d each."""
+        each = self.n_rows // max(len(self.is_contact), 1)
+        first = each * np.flatnonzero(self.is_contact)
+        return np.asarray((first[:, None] + np.arange(self.contacts.w.shape[1])).ravel())
+
+    def restrict(self, links: Indices) -> SolidContact:
+        """Some of the links."""
+        each = self.n_rows // max(len(self.is_contact), 1)
+        rows = (each * links[:, None] + np.arange(each)).ravel()
+        number = np.cumsum(self.is_contact) - 1
+        own = number[links[self.is_contact[links]]]
+        return SolidContact(self.springs.restrict(rows), self.contacts.restrict(own), self.is_contact[links])
+
+    def start(self) -> tuple[Array, Array]:
+        """Elements at rest, contacts from the forces given."""
+        t, e = self.springs.start()
+        t[self.contact_rows], e[self.contact_rows] = self.contacts.start()
+        return t, e
+
+    def meet(self, s: Array, l: Array) -> Array:
+        """Forces on the line t̂ + l ê = s."""
+        t = self.springs.meet(s, l)
+        t[self.contact_rows] = self.contacts.meet(s[self.contact_rows], l[self.contact_rows])
+        return t
+
+    def stiffness(self) -> Array:
+        """K of elements, the natural direction of contacts."""
+        k = self.springs.k.copy()
+        k[self.contact_rows] = self.contacts.stiffness()
+        return k
+
+    def tangent(self, e: Array) -> Array:
+        """The same."""
         return self.stiffness()

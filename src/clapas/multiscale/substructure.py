@@ -20,12 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
 from clapas.linalg.factor import DenseFactor, Factor, factorise
+from clapas.multiscale.kernels import corrected, interior_load, meet_springs, split_trace, stretched
 from clapas.multiscale.laws import Law, Springs
 from clapas.typing import Array, Indices
 
@@ -116,8 +118,16 @@ class Substructure:
         self.h = np.zeros(len(self.dofs))
         self.sent = np.zeros(len(self.dofs))
 
-    def factorise(self) -> None:
-        """Factorise K and homogenise."""
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the factor, which another process makes again from the same numbers."""
+        return {name: value for name, value in self.__dict__.items() if name != "_solve"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._solve = self._factor()
+
+    def _factor(self) -> Callable[[Array], Array]:
+        """Solutions with K."""
         K = self._transposed @ sparse.diags_array(self.l) @ self.B
         if self.M is not None:
             K = K + self.M
@@ -133,18 +143,23 @@ class Substructure:
                 f"{self.name} is a mechanism that its interfaces do not hold ({error}): make substructures "
                 "larger, or keep weak interfaces (weak='macro')"
             ) from None
-        self._solve: Callable[[Array], Array] = factor.solve
-        if K.shape[0] <= SMALL:
-            inverse = factor.solve(np.eye(K.shape[0]))
-            self._solve = (0.5 * (inverse + inverse.T)).dot
-        self._lift = np.zeros((K.shape[0], self.n_macro))  # CᵀR
+        if K.shape[0] > SMALL:
+            return factor.solve
+        inverse = factor.solve(np.eye(K.shape[0]))
+        symmetric: Callable[[Array], Array] = (0.5 * (inverse + inverse.T)).dot
+        return symmetric
+
+    def factorise(self) -> None:
+        """Factorise K and homogenise."""
+        self._solve = self._factor()
+        self._lift = np.zeros((len(self.F), self.n_macro))  # CᵀR
         np.add.at(self._lift, self.dofs, self.scale[:, None] * self.R)
-        self._spread = self._solve(self._lift) if self.n_macro else self._lift
+        self._spread = np.ascontiguousarray(self._solve(self._lift) if self.n_macro else self._lift)
         star = np.eye(self.n_macro) - self._lift.T @ self._spread
         values, vectors = np.linalg.eigh(0.5 * (star + star.T)) if self.n_macro else (np.zeros(0), star)
         soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
-        self.rigid = vectors[:, soft]
-        self.flexibility = (vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T
+        self.rigid = np.ascontiguousarray(vectors[:, soft])
+        self.flexibility = np.ascontiguousarray((vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T)
 
     @property
     def n_macro(self) -> int:
@@ -158,30 +173,55 @@ class Substructure:
 
     # ------------------------------------------------------------------ linear stage
 
-    def predict(self) -> Array:
-        """First half: displacements without macro forces; returns g."""
-        load = self.F - self._transposed @ self.a
-        load += np.bincount(self.dofs, weights=self.scale * self.h, minlength=len(load))
+    def predict(self) -> tuple[Array, Array]:
+        """First half: displacements without macro forces.
+
+        Returns what the coarse problem needs: signed macro displacements, and loads along rigid motions.
+        """
+        load = np.empty(len(self.F))
+        Bt = self._transposed
+        interior_load(self.F, Bt.indptr, Bt.indices, Bt.data, self.a, self.dofs, self.scale, self.h, load)
         self._U0 = self._solve(load)
         self._g = self._lift.T @ self._U0
-        return self._g
+        return self.signs * (self.flexibility @ self._g), self.rigid.T @ self._g
 
-    def correct(self, f: Array, alpha: Array) -> None:
-        """Second half: displacements under the macro forces f (signed for this side) and rigid parts α."""
-        star = self.flexibility @ (f + self._g) + self.rigid @ alpha
-        self.U = self._U0 + self._spread @ star
-        self.e = self.B @ self.U
-        self.t = self.a + self.l * self.e
-        trace = self.scale * self.U[self.dofs]
-        self.u_macro = self.R.T @ trace
-        self.U_micro = trace - self.R @ self.u_macro
-        self.F_micro = self.h - self.U_micro
-        self.f_macro = f
+    def correct(self, forces: Array, alpha: Array) -> Array:
+        """Second half: displacements under the macro forces f of its interfaces and rigid parts α.
+
+        Returns the signed macro displacements.
+        """
+        self.f_macro = self.signs * forces
+        self.U, B = np.empty(len(self.F)), self.B
+        coarse = self.flexibility, self.rigid, self._spread
+        corrected(forces, alpha, self.signs, self._g, self._U0, *coarse, self.U)
+        self.e, self.t = np.empty(len(self.l)), np.empty(len(self.l))
+        stretched(B.indptr, B.indices, B.data, self.U, self.a, self.l, self.e, self.t)
+        m, n = len(self.dofs), self.n_macro
+        self.u_macro, self.U_micro, self.F_micro = np.empty(n), np.empty(m), np.empty(m)
+        micro = self.u_macro, self.U_micro, self.F_micro
+        split_trace(self.U, self.dofs, self.scale, self.R, self.h, *micro)
+        return np.asarray(self.signs * self.u_macro)
 
     # ------------------------------------------------------------------ local stage
 
+    def local(self, relaxation: float, together: LinkSolver | None) -> list[Array]:
+        """Local stage of the links; returns what the neighbours across each interface need, s = U_m − F_m."""
+        if together is None:
+            self.links(relaxation)
+        else:
+            self.links_together(together, relaxation)
+        sent = self.U_micro - self.F_micro
+        return [sent[part] for part in self.parts]
+
     def links(self, relaxation: float) -> None:
-        """Local stage of the links."""
+        """Local stage of each link alone."""
+        law = self.law
+        if isinstance(law, Springs):
+            self.e_before, self.a = self.e_hat, self.a.copy()
+            self.t_hat, self.e_hat = np.empty(len(self.l)), np.empty(len(self.l))
+            own = law.k, law.t0, law.is_cable, self.t, self.e, self.l
+            meet_springs(*own, relaxation, self.t_hat, self.e_hat, self.a)
+            return
         s = self.t + self.l * self.e
         self.e_before = self.e_hat
         self.t_hat = self.law.meet(s, self.l)
@@ -219,16 +259,22 @@ class Substructure:
         self.t_hat = law.t0 + k * (self.e_hat + slack)
         self.a = self.a + relaxation * (self.t_hat - self.l * self.e_hat - self.a)
 
-    def message(self, part: int) -> Array:
-        """What the neighbour across an interface needs, s = U_m − F_m."""
-        return np.asarray((self.U_micro - self.F_micro)[self.parts[part]])
-
     def receive(self, messages: list[Array], relaxation: float) -> None:
         """Local stage of the interfaces, from the messages of the neighbours in the order of the traces."""
         self.sent = self.U_micro - self.F_micro
         self.h = self.h + relaxation * (_joined(messages) - self.h)
 
     # ------------------------------------------------------------------ measures
+
+    def aim(self, elongations: Array) -> float:
+        """Keep elongations (rows,) to measure the error against; returns their energy Σ l e²."""
+        self._aim = elongations
+        return float(elongations @ (self.l * elongations))
+
+    def missed(self) -> float:
+        """Energy Σ l (e − e_ref)² of the distance of the linear stage to the elongations kept."""
+        off = self.e - self._aim
+        return float(off @ (self.l * off))
 
     def distance(self) -> tuple[float, float, float]:
         """Squares Δη² and η̃² of the indicator, between the linear stage and the local stage before it.

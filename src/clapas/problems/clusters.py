@@ -23,7 +23,14 @@ from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from clapas.errors import ProblemError
-from clapas.linalg.factor import LARGEST_BLOCK, BlockDiagonalFactor, Factor, factorise
+from clapas.linalg.factor import (
+    LARGEST_BLOCK,
+    BlockDiagonalFactor,
+    Factor,
+    NotDefinite,
+    factorise,
+    refuse_small_pivots,
+)
 from clapas.typing import Array, Indices
 
 FEW = 60  # degrees of freedom that may be taken together
@@ -114,11 +121,14 @@ class Cluster:
 
     @cached_property
     def _lower(self) -> Array:
+        full = self.M.toarray()
         try:
-            return np.linalg.cholesky(self.M.toarray())
+            lower = np.linalg.cholesky(full)
+            refuse_small_pivots(lower, full)
         except np.linalg.LinAlgError:
             factorise(self.M)  # names the degree of freedom
-            raise
+            raise NotDefinite("M must be symmetric positive definite, but it is singular") from None
+        return lower
 
     @cached_property
     def _length(self) -> Array:

@@ -12,15 +12,19 @@ from scipy import sparse
 
 from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
+from clapas.convex.section import Section, SectionCone
 from clapas.errors import ProblemError
-from clapas.linalg.factor import BlockDiagonalFactor, Factor, factorise
+from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, factorise
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
+from clapas.problems.kept import Kept
+from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
 from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
+    from clapas.problems.packed_bodies import PackedBodies
     from clapas.problems.ragged_bodies import RaggedBodies
     from clapas.problems.report import Report
 
@@ -34,13 +38,17 @@ class ContactProblem:
 
     Global form, given ``M, H, f, w`` and, where there are any, joints ``J, b`` and ``compliance`` C::
 
-        M v + f = Hᵀ r + Jᵀ λ   dynamics; M (m×m) symmetric positive definite
+        M v + f = Hᵀ r + Jᵀ λ   dynamics, or equilibrium; M (m×m) symmetric, positive semidefinite
         u = H v + w + C r       velocities at the contacts; H (d·n × m)
         J v + b = 0             joints: bilateral rows, λ free
         K* ∋ ũ ⟂ r ∈ K          ũ = u + mu |u_T| e_N,  K = {|r_T| ≤ mu r_N}
 
     Reduced form, given ``W, q``: the same law with u = W r + q, where (without joints) W = H M⁻¹ Hᵀ + C and
     q = w − H M⁻¹ f. Components at a contact are normal, tangent 1, tangent 2.
+
+    Where M is singular (bodies that only contacts hold: M = 0 for rigid bodies in statics) v does not follow
+    from r. Then there is no reduced form, and an answer is a pair (r, v): see
+    :mod:`clapas.problems.semidefinite`.
 
     Parameters
     ----------
@@ -49,7 +57,7 @@ class ContactProblem:
     q : array (n, d) or (d·n,)
         Free velocity at the contacts: what u would be without impulses. Unit: m/s.
     M, H : matrices (m × m) and (d·n × m), dense or sparse
-        Mass matrix (block diagonal for rigid bodies: recognised) and contact Jacobian.
+        Mass (or stiffness) matrix, block diagonal for rigid bodies: recognised; and contact Jacobian.
     f : array (m,)
         Minus the momentum the bodies would have without contact. Unit: N·s.
     w : array (n, d) or (d·n,), optional
@@ -61,6 +69,10 @@ class ContactProblem:
         Default 0. Unit: m/s per N·s.
     mu : array (n,) or float
         Coefficients of friction, ≥ 0.
+    section : Section or array (k, 2), optional
+        Friction that is not the same in all directions: r_T ∈ mu r_N S, S a convex polygon around the origin
+        with these corners, against the clock, or an interval (2, 1) in the plane; a
+        :class:`clapas.convex.Section` for others, or for one per contact. The disc of radius one by default.
     d : 2 or 3, optional
         Needed only when it cannot be read from q, w or the number of mu.
     name : str
@@ -82,6 +94,12 @@ class ContactProblem:
     0.098
     """
 
+    section: Section | None = None
+    """Shape of the sections of the friction cones; None is the disc."""
+
+    semidefinite: Semidefinite | None = None
+    """Where M is singular, what then measures answers (r, v); else None."""
+
     def __init__(
         self,
         *,
@@ -95,6 +113,7 @@ class ContactProblem:
         J: MatrixLike = None,
         b: npt.ArrayLike | None = None,
         compliance: npt.ArrayLike | None = None,
+        section: Section | npt.ArrayLike | None = None,
         d: int | None = None,
         name: str = "",
         symmetrise: bool = False,
@@ -127,14 +146,18 @@ class ContactProblem:
                 )
             if compliance is not None:
                 self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
-            self.mass = _factor(self.M, self.J, self.b)
+            try:
+                self.mass = _factor(self.M, self.J, self.b)
+            except NotDefinite:
+                self.semidefinite = Semidefinite(self, singular_blocks(self.M))
             self.f = validation.vector("f", f, self.n_dof)
             self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
             validation.contacts_have_rows(jacobian, self.d, self.compliance)
-            if J is not None:
+            if J is not None and self.is_definite:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
+        self.section = validation.section(section, self.n_contacts, self.d)
 
     def __repr__(self) -> str:
         contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
@@ -144,7 +167,13 @@ class ContactProblem:
 
     @classmethod
     def from_blocks(
-        cls, blocks: BodyBlocks, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+        cls,
+        blocks: BodyBlocks,
+        *,
+        mu: npt.ArrayLike,
+        w: npt.ArrayLike | None = None,
+        section: Section | npt.ArrayLike | None = None,
+        name: str = "",
     ) -> ContactProblem:
         """Make a global problem between bodies from its blocks, without sparse matrices.
 
@@ -156,6 +185,8 @@ class ContactProblem:
             Coefficients of friction, ≥ 0.
         w : array (n, d), optional
             Velocity imposed at the contacts (m/s).
+        section : Section or array (k, 2), optional
+            Shape of the sections of the friction cones.
         name : str
             What to call the problem in reports.
         """
@@ -166,6 +197,32 @@ class ContactProblem:
         problem.n_dof = blocks.n_bodies * blocks.size
         if not blocks.is_finite:
             for name, data in blocks.given.items():
+                validation.refuse_nonfinite(name, data)
+        if w is not None:
+            problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
+        problem.mu = validation.friction(mu, problem.n_contacts)
+        problem.section = validation.section(section, problem.n_contacts, problem.d)
+        return problem
+
+    @classmethod
+    def from_packed(
+        cls, bodies: PackedBodies, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+    ) -> ContactProblem:
+        """Make a global problem between bodies of any size from its blocks, without sparse matrices.
+
+        Parameters
+        ----------
+        bodies : PackedBodies
+            The blocks of H in units of unit mass, and the free velocities of the bodies.
+        mu, w, name
+            See :meth:`from_blocks`.
+        """
+        problem = cls.__new__(cls)
+        problem.form, problem.name, problem._given_by_blocks = "global", name, True
+        problem.blocks, problem.ragged, problem.packed = None, bodies, bodies
+        problem.n_contacts, problem.d, problem.n_dof = bodies.n_contacts, bodies.d, bodies.n_dof
+        if not bodies.is_finite:
+            for name, data in bodies.given.items():
                 validation.refuse_nonfinite(name, data)
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
@@ -198,6 +255,11 @@ class ContactProblem:
             validation.refuse_nonfinite(what, data)
         problem.mu = validation.friction(mu, n)
         return problem
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether M is positive definite (or was eliminated): v then follows from r."""
+        return self.semidefinite is None
 
     @property
     def is_by_blocks(self) -> bool:
@@ -249,7 +311,15 @@ class ContactProblem:
 
     @cached_property
     def mass(self) -> Factor:
-        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only."""
+        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only.
+
+        Raises
+        ------
+        ProblemError
+            M is singular: the message says where, and the way out. So does all that needs M⁻¹.
+        """
+        if self.semidefinite is not None:
+            raise ProblemError(explained(self.semidefinite.singular))
         return factorise(self.M)
 
     @cached_property
@@ -264,7 +334,7 @@ class ContactProblem:
         return recognise(self.H, self.f, self.mass, self.d)
 
     @cached_property
-    def ragged(self) -> RaggedBodies | None:
+    def ragged(self) -> RaggedBodies | PackedBodies | None:
         """Bodies of any size, jointed or not: the root of W of a global problem without ``blocks``."""
         if self.form == "reduced" or self.blocks is not None:
             return None
@@ -272,6 +342,11 @@ class ContactProblem:
 
         parts = self.mass if isinstance(self.mass, Clusters) else clusters(self.M, together=True)
         return ragged_bodies(parts, self.H, self.f, self.d, self.compliance)
+
+    @cached_property
+    def packed(self) -> PackedBodies | None:
+        """The blocks of bodies of any size if the problem was given by them, else None."""
+        return None
 
     @property
     def W(self) -> sparse.bsr_array:
@@ -319,8 +394,15 @@ class ContactProblem:
         return mean
 
     @cached_property
+    def kept(self) -> Kept:
+        """What methods keep; a caller that solves one problem after the other sets its own."""
+        return Kept()
+
+    @cached_property
     def cone(self) -> FrictionCone:
         """The cone K of the law."""
+        if self.section is not None:
+            return SectionCone(self.mu, self.section, self.d)
         return CoulombCone(self.mu, self.d)
 
     # ---------------------------------------------------------------- what an impulse does
@@ -338,8 +420,10 @@ class ContactProblem:
             return self._bodies.answer(r)
         return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
 
-    def velocity(self, r: npt.ArrayLike) -> Array:
-        """Velocity at the contacts u = W r + q, (n, d)."""
+    def velocity(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:
+        """Velocity at the contacts u = W r + q, (n, d). Where M is singular, u = H v + w + C r: give v."""
+        if self.semidefinite is not None:
+            return self.semidefinite.velocity(self.impulse(r), self._given_motion(v))
         if self._bodies:
             return self._bodies.velocity(self.impulse(r), self.imposed)
         return self.apply_delassus(r) + self.q
@@ -347,20 +431,31 @@ class ContactProblem:
     def motion(self, r: npt.ArrayLike) -> Array:
         """Velocity of the bodies, M v + f = Hᵀ r + Jᵀ λ, (m,). Global form only."""
         self._require_global("the velocity v of the bodies")
-        if self._many_blocks:
-            return self._many_blocks.bodies_velocity(self.impulse(r))
+        if given := self._many_blocks or self.packed:
+            return given.bodies_velocity(self.impulse(r))
         v = self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
         return v + self.mass.imposed if isinstance(self.mass, Clusters) else v
 
-    def multipliers(self, r: npt.ArrayLike) -> Array:
+    def _given_motion(self, v: npt.ArrayLike | None) -> Array:
+        if v is None:
+            raise ProblemError(
+                "M is singular, so that v does not follow from r: give both, as in problem.residual(r, v)"
+            )
+        return validation.vector("v", v, self.n_dof)
+
+    def multipliers(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:
         """Impulses λ of the joints, (j,): the smallest where joints are redundant. Global form only."""
         self._require_global("the impulses of joints")
         if self.J is None:
             return np.empty(0)
-        assert isinstance(self.mass, Clusters)
         r = self.impulse(r)
-        momentum = self.M @ self.motion(r) + self.f - self.H.T @ r.ravel()
-        return self.mass.multipliers(momentum, self.J.shape[0])
+        if self.semidefinite is None:
+            mass, moved = self.mass, self.motion(r)
+        else:
+            mass, moved = self.semidefinite.unit.mass, self._given_motion(v)
+        assert isinstance(mass, Clusters)
+        momentum = self.M @ moved + self.f - self.H.T @ r.ravel()
+        return mass.multipliers(momentum, self.J.shape[0])
 
     # ---------------------------------------------------------------- the judge
 
@@ -370,7 +465,7 @@ class ContactProblem:
         u = self.velocity(r) if u is None else u
         return self.cone.violation(u, self.response[:, None] * r)
 
-    def residual(self, r: npt.ArrayLike) -> float:
+    def residual(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> float:
         """How far r is from a solution: a number without unit, zero at solutions up to rounding.
 
         With λ_i the mean diagonal of the Delassus block of contact i, x = λ r and u computed from r,
@@ -385,8 +480,13 @@ class ContactProblem:
         It is at least what rounding hides, ε |x| / |q| with ε = 2.2e-16: where no solution exists
         impulses may grow until x − u is x to the last digit, which must not pass for a solution.
         Numbers too large to be squared or even represented give infinity, never zero.
+
+        Where M is singular v is part of the answer and must be given; see
+        :meth:`clapas.problems.semidefinite.Semidefinite.residual`. Elsewhere it follows from r.
         """
         r = self.impulse(r)
+        if self.semidefinite is not None:
+            return self.semidefinite.residual(r, self._given_motion(v))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             scale = self.free_speed or norm(self.response[:, None] * r)
             if SAFE < scale < 1.0 / SAFE:
@@ -398,7 +498,7 @@ class ContactProblem:
         return result if math.isfinite(result) and math.isfinite(scale) else math.inf
 
     def _violation_norm(self, r: Array) -> float:
-        if self.n_contacts < MANY and not self._given_by_blocks:
+        if self.section is not None or (self.n_contacts < MANY and not self._given_by_blocks):
             hidden = ROUNDING * norm(self.response[:, None] * r)
             return max(norm(self.violation(r)), hidden)
         if self._bodies:
@@ -407,11 +507,11 @@ class ContactProblem:
 
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
-    def report(self, r: npt.ArrayLike) -> Report:
-        """The same answer measured by every known form of Coulomb's law."""
+    def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
+        """The same answer measured by every known form of Coulomb's law; where M is singular give v."""
         from clapas.problems.report import measure
 
-        return measure(self, self.impulse(r))
+        return measure(self, self.impulse(r), v)
 
     # ----------------------------------------------------------------
 
@@ -422,17 +522,20 @@ class ContactProblem:
         return self.blocks if many or self._given_by_blocks else None
 
     @cached_property
-    def _bodies(self) -> BodyBlocks | RaggedBodies | None:
+    def _bodies(self) -> BodyBlocks | RaggedBodies | PackedBodies | None:
         """The form by bodies where it is the faster one, or the only one."""
+        if self.packed is not None:
+            return self.packed
         if self._many_blocks is not None or self.form == "reduced":
             return self._many_blocks
         only = isinstance(self.mass, Clusters) or self.compliance is not None
         return self.ragged if only or self.n_contacts >= MANY else None
 
-    def _blocks(self, wanted: str) -> BodyBlocks:
+    def _blocks(self, wanted: str) -> BodyBlocks | PackedBodies:
         self._require_global(wanted)
-        assert self.blocks is not None
-        return self.blocks
+        given = self.blocks or self.packed
+        assert given is not None
+        return given
 
     def _at_contacts(self, v: Array) -> Array:
         return np.asarray(self.H @ v).reshape(self.n_contacts, self.d)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -14,17 +15,33 @@ from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Indices
 
+if TYPE_CHECKING:
+    from clapas.problems.packed_bodies import PackedBodies
+
 
 def reduce(problem: ContactProblem) -> ContactProblem:
     """Eliminate the velocities of the bodies and the joints: W = H M⁻¹ Hᵀ + C and q = w − H M⁻¹ f.
 
     W is as sparse as the bodies leave it: contacts that share no body, and no cluster of jointed ones, do not
     meet. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
+
+    Raises
+    ------
+    ProblemError
+        M is singular: motions that it does not resist have no answer to an impulse, and W does not exist.
     """
     if problem.form == "reduced":
         return problem
     W = delassus_matrix(problem)
-    return ContactProblem(W=W, q=problem.q, mu=problem.mu, d=problem.d, name=problem.name, symmetrise=True)
+    return ContactProblem(
+        W=W,
+        q=problem.q,
+        mu=problem.mu,
+        section=problem.section,
+        d=problem.d,
+        name=problem.name,
+        symmetrise=True,
+    )
 
 
 def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_array:
@@ -36,6 +53,8 @@ def delassus_matrix(problem: ContactProblem) -> sparse.csr_array | sparse.bsr_ar
     """
     if problem.form == "reduced":
         return problem.W
+    if problem.packed is not None:
+        return problem.packed.delassus()
     if isinstance(problem.mass, BlockDiagonalFactor) and problem.compliance is None:
         G = problem.H @ problem.mass.inverse_root
         return (G @ G.T).tocsr()
@@ -53,6 +72,9 @@ def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:
     return sparse_linalg.LinearOperator((size, size), matvec=product, rmatvec=product, dtype=float)
 
 
+FULL = 300  # rows up to which the W of a part of packed bodies is written out
+
+
 @dataclass(frozen=True)
 class Component:
     """A part of a problem that shares no body with the rest.
@@ -66,14 +88,19 @@ class Component:
     dofs: Indices
 
 
-def split(problem: ContactProblem) -> list[Component]:
+def split(problem: ContactProblem, wanted: Callable[[Indices], bool] | None = None) -> list[Component]:
     """Cut a problem into the connected components of its contact graph.
 
     Each can be solved alone; the impulses of the whole are those of the parts put back at
-    ``component.contacts``. Bodies that touch nothing belong to no component.
+    ``component.contacts``. Bodies that touch nothing belong to no component. ``wanted`` says of the contacts
+    of a component whether it is made at all.
     """
+    if problem.packed is not None:
+        return _packed_parts(problem, problem.packed, wanted)
     of_contact, of_dof = component_labels(problem)
     parts = [np.flatnonzero(of_contact == k) for k in _groups(of_contact)]
+    if wanted is not None:
+        parts = [contacts for contacts in parts if wanted(contacts)]
     if problem.form == "reduced":
         place = np.empty(problem.n_contacts, dtype=np.int64)  # of each contact in its part
         for contacts in parts:
@@ -103,6 +130,25 @@ def component_labels(problem: ContactProblem) -> tuple[Indices, Indices]:
         links = sparse.block_array([[None, touches], [touches.T, _coupling(problem)]])
     labels = csgraph.connected_components(links, directed=False)[1]
     return labels[:n], labels[n:]
+
+
+def _packed_parts(
+    problem: ContactProblem, bodies: PackedBodies, wanted: Callable[[Indices], bool] | None
+) -> list[Component]:
+    """Parts of a problem of packed bodies: small ones with a full W, others on the same bodies."""
+    labels = bodies.components()
+    order = np.argsort(labels, kind="stable")
+    found = []
+    for contacts in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        if wanted is not None and not wanted(contacts):
+            continue
+        its, mu = bodies.take(contacts), problem.mu[contacts]
+        if problem.d * len(contacts) <= FULL:
+            part = ContactProblem.from_full(its.in_full(), problem.q[contacts], mu=mu)
+        else:
+            part = ContactProblem.from_packed(its, mu=mu, w=problem.w[contacts])
+        found.append(Component(part, contacts, its.dofs))
+    return found
 
 
 def _coupling(problem: ContactProblem) -> sparse.csr_array:
@@ -144,6 +190,7 @@ def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) 
     part.form, part.name, part._given_by_blocks = "reduced", "", False
     part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
     part._W, part._q = W, problem.q[contacts]
+    part.section = None if problem.section is None else problem.section.take(contacts)
     return part
 
 
@@ -162,6 +209,7 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
         f=problem.f[dofs],
         w=problem.w[contacts],
         mu=problem.mu[contacts],
+        section=None if problem.section is None else problem.section.take(contacts),
         d=problem.d,
         **joints,
     )

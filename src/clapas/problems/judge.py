@@ -69,3 +69,37 @@ def violation_by_blocks(
         total += violation_square(u_n, u_1, u_2, r[i, 0], r[i, 1], r_2, mu[i], m)
         hidden += m * m * (r[i, 0] * r[i, 0] + r[i, 1] * r[i, 1] + r_2 * r_2)
     return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
+
+
+@kernel
+def couples_violation_norm(
+    u: Array, r: Array, mu: Array, response: Array, diagonals: Array, sliding: int
+) -> float:
+    """Return the same for contacts with couples: ``sliding`` components, then spin (in space) and rolling.
+
+    A component whose diagonal of W is zero does not move: its length is zero, and it violates nothing.
+    """
+    total, hidden, width = 0.0, 0.0, r.shape[1]
+    for i in range(len(r)):
+        size = response[i]
+        u_2, r_2 = 0.0, 0.0
+        if sliding == 3:
+            u_2, r_2 = u[i, 2], r[i, 2]
+        total += violation_square(u[i, 0], u[i, 1], u_2, r[i, 0], r[i, 1], r_2, mu[i], size)
+        limit, k = size * max(r[i, 0], 0.0), sliding
+        while k < width:
+            last = k + 2 if sliding == 3 and k > sliding else k + 1  # spin is a number, rolling in space two
+            square = 0.0
+            for j in range(k, last):
+                if diagonals[i, j] > 0.0:
+                    wish = size * r[i, j] - u[i, j]
+                    square += wish * wish
+            shrink = limit / np.sqrt(square) if square > limit * limit else 1.0
+            for j in range(k, last):
+                if diagonals[i, j] > 0.0:
+                    missed = size * r[i, j] - shrink * (size * r[i, j] - u[i, j])
+                    total += missed * missed
+            k = last
+        for j in range(width):
+            hidden += size * size * r[i, j] * r[i, j]
+    return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from clapas.convex.coulomb import project
 from clapas.linalg.norms import norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
@@ -86,24 +86,25 @@ class Report:
         return "\n".join(lines)
 
 
-def measure(problem: ContactProblem, r: Array) -> Report:
-    """Measure the impulses r (n, d) on a problem."""
-    u, mu = problem.velocity(r), problem.mu
-    is_open, sticking, sliding = modes(problem, r, u)
-    response = problem.response
+def measure(problem: ContactProblem, r: Array, v: npt.ArrayLike | None = None) -> Report:
+    """Measure the impulses r (n, d) on a problem; where M is singular, with the velocities v."""
+    u, mu = problem.velocity(r, v), problem.mu
+    of = problem if problem.semidefinite is None else problem.semidefinite.unit  # the units of the residual
+    is_open, sticking, sliding = modes(of, r, u)
+    response = of.response
     # Both residuals share one scale, that of ContactProblem.residual.
-    scale = problem.free_speed or norm(response[:, None] * r) or 1.0
+    scale = of.free_speed or norm(response[:, None] * r) or 1.0
     natural = response[:, None] * coulomb.natural_map(u, r, mu, 1.0 / response)
     f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
     return Report(
-        residual=problem.residual(r),
+        residual=problem.residual(r, v),
         natural_map=norm(natural) / scale,
         thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
         bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
         penetration=float(np.max(-u[:, 0], initial=0.0)),
-        cone_violation=_largest_norm(r - project(r, mu)),
+        cone_violation=_largest_norm(r - problem.cone.project(r)),
         complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
-        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(problem, u)], initial=0.0)),
+        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(of, u)], initial=0.0)),
         dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
         open=int(is_open.sum()),
         sticking=int(sticking.sum()),
@@ -121,10 +122,16 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     u = problem.velocity(r) if u is None else u
     mu = problem.mu
     x = problem.response[:, None] * r
-    tangential, radius = np.linalg.norm(x[:, 1:] - u[:, 1:], axis=1), mu * x[:, 0]
+    wish = x[:, 1:] - u[:, 1:]
+    tangential = np.linalg.norm(wish, axis=1)
     margin = 1e-12 * (np.abs(x[:, 0]) + tangential)
     is_open = x[:, 0] <= u[:, 0]
-    sticking = ~is_open & (tangential <= radius + margin)
+    if problem.section is None:
+        over = tangential - mu * x[:, 0]
+    else:
+        nearest = problem.section.project(wish, mu * np.maximum(x[:, 0], 0.0))
+        over = np.linalg.norm(wish - nearest, axis=1)
+    sticking = ~is_open & (over <= margin)
     return is_open, sticking, ~is_open & ~sticking
 
 

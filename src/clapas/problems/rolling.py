@@ -15,7 +15,8 @@ from clapas.linalg.factor import BlockDiagonalFactor, factorise
 from clapas.linalg.norms import norm
 from clapas.problems import validation
 from clapas.problems.blocks import BodyBlocks, recognise
-from clapas.problems.contact import ROUNDING, ContactProblem
+from clapas.problems.contact import MANY, ROUNDING, ContactProblem
+from clapas.problems.judge import couples_violation_norm
 from clapas.problems.report import Report, measure
 from clapas.typing import Array, Indices, MatrixLike
 
@@ -180,7 +181,7 @@ class RollingProblem(ContactProblem):
         problem = ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name)
         return problem, np.ascontiguousarray(r[:, :d])
 
-    def report(self, r: npt.ArrayLike) -> Report:
+    def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
         """The impulses measured by every known form of Coulomb's law, the couples held as loads."""
         return measure(*self.sliding_part(r))
 
@@ -189,6 +190,9 @@ class RollingProblem(ContactProblem):
         return np.diagonal(self.local_blocks, axis1=1, axis2=2)
 
     def _violation_norm(self, r: Array) -> float:
+        if self.n_contacts >= MANY:  # the same formula, compiled
+            given = self.velocity(r), r, self.mu, self.response, np.ascontiguousarray(self._diagonals)
+            return float(couples_violation_norm(*given, rolling.DISCS[self.d][0].stop))
         hidden = ROUNDING * norm(self.response[:, None] * r)
         return max(norm(self.violation(r)), hidden)
 

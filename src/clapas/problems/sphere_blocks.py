@@ -20,6 +20,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.linalg.norms import SAFE, norm
+from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.prefetch import prefetch_bodies
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.frames import frames, tangents
@@ -45,16 +46,26 @@ class SphereBlocks(BodyBlocks):
     x_free : array (n_bodies + 1, 8)
         Of each body: velocity and spin without impulses, in the world (m/s, rad/s), 1/m and 1/J. The last
         row, the ground's, is zero.
-
-    Degrees of freedom are velocities and spins in the world.
+    orientation : array (n_bodies, 4), optional
+        Unit quaternions of the frames of the bodies. The degrees of freedom are velocities in the world and
+        spins in these frames, as those of any rigid body; without, spins in the world.
     """
 
     normal: Array
     reach: Array
     x_free: Array
+    orientation: Array | None
 
-    def __init__(self, normal: Array, reach: Array, bodies: Indices, x_free: Array) -> None:
-        self.__dict__.update(normal=normal, reach=reach, bodies=bodies, x_free=x_free)  # frozen, as its kin
+    def __init__(
+        self,
+        normal: Array,
+        reach: Array,
+        bodies: Indices,
+        x_free: Array,
+        orientation: Array | None = None,
+    ) -> None:
+        given = {"normal": normal, "reach": reach, "bodies": bodies, "x_free": x_free}
+        self.__dict__.update(given, orientation=orientation)  # frozen, as its kin
 
     @property
     def n_bodies(self) -> int:
@@ -87,7 +98,7 @@ class SphereBlocks(BodyBlocks):
 
     def pushed(self, r: Array) -> SphereBlocks:
         """The same bodies whose free motion has felt the impulses r."""
-        return SphereBlocks(self.normal, self.reach, self.bodies, self.moved(r))
+        return SphereBlocks(self.normal, self.reach, self.bodies, self.moved(r), self.orientation)
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
@@ -125,8 +136,11 @@ class SphereBlocks(BodyBlocks):
         return self.at_contacts(self._pushed_from(still, r), None)
 
     def bodies_velocity(self, r: Array) -> Array:
-        """Velocities and spins of the bodies, (m,)."""
-        return self.moved(r)[:-1, :6].ravel()
+        """Velocities and spins of the bodies in their coordinates, (m,)."""
+        v = np.ascontiguousarray(self.moved(r)[:-1, :6])
+        if self.orientation is not None:
+            spins_in_body_frames(self.orientation, v)
+        return v.ravel()
 
     @cached_property
     def response(self) -> Array:
@@ -166,8 +180,15 @@ class SphereBlocks(BodyBlocks):
 
     @cached_property
     def root(self) -> Array:
-        """Inverse roots of the masses, (n_bodies, 6, 6)."""
-        return np.asarray(self._scale[:, :, None] * np.eye(6))
+        """Inverse roots R of the masses, v = R y: y is in the world, v in the frames of the bodies."""
+        roots = np.asarray(self._scale[:, :, None] * np.eye(6))
+        if self.orientation is not None:
+            for k in range(3):
+                spin = np.zeros((self.n_bodies, 6))
+                spin[:, 3 + k] = 1.0
+                spins_in_body_frames(self.orientation, spin)
+                roots[:, 3:, 3 + k] = self._scale[:, 3:] * spin[:, 3:]
+        return roots
 
     # ----------------------------------------------------------------
 

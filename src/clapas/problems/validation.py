@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from clapas.convex.section import Polygons, Section
 from clapas.errors import ProblemError, warn
 from clapas.typing import Array, MatrixLike
 
@@ -104,6 +105,18 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
         worst = int(np.argmin(result))
         raise ProblemError(f"contact {worst}: mu must be at least 0, got {result[worst]}")
     return result
+
+
+def section(value: Section | npt.ArrayLike | None, n: int, d: int) -> Section | None:
+    """Read the shape of friction: a section, or the corners of one for all contacts."""
+    if value is None or hasattr(value, "support"):
+        return value  # type: ignore[return-value]
+    corners = np.asarray(value, dtype=float)
+    if corners.ndim != 2 or corners.shape[1] != d - 1:
+        raise ProblemError(
+            f"section has shape {corners.shape}, expected corners: (k, 2) in space, (2, 1) in the plane"
+        )
+    return Polygons.same(corners, n)
 
 
 def compliance(value: npt.ArrayLike, n: int, d: int) -> Array:

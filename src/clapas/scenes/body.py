@@ -25,34 +25,123 @@ from clapas.geometry.mass import principal_axes
 from clapas.geometry.shapes import Shape
 from clapas.geometry.shapes.clump import orientation_entry
 from clapas.geometry.table import Frame
+from clapas.scenes.definition import defined, readings, written
+from clapas.scenes.materials import DEFAULT
 from clapas.typing import Array
 
 # Share by which one moment may exceed the sum of the two others: rounding of flat bodies.
 TRIANGLE = 1e-9
 
 
+def _place(label: str, name: str, value: Any, d: int) -> Vector:
+    return (0.0,) * d if value is None else checks.vector(label, name, value, d)
+
+
+def _vector(label: str, name: str, value: Any, d: int) -> Vector | None:
+    return None if value is None else checks.vector(label, name, value, d)
+
+
+def _positive(label: str, name: str, value: Any, d: int) -> float | None:
+    return None if value is None else checks.positive(label, name, value)
+
+
+def _spin(label: str, name: str, value: Any, d: int) -> Vector:
+    return (0.0,) * (3 if d == 3 else 1) if value is None else spin_vector(label, value, d)
+
+
+def _unless_zero(values: Vector) -> list[float] | None:
+    return list(values) if any(values) else None
+
+
+def _if_so(value: Any) -> Any:
+    return value or None
+
+
+def _dimension(turn: Vector) -> int:
+    return 3 if len(turn) == 4 else 2
+
+
+def _inertia_entry(inertia: tuple[Vector, ...]) -> float | list[list[float]]:
+    return inertia[0][0] if len(inertia) == 1 else [list(row) for row in inertia]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """A body as it was added to a scene; see :meth:`Scene.add` for the fields."""
+    """A body as it was added to a scene.
+
+    Its fields are the one list of what a body may be given: each says how it is read from what a person
+    gives, how a scene file writes it, of what kind it is there, what it means and in which unit
+    (:mod:`clapas.scenes.definition`). :meth:`Scene.add` takes the same.
+    """
 
     number: int
     shape: Shape
-    position: Vector
-    orientation: Vector
-    velocity: Vector
-    angular_velocity: Vector
-    material: str
-    name: str | None = None
-    density: float | None = None
-    mass: float | None = None
-    inertia: tuple[Vector, ...] | None = None
-    centre: Vector | None = None
-    fixed: bool = False
-    motion: Motion | None = None
-    free: tuple[str, ...] | None = None
-    force: Course | None = None
-    torque: Course | None = None
-    group: str = ""
+    name: str | None = defined("word", "a name no other body has", None)
+    material: str = defined("word", "for its density and the laws of contact", DEFAULT)
+    position: Vector = defined(
+        "numbers", "of the origin of the shape's own frame (m)", None, read=_place, write=list
+    )
+    orientation: Vector = defined(
+        "orientation",
+        "quaternion, {axis, angle}, or angle in 2-D (rad)",
+        None,
+        read=lambda label, name, value, d: checks.orientation(label, value, d),
+        write=lambda turn: None if turn == rotations.identity(_dimension(turn)) else orientation_entry(turn),
+    )
+    velocity: Vector = defined(
+        "numbers", "of the centre of mass (m/s)", None, read=_place, write=_unless_zero
+    )
+    angular_velocity: Vector = defined(
+        "angular velocity",
+        "angular velocity in the world (rad/s): 3 numbers, one in 2-D",
+        None,
+        read=_spin,
+        write=_unless_zero,
+    )
+    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=_positive)
+    mass: float | None = defined("number", "kg, kg/m in 2-D", None, read=_positive)
+    inertia: tuple[Vector, ...] | None = defined(
+        "tensor",
+        "about the centre (kg·m²)",
+        None,
+        read=lambda label, name, value, d: None if value is None else inertia_tensor(label, value, d),
+        write=_inertia_entry,
+    )
+    centre: Vector | None = defined(
+        "numbers", "centre of mass in the shape's own frame (m)", None, read=_vector, write=list
+    )
+    fixed: bool = defined(
+        "yes or no", "it never moves", False, read=lambda label, name, value, d: bool(value), write=_if_so
+    )
+    motion: Motion | None = defined(
+        "motion",
+        "it moves as told, whatever touches it",
+        None,
+        read=lambda label, name, value, d: as_motion(label, value, d),
+        write=lambda motion: motion.to_dict(),
+    )
+    free: tuple[str, ...] | None = defined(
+        "words",
+        "axes along which a guided body is free: x y z rx ry rz",
+        None,
+        read=lambda label, name, value, d: free_axes(label, value, d),
+        write=" ".join,
+    )
+    force: Course | None = defined(
+        "course",
+        "at the centre of mass, or {times, values} (N)",
+        None,
+        read=lambda label, name, value, d: as_course(label, name, value, d),
+        write=lambda course: course.to_entry(),
+    )
+    torque: Course | None = defined(
+        "course",
+        "in the world, or {times, values} (N·m)",
+        None,
+        read=lambda label, name, value, d: as_course(label, name, value, 3 if d == 3 else 1),
+        write=lambda course: course.to_entry(),
+    )
+    group: str = defined("word", "shared by bodies, to find them again", "", write=_if_so)
 
     @property
     def label(self) -> str:
@@ -78,31 +167,9 @@ class Body:
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, without those that have their default, as scene files write them."""
-        straight = rotations.identity(self.shape.d)
-        entries: dict[str, Any] = {
-            "name": self.name,
-            "shape": self.shape.to_dict(),
-            "material": self.material,
-            "position": list(self.position),
-            "orientation": None if self.orientation == straight else orientation_entry(self.orientation),
-            "velocity": list(self.velocity) if any(self.velocity) else None,
-            "angular_velocity": list(self.angular_velocity) if any(self.angular_velocity) else None,
-            "density": self.density,
-            "mass": self.mass,
-            "inertia": None if self.inertia is None else _inertia_entry(self.inertia),
-            "centre": None if self.centre is None else list(self.centre),
-            "fixed": self.fixed or None,
-            "motion": None if self.motion is None else self.motion.to_dict(),
-            "free": None if self.free is None else " ".join(self.free),
-            "force": None if self.force is None else self.force.to_entry(),
-            "torque": None if self.torque is None else self.torque.to_entry(),
-            "group": self.group or None,
-        }
-        return {name: value for name, value in entries.items() if value is not None}
-
-
-def _inertia_entry(inertia: tuple[Vector, ...]) -> float | list[list[float]]:
-    return inertia[0][0] if len(inertia) == 1 else [list(row) for row in inertia]
+        entries = written(self)
+        first = {"name": entries.pop("name")} if "name" in entries else {}  # for people who read files
+        return {**first, "shape": self.shape.to_dict(), **entries}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,64 +234,17 @@ def body_label(number: int, name: str | None) -> str:
     return f"body {number}" if name is None else f"body '{name}'"
 
 
-def make_body(
-    d: int,
-    number: int,
-    shape: Any,
-    *,
-    material: str,
-    name: str | None = None,
-    position: Any = None,
-    orientation: Any = None,
-    velocity: Any = None,
-    angular_velocity: Any = None,
-    density: Any = None,
-    mass: Any = None,
-    inertia: Any = None,
-    centre: Any = None,
-    fixed: bool = False,
-    motion: Any = None,
-    free: Any = None,
-    force: Any = None,
-    torque: Any = None,
-    group: str = "",
-) -> Body:
+def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **given: Any) -> Body:
     """A body from what a person gives, checked as far as it can be alone."""
     label = body_label(number, name)
     if not isinstance(shape, Shape):
         raise SceneError(f"{label}: expected a shape such as Sphere(0.1), got {shape!r}")
     if shape.d != d:
         raise SceneError(f"{label}: a {shape.word} is in {shape.d}-D, the scene in {d}-D")
-    zero = (0.0,) * d
-    body = Body(
-        number=number,
-        shape=shape,
-        name=name,
-        position=zero if position is None else checks.vector(label, "position", position, d),
-        orientation=checks.orientation(label, orientation, d),
-        velocity=zero if velocity is None else checks.vector(label, "velocity", velocity, d),
-        angular_velocity=_spin(label, angular_velocity, d),
-        material=material,
-        density=None if density is None else checks.positive(label, "density", density),
-        mass=None if mass is None else checks.positive(label, "mass", mass),
-        inertia=None if inertia is None else inertia_tensor(label, inertia, d),
-        centre=None if centre is None else checks.vector(label, "centre", centre, d),
-        fixed=bool(fixed),
-        motion=as_motion(label, motion, d),
-        free=free_axes(label, free, d),
-        force=as_course(label, "force", force, d),
-        torque=as_course(label, "torque", torque, 3 if d == 3 else 1),
-        group=group,
-    )
+    body = Body(number=number, shape=shape, **readings(Body, label, {"name": name, **given}, d))
     _refuse_contradictions(body)
     _refuse_contradictions_of_guides(body)
     return body
-
-
-def _spin(label: str, value: Any, d: int) -> Vector:
-    if value is None:
-        return (0.0,) * (3 if d == 3 else 1)
-    return spin_vector(label, value, d)
 
 
 def _refuse_contradictions(body: Body) -> None:

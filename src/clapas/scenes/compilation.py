@@ -12,6 +12,7 @@ from clapas.dynamics.joints.rows import JointRows, joint_rows
 from clapas.dynamics.laying import refuse_other_shapes
 from clapas.dynamics.model import Model
 from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
 from clapas.geometry.table import collider_table
 from clapas.scenes.body import BodyRecord
@@ -54,6 +55,12 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         joints=_joints(scene, records),
         ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
     )
+    if laws.has_sections and (model.systems or model.joints is not None):
+        what = model.systems[0].name if model.systems else model.joints.names[0] if model.joints else ""
+        raise SceneError(
+            "laws with a polygonal section of friction do not reach systems and jointed bodies yet: leave "
+            f"section out where there are any (here '{what}')"
+        )
     if model.systems and laws.has_couples:
         raise SceneError(
             "laws with rolling or spinning resistance do not reach systems yet: leave rolling and spinning "
@@ -68,7 +75,10 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)
-        found = apart_from_joined(model, Surroundings(model).detect(start, 0.0))
+        found = Surroundings(model).detect(start, 0.0)
+        if model.systems:
+            found = on_true_surfaces(model, start, found, 0.0)
+        found = apart_from_joined(model, found)
         refuse_overlaps(records, found, scene.overlap)
     return model
 

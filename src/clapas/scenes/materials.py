@@ -80,10 +80,14 @@ def law_entries(law: Law) -> dict[str, Any]:
     """The numbers of a law that differ from their defaults, and mu."""
     values = {field.name: (getattr(law, field.name), field.default) for field in fields(Law)}
     return {
-        name: list(value) if isinstance(value, tuple) else value
+        name: _as_lists(value)
         for name, (value, default) in values.items()
         if default is MISSING or value != default
     }
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clapas.bodies.kind import ShapedBodies
+from clapas.bodies.kind import RootedBodies, ShapedBodies
 from clapas.bodies.registry import WrittenBodies
 from clapas.bodies.rods import Rod, Rods
+from clapas.bodies.rods.definition import FIXED
 from clapas.dynamics.joints.definition import WORLD, Joint, make_joint
 from clapas.dynamics.joints.laws import Mimic, Motor
 from clapas.dynamics.model import System
@@ -158,7 +159,7 @@ class Scene:
             Names of the materials; the same twice for a material with itself. None: for all pairs.
         **numbers
             Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion, rolling,
-            spinning, mu_across with direction.
+            spinning, mu_across or section with direction.
 
         Examples
         --------
@@ -184,7 +185,7 @@ class Scene:
     def _make_law(self, label: str, numbers: Mapping[str, Any]) -> Law:
         law = make_law(label, numbers)
         if self.d == 2:
-            for name in ("spinning", "mu_across"):
+            for name in ("spinning", "mu_across", "section"):
                 if getattr(law, name):
                     raise SceneError(
                         f"{label}: {name} has no meaning in 2-D, got {getattr(law, name)}; leave it out"
@@ -437,6 +438,7 @@ class Scene:
         material: str = DEFAULT,
         name: str = "system",
         self_contact: bool = False,
+        holder: int | str | None = None,
     ) -> list[int]:
         """Add bodies of another kind, such as a :class:`~clapas.bodies.lagrangian.LagrangianSystem`.
 
@@ -451,6 +453,8 @@ class Scene:
             with the names of its links.
         self_contact : bool
             Whether its own shapes may touch each other; by default they pass through one another.
+        holder : int or str, optional
+            A body that moves freely, in which the free roots of the system are fixed and which feels them.
 
         Returns
         -------
@@ -479,6 +483,9 @@ class Scene:
             raise SceneError(f"system '{name}': another system has this name; names are unique")
         if system.shapes and system.d != self.d:
             raise SceneError(f"system '{name}': its links are in {system.d}-D, the scene is in {self.d}-D")
+        held_by = -1 if holder is None else self.number(holder)
+        if holder is not None:
+            _refuse_holder(name, system, self.bodies[held_by])
         poses = system.poses(system.start())
         names = list(system.link_names)
         numbers = []
@@ -498,11 +505,17 @@ class Scene:
             )
         links = np.array([link for link, _ in system.shapes], dtype=np.int64)
         rows = np.array(numbers, dtype=np.int64)
-        self.systems.append(System(name, system, rows, links, self_contact))
+        self.systems.append(System(name, system, rows, links, self_contact, held_by))
         return numbers
 
     def add_rods(
-        self, rods: Sequence[Rod] | Rod, *, material: str = DEFAULT, name: str = "rods", touching: bool = True
+        self,
+        rods: Sequence[Rod] | Rod,
+        *,
+        material: str = DEFAULT,
+        name: str = "rods",
+        touching: bool = True,
+        on: int | str | None = None,
     ) -> list[int]:
         """Add thin elastic rods, which touch all else, one another and themselves.
 
@@ -517,6 +530,9 @@ class Scene:
             A name no other system has.
         touching : bool
             Whether they touch one another and themselves.
+        on : int or str, optional
+            A body that moves freely, in which their roots are clamped and which feels them. Give them a
+            ``bare`` length if they leave it from inside.
 
         Returns
         -------
@@ -538,8 +554,13 @@ class Scene:
         >>> len(scene.add_rods(bristle))
         24
         """
-        kind = Rods([rods] if isinstance(rods, Rod) else rods)
-        return self.add_system(kind, material=material, name=name, self_contact=touching)
+        made = [rods] if isinstance(rods, Rod) else list(rods)
+        if on is not None:
+            if any(isinstance(rod, Rod) and rod.support is not FIXED for rod in made):
+                raise SceneError(f"rods '{name}': they are clamped on a body, and have no support besides")
+            made = [replace(rod, root="held") for rod in made]
+        kind = Rods(made)
+        return self.add_system(kind, material=material, name=name, self_contact=touching, holder=on)
 
     def number(self, body: int | str) -> int:
         """Number of a body from its name or its number.
@@ -990,6 +1011,8 @@ class Scene:
         entries: dict[str, Any] = {"kind": bodies.word, "name": system.name, "settings": bodies.to_dict()}
         if system.self_contact:
             entries["self_contact"] = True
+        if system.holder >= 0:
+            entries["holder"] = system.holder
         if len(system.rows):
             first = int(system.rows[0])
             entries["after"] = first - sum(row < first for row in carriers)
@@ -1045,6 +1068,17 @@ class Scene:
                     f"{label}: {what}, up to {2 * radius:.6g} m, is above half the period along {axis}, "
                     f"{length:.6g} m; take a longer period"
                 )
+
+
+def _refuse_holder(name: str, system: ShapedBodies, body: Body) -> None:
+    """Refuse to fix in a body what has no roots, or a body that does not move freely."""
+    if not isinstance(system, RootedBodies):
+        raise SceneError(f"system '{name}': bodies of the kind '{system.word}' have no roots to be held by")
+    if not body.is_movable or body.free is not None:
+        raise SceneError(
+            f"system '{name}': the body that holds it must move freely, '{body.name}' does not; clamp rods "
+            "in a Support with the same motion instead"
+        )
 
 
 def _period(value: Any) -> Period:

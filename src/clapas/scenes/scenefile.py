@@ -18,7 +18,7 @@ from clapas.geometry.shapes import Shape
 from clapas.scenes.complaints import scene_error
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
-from clapas.scenes.schema import SceneEntry
+from clapas.scenes.schema import MotionSetting, SceneEntry
 from clapas.scenes.toml import to_toml
 
 MOST_VALUES = 10**7  # of a scene file
@@ -159,8 +159,20 @@ def _after(entry: SceneEntry, k: int) -> int:
 def _read_system(scene: Scene, entry: SceneEntry, k: int, folder: Path) -> None:
     with _at(f"systems[{k}]"):
         system = entry.systems[k]
-        bodies = made(system.kind, system.settings, folder)
+        bodies = made(system.kind, _with_motions(system.settings), folder)
         scene.add_system(bodies, **system.given("kind", "settings", "after"))
+
+
+def _with_motions(value: Any, name: str = "") -> Any:
+    """Settings of a kind with the motions in them made."""
+    if isinstance(value, Mapping):
+        if name == "motion":
+            try:
+                return MotionSetting.model_validate({"motion": value}).motion.make()
+            except ValidationError as error:
+                raise scene_error(error, MotionSetting, {"motion": value}) from None
+        return {key: _with_motions(entry, key) for key, entry in value.items()}
+    return [_with_motions(entry) for entry in value] if isinstance(value, list) else value
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from clapas.errors import SceneError
 from clapas.geometry import checks, rotations, shapes
 from clapas.laws import Law
 from clapas.scenes import regions
+from clapas.scenes.body import Body
+from clapas.scenes.definition import definitions
 
 
 class Entry(BaseModel):
@@ -367,28 +369,43 @@ else:
     )
 
 
-class BodyEntry(Entry):
-    """A body or a wall."""
+KINDS: dict[str, Any] = {
+    "word": str,
+    "words": str | list[str],
+    "number": float,
+    "numbers": Numbers,
+    "yes or no": bool,
+    "orientation": Orientation,
+    "angular velocity": OneOrMore,
+    "tensor": Tensor,
+    "course": Course,
+    "motion": MotionEntry,
+}
+"""How the kinds of values of definitions are checked in files."""
 
-    shape: ShapeEntry
-    name: str | None = None
-    material: str = "default"
-    position: Numbers | None = Field(None, description="of the origin of the shape's own frame (m)")
-    orientation: Orientation = Field(None, description="quaternion, {axis, angle}, or angle in 2-D (rad)")
-    velocity: Numbers | None = Field(None, description="of the centre of mass (m/s)")
-    angular_velocity: AngularVelocity = None
-    density: float | None = Field(None, description="kg/m³, kg/m² in 2-D")
-    mass: float | None = Field(None, description="kg, kg/m in 2-D")
-    inertia: Tensor = Field(None, description="about the centre (kg·m²)")
-    centre: Numbers | None = Field(None, description="centre of mass in the shape's own frame (m)")
-    fixed: bool = False
-    motion: MotionEntry | None = None
-    free: str | list[str] | None = Field(
-        None, description="axes along which a guided body is free: x y z rx ry rz"
+
+def _keys(of: type[Any]) -> dict[str, Any]:
+    """The fields of a definition as keys of a file."""
+    return {
+        name: (
+            KINDS[each.kind] | None if each.default is None else KINDS[each.kind],
+            Field(each.default, description=each.meaning),
+        )
+        for name, each in definitions(of).items()
+    }
+
+
+if TYPE_CHECKING:
+
+    class BodyEntry(Entry):
+        """A body or a wall."""
+
+        shape: ShapeEntry
+        motion: MotionEntry | None
+else:
+    BodyEntry = create_model(
+        "BodyEntry", __base__=Entry, __doc__="A body or a wall.", shape=(ShapeEntry, ...), **_keys(Body)
     )
-    force: Course = Field(None, description="at the centre of mass, or {times, values} (N)")
-    torque: Course = Field(None, description="in the world, or {times, values} (N·m)")
-    group: str = ""
 
 
 class FillEntry(Entry):
@@ -485,13 +502,20 @@ class MimicEntry(Entry):
     offset: float = Field(0.0, description="rad, m")
 
 
+class MotionSetting(Entry):
+    """A motion among the settings of a kind."""
+
+    motion: MotionEntry
+
+
 class SystemEntry(Entry):
     """Bodies of another kind: a truss, rods, elastic bodies."""
 
-    kind: str = Field(description="truss, …")
+    kind: str = Field(description="truss, rods")
     name: str = "system"
     material: str | None = Field(None, description="of the shapes with which it touches")
     self_contact: bool = Field(False, description="whether its own shapes may touch each other")
+    holder: int | str | None = Field(None, description="body in which its roots are fixed: number or name")
     after: int | None = Field(None, description="bodies of the file before its own; all by default")
     settings: dict[str, Any] = Field(default_factory=dict, description="what the kind needs")
 

@@ -23,6 +23,7 @@ import numpy as np
 from clapas.bodies.kind import Energy
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.contact_table import ContactTable
+from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import coordinates_of
@@ -163,7 +164,7 @@ class Simulation:
     dt : float
         Time step (s).
     solver : Solver, optional
-        Method for the contact problems; ``Auto(tol=1e-6)`` by default.
+        Method for the contact problems; :data:`clapas.dynamics.defaults.STEP_SOLVER` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     sleeping : Sleeping, optional
@@ -604,8 +605,8 @@ class Summary:
 
 
 def named_solver(entries: Mapping[str, Any]) -> Solver:
-    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``."""
-    settings = {"name": "auto", "tol": 1e-6, **entries}
+    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``, or the default of steps."""
+    settings = {"name": "auto", "tol": STEP_SOLVER.tol, **entries}
     name = str(settings.pop("name"))
     return registry.make(name, **settings)
 

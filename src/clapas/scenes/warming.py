@@ -10,8 +10,7 @@ from clapas.dynamics.stepping import step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.simulation import simulate
-from clapas.solvers import registry
+from clapas.scenes.simulation import named_solver, simulate
 
 USUAL = ("bouncing-ball", "box-of-spheres", "heap", "two-block-stack", "stone-arch", "wall-of-boxes")
 SMALL: dict[str, dict[str, Any]] = {
@@ -31,8 +30,7 @@ def warm(scene: str) -> int:
     Kernels are kept in the user's cache: a second call compiles none.
     """
     made = examples.load(scene, **SMALL.get(scene, {}))
-    settings = {"name": "auto", "tol": 1e-6, **made.run.solver}
-    solver = registry.make(str(settings.pop("name")), **settings)
+    solver = named_solver(made.run.solver)
     dt = made.run.dt or 1e-3
     with count_compilations() as counter:
         model = compile_scene(made)

@@ -30,6 +30,7 @@ from clapas.status import Status
 from clapas.typing import Array
 
 DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow until they overflow
+GUESS = "the guess was good enough"
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
 
 
@@ -73,6 +74,11 @@ class Method(ABC):
     """
 
     notes: tuple[str, ...] = ()
+
+    @property
+    def ran(self) -> str:
+        """What runs, in words, where the name of the method does not say it all."""
+        return ""
 
     # Unknowns that repeat mean that nothing more will come; not so where several methods take turns.
     repeats_when_stuck: ClassVar[bool] = True
@@ -230,7 +236,15 @@ def iterate(
         time=done.seconds,
         history=done.history,
         notes=done.notes,
+        method=_ran(solver, done.method),
     )
+
+
+def _ran(solver: Solver, method: Method | None) -> str:
+    if method is None:
+        return GUESS
+    name = type(solver).__name__
+    return f"{name}: {method.ran}" if method.ran else name
 
 
 def _solved_by_guess(
@@ -245,6 +259,7 @@ def _solved_by_guess(
         iterations=0,
         time=seconds,
         history=History(np.zeros(1, dtype=np.int64), np.array([seconds]), np.array([residual])),
+        method=GUESS,
     )
 
 

@@ -56,6 +56,11 @@ class Solution:
         Residual against iterations and seconds.
     notes : tuple of str
         What the method remarked on its way.
+    method : str
+        What ran, in words: the method, for Auto the one of its portfolio that arrived, and the form of the
+        problem it worked on.
+    moved : array (m,), optional
+        Velocities of the bodies, given where they do not follow from r (M singular): ``v`` is these.
     """
 
     problem: ContactProblem
@@ -67,21 +72,25 @@ class Solution:
     time: float
     history: History
     notes: tuple[str, ...] = ()
+    method: str = ""
+    moved: Array | None = None
 
     @cached_property
     def u(self) -> Array:
         """Velocities at the contacts (m/s), (n, d)."""
-        return self.problem.velocity(self.r)
+        return self.problem.velocity(self.r, self.moved)
 
     @cached_property
     def v(self) -> Array | None:
         """Velocities of the bodies, (m,); None in the reduced form."""
+        if self.moved is not None:
+            return self.moved
         return self.problem.motion(self.r) if self.problem.form == "global" else None
 
     @cached_property
     def multipliers(self) -> Array | None:
         """Impulses λ of the joints, (j,); None in the reduced form."""
-        return self.problem.multipliers(self.r) if self.problem.form == "global" else None
+        return self.problem.multipliers(self.r, self.moved) if self.problem.form == "global" else None
 
     @property
     def tol(self) -> float:
@@ -90,7 +99,7 @@ class Solution:
 
     def report(self) -> Report:
         """The answer measured by every known form of Coulomb's law."""
-        return self.problem.report(self.r)
+        return self.problem.report(self.r, self.moved)
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers that describe the solution, without the arrays."""
@@ -101,6 +110,7 @@ class Solution:
             "iterations": self.iterations,
             "time": self.time,
             "solver": repr(self.solver),
+            "method": self.method,
             "notes": list(self.notes),
             "report": self.report().as_dict(),
         }

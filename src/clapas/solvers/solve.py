@@ -58,7 +58,12 @@ def solve(
             f"({type(problem.cone).__name__}); these do: {', '.join(able)}"
         )
     guess = _impulses(problem, guess)  # large ones of the caller may go now
-    solution = iterate(problem, solver, guess, progress)
+    if problem.is_definite:
+        solution = iterate(problem, solver, guess, progress)
+    else:
+        from clapas.solvers.semidefinite import solve_semidefinite
+
+        solution = solve_semidefinite(problem, solver, guess, progress)
     if check and not solution.status.is_solved:
         raise NotSolved(solution, _on_existence(solution))
     return solution

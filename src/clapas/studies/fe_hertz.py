@@ -1,4 +1,4 @@
-"""Hertz's contact by finite elements: a cylinder and a sphere on a half-space, and Mindlin's partial slip."""
+"""Contacts known on paper by finite elements: Hertz's, Mindlin's partial slip, Spence's flat punch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ellipk
 
 from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Solid, Support, block, graded, hertz_block
-from clapas.geometry.shapes import Disk
+from clapas.geometry.shapes import Disk, HalfPlane
 from clapas.statics.elastic import ElasticContact, OneLoopNewton, State, follow
 from clapas.studies.fields import draw_field
 from clapas.studies.report import Report
@@ -17,6 +19,7 @@ from clapas.typing import Array
 RADIUS = 1.0  # of the rigid cylinder or sphere (m)
 WIDTH = 0.05  # half-width of contact aimed at (m)
 FAR = 40.0  # half-widths to the far sides
+FARTHER = 200.0  # the same under a flat punch, whose stick zone feels them
 HERTZ = """\
 A rigid cylinder (plane strain) or sphere (axisymmetric) of 1 m is pressed without friction into a block
 forty half-widths large. With the force P that the nodes carry, Hertz says
@@ -35,6 +38,18 @@ zone that sticks,
     c / a = √(1 − Q / mu P).
 
 Measured: half of the width of the nodes that stick, so to one cell (a / {cells})."""
+
+SPENCE = """\
+A flat rigid punch of half-width a is pressed into a half-space with friction. Under it the material wants to
+move inwards; it sticks within c and slips outside. c/a does not depend on the load, and if friction changes
+the pressure little it is
+
+    K'(c/a) / K(c/a) = β / mu,        β = (1 − 2ν) / 2(1 − ν),
+
+with K the complete elliptic integral of the first kind (Spence 1973; Johnson 1985, section 5.4). Measured to
+one cell (a / {cells}), between the last node that sticks and the first that slips, on a block of 200
+half-widths (on 40 the far sides widen the zone by a tenth of a where β is small). For β = ½, at ν = 0,
+friction does change the pressure, and the formula is too large."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +168,38 @@ def partial_slip(cells: int, mu: float = 0.3, increments: int = 8) -> PartialSli
     return PartialSlip(np.array(load), np.array(stick), np.array(exact))
 
 
+def flat_punch(cells: int, mu: float, nu: float, depth: float = 0.01) -> tuple[float, float]:
+    """Where sticking ends under a flat punch of half-width 1: last node that sticks, first that slips.
+
+    Examples
+    --------
+    >>> last, first = flat_punch(8, 0.2, 0.3)
+    >>> last - 1 / 8 <= spence(0.2, 0.3) <= first + 1 / 8
+    True
+    """
+    mesh = hertz_block(1.0, FARTHER, cells, growth=1.2)
+    top = mesh.group("top")
+    mesh = mesh.with_group("punched", top[mesh.nodes[top, 0] <= 1.0 + 1e-9])
+    solid = Solid(mesh=mesh, material=Elastic(young=1.0, poisson=nu))
+    punch = RigidContact(
+        surface="punched", obstacle=Obstacle(HalfPlane((0.0, -1.0), 0.0)), mu=mu, motion=(0.0, -depth)
+    )
+    stage = ElasticContact(
+        solid=solid, supports=[Support("left", "x"), Support("bottom", "xy")], contacts=[punch]
+    )
+    state = OneLoopNewton().solve(stage)
+    x = mesh.nodes[state.nodes, 0]
+    slips = np.abs(state.r[:, 1]) > (1.0 - 1e-7) * mu * state.r[:, 0]
+    return float(x[~slips].max()), float(x[slips].min(initial=np.inf))
+
+
+def spence(mu: float, nu: float) -> float:
+    """c/a under a flat punch, where friction does not change the pressure."""
+    beta = (1.0 - 2.0 * nu) / (2.0 * (1.0 - nu))
+    tiny = 1e-12
+    return float(brentq(lambda k: ellipk(1.0 - k**2) / ellipk(k**2) - beta / mu, tiny, 1.0 - tiny))
+
+
 @dataclass(frozen=True, kw_only=True)
 class FEHertz:
     """Hertz's and Mindlin's contacts under refinement.
@@ -165,7 +212,7 @@ class FEHertz:
 
     finest: int = 32
 
-    title: ClassVar[str] = "Hertz and Mindlin by finite elements"
+    title: ClassVar[str] = "Hertz, Mindlin and Spence by finite elements"
     quick: ClassVar[dict[str, int]] = {"finest": 8}
 
     def run(self, report: Report) -> None:
@@ -202,6 +249,16 @@ class FEHertz:
                 for q, c, e in zip(slip.load, slip.stick, slip.exact, strict=True)
             ],
         )
+
+        cells = min(32, 2 * self.finest)
+        report.say("## Spence's punch\n\n" + SPENCE.format(cells=cells))
+        rows = []
+        for nu in (0.45, 0.4, 0.3, 0.0):
+            for mu in (0.1, 0.2, 0.4):
+                last, first = flat_punch(cells, mu, nu)
+                report.tell(f"punch, nu {nu:g}, mu {mu:g}")
+                rows.append([f"{nu:g}", f"{mu:g}", f"{last:.3f} … {first:.3f}", f"{spence(mu, nu):.3f}"])
+        report.table(["ν", "mu", "c / a", "Spence"], rows)
 
     def _picture(self, report: Report, kind: Literal["line", "point"]) -> None:
         found = hertz(self.finest, kind)

@@ -15,6 +15,7 @@ from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import Kept, Memory, simulate
 from clapas.solvers import NSGS
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_number
 from clapas.typing import Array
 
 SPEED, HEIGHT = 0.01, 0.05  # m/s, m
@@ -167,6 +168,14 @@ class FEImpact:
             ],
             rows,
         )
+        finest = curves[-1][1] if curves[-1][0].endswith("0.5") else curves[-2][1]
+        theory = "one-dimensional waves (000, 1.1)"
+        for quantity, printed, value in (
+            ("contact of a bar on a wall, over L/c", "2.000", finest.duration),
+            ("force of the wall over ρcvA", "1.000", finest.force),
+            ("speed after over speed before", "1.000", finest.speed),
+        ):
+            report.judge(of_number(theory, quantity, printed, value, within=0.03))
         with report.figure("wall", "Force of the wall over the exact one") as figure:
             axes = figure.subplots()
             for label, found in curves:
@@ -182,4 +191,7 @@ class FEImpact:
             rows.append(
                 [f"{ratio:g}", f"{first:.4f}", f"{second:.4f}", "0", f"{1 / ratio:.4f}", f"{1 / ratio:.3f}"]
             )
+            if ratio > 1.0:
+                quantity = f"speed of bar 2 over that of the impact, l₂ = {ratio:g} l₁"
+                report.judge(of_number(theory, quantity, f"{1 / ratio:.3f}", second, within=0.05))
         report.table(["l₂ / l₁", "bar 1", "bar 2", "exact 1", "exact 2", "restitution"], rows)

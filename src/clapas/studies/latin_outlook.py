@@ -57,8 +57,8 @@ RIVALS = """\
 The energy of cables and bars is convex, so Newton's method needs a handful of tangents. It runs with a direct
 solver on the whole (`SmallDisplacements`) and with conjugate gradients on the interfaces of the same
 partition, preconditioned by the substructures and the same coarse space (`NewtonKrylov`, a FETI/BDDC method).
-Seconds of one processor; set-up apart where it can be kept. *Again* is a second load case with what was kept:
-LATIN keeps its factors, Newton's methods make new tangents."""
+Seconds of one processor; set-up apart where it can be kept. *Second load* is the load upward to 1 %, with
+what was kept: LATIN keeps its factors, Newton's methods make new tangents."""
 RIVALS_SAY = """\
 For one load case on one machine Newton's method with a direct solver wins up to 32 × 32 modules and whenever
 more than 1 % is asked; at 64 × 64 LATIN is at 1 % first. For further load cases to 1 % LATIN, which never
@@ -213,7 +213,8 @@ def rivals(report: Report, largest: int) -> None:
         truss = grid(n, load=40.0 * (16.0 / n) ** 2)
         problem, labels = link_problem(truss, "down"), module_blocks(truss, n, n // 4)
         exact, direct = _timed(SmallDisplacements().solve, truss, "down")
-        reference = exact.displacements.ravel()
+        other, anew = _timed(SmallDisplacements().solve, truss, "up")
+        reference, second = exact.displacements.ravel(), other.displacements.ravel()
         rows.append(
             [
                 f"{n} × {n}",
@@ -221,8 +222,8 @@ def rivals(report: Report, largest: int) -> None:
                 "-",
                 f"{direct:.2f}",
                 f"{direct:.2f}",
-                f"{direct:.2f}",
-                f"{exact.iterations} tangents",
+                f"{anew:.2f}",
+                f"{exact.iterations} tangents, then {other.iterations}",
             ]
         )
         for name, settings in (("LATIN", {}), ("LATIN, adapted", {"adapt": True})):
@@ -231,8 +232,10 @@ def rivals(report: Report, largest: int) -> None:
             rough, first = _timed(whole.run, 60, reference=reference, goal=GOAL)
             fine, more = _timed(whole.run, 300, reference=reference, goal=1e-6)
             whole.reset()
-            _, once = _timed(whole.run, 60, reference=reference, goal=GOAL)
+            whole.load(link_problem(truss, "up").F)
+            again, once = _timed(whole.run, 60, reference=second, goal=GOAL)
             counts = f"{len(rough.error)} and {len(rough.error) + len(fine.error)} iterations"
+            counts += f", then {len(again.error)}"
             if fine.error[-1] >= 1e-6:
                 counts += f", e = {fine.error[-1]:.0e}"
             rows.append(
@@ -248,6 +251,7 @@ def rivals(report: Report, largest: int) -> None:
             )
         if n <= 32:
             found, spent = _timed(NewtonKrylov(krylov_tol=1e-4).solve, problem, labels)
+            _, anew = _timed(NewtonKrylov(krylov_tol=1e-4).solve, link_problem(truss, "up"), labels)
             rows.append(
                 [
                     f"{n} × {n}",
@@ -255,13 +259,13 @@ def rivals(report: Report, largest: int) -> None:
                     "-",
                     f"{spent:.2f}",
                     f"{spent:.2f}",
-                    f"{spent:.2f}",
+                    f"{anew:.2f}",
                     f"{found.newton_steps} tangents, {found.krylov_iterations} iterations",
                 ]
             )
         report.tell(" ".join(rows[-1]))
     report.table(
-        ["modules", "method", "set-up (s)", "to 1 % (s)", "to 1e-6 (s)", "again to 1 % (s)", "work"], rows
+        ["modules", "method", "set-up (s)", "to 1 % (s)", "to 1e-6 (s)", "second load (s)", "work"], rows
     )
     report.say(RIVALS_SAY)
 

@@ -33,6 +33,7 @@ from clapas.statics.trusses import (
 )
 from clapas.studies.point_mass import GRAVITY, PointMass, sinking
 from clapas.studies.report import Report
+from clapas.studies.tensegrity_motion import motion
 
 FACTORS = (0.1, 0.25, 0.5, 0.75, 1.0)
 LARGE_FACTORS = (0.5, 1.0, 1.5, 2.0)
@@ -99,7 +100,7 @@ REST = """\
   `clapas study latin`.
 * R10 to R13 (elastic contact, friction, granular deposits): `clapas study lcp-rectangle`, `lcp-punch`,
   `lcp-friction`, `granular-lcp`.
-* R15 (8 × 8 grid in time: preload, ramp, release and shock): needs cables in scenes; not reproduced here."""
+* Dynamics by the substructured LATIN method (6.3): `clapas study latin`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +115,26 @@ class Tensegrity:
         Modules along a side of the largest grid given to every LCP method: 3, 9 or 16.
     limit : float
         Seconds per method.
+    moving : int
+        Modules along a side of the grid that is preloaded, loaded and released.
+    bolted : int
+        Modules along a side of the grid of bolted modules.
     """
 
     modules: int = 16
     largest: int = 16
     limit: float = 60.0
+    moving: int = 8
+    bolted: int = 4
 
     title: ClassVar[str] = "Tensegrity grids with unilateral cables (chapters 5 and 6.1)"
-    quick: ClassVar[dict[str, Any]] = {"modules": 6, "largest": 3, "limit": 5.0}
+    quick: ClassVar[dict[str, Any]] = {
+        "modules": 6,
+        "largest": 3,
+        "limit": 5.0,
+        "moving": 2,
+        "bolted": 2,
+    }
 
     def run(self, report: Report) -> None:
         """Count, load, compare."""
@@ -134,6 +147,7 @@ class Tensegrity:
         self._loads(report)
         self._solvers(report)
         self._point(report)
+        motion(report, self.moving, self.bolted)
         report.say("## What is not here\n\n" + REST)
 
     def _grid(self, modified: bool = False) -> Truss:

@@ -15,6 +15,7 @@ from clapas.typing import Array, Mask
 from clapas.viewer import skins
 from clapas.viewer.drawables import Drawable, drawables
 from clapas.viewer.frames import quaternions, spatial
+from clapas.viewer.framing import box_of
 from clapas.viewer.raster import LIGHT, Canvas, shade
 from clapas.viewer.source import Shown
 
@@ -66,6 +67,8 @@ class Painter:
         Free space around what is worth seeing, as a share of it.
     zoom : float
         How many times larger, about the middle.
+    fit : str
+        What fills the picture: most, all, or names of bodies (:mod:`clapas.viewer.framing`).
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Painter:
         size: tuple[int, int] = (960, 640),
         margin: float = 0.06,
         zoom: float = 1.0,
+        fit: str = "most",
     ) -> None:
         self.shown, self.size = shown, size
         model = shown.recording.model
@@ -84,19 +88,20 @@ class Painter:
         self.axes = np.array(
             [right, np.cross(towards, right), towards]
         )  # world to right, up, towards the eye
-        low, high = shown.bounds
-        corners = np.where((CUBE + 1) / 2 > 0, high, low) - shown.origin
+        low, high = shown.bounds if fit == "most" else box_of(shown.recording, shown.reach, fit)
+        self.origin = (low + high) / 2.0
+        corners = np.where((CUBE + 1) / 2 > 0, high, low) - self.origin
         reach = np.abs(corners @ self.axes.T).max(axis=0)
         self.scale = min(size[0] / max(reach[0], 1e-12), size[1] / max(reach[1], 1e-12)) / (2 * (1 + margin))
         self.scale *= zoom
         self.skins = skins.worn(shown.recording.systems)
         clothed = skins.clothed(shown.recording.systems)
-        self.parts = drawables(model, shown.origin, 4.0 * float(np.linalg.norm(high - low)) / 2, clothed)
+        self.parts = drawables(model, self.origin, 4.0 * float(np.linalg.norm(high - low)) / 2, clothed)
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
         """Left, right, bottom, top of the picture along its own axes (m)."""
-        middle = self.axes @ self.shown.origin
+        middle = self.axes @ self.origin
         half = np.array(self.size) / (2 * self.scale)
         return (middle[0] - half[0], middle[0] + half[0], middle[1] - half[1], middle[1] + half[1])
 
@@ -114,11 +119,11 @@ class Painter:
         """
         canvas = Canvas.blank(self.size[0] * SAMPLES, self.size[1] * SAMPLES, PAPER)
         position, turn = (
-            spatial(frame.state.position) - self.shown.origin,
+            spatial(frame.state.position) - self.origin,
             quaternions(frame.state.orientation),
         )
         for skin, look, tints in zip(self.skins, skins.seen(frame), of_skins, strict=True):
-            self._paint_skin(canvas, skin, spatial(look.vertices) - self.shown.origin, tints)
+            self._paint_skin(canvas, skin, spatial(look.vertices) - self.origin, tints)
         for part in sorted(self.parts, key=lambda part: part.kind == "surface"):  # glass comes last
             for copy in np.flatnonzero(part.body < frame.state.n_bodies):
                 body = part.body[copy]

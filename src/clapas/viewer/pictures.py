@@ -42,6 +42,7 @@ def snapshot(
     view: str = "oblique",
     colour: str = "speed",
     forces: str = "none",
+    fit: str = "most",
     zoom: float = 1.0,
     size: tuple[int, int] = SIZE,
 ) -> Path:
@@ -62,8 +63,11 @@ def snapshot(
     forces : str
         Contact forces over it: none, chains (along the branches, as wide as strong) or arrows; coloured by
         the share of friction that each uses.
+    fit : str
+        What fills the picture: ``most`` (what moves, without the few bodies that went far), ``all``, or names
+        of bodies separated by commas.
     zoom : float
-        How many times larger than what shows everything, about the middle.
+        How many times larger than what fits, about the middle.
     size : (int, int)
         Width and height (pixels).
     """
@@ -75,7 +79,7 @@ def snapshot(
             f"time must be finite, got {time}: the run goes from {times[0]:g} to {times[-1]:g} s"
         )
     index = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
-    figures = _Figures(recording, view, colour, size, [index], forces, zoom)
+    figures = _Figures(recording, view, colour, size, [index], forces, fit, zoom)
     figures.of(index).savefig(path, dpi=DPI)
     return Path(path)
 
@@ -91,6 +95,7 @@ def movie(
     view: str = "oblique",
     colour: str = "speed",
     forces: str = "none",
+    fit: str = "most",
     zoom: float = 1.0,
     size: tuple[int, int] = SIZE,
     progress: Callable[[int, int], None] | None = None,
@@ -109,7 +114,7 @@ def movie(
         At most so many frames, evenly over what is shown.
     start, end : float, optional
         Times between which it is shown (s); by default all of the run.
-    view, colour, forces, zoom, size
+    view, colour, forces, fit, zoom, size
         As for :func:`snapshot`.
     progress : callable, optional
         Called with the number of frames done and of all.
@@ -132,7 +137,7 @@ def movie(
     places = np.unique(np.linspace(0, len(shown) - 1, min(frames, len(shown))).round().astype(int))
     chosen = shown[places].tolist()
     sampled = chosen[:: max(1, len(chosen) // SAMPLED)]
-    figures = _Figures(recording, view, colour, size, sampled, forces, zoom)
+    figures = _Figures(recording, view, colour, size, sampled, forces, fit, zoom)
 
     def pictures() -> Iterator[Pixels]:
         for done, index in enumerate(chosen):
@@ -155,6 +160,7 @@ class _Figures:
         size: tuple[int, int],
         sampled: list[int],
         forces: str = "none",
+        fit: str = "most",
         zoom: float = 1.0,
     ) -> None:
         check_forces(forces)
@@ -168,7 +174,8 @@ class _Figures:
         self.labels = PLANE if recording.model.d == 2 else ALIGNED.get(view)
         self.size = size
         # the bar and the title take their part of the picture
-        self.painter = Painter(self.shown, view, (int(0.84 * size[0]), int(0.88 * size[1])), zoom=zoom)
+        inner = (int(0.84 * size[0]), int(0.88 * size[1]))
+        self.painter = Painter(self.shown, view, inner, zoom=zoom, fit=fit)
 
     def of(self, index: int) -> Figure:
         from matplotlib.cm import ScalarMappable

@@ -21,11 +21,11 @@ from clapas.io.recording import Recording
 from clapas.typing import Array, Indices
 from clapas.version import __version__
 from clapas.viewer import drawables, skins
-from clapas.viewer.frames import pack_frame, single, spatial
+from clapas.viewer.frames import pack_frame, single
+from clapas.viewer.framing import box_of
 from clapas.viewer.packing import pack
 
 COLUMNS = "time kinetic potential work residual iterations".split()
-SAMPLES = 5  # frames looked at to find what is worth seeing
 MARGIN = 4.0  # of the ground around it, which fades there
 
 
@@ -178,26 +178,8 @@ class Shown:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """Corners (3,) of a box around what moves or is bounded, at some times of the run (m)."""
-        model = self.recording.model
-        reach = self.reach
-        wide = np.isfinite(reach) & (reach > 0.0)
-        corners = []
-        for index in np.unique(np.linspace(0, self.recording.n_frames - 1, SAMPLES).astype(int)):
-            frame = self.recording.frame(int(index))
-            state = frame.state
-            chosen = wide[: state.n_bodies] & np.isfinite(state.position).all(axis=1)
-            where, radius = state.position[chosen], reach[: state.n_bodies][chosen, None]
-            corners += [where - radius, where + radius]
-            corners += [look.vertices for look in skins.seen(frame)]
-        all_corners = spatial(np.concatenate(corners))
-        if len(all_corners) == 0:
-            return -np.ones(3), np.ones(3)
-        # bodies that flew away must not make the others small
-        low, high = np.percentile(all_corners, [0.5, 99.5], axis=0)
-        if model.d == 2:
-            low[2] = high[2] = 0.0
-        return low, high
+        """Corners (3,) of a box around what matters, at some times of the run (m)."""
+        return box_of(self.recording, self.reach)
 
     @cached_property
     def origin(self) -> Array:

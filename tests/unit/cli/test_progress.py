@@ -10,7 +10,8 @@ from numba.core import event
 from rich.console import Console
 
 from clapas.cli import progress
-from clapas.cli.progress import COMPILING, Watch, watching
+from clapas.cli.progress import Watch, watching
+from clapas.compiled import COMPILING
 from clapas.solvers import Progress
 
 from .conftest import Run

@@ -165,3 +165,30 @@ def test_other_refusals(tmp_path: Path) -> None:
         Polyhedron.from_file(tmp_path / "a.obj", scale=0)
     with pytest.raises(SceneError, match=r"mesh: scale must be positive, got -1\.0"):
         TriangleMesh.from_file(tmp_path / "a.obj", scale=-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.stl", "solid\nvertex 0 0 0\nsolid b\n", "line 3: a solid begins inside a facet"),
+        ("a.stl", " solid\x00\nvertex 0 0 0\n", "line 2: a vertex before the first 'solid'"),
+        ("a.ply", "", "no header"),
+        ("a.obj", "v 1e200 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n", "expected at most 1e\\+50"),
+        (
+            "a.dxf",
+            "0\nSECTION\n0\n3DFACE\n10\n0\n20\n0\n30\n0\n11\n1\n31\n0\n12\n0\n22\n1\n32\n0\n0\nEOF\n",
+            "has no y or no z",
+        ),
+        (
+            "a.ply",
+            "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+            "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+            "0 0 0\n1 0 0\n0 1 0\n3 0 inf 2\n",
+            "by no whole number",
+        ),
+    ],
+)
+def test_damage_found_by_fuzzers_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError, match=words):
+        read_mesh(tmp_path / name)

@@ -17,6 +17,7 @@ import pytest
 from clapas import NSGS, Plane, Recording, Scene, Sphere, resume, simulate
 from clapas.errors import FormatError, SettingsError, WriteError
 from clapas.geometry.shapes import Polyhedron
+from clapas.io.heaps import check_heaps
 from clapas.io.recording import RecordingWriter, lock
 from clapas.scenes.compilation import compile_scene
 
@@ -56,6 +57,36 @@ def read_all(path: Path) -> None:
         for frame in run.frames():
             assert frame.state.n_bodies
         run.readings()
+
+
+# -------------------------------------------------------------------- heaps of texts
+
+
+def heap_of(data: bytes) -> int:
+    return data.index(b"GCOL\x01")
+
+
+def test_a_heap_whose_sizes_do_not_add_up_is_refused(sound: Path, tmp_path: Path) -> None:
+    """A bit in the size of a heap keeps the HDF5 library busy for ever, if it comes to see it."""
+    whole, path = sound.read_bytes(), tmp_path / "run.h5"
+    at = heap_of(whole)
+    first_object = at + 16
+    for place, bits in ((at + 8, range(4, 64)), (first_object + 8, range(8, 64))):
+        for bit in bits:
+            data = bytearray(whole)
+            data[place + bit // 8] ^= 1 << bit % 8
+            path.write_bytes(data)
+            with pytest.raises(FormatError, match=f"heap of texts at byte {at} do not add up"):
+                check_heaps(path)
+    with pytest.raises(FormatError, match="do not add up"):
+        Recording(path)
+
+
+def test_a_heap_cut_short_is_refused(sound: Path, tmp_path: Path) -> None:
+    data, path = sound.read_bytes(), tmp_path / "run.h5"
+    path.write_bytes(data[: heap_of(data) + 40])
+    with pytest.raises(FormatError):
+        Recording(path)
 
 
 # -------------------------------------------------------------------- checksums

@@ -216,7 +216,7 @@ def test_a_damaged_global_file(tmp_path: Path, print_problem: PRINTER) -> None:
     with pytest.raises(FormatError, match="M is 1×2, expected a square matrix"):
         read(tmp_path / "gfc-M.dat")
     (tmp_path / "indefinite.dat").write_text("2 1  0 1 1  1 1  -1  0 1 2  1 2  1 1  0  0 0  0.5")
-    with pytest.raises(FormatError, match=r"indefinite.dat: M must be symmetric positive definite"):
+    with pytest.raises(FormatError, match=r"indefinite.dat: M must be symmetric positive semidefinite"):
         read(tmp_path / "indefinite.dat")
 
 

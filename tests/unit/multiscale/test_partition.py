@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from clapas.bodies.trusses.generators import grid, module
-from clapas.errors import ProblemError
+from clapas.errors import MissingDependency, ProblemError
 from clapas.multiscale.interfaces import find_interfaces
 from clapas.multiscale.partition import boxes, graph_parts, layers, links_of_nodes
 from clapas.statics.trusses.substructured import link_problem, module_blocks
@@ -29,6 +31,31 @@ def test_graph_partitions_are_balanced_and_whole(cut: object) -> None:
     sizes = np.bincount(labels)
     assert len(sizes) == 4
     assert sizes.max() < 2.5 * sizes.min()
+
+
+def test_kahip_cuts_as_metis_does() -> None:
+    """The same number of parts, as balanced, and about as few nodes shared."""
+    pytest.importorskip("pymetis")
+    pytest.importorskip("kahip")
+    problem = link_problem(grid(6))
+    shared = {}
+    for partitioner in ("metis", "kahip"):
+        labels = graph_parts(problem, 4, partitioner=partitioner)  # type: ignore[arg-type]
+        assert len(np.bincount(labels)) == 4
+        again = graph_parts(problem, 4, partitioner=partitioner)  # type: ignore[arg-type]
+        assert (again == labels).all()
+        shared[partitioner] = int((find_interfaces(problem, labels).sharing > 1).sum())
+    assert shared["kahip"] <= 1.2 * shared["metis"]
+
+
+def test_partitioners_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = link_problem(grid(2))
+    with pytest.raises(ProblemError, match="partitioner must be one of metis, kahip; got 'scotch'"):
+        graph_parts(problem, 2, partitioner="scotch")  # type: ignore[arg-type]
+    for module_name, partitioner in (("pymetis", "metis"), ("kahip", "kahip")):
+        monkeypatch.setitem(sys.modules, module_name, None)
+        with pytest.raises(MissingDependency, match=f"'{module_name}'"):
+            graph_parts(problem, 2, partitioner=partitioner)  # type: ignore[arg-type]
 
 
 def test_links_follow_nodes() -> None:

@@ -226,7 +226,7 @@ def test_bad_questions() -> None:
 def test_rolling_is_another_law() -> None:
     blocks = BodyBlocks(np.ones((1, 2, 3, 3)), np.array([[0, 0]]), np.zeros((1, 3)), np.eye(3)[None])
     problem = RollingProblem.from_blocks(blocks, mu=0.5)
-    with pytest.raises(ProblemError, match=r"about Coulomb's law, got a RollingProblem"):
+    with pytest.raises(ProblemError, match=r"about Coulomb's law, got that of RollingCone"):
         existence.check(problem)
     assert existence.advice(problem) == ""
 

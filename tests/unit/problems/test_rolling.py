@@ -24,7 +24,7 @@ from clapas.solvers import (
     Haslinger,
     solve,
 )
-from clapas.solvers.nsgs import Coloured, Shuffled
+from clapas.solvers.nsgs import Coloured, Given, Shuffled
 from clapas.status import Status
 
 
@@ -93,6 +93,16 @@ def test_a_part_that_is_wrong_is_seen() -> None:
         assert problem.residual(wrong) > 1e-6
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_compiled_judge_is_the_judge(d: int) -> None:
+    problem = packing(4, d, n_bodies=300, n_contacts=1000)
+    r = np.random.default_rng(1).normal(size=(1000, problem.d))
+    r[:50, 0] = 0.0
+    assert problem.residual(r) * problem.free_speed == pytest.approx(
+        np.linalg.norm(problem.violation(r)), rel=1e-12
+    )
+
+
 def test_projections_and_relaxation_reach_it_too() -> None:
     problem = packing(1, 3)
     for solver in (
@@ -157,6 +167,24 @@ def test_derivative_of_the_projection_on_the_cone(d: int) -> None:
     )
     close = np.abs(differences - cone.jacobian(x)).max(axis=(1, 2)) < 1e-6
     assert close.mean() > 0.98  # not where a difference crosses a kink
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_contacts_without_couples_do_not_pay_for_those_with(d: int) -> None:
+    """Few rolling contacts among many: the answer of all in one order, the others swept by vectors."""
+    mixed = packing(7, d, n_bodies=60, n_contacts=120)
+    blocks = mixed.blocks
+    assert blocks is not None
+    blocks.G[8:, :, d:] = 0.0  # lengths of zero
+    problem = RollingProblem.from_blocks(blocks, mu=mixed.mu)
+    by_vectors = solve(problem, NSGS(tol=1e-9, max_iterations=50_000))
+    one_by_one = solve(problem, NSGS(tol=1e-9, max_iterations=50_000, order=Given()))
+    assert "by vectors; contacts with couples one by one" in by_vectors.method
+    assert "by vectors" not in one_by_one.method
+    assert not by_vectors.r[8:, d:].any()
+    np.testing.assert_allclose(by_vectors.u, one_by_one.u, atol=1e-6)
+    plain = solve(problem, NSGS(tol=1e-9, max_iterations=50_000, acceleration=0))
+    np.testing.assert_allclose(plain.u, one_by_one.u, atol=1e-6)
 
 
 def test_what_gauss_seidel_cannot_reach_ends_too() -> None:

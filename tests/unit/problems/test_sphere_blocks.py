@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clapas.compiled import threads
+from clapas.geometry import rotations
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
@@ -41,6 +42,20 @@ def compact() -> SphereBlocks:
 
 def impulses(seed: int = 1) -> Array:
     return np.random.default_rng(seed).normal(size=(N_CONTACTS, 3))
+
+
+def test_velocities_are_in_the_frames_of_the_bodies() -> None:
+    """As for any rigid body: M v + f = Hᵀ r and u = H v hold with the H that the problem shows."""
+    plain, rng = drawn(3), np.random.default_rng(5)
+    turn = rng.normal(size=(N_BODIES, 4))
+    turn /= np.linalg.norm(turn, axis=1)[:, None]
+    turned = SphereBlocks(plain.normal, plain.reach, plain.bodies, plain.x_free, turn)
+    problem, r = ContactProblem.from_blocks(turned, mu=0.3), impulses()
+    v, world = problem.motion(r).reshape(-1, 6), plain.bodies_velocity(r).reshape(-1, 6)
+    np.testing.assert_allclose(rotations.rotate(turn, v[:, 3:]), world[:, 3:], atol=1e-11)
+    np.testing.assert_allclose(problem.H @ v.ravel(), problem.velocity(r).ravel(), atol=1e-10)
+    np.testing.assert_allclose(problem.M @ v.ravel() + problem.f, problem.H.T @ r.ravel(), atol=1e-9)
+    np.testing.assert_allclose(problem.velocity(r), plain.velocity(r, None), atol=1e-11)
 
 
 def test_both_forms_say_the_same(compact: SphereBlocks) -> None:

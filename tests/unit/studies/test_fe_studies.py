@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Solid, Support, block
+from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Solid, Support, VonMises, block
 from clapas.geometry.shapes import HalfPlane
 from clapas.solvers.lcp import Lemke, solve_lcp
-from clapas.statics.elastic import ElasticContact, OneLoopNewton, condense, follow
+from clapas.statics.elastic import ElasticContact, OneLoopNewton, State, condense, follow
 from clapas.studies import registry
 from clapas.studies.elastic_block import ElasticBlock
-from clapas.studies.fe_drawing import drawing_force, flange
-from clapas.studies.fe_hertz import hertz, partial_slip
+from clapas.studies.fe_drawing import drawing_force, flange, punch_force, tools
+from clapas.studies.fe_hertz import flat_punch, hertz, partial_slip, spence
 from clapas.studies.report import Report
 
 
@@ -88,3 +88,62 @@ def test_flow_in_cycles_with_elastic_r_and_passes_with_the_safeguard() -> None:
     assert found.cuts >= 1
     many = follow(drawn, start, increments=8, newton=OneLoopNewton(max_iterations=100)).last
     assert drawing_force(drawn, found) == pytest.approx(drawing_force(drawn, many), rel=0.01)
+
+
+def test_a_drawing_step_passes_with_the_safeguard_only() -> None:
+    """Blank, punch, die and holder, in large strain: one increment, and the same answer in many."""
+    press, drawn = tools(0.5, 0.1, 1e-2)
+    start = OneLoopNewton().solve(press)
+    for tangent in ("elastic", "current"):
+        plain = OneLoopNewton(tangent=tangent, safeguard=False, max_iterations=100)
+        failed = plain.solve(drawn, start, check=False)
+        assert not failed.status.is_solved
+        assert failed.orders == (2,)
+    found = OneLoopNewton().solve(drawn, start)
+    assert found.orders
+    assert found.cuts >= 1
+    many = follow(drawn, start, increments=20).last
+    # friction and plasticity depend on the path, by a per cent here
+    assert punch_force(drawn, found) == pytest.approx(punch_force(drawn, many), rel=0.02)
+    assert found.history[0]["accumulated"].max() > 0.0
+
+
+@pytest.mark.parametrize(("mu", "nu"), [(0.2, 0.3), (0.1, 0.4), (0.1, 0.45), (0.05, 0.45)])
+def test_spences_punch_sticks_within_the_same_part_whatever_the_load(mu: float, nu: float) -> None:
+    last, first = flat_punch(16, mu, nu)
+    assert flat_punch(16, mu, nu, depth=1e-4) == (last, first)
+    assert last - 1 / 16 <= spence(mu, nu) <= first + 1 / 16
+
+
+def test_one_element_is_alarts_elastoplastic_oscillator() -> None:
+    """A square in simple shear on a floor: bilinear, with friction; below (77) no load leads to a cycle.
+
+    Weight is large and friction small, so that the couple of the shear force changes the normal forces by
+    little.
+    """
+    G, yield_shear, hardening, mu, weight = 1.0, 0.5, 0.6, 4e-4, 1000.0
+    metal = VonMises(young=2 * G, poisson=0.0, yield_stress=3**0.5 * yield_shear, isotropic=hardening)
+    solid = Solid(mesh=block((1.0, 1.0), (1, 1)), material=metal)
+    floor = RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=mu)
+    elastic, S0 = 0.5 * G, 0.5 * yield_shear  # of each of the two nodes
+    k = 0.5 * G * (hardening / 3) / (G + hardening / 3)
+    K = elastic - k
+    bound = 2 * k / (1 + S0 * K / (mu * weight * elastic))
+
+    def solved(force: float, rho: float) -> State:
+        load = np.zeros((4, 2))
+        load[solid.mesh.group("bottom")] = (force, -weight)
+        stage = ElasticContact(
+            solid=solid, supports=[Support("top", "xy")], contacts=[floor], load=load.ravel()
+        )
+        return OneLoopNewton(rho=rho, safeguard=False).solve(stage, check=False)
+
+    cycles = 0
+    for force in np.linspace(0.0, 1.6, 33):
+        found = solved(float(force), 0.99 * bound)
+        assert found.status.is_solved
+        spring = max(float(force) - mu * weight, 0.0)  # what friction leaves to the spring
+        exact = spring / elastic if spring < S0 else S0 / elastic + (spring - S0) / k
+        assert found.u[solid.dofs("bottom", "x")].mean() == pytest.approx(exact, abs=0.01)
+        cycles += solved(float(force), 10.0 * bound).orders == (2,)
+    assert cycles >= 4

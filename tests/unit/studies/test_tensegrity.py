@@ -13,7 +13,7 @@ from clapas.studies.tensegrity import Tensegrity
 
 
 def test_a_quick_run(tmp_path: Path) -> None:
-    study = registry.find("tensegrity")(modules=3, largest=3, limit=5.0)
+    study = registry.find("tensegrity")(modules=3, largest=3, limit=5.0, moving=1, bolted=2)
     report = Report(tmp_path, Tensegrity.title)
     study.run(report)
     rows = {cells[0]: cells[1:] for line in report.text.splitlines() if (cells := _cells(line))}
@@ -25,7 +25,7 @@ def test_a_quick_run(tmp_path: Path) -> None:
     assert rows["lemke"][0].startswith("9 (")
     assert "not solved" not in report.text
     assert "0.74 to 1.03 of the self-stress" in report.text
-    assert {path.name for path in tmp_path.glob("*.png")} == {"forces.png", "deformed.png"}
+    assert {path.name for path in tmp_path.glob("*.png")} == {"forces.png", "deformed.png", "released.png"}
 
 
 def _cells(line: str) -> list[str]:

@@ -6,10 +6,14 @@ import base64
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import clapas
+from clapas.io.watching import InteractivePage
 from clapas.scenes import examples
 from clapas.viewer import notebook
 from tests.recordings import record, scene_in_plane
@@ -72,3 +76,23 @@ def test_the_names_told_are_those_of_the_classes() -> None:
     notebook.register(Formatter())
     for kind in (clapas.Scene, clapas.Recording, clapas.Solution):
         assert f"{kind.__module__}.{kind.__name__}" in told
+
+
+def test_a_run_shows_its_page_in_a_cell_and_the_browser_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+    with clapas.Recording(record(scene_in_plane(), tmp_path / "run.h5")) as recording:
+        kernel = types.SimpleNamespace(kernel=object())
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: kernel))
+        page = recording.show(height=333, frames=2)
+        assert isinstance(page, InteractivePage)
+        cell = page._repr_html_()
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+        monkeypatch.setattr(subprocess, "Popen", lambda command, **_: asked.append(command))
+        recording.show()
+    assert "height:333px" in cell
+    assert "data-frame-1" in cell
+    assert "data-frame-2" not in cell
+    assert "<script" not in cell  # a page inside a page is a text
+    assert asked[0][2:5] == ["clapas", "view", str(tmp_path / "run.h5")]

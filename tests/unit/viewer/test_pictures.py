@@ -9,10 +9,11 @@ import pytest
 from PIL import Image
 
 from clapas.errors import MissingDependency, SettingsError
-from clapas.geometry.shapes import Plane, Sphere
+from clapas.geometry.shapes import Box, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
 from clapas.scenes.scene import Scene
+from clapas.viewer import framing
 from clapas.viewer.colouring import COLOURINGS, Palette
 from clapas.viewer.curves import CURVES, plot
 from clapas.viewer.painting import Painter
@@ -196,3 +197,27 @@ def test_probes_as_curves(tmp_path: Path) -> None:
         assert pixels(path).std() > 5
         with pytest.raises(SettingsError, match=r"no curve is called 'probe:when': .*, probe:where"):
             plot(recording, tmp_path / "bad.png", ["probe:when"])
+
+
+def test_what_escapes_and_what_reaches_far_do_not_set_the_frame(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Box((50.0, 50.0, 0.5)), (0, 0, -0.5), fixed=True, name="floor")
+    for k in range(12):
+        scene.add(Sphere(0.1), (0.3 * (k % 4), 0.3 * (k // 4), 0.1), density=1000, name=f"ball{k}")
+    scene.add(Sphere(0.1), (0, 0, 5), velocity=(0, 0, 900.0), density=1000, name="bullet")
+    with simulate(scene, duration=0.02, dt=1e-3, out=tmp_path / "run.h5") as recording:
+        shown = Shown(recording, "")
+        most, whole = (framing.box_of(recording, shown.reach, fit) for fit in ("most", "all"))
+        one = framing.box_of(recording, shown.reach, "ball3, ball7")
+        with pytest.raises(SettingsError, match="no body to fit the picture to is called 'bal3'"):
+            framing.box_of(recording, shown.reach, "bal3")
+        small = pixels(snapshot(recording, tmp_path / "all.png", size=SMALL, fit="all"))
+        large = pixels(snapshot(recording, tmp_path / "most.png", size=SMALL))
+    assert (most[1] - most[0] < 2.5).all()  # the balls and the floor around them
+    assert (most[0] < [-0.1, -0.1, 0.0]).all()
+    assert (most[1] > [1.0, 0.7, 0.2]).all()
+    assert (whole[1] - whole[0])[0] > 50.0
+    assert one[0] == pytest.approx([0.8, -0.1, 0.0], abs=0.02)
+    assert one[1] == pytest.approx([1.0, 0.4, 0.2], abs=0.02)
+    assert not np.array_equal(small, large)

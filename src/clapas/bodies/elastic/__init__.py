@@ -8,8 +8,10 @@
 from clapas.bodies.elastic.contact import RigidContact, SurfaceContact
 from clapas.bodies.elastic.generators import bar, block, graded, hertz_block, ring
 from clapas.bodies.elastic.kind import ElasticBodies
+from clapas.bodies.elastic.logarithmic import FiniteVonMises
 from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
 from clapas.bodies.elastic.mesh import Mesh, join, oriented
+from clapas.bodies.elastic.mortar import MortarContact
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, symmetry
@@ -17,7 +19,9 @@ from clapas.bodies.elastic.supports import Support, symmetry
 __all__ = [
     "Elastic",
     "ElasticBodies",
+    "FiniteVonMises",
     "Mesh",
+    "MortarContact",
     "NeoHookean",
     "Obstacle",
     "RigidContact",

@@ -14,7 +14,7 @@ increments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -47,6 +47,8 @@ class ContactRows:
         Tangential motion since the last equilibrium (m).
     bend : array (n, d, m, m) or None
         Derivative of each row of H by the displacements; None where frames do not turn.
+    frames : array (n, d, d)
+        Normal and tangents in the world; by default the first columns of H, those of the node itself.
     """
 
     dofs: Indices
@@ -54,6 +56,12 @@ class ContactRows:
     gap: Array
     slip: Array
     bend: Array | None = None
+    frames: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
+
+    def __post_init__(self) -> None:
+        n, d = len(self.gap), self.H.shape[1]
+        if self.frames.shape != (n, d, d):
+            object.__setattr__(self, "frames", self.H[:, :, :d] if n else np.empty((0, d, d)))
 
     def slip_gradient(self, moved: Array) -> Array:
         """Derivative of the slip by the displacements, (n, d − 1, m), after a motion ``moved`` (n, m)."""
@@ -126,7 +134,7 @@ class RigidContact:
     motion: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        _check_friction(self.mu)
+        check_friction(self.mu)
 
     def place(self, solid: Solid, u: Array, shift: Array, step: Array) -> PlacedNodes:
         """The nodes of the surface, wherever they are."""
@@ -200,19 +208,13 @@ class SurfaceContact:
         return None
 
     def __post_init__(self) -> None:
-        _check_friction(self.mu)
-        if self.surface == self.other:
-            raise SceneError(f"surface '{self.surface}' cannot touch itself: self-contact is not supported")
+        check_friction(self.mu)
+        check_surfaces(self.surface, self.other)
 
     def place(self, solid: Solid, u: Array, shift: Array, step: Array) -> PlacedSides:
         """The nearest side of each node at displacement u."""
         nodes = solid.mesh.group(self.surface)
-        sides = solid.mesh.sides(self.other)
-        if len(sides) > 1:
-            raise SceneError(
-                f"group '{self.other}' mixes sides {' and '.join(sides)}: give groups of one kind"
-            )
-        ((kind, rows),) = sides.items()
+        kind, rows = one_kind(solid, self.other)
         shared = np.intersect1d(nodes, rows)
         if shared.size:
             raise SceneError(
@@ -339,6 +341,25 @@ def turned(base: Array, normal: Array) -> Array:
     return frames
 
 
-def _check_friction(mu: float) -> None:
+def one_kind(solid: Solid, group: str) -> tuple[str, Indices]:
+    """The sides of a group and their element, which must be one."""
+    sides = solid.mesh.sides(group)
+    if len(sides) > 1:
+        raise SceneError(f"group '{group}' mixes sides {' and '.join(sides)}: give groups of one kind")
+    ((kind, rows),) = sides.items()
+    return kind, rows
+
+
+def check_surfaces(surface: str, other: str) -> None:
+    """Refuse a surface that is to touch itself."""
+    if surface == other:
+        raise SceneError(
+            f"surface '{surface}' cannot touch itself: self-contact in statics needs two groups that share "
+            "no node; in scenes add_system(..., self_contact=True) finds it"
+        )
+
+
+def check_friction(mu: float) -> None:
+    """Refuse a coefficient of friction that is none."""
     if not 0.0 <= mu < np.inf:
         raise SceneError(f"mu must be a number ≥ 0, got {mu!r}")

@@ -106,26 +106,54 @@ def ring(
     kind : str
         Element; quadratic ones get curved sides.
     angles : (float, float)
-        From x, counterclockwise (rad); less than a full turn.
+        From x, counterclockwise (rad); a full turn at most, which closes the ring.
 
     Returns
     -------
     Mesh
-        With groups inner, outer, start and end (the sides at the first and the last angle).
+        With groups inner, outer, and start and end (the sides at the first and the last angle) unless it is
+        closed.
+
+    Examples
+    --------
+    >>> ring(0.5, 1.0, (1, 12), angles=(0.0, 2.0 * np.pi))
+    Mesh(24 nodes in 2-D, 12 Q4; groups inner, outer)
     """
     begin, end = angles
-    if not 0.0 < inner < outer or not 0.0 < end - begin < 2.0 * np.pi:
+    turn = 2.0 * np.pi
+    if not 0.0 < inner < outer or not 0.0 < end - begin <= turn * (1.0 + 1e-12):
         raise SceneError(
-            f"ring: needs 0 < inner < outer and less than a full turn, got radii {inner}, {outer} and "
+            f"ring: needs 0 < inner < outer and a full turn at most, got radii {inner}, {outer} and "
             f"angles {angles}"
         )
     straight = block((outer - inner, end - begin), divisions, kind, origin=(inner, begin))
     radius, angle = straight.nodes.T
     names = {"left": "inner", "right": "outer", "bottom": "start", "top": "end"}
+    if end - begin >= turn * (1.0 - 1e-12):
+        return _closed(straight)
     return Mesh(
         np.column_stack((radius * np.cos(angle), radius * np.sin(angle))),
         straight.cells,
         {names[name]: nodes for name, nodes in straight.groups.items()},
+    )
+
+
+def _closed(straight: Mesh) -> Mesh:
+    """A strip in (radius, angle) of a full turn, bent to a ring whose last nodes are its first."""
+    first, last = straight.group("bottom"), straight.group("top")
+    by_radius = (nodes[np.argsort(straight.nodes[nodes, 0])] for nodes in (first, last))
+    same = np.arange(straight.n_nodes)
+    start, end = by_radius
+    same[end] = start
+    kept = np.setdiff1d(np.arange(straight.n_nodes), last)
+    number = np.full(straight.n_nodes, -1)
+    number[kept] = np.arange(len(kept))
+    number = number[same]
+    radius, angle = straight.nodes[kept].T
+    return Mesh(
+        np.column_stack((radius * np.cos(angle), radius * np.sin(angle))),
+        {name: number[rows] for name, rows in straight.cells.items()},
+        {"inner": number[straight.group("left")], "outer": number[straight.group("right")]},
     )
 
 

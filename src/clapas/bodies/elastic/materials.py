@@ -18,8 +18,9 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from clapas.bodies.elastic.plane_stress import condensed, without_normal_stress
 from clapas.errors import SceneError
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 
 History = dict[str, Array]
 Measure = Literal["strain", "gradient"]
@@ -45,6 +46,14 @@ class Material(Protocol):
 
         ``flat`` asks for plane stress, σ_zz = 0.
         """
+        ...
+
+    def cauchy(self, measure: Array, history: History, flat: bool) -> Array:
+        """Cauchy's stress (n, 4) or (n, 6) in the components of strains."""
+        ...
+
+    def stored(self, measure: Array, history: History, flat: bool) -> Array:
+        """Energy per undeformed volume (n,) that could be given back (J/m³), at the end of an increment."""
         ...
 
 
@@ -125,6 +134,14 @@ class Elastic:
         D = self.moduli(s, flat)
         return measure @ D, np.broadcast_to(D, (n, s, s)), history
 
+    def cauchy(self, measure: Array, history: History, flat: bool) -> Array:
+        """The stress itself: displacements are small."""
+        return self.respond(measure, history, flat)[0]
+
+    def stored(self, measure: Array, history: History, flat: bool) -> Array:
+        """½ ε·D ε."""
+        return np.asarray(0.5 * ((measure @ self.moduli(measure.shape[1], flat)) * measure).sum(axis=1))
+
 
 @dataclass(frozen=True, kw_only=True)
 class VonMises:
@@ -184,10 +201,32 @@ class VonMises:
 
     def respond(self, measure: Array, history: History, flat: bool) -> tuple[Array, Array, History]:
         """Radial return from the last equilibrium."""
-        if flat:
-            raise SceneError(
-                "von Mises material: plane stress is not supported; take plane strain, axisymmetry or space"
-            )
+        if not flat:
+            return self._returned(measure, history)
+        elastic = measure - history["plastic_strain"]
+        guess = history["plastic_strain"][:, 2] - self.poisson / (1.0 - self.poisson) * (
+            elastic[:, 0] + elastic[:, 1]
+        )
+        full = without_normal_stress(
+            lambda strain: self._returned(strain, history)[:2], measure, 2, guess, -np.inf
+        )
+        stress, tangent, new = self._returned(full, history)
+        return *condensed(stress, tangent, 2), new
+
+    def cauchy(self, measure: Array, history: History, flat: bool) -> Array:
+        """The stress itself: displacements are small."""
+        return self.respond(measure, history, flat)[0]
+
+    def stored(self, measure: Array, history: History, flat: bool) -> Array:
+        """Elastic energy, and that of hardening: ½ H p² and ⅓ C |ε_p|²."""
+        plastic = history["plastic_strain"]
+        stress = self.respond(measure, history, flat)[0]  # σ_zz = 0 where the thickness is free
+        half = np.where(np.arange(measure.shape[1]) < 3, 1.0, 0.5)
+        hardened = 0.5 * self.isotropic * history["accumulated"] ** 2
+        hardened += self.kinematic / 3.0 * (plastic**2 * half).sum(axis=1)
+        return np.asarray(0.5 * (stress * (measure - plastic)).sum(axis=1) + hardened)
+
+    def _returned(self, measure: Array, history: History) -> tuple[Array, Array, History]:
         s = measure.shape[1]
         G, D = self.elastic.shear, self.elastic.moduli(s)
         trial = (measure - history["plastic_strain"]) @ D
@@ -255,18 +294,34 @@ class NeoHookean:
 
     def respond(self, measure: Array, history: History, flat: bool) -> tuple[Array, Array, History]:
         """P and ∂P/∂F. Where a cell is turned inside out (J ≤ 0) the stress is not a number."""
-        if flat:
-            raise SceneError(
-                "neo-Hookean material: plane stress is not supported; take plane strain, axisymmetry or space"
-            )
+        if not flat:
+            return *self._piola(measure), history
+        stress, tangent = self._piola(self._thinned(measure))
+        return *condensed(stress, tangent, 4), history
+
+    def cauchy(self, measure: Array, history: History, flat: bool) -> Array:
+        """σ = P Fᵀ / J."""
+        full = self._thinned(measure) if flat else measure
+        return stress_on_deformed(full, self._piola(full)[0])
+
+    def stored(self, measure: Array, history: History, flat: bool) -> Array:
+        """W."""
+        F = deformation(self._thinned(measure) if flat else measure)
+        G, lame = self.elastic.shear, self.elastic.bulk - 2.0 / 3.0 * self.elastic.shear
+        log = np.log(np.linalg.det(F))
+        return np.asarray(0.5 * G * ((F**2).sum(axis=(1, 2)) - 3.0 - 2.0 * log) + 0.5 * lame * log**2)
+
+    def _thinned(self, measure: Array) -> Array:
+        """The gradients with the stretch through the thickness that leaves it without stress."""
+        guess = -self.poisson / (1.0 - self.poisson) * (measure[:, 0] + measure[:, 3])
+        return without_normal_stress(self._piola, measure, 4, guess, -1.0)
+
+    def _piola(self, measure: Array) -> tuple[Array, Array]:
         n, s = measure.shape
-        places = np.arange(9) if s == 9 else np.array([0, 1, 3, 4, 8])
-        F = np.zeros((n, 9))
-        F[:, places] = measure
-        F = F.reshape(n, 3, 3) + np.eye(3)
+        F, places = deformation(measure), components(s)
         J = np.linalg.det(F)
-        if (J <= 0.0).any():
-            return np.full((n, s), np.nan), np.zeros((n, s, s)), history
+        if not (J > 0.0).all():
+            return np.full((n, s), np.nan), np.zeros((n, s, s))
         G, lame = self.elastic.shear, self.elastic.bulk - 2.0 / 3.0 * self.elastic.shear
         inverse = np.linalg.inv(F)
         transposed = inverse.transpose(0, 2, 1)
@@ -276,18 +331,30 @@ class NeoHookean:
         A = np.einsum("nJk,nLi->niJkL", inverse, inverse) * spread[:, None, None, None, None]
         A += lame * np.einsum("nJi,nLk->niJkL", inverse, inverse)
         A = A.reshape(n, 9, 9) + G * np.eye(9)
-        return P.reshape(n, 9)[:, places], A[:, places][:, :, places], history
+        return P.reshape(n, 9)[:, places], A[:, places][:, :, places]
 
-    def cauchy(self, measure: Array, stress: Array) -> Array:
-        """Cauchy's stress in the components of strains, from the gradient and P."""
-        n, s = measure.shape
-        places = np.arange(9) if s == 9 else np.array([0, 1, 3, 4, 8])
-        F, P = np.zeros((n, 9)), np.zeros((n, 9))
-        F[:, places], P[:, places] = measure, stress
-        F = F.reshape(n, 3, 3) + np.eye(3)
-        sigma = P.reshape(n, 3, 3) @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, None, None]
-        rows, columns = ([0, 1, 2, 0], [0, 1, 2, 1]) if s == 5 else ([0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0])
-        return np.asarray(sigma[:, rows, columns])
+
+def components(s: int) -> Indices:
+    """Which of the nine components of a gradient, by rows, a measure of s components has."""
+    return np.arange(9) if s == 9 else np.array([0, 1, 3, 4, 8])
+
+
+def deformation(measure: Array) -> Array:
+    """Deformation gradients F = I + ∂u/∂X (n, 3, 3) from displacement gradients (n, 5) or (n, 9)."""
+    n, s = measure.shape
+    F = np.zeros((n, 9))
+    F[:, components(s)] = measure
+    return F.reshape(n, 3, 3) + np.eye(3)
+
+
+def stress_on_deformed(measure: Array, stress: Array) -> Array:
+    """Cauchy's stress σ = P Fᵀ / J in the components of strains, from displacement gradients and P."""
+    n, s = measure.shape
+    F, P = deformation(measure), np.zeros((n, 9))
+    P[:, components(s)] = stress
+    sigma = P.reshape(n, 3, 3) @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, None, None]
+    rows, columns = ([0, 1, 2, 0], [0, 1, 2, 1]) if s == 5 else ([0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0])
+    return np.asarray(sigma[:, rows, columns])
 
 
 def von_mises(stress: Array) -> Array:

@@ -14,20 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from clapas.bodies.elastic.elements import Element, Rule, element
-from clapas.bodies.elastic.materials import History, Material, NeoHookean, von_mises
+from clapas.bodies.elastic.batch import Batch, Kinematics
+from clapas.bodies.elastic.elements import element
+from clapas.bodies.elastic.materials import History, Material, von_mises
 from clapas.bodies.elastic.mesh import Mesh, jacobians
+from clapas.bodies.elastic.pattern import Pattern
 from clapas.errors import SceneError, SettingsError
 from clapas.typing import Array, Indices
-
-Kinematics = Literal["plane strain", "plane stress", "axisymmetric", "space"]
-CHUNK = 2048  # cells worked on together: bounds the memory of operators
 
 
 class Response(NamedTuple):
@@ -36,97 +35,6 @@ class Response(NamedTuple):
     force: Array
     tangent: sparse.csr_array
     history: tuple[History, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Cells of one element and one material.
-
-    Parameters
-    ----------
-    element : Element
-        Their element.
-    material : Material
-        Their material.
-    cells : array (m, k)
-        Nodes.
-    corners : array (m, k, d)
-        Positions of the nodes (m).
-    kinematics : str
-        As of the solid.
-    thickness : float
-        Of plane models (m).
-    bbar : bool
-        Whether the dilatation is taken as its mean over the cell.
-    """
-
-    element: Element
-    material: Material
-    cells: Indices
-    corners: Array
-    kinematics: Kinematics
-    thickness: float
-    bbar: bool
-
-    @cached_property
-    def dofs(self) -> Indices:
-        """Displacements of each cell, (m, k·d)."""
-        d = self.corners.shape[2]
-        return np.asarray((self.cells[:, :, None] * d + np.arange(d)).reshape(len(self.cells), -1))
-
-    @property
-    def n_components(self) -> int:
-        """Components of the measure."""
-        if self.kinematics == "space":
-            return 6 if self.material.measure == "strain" else 9
-        return 4 if self.material.measure == "strain" else 5
-
-    @property
-    def n_points(self) -> int:
-        """Gauss points of all cells."""
-        return len(self.cells) * len(self.element.stiffness.weights)
-
-    def volumes(self, rule: Rule, part: slice = slice(None)) -> tuple[Array, Array]:
-        """Volumes (m, g) that the points of a rule stand for, and the inverse Jacobians (m, g, d, d).
-
-        Axisymmetric volumes are those of the full circle.
-        """
-        J = jacobians(self.corners[part], self.element.gradients(rule.points))
-        volume = np.linalg.det(J) * rule.weights * self.thickness
-        if self.kinematics == "axisymmetric":
-            volume = volume * 2.0 * np.pi * self.radius(rule, part)
-        return volume, np.asarray(np.linalg.inv(J), dtype=np.float64)
-
-    def radius(self, rule: Rule, part: slice = slice(None)) -> Array:
-        """Distance from the axis at the points of a rule, (m, g)."""
-        return np.asarray(self.corners[part, :, 0] @ self.element.functions(rule.points).T)
-
-    def operators(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Chunks of cells with the operators B (m, g, s, k·d) and the volumes (m, g)."""
-        rule = self.element.stiffness
-        slopes = self.element.gradients(rule.points)
-        for first in range(0, len(self.cells), CHUNK):
-            part = slice(first, first + CHUNK)
-            volume, inverse = self.volumes(rule, part)
-            gradients = np.einsum("gke,mged->mgkd", slopes, inverse)
-            hoop = None
-            if self.kinematics == "axisymmetric":
-                hoop = self.element.functions(rule.points)[None] / self.radius(rule, part)[:, :, None]
-            if self.material.measure == "gradient":
-                yield part, _gradient_operator(gradients, hoop), volume
-                continue
-            B = _strain_operator(gradients, hoop)
-            if self.bbar:
-                divergence = B[:, :, :3].sum(axis=2)
-                mean = np.einsum("mg,mgi->mi", volume, divergence) / volume.sum(axis=1)[:, None]
-                B[:, :, :3] += ((mean[:, None] - divergence) / 3.0)[:, :, None]
-            yield part, B, volume
-
-    def mass_blocks(self) -> Array:
-        """Mass between nodes of each cell, ∫ρ N_i N_j, (m, k, k)."""
-        functions = self.element.functions(self.element.mass.points)
-        volume, _ = self.volumes(self.element.mass)
-        return np.asarray(self.material.density * np.einsum("mg,gi,gj->mij", volume, functions, functions))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -420,24 +328,44 @@ class Solid:
 
     # ---------------------------------------------------------------- fields
 
+    def measures(self, batch: Batch, u: Array, old: History) -> Iterator[tuple[Array, History, Array]]:
+        """Measures (m·g, s) of the cells of a batch in chunks, with their histories and volumes (m, g)."""
+        g = len(batch.element.stiffness.weights)
+        for part, B, volume in batch.operators():
+            m, _, s, k = B.shape
+            measure = (B.reshape(m, g * s, k) @ u[batch.dofs[part]][:, :, None]).reshape(m * g, s)
+            first = part.start * g
+            yield measure, {name: array[first : first + m * g] for name, array in old.items()}, volume
+
+    def largest_gradient(self, u: Array) -> float:
+        """Largest component of the displacement gradient in cells of large strain; 0 where there are none."""
+        largest = 0.0
+        for batch in self.batches:
+            if batch.material.measure == "gradient":
+                for measure, _, _ in self.measures(batch, u, {}):
+                    largest = max(largest, float(np.abs(measure).max(initial=0.0)))
+        return largest
+
     def stresses(self, u: Array, history: tuple[History, ...] | None = None) -> tuple[Array, ...]:
         """Cauchy's stresses at the Gauss points of each batch, (m, g, 4 or 6)."""
         history = self.start() if history is None else history
-        found = []
+        flat, found = self.kinematics == "plane stress", []
         for batch, old in zip(self.batches, history, strict=True):
-            g = len(batch.element.stiffness.weights)
-            parts = []
-            for part, B, _ in batch.operators():
-                m, _, s, k = B.shape
-                strain = (B.reshape(m, g * s, k) @ u[batch.dofs[part]][:, :, None]).reshape(m * g, s)
-                mine = {name: array[part.start * g : part.start * g + m * g] for name, array in old.items()}
-                flat = batch.kinematics == "plane stress"
-                stress = batch.material.respond(strain, mine, flat)[0]
-                if isinstance(batch.material, NeoHookean):
-                    stress = batch.material.cauchy(strain, stress)
-                parts.append(stress.reshape(m, g, -1))
+            parts = [
+                batch.material.cauchy(measure, mine, flat).reshape(*volume.shape, -1)
+                for measure, mine, volume in self.measures(batch, u, old)
+            ]
             found.append(np.concatenate(parts))
         return tuple(found)
+
+    def stored_energy(self, u: Array, history: tuple[History, ...] | None = None) -> float:
+        """Energy that the materials could give back (J), with the histories at u."""
+        history = self.start() if history is None else history
+        flat, total = self.kinematics == "plane stress", 0.0
+        for batch, old in zip(self.batches, history, strict=True):
+            for measure, mine, volume in self.measures(batch, u, old):
+                total += float(batch.material.stored(measure, mine, flat) @ volume.ravel())
+        return total
 
     def at_nodes(self, values: tuple[Array, ...]) -> Array:
         """Nodal values of a field given at Gauss points, (m, g, s) per batch: means weighted by volume."""
@@ -468,57 +396,43 @@ class Solid:
             fields.append(von_mises(stress.reshape(m * g, s)).reshape(m, g, 1))
         return self.at_nodes(tuple(fields))[:, 0]
 
+    def plastic_strain(self, history: tuple[History, ...]) -> Array:
+        """Accumulated plastic strain at the nodes, (n_nodes,); zero where the material does not yield."""
+        fields = []
+        for batch, own in zip(self.batches, history, strict=True):
+            values = own.get("accumulated", np.zeros(batch.n_points))
+            fields.append(values.reshape(len(batch.cells), -1, 1))
+        return self.at_nodes(tuple(fields))[:, 0]
 
-class Pattern:
-    """Places of the entries of cell matrices in one sparse matrix.
+    def fields(self, u: Array, history: tuple[History, ...] | None = None) -> dict[str, Array]:
+        """Nodal fields for files and pictures: displacement, stress (n, 9), von Mises, plastic strain.
 
-    Parameters
-    ----------
-    dofs : list of arrays (m, k)
-        Unknowns of the cells, one array per batch.
-    size : int
-        Number of unknowns.
-    """
+        Stresses are Cauchy's, as full tensors by rows: ParaView reads nine components as a tensor.
 
-    def __init__(self, dofs: list[Indices], size: int) -> None:
-        row = np.concatenate([np.repeat(part, part.shape[1], axis=1).ravel() for part in dofs])
-        column = np.concatenate([np.tile(part, (1, part.shape[1])).ravel() for part in dofs])
-        key, place = np.unique(row * size + column, return_inverse=True)
-        self._place = place.ravel().astype(np.int32 if len(key) < 2**31 else np.int64)
-        self._indices = (key % size).astype(np.int32)
-        self._indptr = np.searchsorted(key, np.arange(size + 1) * size).astype(np.int32)
-        self._size = size
-
-    def matrix(self, entries: Array | None) -> sparse.csr_array:
-        """The sum of cell matrices whose entries come in the order of the cells."""
-        nnz = len(self._indices)
-        data = np.zeros(nnz) if entries is None else np.bincount(self._place, entries, minlength=nnz)
-        return sparse.csr_array(
-            (data, self._indices, self._indptr), shape=(self._size, self._size), copy=False
-        )
-
-
-def _strain_operator(gradients: Array, hoop: Array | None) -> Array:
-    """B (m, g, s, k·d) of small strains from gradients (m, g, k, d)."""
-    m, g, k, d = gradients.shape
-    B = np.zeros((m, g, 4 if d == 2 else 6, k, d))
-    for axis in range(d):
-        B[:, :, axis, :, axis] = gradients[..., axis]
-    if hoop is not None:
-        B[:, :, 2, :, 0] = hoop
-    for row, (i, j) in enumerate(((0, 1),) if d == 2 else ((0, 1), (1, 2), (2, 0)), start=3):
-        B[:, :, row, :, i] = gradients[..., j]
-        B[:, :, row, :, j] = gradients[..., i]
-    return B.reshape(m, g, -1, k * d)
+        Examples
+        --------
+        >>> from clapas.bodies.elastic.generators import block
+        >>> from clapas.bodies.elastic.materials import Elastic
+        >>> solid = Solid(mesh=block((1, 1), (1, 1)), material=Elastic(young=1.0))
+        >>> {name: values.shape for name, values in solid.fields(np.zeros(8)).items()}
+        {'displacement': (4, 3), 'stress': (4, 9), 'von Mises': (4,)}
+        """
+        history = self.start() if history is None else history
+        moved = np.zeros((self.mesh.n_nodes, 3))
+        moved[:, : self.d] = u.reshape(-1, self.d)
+        found = {
+            "displacement": moved,
+            "stress": full_tensors(self.at_nodes(self.stresses(u, history))),
+            "von Mises": self.von_mises(u, history),
+        }
+        if any("accumulated" in own for own in history):
+            found["plastic strain"] = self.plastic_strain(history)
+        return found
 
 
-def _gradient_operator(gradients: Array, hoop: Array | None) -> Array:
-    """The same for the displacement gradient, by rows, and the hoop stretch last in the plane."""
-    m, g, k, d = gradients.shape
-    G = np.zeros((m, g, 5 if d == 2 else 9, k, d))
-    for i in range(d):
-        for j in range(d):
-            G[:, :, d * i + j, :, i] = gradients[..., j]
-    if hoop is not None:
-        G[:, :, 4, :, 0] = hoop
-    return G.reshape(m, g, -1, k * d)
+def full_tensors(stress: Array) -> Array:
+    """Symmetric tensors by rows, (n, 9), of stresses in 4 or 6 components."""
+    columns = [0, 3, 5, 3, 1, 4, 5, 4, 2]
+    six = np.zeros((len(stress), 6))
+    six[:, : stress.shape[1]] = stress
+    return np.asarray(six[:, columns])

@@ -12,8 +12,8 @@ F (ω_b − ω_a): spin about the normal, then rolling about the tangents; in 2-
 
 from __future__ import annotations
 
-from clapas.bodies.rigid.motion import rotate, rotate_back
 from clapas.compiled import kernel
+from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices, Mask
 
 

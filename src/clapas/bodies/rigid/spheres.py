@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import rotate
 from clapas.compiled import inlined, kernel
+from clapas.linalg.quaternions import rotate
 from clapas.problems.sphere_blocks import ROW, in_frame, in_world
 from clapas.team import Member, share, team_size, together
 from clapas.typing import Array, Indices

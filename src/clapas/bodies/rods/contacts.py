@@ -18,8 +18,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from clapas.bodies.rods.helix import (
     Frame,
     Vec,
@@ -34,7 +32,7 @@ from clapas.bodies.rods.helix import (
     vec,
 )
 from clapas.bodies.rods.kinematics import Segments
-from clapas.compiled import kernel, subroutine
+from clapas.compiled import inlined, kernel, subroutine
 from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices
 
@@ -48,6 +46,7 @@ ALIKE = 0.94  # cosine of normals of one contact, found several times
 END = 1.0 - 1e-9  # of the half length: what is beyond is at the end
 STEPS = 60
 SETTLED = 1e-12  # of the half length of a segment
+SQUARED = 1e-8  # a step so short of Newton's method is followed by one of its square
 
 
 class Arcs(NamedTuple):
@@ -82,17 +81,42 @@ class Others(NamedTuple):
     frame: Array
 
 
+class Arc(NamedTuple):
+    """One segment in plain numbers: counting references to arrays costs more than the formulas."""
+
+    middle: Vec
+    frame: Frame
+    strain: Vec
+    half: float
+    radius: float
+
+
+@inlined
+def arc_of(arcs: Arcs, k: int) -> Arc:
+    """Segment k."""
+    s = arcs.segments
+    return Arc(
+        vec(arcs.middle, k), frame_of(arcs.axes, k), vec(arcs.strain, s.element[k]), s.half[k], s.radius[k]
+    )
+
+
 @subroutine
-def arc_at(arcs: Arcs, k: int, s: float) -> tuple[Vec, Vec, Vec]:
+def arc_at(arc: Arc, s: float) -> tuple[Vec, Vec, Vec]:
     """Point, tangent and its derivative at arc length s from the middle of a segment."""
-    u, R = vec(arcs.strain, arcs.segments.element[k]), frame_of(arcs.axes, k)
-    q, Q = arc_frame(u, s)
-    bend = plus(times(u[2], Q[1]), -u[1], Q[2])
-    return add(vec(arcs.middle, k), turned(R, q)), turned(R, Q[0]), turned(R, bend)
+    q, Q = arc_frame(arc.strain, s)
+    bend = plus(times(arc.strain[2], Q[1]), -arc.strain[1], Q[2])
+    return add(arc.middle, turned(arc.frame, q)), turned(arc.frame, Q[0]), turned(arc.frame, bend)
+
+
+@inlined
+def sagitta(arcs: Arcs, k: int) -> float:
+    """How far a segment may be from its tangent at the middle, at most: ½ κ half² (m)."""
+    u, half = vec(arcs.strain, arcs.segments.element[k]), arcs.segments.half[k]
+    return float(0.5 * math.sqrt(u[1] * u[1] + u[2] * u[2]) * half * half)
 
 
 @subroutine
-def surface(kind: int, size: Array, c: Vec, R: Frame, y: Vec, p: Vec, n: Vec) -> tuple[float, Vec]:
+def surface(kind: int, size: Vec, c: Vec, R: Frame, y: Vec, p: Vec, n: Vec) -> tuple[float, Vec]:
     """Distance of y from a surface, and the outward normal; by the tangent plane at p if need be."""
     x = less(y, c)
     if kind == PLANE:
@@ -124,25 +148,25 @@ def surface(kind: int, size: Array, c: Vec, R: Frame, y: Vec, p: Vec, n: Vec) ->
 
 @subroutine
 def nearest_on_arc(
-    arcs: Arcs, k: int, shift: Vec, kind: int, size: Array, c: Vec, R: Frame, p: Vec, n: Vec
+    arc: Arc, shift: Vec, kind: int, size: Vec, c: Vec, R: Frame, p: Vec, n: Vec
 ) -> tuple[float, float, float]:
     """Arc length of the point nearest to a surface, and the slopes of the distance at both ends."""
-    half = arcs.segments.half[k]
-    ends = np.empty(2)
-    value = np.empty(2)
-    for i in range(2):
-        x, t, _ = arc_at(arcs, k, (2 * i - 1) * half)
-        value[i], out = surface(kind, size, c, R, add(x, shift), p, n)
-        ends[i] = dot(out, t)
-    if abs(ends[0]) <= FLAT and abs(ends[1]) <= FLAT:
-        return 0.0, ends[0], ends[1]
-    if not (ends[0] < 0.0 < ends[1]):
-        return (-half if value[0] <= value[1] else half), ends[0], ends[1]
-    low, high, f, g = -half, half, ends[0], ends[1]
+    half = arc.half
+    x, t, _ = arc_at(arc, -half)
+    at_start, out = surface(kind, size, c, R, add(x, shift), p, n)
+    start = dot(out, t)
+    x, t, _ = arc_at(arc, half)
+    at_end, out = surface(kind, size, c, R, add(x, shift), p, n)
+    end = dot(out, t)
+    if abs(start) <= FLAT and abs(end) <= FLAT:
+        return 0.0, start, end
+    if not (start < 0.0 < end):
+        return (-half if at_start <= at_end else half), start, end
+    low, high, f, g = -half, half, start, end
     s = 0.0
     for step in range(STEPS):  # regula falsi, halved every third time
         s = 0.5 * (low + high) if step % 3 == 2 else (low * g - high * f) / (g - f)
-        x, t, _ = arc_at(arcs, k, s)
+        x, t, _ = arc_at(arc, s)
         slope = dot(surface(kind, size, c, R, add(x, shift), p, n)[1], t)
         if slope < 0.0:
             low, f = s, slope
@@ -150,18 +174,18 @@ def nearest_on_arc(
             high, g = s, slope
         if abs(slope) <= 1e-14 or high - low <= SETTLED * half:
             break
-    return s, ends[0], ends[1]
+    return s, start, end
 
 
 @subroutine
-def nearest_of_arcs(arcs: Arcs, i: int, j: int, shift: Vec, point: Vec) -> tuple[float, float]:
+def nearest_of_arcs(first: Arc, second: Arc, shift: Vec, point: Vec) -> tuple[float, float]:
     """Arc lengths of the nearest points of two segments; the second is moved by a shift.
 
     Newton's method on half the squared distance within both ends, damped until the distance falls.
     """
-    ha, hb = arcs.segments.half[i], arcs.segments.half[j]
-    a, ta, _ = arc_at(arcs, i, 0.0)
-    b, tb, _ = arc_at(arcs, j, 0.0)
+    ha, hb = first.half, second.half
+    a, ta, _ = arc_at(first, 0.0)
+    b, tb, _ = arc_at(second, 0.0)
     b = add(b, shift)
     c = dot(ta, tb)
     if abs(c) > PARALLEL:  # the middle of what they have beside each other
@@ -171,8 +195,8 @@ def nearest_of_arcs(arcs: Arcs, i: int, j: int, shift: Vec, point: Vec) -> tuple
     else:
         s, t = dot(less(point, a), ta), dot(less(point, b), tb)
     s, t = min(max(s, -ha), ha), min(max(t, -hb), hb)
-    a, ta, ca = arc_at(arcs, i, s)
-    b, tb, cb = arc_at(arcs, j, t)
+    a, ta, ca = arc_at(first, s)
+    b, tb, cb = arc_at(second, t)
     d = less(add(b, shift), a)
     damping = 1e-9
     for _ in range(STEPS):
@@ -180,18 +204,22 @@ def nearest_of_arcs(arcs: Arcs, i: int, j: int, shift: Vec, point: Vec) -> tuple
         held_s = (s <= -ha and gs > 0.0) or (s >= ha and gs < 0.0)
         held_t = (t <= -hb and gt > 0.0) or (t >= hb and gt < 0.0)
         ss, tt, st = 1.0 - dot(d, ca), 1.0 + dot(d, cb), -dot(ta, tb)
-        ss, tt = max(ss, 0.05), max(tt, 0.05)  # toward the nearest point, not away from the farthest
         if held_s or held_t:
-            st = 0.0
-        while ss * tt * (1.0 + damping) ** 2 <= st * st:
-            damping = 4.0 * damping
-        ss, tt = ss * (1.0 + damping), tt * (1.0 + damping)
+            ss, tt, st = max(ss, 0.05), max(tt, 0.05), 0.0
+        # Toward the nearest points, not away from the farthest: the lower eigenvalue counts as positive.
+        # Arcs side by side have one near zero, and their nearest points are mostly at an end: long steps.
+        mean, spread = 0.5 * (ss + tt), math.sqrt(0.25 * (ss - tt) ** 2 + st * st)
+        high, low = mean + spread, mean - spread
+        if spread > 0.0:
+            share = (abs(low) + damping - low) / (2.0 * spread)
+            ss, tt, st = ss + share * (high - ss), tt + share * (high - tt), (1.0 - share) * st
+        ss, tt = ss + damping, tt + damping
         det = ss * tt - st * st
         ds = 0.0 if held_s else -(gs * tt - gt * st) / det
         dt = 0.0 if held_t else -(gt * ss - gs * st) / det
         s1, t1 = min(max(s + ds, -ha), ha), min(max(t + dt, -hb), hb)
-        a1, ta1, ca1 = arc_at(arcs, i, s1)
-        b1, tb1, cb1 = arc_at(arcs, j, t1)
+        a1, ta1, ca1 = arc_at(first, s1)
+        b1, tb1, cb1 = arc_at(second, t1)
         d1 = less(add(b1, shift), a1)
         moved = max(abs(s1 - s) / ha, abs(t1 - t) / hb)
         if dot(d1, d1) > dot(d, d):
@@ -201,76 +229,91 @@ def nearest_of_arcs(arcs: Arcs, i: int, j: int, shift: Vec, point: Vec) -> tuple
             continue
         s, t, ta, tb, ca, cb, d = s1, t1, ta1, tb1, ca1, cb1, d1
         damping *= 0.25
-        if moved <= SETTLED:
+        if moved <= SQUARED:
             break
     return s, t
 
 
 @subroutine
-def passes_end(arcs: Arcs, k: int, s: float, slope: float, both: bool) -> bool:
+def passes_end(arc: Arc, goes_on: int, s: float, slope: float, both: bool) -> bool:
     """Whether a nearest point at the end of a segment belongs to the next one.
 
-    ``slope`` is that of the distance along the rod; ``both`` whether the other point is at an end, too.
+    ``goes_on`` is that of ``Arcs``, ``slope`` that of the distance along the rod; ``both`` says whether the
+    other point is at an end, too.
     """
-    half = arcs.segments.half[k]
-    limit = FALLS * arcs.segments.radius[k]
+    half = arc.half
+    limit = FALLS * arc.radius
     if s >= END * half:
-        return bool(arcs.goes_on[k] & 2 != 0 and -slope * 2.0 * half > limit)
-    if s <= -END * half and arcs.goes_on[k] & 1 != 0:
+        return bool(goes_on & 2 != 0 and -slope * 2.0 * half > limit)
+    if s <= -END * half and goes_on & 1 != 0:
         return bool(slope * 2.0 * half > limit or abs(slope) <= FLAT or both)
     return False
 
 
 @kernel
 def refine(
-    found: Found, others: Others, arcs: Arcs, kept: Indices, point: Array, normal: Array, gap: Array
+    found: Found,
+    others: Others,
+    arcs: Arcs,
+    distance: float,
+    kept: Indices,
+    point: Array,
+    normal: Array,
+    gap: Array,
 ) -> int:
     """Write the contacts on the curves, and the rows that they come from; returns how many there are.
 
-    Rows are sorted by pairs of bodies. Rows without a segment are kept as they are.
+    Rows are sorted by pairs of bodies. Rows without a segment are kept as they are. Those that cannot be
+    within ``distance`` are passed over: an arc is within ½ κ half² of the axis of its capsule.
     """
     count, first = 0, 0
-    half, radius = arcs.segments.half, arcs.segments.radius
     for row in range(len(found.gap)):
         if row == 0 or found.a[row] != found.a[row - 1] or found.b[row] != found.b[row - 1]:
             first = count
         i, j = found.own_a[row], found.own_b[row]
         n, p, g = vec(found.normal, row), vec(found.point, row), found.gap[row]
         shift = vec(found.shift, row)
+        bend = (sagitta(arcs, i) if i >= 0 else 0.0) + (sagitta(arcs, j) if j >= 0 else 0.0)
+        if (i >= 0 or j >= 0) and g > distance + bend:
+            continue
         if i >= 0 and j >= 0:
             same = arcs.segments.rod[i] == arcs.segments.rod[j]
             if same and abs(i - j) <= 1:
                 continue
-            s, t = nearest_of_arcs(arcs, i, j, shift, p)
-            a, ta, _ = arc_at(arcs, i, s)
-            b, tb, _ = arc_at(arcs, j, t)
+            one, two = arc_of(arcs, i), arc_of(arcs, j)
+            s, t = nearest_of_arcs(one, two, shift, p)
+            a, ta, _ = arc_at(one, s)
+            b, tb, _ = arc_at(two, t)
             d = less(add(b, shift), a)
             length = math.sqrt(dot(d, d))
             # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
             apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
-            if same and apart <= math.pi * radius[i]:
+            if same and apart <= math.pi * one.radius:
                 continue
             if length > 0.0:
                 n = times(1.0 / length, d)
-            both = abs(s) >= END * half[i] and abs(t) >= END * half[j]
-            if passes_end(arcs, i, s, -dot(n, ta), both) or passes_end(arcs, j, t, dot(n, tb), both):
+            both = abs(s) >= END * one.half and abs(t) >= END * two.half
+            if passes_end(one, arcs.goes_on[i], s, -dot(n, ta), both):
                 continue
-            g = length - radius[i] - radius[j]
-            p = plus(a, radius[i] + 0.5 * g, n)
+            if passes_end(two, arcs.goes_on[j], t, dot(n, tb), both):
+                continue
+            g = length - one.radius - two.radius
+            p = plus(a, one.radius + 0.5 * g, n)
         elif i >= 0 or j >= 0:
             k, sign = (i, 1.0) if i >= 0 else (j, -1.0)  # n goes from the segment to the other, or back
             own = (0.0, 0.0, 0.0) if i >= 0 else shift
             c = add(vec(others.centre, row), shift) if i >= 0 else vec(others.centre, row)
-            R, size, kind = frame_of(others.frame, row), others.size[row], others.kind[row]
+            R, size, kind = frame_of(others.frame, row), vec(others.size, row), others.kind[row]
+            one = arc_of(arcs, k)
             touched, out = plus(p, 0.5 * g * sign, n), times(-sign, n)
-            s, start, end = nearest_on_arc(arcs, k, own, kind, size, c, R, touched, out)
-            x = add(arc_at(arcs, k, s)[0], own)
+            s, start, end = nearest_on_arc(one, own, kind, size, c, R, touched, out)
+            x = add(arc_at(one, s)[0], own)
             g, out = surface(kind, size, c, R, x, touched, out)
-            g -= radius[k]
-            if passes_end(arcs, k, s, start if s < 0.0 else end, False):
+            g -= one.radius
+            if passes_end(one, arcs.goes_on[k], s, start if s < 0.0 else end, False):
                 continue
             n = times(-sign, out)
-            p = plus(x, -(radius[k] + 0.5 * g), out)
+            p = plus(x, -(one.radius + 0.5 * g), out)
         else:
             kept[count] = row
             for l in range(3):

@@ -95,8 +95,9 @@ class Rod:
     position, tangent, normal : 3 floats each
         Root, direction in which the rod leaves it, and the axis n₁ of the section there; ``normal`` is made
         orthogonal, by default it is the axis of the world most across the tangent.
-    root : "clamped" or "free"
-        Clamped in a support, or free to move.
+    root : "clamped", "free" or "held"
+        Clamped in a support, free to move, or held by a rigid body that feels the rod, which
+        ``scene.add_rods(…, on=body)`` makes of it.
     support : Support
         Where it is clamped.
     velocity, angular_velocity : 3 floats each
@@ -157,11 +158,11 @@ class Rod:
             count = getattr(self, name)
             if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
                 raise SceneError(f"rod: {name} must be a whole number, at least 1, got {count!r}")
-        if self.root not in ("clamped", "free"):
-            raise SceneError(f"rod: root must be 'clamped' or 'free', got {self.root!r}")
+        if self.root not in ("clamped", "free", "held"):
+            raise SceneError(f"rod: root must be 'clamped', 'free' or 'held', got {self.root!r}")
         if not isinstance(self.support, Support):
             raise SceneError(f"rod: support must be a Support, got {self.support!r}")
-        if self.root == "free" and self.support is not FIXED:
+        if self.root != "clamped" and self.support is not FIXED:
             raise SceneError("rod: a free root has no support; leave one of the two out")
         for name in ("position", "velocity", "angular_velocity"):
             checks.vector("rod", name, getattr(self, name), 3)

@@ -37,6 +37,8 @@ Frame: TypeAlias = tuple[Vec, Vec, Vec]
 
 SERIES = 4.0  # |φ|² below which S₆ and S₇ are summed; above, formulas lose fewer digits than that
 TERMS = 14
+SHORT, SHORT_TERMS = 0.25, 7
+SIXTH, SEVENTH = (tuple((-1) ** j / math.factorial(2 * j + k) for j in range(TERMS)) for k in (6, 7))
 
 
 class Stumpff(NamedTuple):
@@ -136,12 +138,12 @@ def stumpff(x: float) -> Stumpff:
     """S₁(x) … S₇(x)."""
     if x < SERIES:
         s6 = s7 = 0.0
-        a, b = 1.0 / 720.0, 1.0 / 5040.0
-        for j in range(TERMS):
-            s6 += a
-            s7 += b
-            a *= -x / ((2 * j + 7) * (2 * j + 8))
-            b *= -x / ((2 * j + 8) * (2 * j + 9))
+        if x < SHORT:  # most arcs turn by less than half a radian: half the terms, unrolled
+            for j in range(SHORT_TERMS - 1, -1, -1):
+                s6, s7 = s6 * x + SIXTH[j], s7 * x + SEVENTH[j]
+        else:
+            for j in range(TERMS - 1, -1, -1):
+                s6, s7 = s6 * x + SIXTH[j], s7 * x + SEVENTH[j]
         s5, s4 = 1.0 / 120.0 - x * s7, 1.0 / 24.0 - x * s6
         s3, s2 = 1.0 / 6.0 - x * s5, 0.5 - x * s4
         return Stumpff(1.0 - x * s3, s2, s3, s4, s5, s6, s7)

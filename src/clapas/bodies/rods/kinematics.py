@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -120,12 +121,41 @@ def fill_sections(
 
 
 @kernel
-def fill_twists(
-    rods: RodTable, at: RodMotion, chain: Chain, rod: Indices, element: Indices, s: Array, twist: Array
-) -> None:
-    """Write velocities of points and angular velocities of sections, in the world, support included.
+def fill_quaternions(axes: Array, orientation: Array) -> None:
+    """Write the unit quaternions of carriers, whose axes are (n₁, n₂, n₀) of the sections ``axes``.
 
-    The sections are sorted by element.
+    The largest component is found first (Shepperd 1978), and is positive.
+    """
+    for k in range(len(axes)):
+        z, x, y = frame_of(axes, k)
+        trace = x[0] + y[1] + z[2]
+        if trace > max(x[0], y[1], z[2]):
+            q = 1.0 + trace, y[2] - z[1], z[0] - x[2], x[1] - y[0]
+        elif x[0] >= max(y[1], z[2]):
+            q = y[2] - z[1], 1.0 + x[0] - y[1] - z[2], x[1] + y[0], z[0] + x[2]
+        elif y[1] >= z[2]:
+            q = z[0] - x[2], x[1] + y[0], 1.0 + y[1] - z[2] - x[0], y[2] + z[1]
+        else:
+            q = x[1] - y[0], z[0] + x[2], y[2] + z[1], 1.0 + z[2] - x[0] - y[1]
+        size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+        for i in range(4):
+            orientation[k, i] = q[i] / size
+
+
+@kernel
+def fill_twists(
+    rods: RodTable,
+    at: RodMotion,
+    chain: Chain,
+    axes: Array,
+    rod: Indices,
+    element: Indices,
+    s: Array,
+    twist: Array,
+) -> None:
+    """Write velocities of points in the world and angular velocities along (n₁, n₂, n₀), support included.
+
+    The sections are sorted by element; ``axes`` are their frames.
     """
     k = 0
     for b in range(len(rods.free)):
@@ -139,8 +169,11 @@ def fill_twists(
                 x = add(p, turned(R, arc_point_frame(f, s[k], S)[0]))
                 own = combined(V, 1.0, carried(p, R, arc_twist(f, s[k], S, w)))
                 v = add(own[0], cross(own[1], x))
+                F = frame_of(axes, k)
                 for i in range(3):
-                    twist[k, i], twist[k, 3 + i] = v[i], own[1][i]
+                    twist[k, i] = v[i]
+                twist[k, 3], twist[k, 4] = dot(F[1], own[1]), dot(F[2], own[1])
+                twist[k, 5] = dot(F[0], own[1])
                 k += 1
             for j in range(3):
                 c = chain.whole[e, j]
@@ -171,9 +204,9 @@ def nearest_section(x: Vec, R: Frame, u: Vec, half: float, y: Vec) -> float:
 
 
 @inlined
-def _put_row(data: Array, row: int, size: int, at: int, v: Vec) -> None:
+def _put(rows: Array, k: int, at: int, v: Vec) -> None:
     for i in range(3):
-        data[row + i * size + at] = v[i]
+        rows[k, i, at] = v[i]
 
 
 @kernel
@@ -186,12 +219,10 @@ def fill_rows(
     axes: Array,
     carrier: Indices,
     point: Array,
-    start: Indices,
-    data: Array,
-    columns: Indices,
+    rows: Array,
     imposed: Array,
 ) -> None:
-    """Rows of the Jacobian of material points of carriers, and the velocities their supports give them.
+    """Rows of material points of carriers, and the velocities their supports give them.
 
     A point moves with the section nearest to it, as if fixed to it: forces on the surface twist the rod.
 
@@ -203,12 +234,10 @@ def fill_rows(
         Middles of the segments in the world, and frames there.
     carrier, point : arrays (n,) and (n, 3)
         The points.
-    start : array (n + 1,)
-        Where the rows of each point start in ``data``: three rows of equal length.
-    data, columns : arrays
-        Entries, and the velocities they belong to.
+    rows : array (n, 3, most)
+        Velocities of the points per unit of the velocities of their rods; zero before.
     imposed : array (n, 3)
-        Velocities of the points at strain rates zero, and velocity zero of free roots.
+        Velocities of the points at strain rates zero, and velocity zero of free roots; zero before.
     """
     for k in range(len(carrier)):
         c = carrier[k]
@@ -217,15 +246,12 @@ def fill_rows(
         s = nearest_section(vec(middle, c), frame_of(axes, c), u, segments.half[c], y)
         s += segments.middle[c]
         y = less(y, vec(at.position, b))  # from the root
-        first, size, root = rods.first[b], (start[k + 1] - start[k]) // 3, 6 * rods.free[b]
-        for i in range(3):
-            for j in range(size):
-                columns[start[k] + i * size + j] = rods.dof[b] + j
+        first, root = rods.first[b], 6 * rods.free[b]
         if root:
             for j in range(3):
                 unit = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-                _put_row(data, start[k], size, j, unit)
-                _put_row(data, start[k], size, 3 + j, cross(unit, y))
+                _put(rows, k, j, unit)
+                _put(rows, k, 3 + j, cross(unit, y))
         else:
             t = at.twist[b]
             v = add((t[0], t[1], t[2]), cross((t[3], t[4], t[5]), y))
@@ -235,14 +261,14 @@ def fill_rows(
             for j in range(3):
                 w = chain.whole[before, j]
                 v = add((w[0], w[1], w[2]), cross((w[3], w[4], w[5]), y))
-                _put_row(data, start[k], size, root + 3 * (before - first) + j, v)
+                _put(rows, k, root + 3 * (before - first) + j, v)
         f = times(s, u)
         S = stumpff(dot(f, f))
         p, R = vec(chain.start, e), frame_of(chain.frame, e)
         for j in range(3):
             unit = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
             own = carried(p, R, arc_twist(f, s, S, unit))
-            _put_row(data, start[k], size, root + 3 * (e - first) + j, add(own[0], cross(own[1], y)))
+            _put(rows, k, root + 3 * (e - first) + j, add(own[0], cross(own[1], y)))
 
 
 def blank_chain(elements: int) -> Chain:

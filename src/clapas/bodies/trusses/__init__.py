@@ -1,10 +1,11 @@
 """Pin-jointed bars and unilateral cables: structure, kernels, stability, form finding, vibrations, motion."""
 
+from clapas.bodies.trusses.actuators import Actuator, History
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.form_finding import adaptive_force_densities, force_densities
 from clapas.bodies.trusses.kinematics import Kinematics, kinematics, rigid_motions
 from clapas.bodies.trusses.modal import Modes, mass_matrix, modes
-from clapas.bodies.trusses.moving import Actuator, MovingTruss
+from clapas.bodies.trusses.moving import MovingTruss
 from clapas.bodies.trusses.prestress import feasible_self_stress, orbits
 from clapas.bodies.trusses.relaxation import DynamicRelaxation
 from clapas.bodies.trusses.stability import (
@@ -22,6 +23,7 @@ __all__ = [
     "Assembly",
     "DynamicRelaxation",
     "Group",
+    "History",
     "Kinematics",
     "Material",
     "Modes",

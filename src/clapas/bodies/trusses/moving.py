@@ -1,23 +1,27 @@
 """Bars and cables that move: a truss as a kind of bodies in scenes with contact.
 
-Nodes have masses, bars are elastic, cables never push. At the middle q_m of a step of length h,
+Nodes have masses, bars are elastic, cables never push. At the middle q_m of a step of length h, with f the
+forces of the members, K their stiffness and C their damping,
 
     M̃ = M + θ h C + θ² h² K
-    M̃ v_free = M v + h [F − f(q_m)] + h [(1 − θ)² h K − (1 − θ) C] v
+    M̃ v⁺ = M v + h [F − f(q_m)] + h [(1 − θ)² h K − (1 − θ) C] v + contact impulses
 
-f are the forces of the bars, K their tangent stiffness and the geometric stiffness of taut members, C the
-damping of the bars: forces act where q_θ = q_m + θ² h v⁺ − (1 − θ)² h v is, the mean of start and end for
-θ = ½. So stiff bars do not limit the step.
+forces act where q_θ = q_m + θ² h v⁺ − (1 − θ)² h v is, the mean of start and end for θ = ½. So stiff members
+do not limit the step. K has the geometric stiffness of stretched members beside the material one.
 
-A cable of stiffness k, longer than its rest length by e, is a link of the contact problem. Its tension over
-the step is t = r/h, and with B the rates of length of the members
+A cable of stiffness k, longer than its rest length by e, is one more member as long as it is taut. Its
+tension over the step is t = r/h, and with B the rates of length of the members
 
     0 ≤ r ⟂ r/(h k) − e_θ − τ ė_θ ≥ 0,        e_θ = e(q_m) + B (q_θ − q_m),    ė_θ = B ((1 − θ) v + θ v⁺)
 
-τ is the damping time of the material. Divided by a = θ² h + θ τ this is u = −B v⁺ + w + C r ≥ 0 with the
-compliance C = 1/(h k a): no stiffness is too large. An inextensible cable has C = 0 and ends the step no
-longer than its rest length; the tensions of many are then not unique, and those found are what the solver
-reaches from the tensions of the step before (zero at the start).
+τ is the damping time of the material. Which cables are taut follows from v⁺
+(:mod:`clapas.bodies.trusses.tightening`). The same law as a row of the contact problem, divided by
+a = θ² h + θ τ, is u = −B v⁺ + w + C r ≥ 0 with the compliance C = 1/(h k a): the engine takes it where
+contacts and cables do not agree on a set of taut ones.
+
+An inextensible cable is always such a row: it has C = 0 and ends the step no longer than its rest length. The
+tensions of many are not unique, and those found are what the solver reaches from the tensions of the step
+before (zero at the start).
 """
 
 from __future__ import annotations
@@ -26,73 +30,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from clapas.bodies.kind import Account, Energy, Field, Links, Look, Part, Poses, Skin, Span, Touches
-from clapas.bodies.trusses.assembly import Assembly
+from clapas.bodies.kind import (
+    Account,
+    Bindings,
+    Energy,
+    Field,
+    Links,
+    Look,
+    Part,
+    Poses,
+    Skin,
+    Span,
+    Touches,
+)
+from clapas.bodies.trusses.actuators import Actuator, History
 from clapas.bodies.trusses.document import from_document, read_tables, to_document
+from clapas.bodies.trusses.members import Members, Shapes
 from clapas.bodies.trusses.modal import mass_matrix
 from clapas.bodies.trusses.structure import Truss
+from clapas.bodies.trusses.ties import Ties
+from clapas.bodies.trusses.tightening import Factoriser, StepForces
+from clapas.bodies.trusses.touching import Touching
 from clapas.errors import SceneError
-from clapas.geometry import rotations
-from clapas.geometry.shapes import Capsule, Disk, Sphere
 from clapas.geometry.shapes.base import Shape
-from clapas.linalg.factor import factorise
-from clapas.typing import Array, Indices, Mask
+from clapas.typing import Array, Indices
 
-FEW = 120  # velocities up to which full matrices are faster
 DRAWN = 0.008  # radius of members without a contact radius, as a share of their mean length
-
-
-class Shapes(NamedTuple):
-    """Lengths (m,) and unit directions (m × d) of the members."""
-
-    length: Array
-    direction: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class Actuator:
-    """Rest lengths of some members that change in time, from one instant to the next in straight lines.
-
-    Parameters
-    ----------
-    members : sequence of int
-        Which members.
-    times : sequence of float
-        Instants (s), increasing.
-    factors : sequence of float
-        What their rest lengths are multiplied by at these instants; constant before and after.
-
-    Examples
-    --------
-    >>> winch = Actuator(members=[3], times=[0.0, 2.0], factors=[1.0, 0.8])
-    >>> winch.factor(0.5)
-    0.95
-    """
-
-    members: Sequence[int]
-    times: Sequence[float]
-    factors: Sequence[float]
-
-    def __post_init__(self) -> None:
-        times, factors = np.asarray(self.times, dtype=float), np.asarray(self.factors, dtype=float)
-        if times.ndim != 1 or times.shape != factors.shape or len(times) == 0:
-            raise SceneError(
-                f"actuator: as many factors as times, at least one; got {times.shape} and {factors.shape}"
-            )
-        if np.any(np.diff(times) <= 0.0):
-            raise SceneError(f"actuator: times must increase, got {list(times)}")
-        if not (factors > 0.0).all():
-            raise SceneError(f"actuator: rest lengths stay positive, got the factors {list(factors)}")
-
-    def factor(self, time: float) -> float:
-        """What rest lengths are multiplied by at a time (s)."""
-        return float(np.interp(time, self.times, self.factors))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,6 +76,8 @@ class MovingTruss:
         Velocities of the nodes at the start (m/s); zero by default.
     case : str, optional
         Loads that act on the nodes, by the name of a case of the truss.
+    history : History, optional
+        What these loads are multiplied by in time; 1 by default.
     masses : array (n,), optional
         Masses at the nodes (kg), beside those of the members.
     damping_time : float
@@ -114,7 +85,12 @@ class MovingTruss:
     is_inextensible : bool
         Whether cables do not stretch at all.
     actuators : sequence of Actuator
-        Rest lengths that change.
+        Rest lengths that change: winches on cables, jacks on bars.
+    ties : array (t, 2), optional
+        Pairs of nodes at one place that bolts hold together.
+    tie_preload : float
+        Force (N) to which bolts are tightened in each direction: they open beyond it. Infinite, the default,
+        for bolts that never open.
     node_radius, bar_radius : float
         Radii (m) with which nodes and bars touch other things; 0, the default, if they do not. In the plane
         only nodes touch.
@@ -139,10 +115,13 @@ class MovingTruss:
     truss: Truss
     velocity: npt.ArrayLike | None = None
     case: str | None = None
+    history: History | None = None
     masses: npt.ArrayLike | None = None
     damping_time: float = 0.0
     is_inextensible: bool = False
     actuators: Sequence[Actuator] = field(default_factory=tuple)
+    ties: npt.ArrayLike = field(default_factory=tuple)
+    tie_preload: float = np.inf
     node_radius: float = 0.0
     bar_radius: float = 0.0
 
@@ -170,6 +149,11 @@ class MovingTruss:
             raise SceneError(f"node {node} has no mass: give densities to its members, or masses")
         if self.case is not None:
             self.truss.load(self.case)
+        elif self.history is not None:
+            raise SceneError("history: loads that change need a case; give its name as 'case'")
+        if not self.tie_preload > 0.0:
+            raise SceneError(f"tie_preload must be positive (N), or infinite, got {self.tie_preload}")
+        object.__setattr__(self, "ties", self._ties.pairs)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain words, numbers, lists and dictionaries."""
@@ -181,6 +165,14 @@ class MovingTruss:
         for name in ("damping_time", "is_inextensible", "node_radius", "bar_radius", "case"):
             if getattr(self, name):
                 plain[name] = getattr(self, name)
+        if self.history is not None:
+            plain["history"] = {
+                key: np.asarray(getattr(self.history, key)).tolist() for key in ("times", "factors")
+            }
+        if len(self._ties):
+            plain["ties"] = self._ties.pairs.tolist()
+            if np.isfinite(self.tie_preload):
+                plain["tie_preload"] = self.tie_preload
         if self.actuators:
             plain["actuators"] = [
                 {key: np.asarray(getattr(each, key)).tolist() for key in ("members", "times", "factors")}
@@ -210,7 +202,11 @@ class MovingTruss:
             raise SceneError(f"truss: expected a table or the name of a file, got {document!r:.60}")
         try:
             actuators = [Actuator(**each) for each in values.pop("actuators", [])]
-            return cls(truss=from_document(document, "truss"), actuators=actuators, **values)
+            history = values.pop("history", None)
+            if history is not None:
+                history = History(**history)
+            truss = from_document(document, "truss")
+            return cls(truss=truss, actuators=actuators, history=history, **values)
         except (TypeError, ValueError) as error:
             raise SceneError(f"truss: {error}") from None
 
@@ -221,11 +217,23 @@ class MovingTruss:
         return sparse.csr_array(mass_matrix(self.truss, extra=self.masses))
 
     @cached_property
-    def _assembly(self) -> Assembly:
-        return Assembly(self.truss)
+    def _members(self) -> Members:
+        return Members(self.truss)
 
     @cached_property
-    def _weightless(self) -> Array:
+    def _factoriser(self) -> Factoriser:
+        return Factoriser(self.truss, self._members, self._mass)
+
+    @cached_property
+    def _touching(self) -> Touching:
+        return Touching(self.truss, self._members, self.node_radius, self.bar_radius)
+
+    @cached_property
+    def _ties(self) -> Ties:
+        return Ties(self.truss, self.ties)
+
+    @cached_property
+    def _case(self) -> Array:
         """Loads of the case (n_dof,) (N)."""
         return np.zeros(self.n_dof) if self.case is None else self.truss.load(self.case)
 
@@ -236,142 +244,6 @@ class MovingTruss:
         whole = self.truss.with_(is_blocked=np.zeros((n, d), dtype=bool))
         rows = mass_matrix(whole, extra=self.masses).tocsr()[self.truss.free]
         return sparse.csr_array(rows @ sparse.kron(np.ones((n, 1)), np.eye(d)))
-
-    @property
-    def d(self) -> int:
-        """Dimension, 2 or 3."""
-        return self.truss.d
-
-    @property
-    def n_dof(self) -> int:
-        """Free velocity components of the nodes."""
-        return self.truss.n_dof
-
-    @cached_property
-    def _touching_bars(self) -> Indices:
-        """Members that touch other things as capsules."""
-        bars = np.flatnonzero(~self.truss.is_cable)
-        return bars if self.bar_radius > 0.0 else bars[:0]
-
-    @property
-    def _n_touching_nodes(self) -> int:
-        return self.truss.n_nodes if self.node_radius > 0.0 else 0
-
-    @property
-    def n_carriers(self) -> int:
-        """Nodes that touch, then bars that touch."""
-        return self._n_touching_nodes + len(self._touching_bars)
-
-    @cached_property
-    def shapes(self) -> Sequence[tuple[int, Shape]]:
-        """A ball for each node that touches, a capsule for each bar."""
-        ball: Shape = Sphere(self.node_radius or 1.0) if self.d == 3 else Disk(self.node_radius or 1.0)
-        nodes: list[tuple[int, Shape]] = [(k, ball) for k in range(self._n_touching_nodes)]
-        bars: list[tuple[int, Shape]] = [
-            (self._n_touching_nodes + k, Capsule(self.bar_radius, float(self.truss.lengths[bar])))
-            for k, bar in enumerate(self._touching_bars)
-        ]
-        return nodes + bars
-
-    @cached_property
-    def link_names(self) -> Sequence[str]:
-        """Nodes by their labels, bars by their numbers."""
-        nodes = [f"node {self.truss.label(k)}" for k in range(self._n_touching_nodes)]
-        return nodes + [f"bar {bar}" for bar in self._touching_bars]
-
-    # ---------------------------------------------------------------- motion
-
-    def start(self) -> Part:
-        """In the given shape. The last coordinate is the time, which rest lengths depend on."""
-        speeds = np.asarray(self.velocity)
-        x = self.truss.nodes.ravel()[self.truss.free]
-        return Part(np.append(x, 0.0), speeds.ravel()[self.truss.free])
-
-    def drift(self, part: Part, h: float) -> Part:
-        """After h seconds at its velocities."""
-        return self.advance(part, part.v, h)
-
-    def advance(self, part: Part, v: Array, h: float) -> Part:
-        """With velocities v, after h seconds at them."""
-        return Part(part.q + h * np.append(v, 1.0), v)
-
-    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
-        """M̃ and the velocities at the end without contacts and without cables."""
-        h, theta, shapes, M = span.h, span.theta, self.members_at(part), self._mass
-        forces = self._stiffness * self.elongations(part)
-        is_bar = ~self.truss.is_cable
-        along = shapes.direction[:, :, None] * shapes.direction[:, None, :]
-        material = np.where(is_bar, self._stiffness, 0.0)[:, None, None] * along
-        tight = (np.maximum(forces, 0.0) / shapes.length)[:, None, None] * (np.eye(self.d) - along)
-        K, C = material + tight, self.damping_time * material  # a block for each member
-        load = self._weightless + self._falling @ span.gravity
-        load -= self._rates(shapes).T @ np.where(is_bar, forces, 0.0)
-        effective = sparse.csr_array(M + self._assembly.matrix((theta * h) ** 2 * K + theta * h * C))
-        carried = h * self._of_members((1.0 - theta) ** 2 * h * K - (1.0 - theta) * C, part.v)
-        right = M @ part.v + h * load + carried
-        if self.n_dof <= FEW:
-            return effective, np.linalg.solve(effective.toarray(), right)
-        return effective, factorise(effective, self._assembly.order).solve(right)
-
-    def links(self, part: Part, span: Span) -> Links:
-        """The cables."""
-        cables, shapes = self._cables, self.members_at(part)
-        h, theta = span.h, span.theta
-        k, e = self._stiffness[cables], self.elongations(part)[cables]
-        rate = (self._rates(shapes) @ part.v)[cables]
-        if self.is_inextensible:
-            w, C = -e / (theta * h), np.zeros(len(cables))
-        else:
-            tau = self.damping_time
-            a = theta**2 * h + theta * tau
-            w = (-e + (1.0 - theta) * ((1.0 - theta) * h - tau) * rate) / a
-            C = 1.0 / (h * k * a)
-        n, d = len(cables), self.d
-        speeds, soft = np.zeros((n, d)), np.empty((n, d))
-        speeds[:, 0], soft[:, 0] = w, C
-        soft[:, 1:] = self._lightness[:, None]
-        account = np.full(n, Account.LOST if self.is_inextensible else Account.STORED)
-        return Links(cables, self._shortening(shapes), speeds, np.zeros(n), soft, account)
-
-    def energy(self, part: Part, gravity: Array) -> Energy:
-        """Of the nodes, the members and gravity (J)."""
-        forces = self._stiffness * self.elongations(part)
-        stretched = forces * self.elongations(part)
-        elastic = 0.5 * float(np.sum(stretched[~self.truss.is_cable | (forces > 0.0)]))
-        if self.is_inextensible:
-            elastic = 0.5 * float(np.sum(stretched[~self.truss.is_cable]))
-        x = part.q[:-1]
-        lifted = float(x @ (self._falling @ gravity) + x @ self._weightless)
-        return Energy(0.5 * float(part.v @ (self._mass @ part.v)), elastic - lifted)
-
-    # ---------------------------------------------------------------- where members are
-
-    def nodes_at(self, part: Part) -> Array:
-        """Places of the nodes (n × d) (m)."""
-        return self._on_nodes(part.q[:-1], self.truss.nodes)
-
-    def members_at(self, part: Part) -> Shapes:
-        """Lengths and directions of the members."""
-        x, ends = self.nodes_at(part), self.truss.members
-        vectors = x[ends[:, 1]] - x[ends[:, 0]]
-        length = np.linalg.norm(vectors, axis=1)
-        return Shapes(length, vectors / np.maximum(length, np.finfo(float).tiny)[:, None])
-
-    def elongations(self, part: Part) -> Array:
-        """Lengths beyond the rest lengths at that time (m,) (m); negative for slack cables."""
-        rest = self.truss.rest_lengths.copy()
-        for actuator in self.actuators:
-            rest[np.asarray(actuator.members, dtype=np.int64)] *= actuator.factor(float(part.q[-1]))
-        return self.members_at(part).length - rest
-
-    def tensions(self, part: Part) -> Array:
-        """Axial forces by the elastic law (m,) (N), tension positive; NaN for inextensible cables.
-
-        Forces of inextensible cables are not a matter of places: they are impulses of the links of a state.
-        """
-        forces = self._stiffness * self.elongations(part)
-        none = np.nan if self.is_inextensible else np.maximum(forces, 0.0)
-        return np.where(self.truss.is_cable, none, forces)
 
     @cached_property
     def _stiffness(self) -> Array:
@@ -384,97 +256,192 @@ class MovingTruss:
 
     @cached_property
     def _lightness(self) -> Array:
-        """Compliance (c,) of the empty rows of the cables: that of their ends without the rest (1/kg)."""
-        at = self._pattern.columns[self.truss.is_cable]
-        inverse = np.append(1.0 / self._mass.diagonal(), 0.0)[at].sum(axis=1)
+        """Compliance (m,) of the empty rows of links: that of the ends of members without the rest (1/kg)."""
+        inverse = np.append(1.0 / self._mass.diagonal(), 0.0)[self._members.columns].sum(axis=1)
         return np.asarray(np.maximum(inverse, float(inverse.max(initial=1.0)) * 1e-3))
 
-    @cached_property
-    def _pattern(self) -> _Pattern:
-        return _Pattern.of(self.truss)
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.truss.d
 
-    def _rates(self, shapes: Shapes) -> sparse.csr_array:
-        """B (m × n_dof): rates of length of the members."""
-        return self._pattern.matrix(shapes.direction, np.arange(self.truss.n_members))
+    @property
+    def n_dof(self) -> int:
+        """Free velocity components of the nodes."""
+        return self.truss.n_dof
 
-    def _of_members(self, blocks: Array, v: Array) -> Array:
-        """Σ over the members of their blocks (m × d × d) on the difference of their ends, (n_dof,)."""
-        ends = self._on_nodes(v, np.zeros(self.truss.nodes.shape))[self.truss.members]
-        pull = np.einsum("mij,mj->mi", blocks, ends[:, 1] - ends[:, 0])
-        total = np.zeros_like(self.truss.nodes)
-        np.add.at(total, self.truss.members[:, 1], pull)
-        np.subtract.at(total, self.truss.members[:, 0], pull)
-        return np.asarray(total.ravel()[self.truss.free])
+    @property
+    def n_carriers(self) -> int:
+        """Nodes that touch, then bars that touch."""
+        return len(self._touching)
 
-    def _shortening(self, shapes: Shapes) -> sparse.csr_array:
-        """−B of the cables as normal rows of links, (d·c × n_dof): the tangential rows are empty."""
-        B = self._pattern.matrix(-shapes.direction[self._cables], self._cables)
-        ends = np.repeat(B.indptr[1:], self.d)
-        return sparse.csr_array(
-            (B.data, B.indices, np.concatenate(([0], ends))), shape=(self.d * len(self._cables), self.n_dof)
+    @property
+    def shapes(self) -> Sequence[tuple[int, Shape]]:
+        """A ball for each node that touches, a capsule for each bar."""
+        return self._touching.shapes
+
+    @property
+    def link_names(self) -> Sequence[str]:
+        """Nodes by their labels, bars by their numbers."""
+        return self._touching.names
+
+    # ---------------------------------------------------------------- motion
+
+    def start(self) -> Part:
+        """In the given shape. The last coordinate is the time, which rest lengths and loads depend on."""
+        speeds = np.asarray(self.velocity)
+        x = self.truss.nodes.ravel()[self.truss.free]
+        return Part(np.append(x, 0.0), speeds.ravel()[self.truss.free])
+
+    def drift(self, part: Part, h: float) -> Part:
+        """After h seconds at its velocities."""
+        return self.advance(part, part.v, h)
+
+    def advance(self, part: Part, v: Array, h: float) -> Part:
+        """With velocities v, after h seconds at them."""
+        return Part(part.q + h * np.append(v, 1.0), v)
+
+    def pieces(self, part: Part, span: Span) -> StepForces:
+        """The forces of bars and extensible cables over a step: they have kinks where cables go slack."""
+        h, theta, tau, v = span.h, span.theta, self.damping_time, part.v
+        shapes, members = self.members_at(part), self._members
+        elongations = self._elongations(shapes, float(part.q[-1]))
+        stretched = np.maximum(self._stiffness * elongations, 0.0) / shapes.length
+        rates = members.rates(shapes.direction, v)
+        across = members.across(v) - rates[:, None] * shapes.direction
+        turning = members.sum(stretched[:, None] * across)  # the geometric stiffness times v
+        left_out = self.truss.is_cable if self.is_inextensible else np.zeros(len(rates), dtype=bool)
+        return StepForces(
+            factoriser=self._factoriser,
+            shapes=shapes,
+            slope=h * self._stiffness * (theta**2 * h + theta * tau),
+            offset=h * self._stiffness * (elongations - (1 - theta) * ((1 - theta) * h - tau) * rates),
+            density=(theta * h) ** 2 * stretched,
+            momentum=self._mass @ v + h * self._load(span) + ((1.0 - theta) * h) ** 2 * turning,
+            start=v,
+            is_cable=self.truss.is_cable,
+            is_left_out=left_out,
+            rows=lambda: self._links(part, span, with_cables=True),
         )
 
-    def _on_nodes(self, free: Array, held: Array) -> Array:
-        whole = held.ravel().copy()
-        whole[self.truss.free] = free
-        return np.asarray(whole.reshape(self.truss.nodes.shape))
+    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
+        """M̃ and the velocities at the end without contacts, without bolts and inextensible cables."""
+        _, M, v = self.pieces(part, span).free()
+        return M, v
+
+    def links(self, part: Part, span: Span) -> Links | None:
+        """Inextensible cables and preloaded bolts."""
+        return self._links(part, span, with_cables=self.is_inextensible)
+
+    def _links(self, part: Part, span: Span, with_cables: bool) -> Links | None:
+        made = []
+        if with_cables and len(self._cables):
+            made.append(self._cable_links(part, span))
+        if len(self._ties) and np.isfinite(self.tie_preload):
+            made.append(self._bolts(part, span))
+        return _one_after_another(made)
+
+    def _cable_links(self, part: Part, span: Span) -> Links:
+        """The cables as rows of the contact problem."""
+        cables, shapes = self._cables, self.members_at(part)
+        h, theta, n, d = span.h, span.theta, len(cables), self.d
+        e = self._elongations(shapes, float(part.q[-1]))[cables]
+        speeds, soft = np.zeros((n, d)), np.zeros((n, d))
+        if self.is_inextensible:
+            speeds[:, 0] = -e / (theta * h)
+        else:
+            tau = self.damping_time
+            rate = self._members.rates(shapes.direction, part.v)[cables]
+            a = theta**2 * h + theta * tau
+            speeds[:, 0] = (-e + (1.0 - theta) * ((1.0 - theta) * h - tau) * rate) / a
+            soft[:, 0] = 1.0 / (h * self._stiffness[cables] * a)
+        soft[:, 1:] = self._lightness[cables, None]
+        account = np.full(n, Account.LOST if self.is_inextensible else Account.STORED)
+        shortening = self._members.rows(-shapes.direction[cables], cables)
+        return Links(cables, _normal_rows(shortening, d), speeds, np.zeros(n), soft, account)
+
+    def _bolts(self, part: Part, span: Span) -> Links:
+        """Preloaded bolts, a row for each direction; numbered after the members."""
+        J, n = self._ties.J, self._ties.J.shape[0]
+        speeds, soft = np.zeros((n, self.d)), np.zeros((n, self.d))
+        speeds[:, 0] = -self._ties.opening(self.nodes_at(part)) / (span.theta * span.h)
+        soft[:, 1:] = float(self._lightness.max())
+        number = self.truss.n_members + np.arange(n)
+        return Links(number, _normal_rows(-J, self.d), speeds, np.zeros(n), soft)
+
+    def bindings(self, part: Part, span: Span) -> Bindings:
+        """Bilateral bolts."""
+        if np.isfinite(self.tie_preload):
+            return Bindings(sparse.csr_array((0, self.n_dof)), np.empty(0))
+        opening = self._ties.opening(self.nodes_at(part))
+        return Bindings(self._ties.J, opening / (span.theta * span.h))
+
+    def _load(self, span: Span) -> Array:
+        """Loads (n_dof,) (N) at the middle of a step: the case, gravity, preload of bolts."""
+        factor = 1.0 if self.history is None else self.history.factor(span.time)
+        load = factor * self._case + self._falling @ span.gravity
+        if len(self._ties) and np.isfinite(self.tie_preload):
+            load = load + self._ties.J.T @ np.full(self._ties.J.shape[0], self.tie_preload)
+        return np.asarray(load)
+
+    def energy(self, part: Part, gravity: Array) -> Energy:
+        """Of the nodes, the members, the loads at that time, and gravity (J)."""
+        elongations = self.elongations(part)
+        stretched = self._stiffness * elongations**2
+        resist = ~self.truss.is_cable
+        if not self.is_inextensible:
+            resist = resist | (elongations > 0.0)
+        factor = 1.0 if self.history is None else self.history.factor(float(part.q[-1]))
+        x = part.q[:-1]
+        lifted = float(x @ (self._falling @ gravity) + factor * (x @ self._case))
+        kinetic = 0.5 * float(part.v @ (self._mass @ part.v))
+        return Energy(kinetic, 0.5 * float(np.sum(stretched[resist])) - lifted)
+
+    # ---------------------------------------------------------------- where members are
+
+    def nodes_at(self, part: Part) -> Array:
+        """Places of the nodes (n × d) (m)."""
+        return self._members.on_nodes(part.q[:-1], self.truss.nodes)
+
+    def members_at(self, part: Part) -> Shapes:
+        """Lengths and directions of the members."""
+        return self._members.shapes(self.nodes_at(part))
+
+    def elongations(self, part: Part) -> Array:
+        """Lengths beyond the rest lengths at that time (m,) (m); negative for slack cables."""
+        return self._elongations(self.members_at(part), float(part.q[-1]))
+
+    def _elongations(self, shapes: Shapes, time: float) -> Array:
+        rest = self.truss.rest_lengths.copy()
+        for actuator in self.actuators:
+            rest[np.asarray(actuator.members, dtype=np.int64)] *= actuator.factor(time)
+        return np.asarray(shapes.length - rest)
+
+    def tensions(self, part: Part) -> Array:
+        """Axial forces by the elastic law (m,) (N), tension positive; NaN for inextensible cables.
+
+        Forces of inextensible cables are not a matter of places: they are impulses of the links of a state.
+        """
+        forces = self._stiffness * self.elongations(part)
+        none = np.nan if self.is_inextensible else np.maximum(forces, 0.0)
+        return np.where(self.truss.is_cable, none, forces)
 
     # ---------------------------------------------------------------- contacts
 
     def poses(self, part: Part) -> Poses:
         """Where nodes are, and middles of bars with their z along them."""
-        x, count = self.nodes_at(part), self._n_touching_nodes
-        still = np.tile(rotations.identity(self.d), (count, 1))
-        ends, along = self.truss.members[self._touching_bars], self.members_at(part).direction
-        turned = rotations.up_to(along[self._touching_bars]) if len(ends) else still[:0]
-        middles = 0.5 * (x[ends[:, 0]] + x[ends[:, 1]])
-        return Poses(np.concatenate((x[:count], middles)), np.concatenate((still, turned)))
+        x = self.nodes_at(part)
+        return self._touching.poses(x, self._members.shapes(x))
 
     def twists(self, part: Part) -> Array:
         """Velocities of nodes and middles of bars; bars do not spin about themselves."""
-        d, count = self.d, self._n_touching_nodes
-        v = self._on_nodes(part.v, np.zeros(self.truss.nodes.shape))
-        found = np.zeros((self.n_carriers, 6 if d == 3 else 3))
-        found[:count, :d] = v[:count]
-        if len(self._touching_bars):
-            ends, shapes = self.truss.members[self._touching_bars], self.members_at(part)
-            along, length = (values[self._touching_bars] for values in (shapes.direction, shapes.length))
-            found[count:, :d] = 0.5 * (v[ends[:, 0]] + v[ends[:, 1]])
-            turning = np.cross(along, v[ends[:, 1]] - v[ends[:, 0]]) / length[:, None]
-            found[count:, 3:] = rotations.rotate_back(rotations.up_to(along), turning)
-        return found
+        v = self._members.on_nodes(part.v, np.zeros(self.truss.nodes.shape))
+        return self._touching.twists(v, self.members_at(part))
 
     def jacobian(self, part: Part, at: Touches) -> sparse.csr_array:
-        """Points of a node move with it; those of a bar with its two ends, by the lever.
-
-        On a bar between x_a and x_b, with c its direction and l its length, the point p = x_a + s l c + y, y
-        across the bar, moves with the middle and as the bar turns, whatever its rate of elongation: with
-        Δ = v_b − v_a, at (v_a + v_b)/2 + (s − ½)(Δ − c (c·Δ)) − c (y·Δ)/l.
-        """
-        d, count, n = self.d, self._n_touching_nodes, len(at.carrier)
-        is_bar = at.carrier >= count
-        ends = np.stack((at.carrier, at.carrier), axis=1)
-        weights = np.zeros((n, 2, d, d))
-        weights[~is_bar, 0] = np.eye(d)
-        if is_bar.any():
-            bars = self._touching_bars[at.carrier[is_bar] - count]
-            ends[is_bar] = self.truss.members[bars]
-            shapes, x = self.members_at(part), self.nodes_at(part)
-            along, length = shapes.direction[bars], shapes.length[bars]
-            arm = at.point[is_bar] - x[ends[is_bar, 0]]
-            share = np.einsum("ni,ni->n", arm, along) / length
-            across = arm - (share * length)[:, None] * along
-            side = np.eye(d) - along[:, :, None] * along[:, None, :]
-            lever = (share - 0.5)[:, None, None] * side
-            lever -= along[:, :, None] * across[:, None, :] / length[:, None, None]
-            weights[is_bar, 0], weights[is_bar, 1] = 0.5 * np.eye(d) - lever, 0.5 * np.eye(d) + lever
-        number = np.full(self.truss.nodes.size, -1)
-        number[self.truss.free] = np.arange(self.n_dof)
-        columns = np.broadcast_to(number[d * ends[:, :, None] + np.arange(d)][:, :, None, :], weights.shape)
-        rows = np.broadcast_to((d * np.arange(n)[:, None] + np.arange(d))[:, None, :, None], weights.shape)
-        kept: Mask = (columns >= 0) & (weights != 0.0)
-        made = sparse.coo_array((weights[kept], (rows[kept], columns[kept])), shape=(n * d, self.n_dof))
-        return sparse.csr_array(made.tocsr())
+        """Points of a node move with it; those of a bar with its two ends, by the lever."""
+        x = self.nodes_at(part)
+        return self._touching.jacobian(x, self._members.shapes(x), at)
 
     # ---------------------------------------------------------------- looks
 
@@ -499,23 +466,21 @@ class MovingTruss:
         return [Look(x, (forces[which],)) for which in (~cable, cable) if which.any()]
 
 
-class _Pattern(NamedTuple):
-    """Which free velocities each member stretches with: columns (m × 2d), n_dof for held ones."""
+def _normal_rows(rows: sparse.csr_array, d: int) -> sparse.csr_array:
+    """Rows as the normal ones of links, (d·c × n_dof): the tangential rows are empty."""
+    ends = np.repeat(rows.indptr[1:], d)
+    return sparse.csr_array(
+        (rows.data, rows.indices, np.concatenate(([0], ends))), shape=(d * rows.shape[0], rows.shape[1])
+    )
 
-    columns: Indices
-    n_dof: int
 
-    @staticmethod
-    def of(truss: Truss) -> _Pattern:
-        number = np.full(truss.nodes.size, truss.n_dof)
-        number[truss.free] = np.arange(truss.n_dof)
-        ends = truss.d * truss.members[:, :, None] + np.arange(truss.d)
-        return _Pattern(number[ends].reshape(truss.n_members, -1), truss.n_dof)
-
-    def matrix(self, direction: Array, which: Indices) -> sparse.csr_array:
-        """Rows (−c, c) of some members with these directions."""
-        columns = self.columns[which]
-        kept = columns < self.n_dof
-        values = np.concatenate((-direction, direction), axis=1)
-        starts = np.concatenate(([0], np.cumsum(kept.sum(axis=1))))
-        return sparse.csr_array((values[kept], columns[kept], starts), shape=(len(which), self.n_dof))
+def _one_after_another(links: Sequence[Links]) -> Links | None:
+    """Links of several kinds, whose identities increase from one to the next."""
+    if len(links) <= 1:
+        return links[0] if links else None
+    names = ("identity", "w", "mu", "compliance", "account")
+    identity, w, mu, compliance, account = (
+        np.concatenate([getattr(each, name) for each in links]) for name in names
+    )
+    H = sparse.csr_array(sparse.vstack([each.H for each in links], format="csr"))
+    return Links(identity, H, w, mu, compliance, account)

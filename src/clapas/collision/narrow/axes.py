@@ -30,7 +30,9 @@ from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
-FACE_A, FACE_B, EDGES = 0, 1, 2
+FACE_A, FACE_B, EDGES, POINTS = 0, 1, 2, 3
+"""Sorts of axes: normal to a face of A, of B, across an edge of each, and between nearest points."""
+
 TIE = 1e-9  # of the size: faces of A come first, then of B, then edges, unless better by this
 SKEW = 1e-12  # square of the sine between edges that are not parallel
 

@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.narrow.axes import Axis, Trials, best_axis
+from clapas.collision.narrow.axes import POINTS, Axis, Trials, best_axis
 from clapas.collision.narrow.choices import Elsewhere, Guide, Seams
 from clapas.collision.narrow.gjk import Simplex
 from clapas.collision.narrow.manifold import Bench
 from clapas.collision.narrow.round_pairs import are_round, polished, touch_sides
-from clapas.collision.narrow.solids import POINTS, axis_between
+from clapas.collision.narrow.solids import axis_between
 from clapas.collision.narrow.thin import thin_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
 from clapas.collision.rows import Meeting

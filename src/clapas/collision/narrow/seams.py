@@ -1,11 +1,16 @@
 """What the neighbours of a triangle say of its contacts with a body.
 
-Taken alone, a triangle knows neither that the surface bends down beyond its side, nor that it goes on flat. Two rules
+Taken alone, a triangle knows neither that the surface bends down beyond its side, nor that it goes on flat. Four rules
 make a mesh push as the solid does that it bounds:
 
 * *One direction over a ridge.* Let the surface bend down from triangle T to T', with normal n'. The two are faces
   of a wedge, and a convex body B leaves a wedge along the direction of least depth. If B is deeper along the axis n
   that is best for T than along n', s(n) < s(n') = min_B n'·x − max_T' n'·x, the contact is that of T'.
+* *One direction at a tip.* At a corner v where all the triangles around are below, B may leave along every direction
+  of the normal cone of v. Its sides are across the ridges that start at v, and T has only two of these. If B is less
+  deep along an axis across one of the others and an edge of B, this is the axis for T too.
+* *One face along a direction.* Where T is highest along n at a corner or a side only, so are its neighbours there. The
+  one that looks most along n has the points, as it would among the faces of a solid.
 * *No points on flat seams.* Where the surface goes on flat beyond a side, the rim of the common part of T and a
   face of B is no rim: the points on it stand between others, those of the neighbour. They are left out.
 
@@ -16,13 +21,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, start_of
-from clapas.collision.narrow.axes import Axis
+from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, rises, start_of
+from clapas.collision.narrow.axes import EDGES, POINTS, Axis
 from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
 from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
+LOOK = 1e-9  # cosine by which a face looks more along a direction than another
 AT_CORNER = 1e-7  # of the size: a crossing this near the end of an edge is that end
 
 
@@ -66,7 +72,9 @@ def is_of_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool
     first, count = seam.corner, seam.n_corners
     if highest == 3 or highest == 5 or highest == 6:
         first, count = seam.side, seam.n_sides
-    return is_better_beyond(shapes, meeting, is_first, k, first, count, nx, ny, nz, axis.s - tie)
+    if is_better_beyond(shapes, meeting, is_first, k, first, count, nx, ny, nz, axis.s - tie):
+        return True
+    return axis.sort != POINTS and looks_more_along(shapes, c, first, count, nx, ny, nz)
 
 
 @subroutine
@@ -110,6 +118,73 @@ def is_better_beyond(
 
 
 @subroutine
+def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> Axis:
+    """The axis of a triangle and a body, or a better one across a ridge that starts at a corner of the triangle.
+
+    Only ridges of neighbours count, its own were tried. ``is_first`` says that the triangle is the first of
+    the two; anything else keeps its axis. The edges of an axis of a neighbour are not numbered.
+    """
+    c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
+    if shapes.pieces[c].kind != TRIANGLE or axis.sort == POINTS:
+        return axis
+    nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
+    to_beat = axis.s + TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
+    highest, body = highest_of(shapes, c, nx, ny, nz), shapes.pieces[other]
+    for k in range(3):
+        if not (highest >> k) & 1:
+            continue
+        at = shapes.pieces[c].vertex + k
+        seam, v, o = shapes.seams[at], shapes.vertices[at], shapes.centres[c]
+        bx, by, bz = sign * meeting.x - v.x, sign * meeting.y - v.y, sign * meeting.z - v.z
+        for t in range(seam.n_corners):
+            near = shapes.neighbours[seam.corner + t]
+            if near.piece == c:
+                continue
+            w, p, piece = shapes.vertices[near.vertex], shapes.centres[near.piece], shapes.pieces[near.piece]
+            ex, ey, ez = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
+            length = np.sqrt(ex * ex + ey * ey + ez * ez)
+            if nx * ex + ny * ey + nz * ez > RISE * length:
+                continue
+            # The first half of the neighbours come after v in their triangles, the others before.
+            start, m = near.vertex - piece.vertex, shapes.faces[piece.face]
+            if 2 * t < seam.n_corners:
+                start = (start + 2) % 3
+            if goes_on(shapes, near.piece, start, m.x, m.y, m.z):
+                continue
+            for j in range(body.n_edges):
+                f = shapes.edges[body.edge + j]
+                q, end = shapes.vertices[body.vertex + f.corner_0], shapes.vertices[body.vertex + f.corner_1]
+                fx, fy, fz = end.x - q.x, end.y - q.y, end.z - q.z
+                x, y, z = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
+                size = np.sqrt(x * x + y * y + z * z)
+                if size <= RISE * length * np.sqrt(fx * fx + fy * fy + fz * fz):
+                    continue
+                scale = (1.0 if x * nx + y * ny + z * nz >= 0.0 else -1.0) / size
+                x, y, z = scale * x, scale * y, scale * z
+                height = x * bx + y * by + z * bz
+                if height - body.inner <= to_beat or rises(
+                    shapes, seam.corner, seam.n_corners, at, c, x, y, z
+                ):
+                    continue
+                s = height - reach_along(shapes, other, -x, -y, -z)
+                if s > to_beat:
+                    to_beat, axis = s, Axis(s, sign * x, sign * y, sign * z, EDGES, -1, -1)
+    return axis
+
+
+@subroutine
+def looks_more_along(shapes: Shapes, c: int, first: int, count: int, nx: float, ny: float, nz: float) -> bool:
+    """Does one of ``count`` neighbours of triangle c, from row ``first`` on, look more along n than c does?"""
+    own = shapes.faces[shapes.pieces[c].face]
+    cosine = abs(own.x * nx + own.y * ny + own.z * nz) + LOOK
+    for row in range(first, first + count):
+        m = shapes.faces[shapes.pieces[shapes.neighbours[row].piece].face]
+        if abs(m.x * nx + m.y * ny + m.z * nz) > cosine:
+            return True
+    return False
+
+
+@subroutine
 def without_seams(
     rows: Records, before: int, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
 ) -> int:
@@ -117,10 +192,11 @@ def without_seams(
     if count > len(rows):  # all will be found again, in more room
         return count
     for turn in range(2):
-        c, other, sign = (meeting.i, meeting.j, 1.0) if turn == 0 else (meeting.j, meeting.i, -1.0)
-        nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
-        if shapes.pieces[c].kind != TRIANGLE or highest_of(shapes, c, nx, ny, nz) != 7:
+        c, other = (meeting.i, meeting.j) if turn == 0 else (meeting.j, meeting.i)
+        if shapes.pieces[c].kind != TRIANGLE:
             continue
+        n = shapes.faces[shapes.pieces[c].face]
+        nx, ny, nz = n.x, n.y, n.z
         own_corner = 2 + turn
         kept = before
         for row in range(before, count):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, Axis, Trials, best_axis
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials, best_axis
 from clapas.collision.narrow.choices import Anywhere
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk
 from clapas.collision.narrow.manifold import Bench, face_points
@@ -32,8 +32,6 @@ CORNERS = 1e-8  # of the size: further apart than along any axis by this, only c
 MERGE = 1e-4  # of the size: points nearer than this are one
 CERTAIN = 1e-9  # of the size: separated by this along the axis kept, separated
 
-POINTS = 3
-"""Sort of an axis between nearest points, after those of faces and edges."""
 UNKNOWN = -1
 
 

@@ -12,17 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.meshes import can_push, highest_of, is_ghost
-from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, Axis, Trials
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
 from clapas.collision.narrow.choices import Seams
 from clapas.collision.narrow.gjk import Simplex, furthest
 from clapas.collision.narrow.manifold import Bench, face_points
-from clapas.collision.narrow.seams import is_of_neighbour, reach_along, without_seams
+from clapas.collision.narrow.seams import axis_over_tips, is_of_neighbour, reach_along, without_seams
 from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
 from clapas.collision.narrow.solids import (
     CORNERS,
     MERGE,
     NEAR,
-    POINTS,
     axis_between,
     single_point,
     size_of,
@@ -70,6 +69,8 @@ def thin_points(
     kind_a, kind_b = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
     axis = axis_of_mesh(shapes, meeting, axis, True, n_points, simplex)
     axis = axis_of_mesh(shapes, meeting, axis, False, n_points, simplex)
+    axis = axis_over_tips(shapes, meeting, axis, True)
+    axis = axis_over_tips(shapes, meeting, axis, False)
     if axis.s > meeting.distance:
         return count
     if is_of_neighbour(shapes, meeting, axis, True) or is_of_neighbour(shapes, meeting, axis, False):
@@ -81,7 +82,8 @@ def thin_points(
     # A nearest point on the rim of both faces may be lost by rounding; then it is added.
     if least <= axis.s + CORNERS * size_of(shapes, meeting):
         return count
-    if axis.sort < EDGES and (kind_a == TRIANGLE or kind_b == TRIANGLE):
+    is_of_other = axis.sort < EDGES or (axis.sort == EDGES and axis.i < 0)
+    if is_of_other and (kind_a == TRIANGLE or kind_b == TRIANGLE):
         return count  # over a neighbour in the mesh, which has the contact
     if axis.sort == POINTS and (kind_a == CAPSULE or kind_b == CAPSULE):
         before = count

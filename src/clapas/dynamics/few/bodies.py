@@ -90,7 +90,7 @@ class FewBodies:
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: few rigid bodies that slide, and walls."""
     laws = model.laws
-    is_plain = not (laws.has_couples or laws.is_elliptic or laws.cohesion.any())
+    is_plain = not (laws.has_couples or laws.is_elliptic or laws.has_sections or laws.cohesion.any())
     is_rigid = not model.systems and model.joints is None and model.blocked is None and not model.loads
     is_bounded = all(length is None for length in model.period)
     is_bounded &= model.ignored is None

@@ -16,7 +16,7 @@ from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.auto import Auto
-from clapas.solvers.loop import Solver
+from clapas.solvers.loop import GUESS, Solver
 from clapas.solvers.nsgs.dozen import AT_A_TIME
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -97,6 +97,7 @@ class Settled:
             time=self.seconds,
             history=History(AT_A_TIME * np.arange(count), np.full(count, self.seconds), residuals),
             notes=(f"nsgs: {self.sweeps} iterations",) if swept else (),
+            method=f"{type(solver).__name__}: sweeps on few bodies, in one call" if self.sweeps else GUESS,
         )
 
 

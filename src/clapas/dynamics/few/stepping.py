@@ -25,8 +25,8 @@ from clapas.problems.contact import MANY
 from clapas.solvers import NSGS, Auto, Solution, solve
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart
 from clapas.solvers.loop import Solver
-from clapas.solvers.nsgs import SEVERAL
 from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
+from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.typing import Array
 
 if TYPE_CHECKING:

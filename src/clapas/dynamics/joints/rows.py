@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import rotate, rotate_back
 from clapas.compiled import kernel
 from clapas.dynamics.joints.definition import Joint
 from clapas.dynamics.joints.drives import Drives, drives_of
 from clapas.dynamics.joints.laws import Mimic
 from clapas.geometry.rotations import rotate_back as in_body_frame
+from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices
 
 POINT, LINE, ANGLE, DISTANCE, TURN = range(5)

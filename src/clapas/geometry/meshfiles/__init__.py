@@ -39,6 +39,7 @@ READERS: dict[str, Callable[[Path, bytes], MeshFile]] = {
     ".json": compas.read,
 }
 ENDINGS = tuple(READERS)
+FURTHEST = 1e50
 
 
 def is_mesh_file(name: str | os.PathLike[str]) -> bool:
@@ -69,6 +70,9 @@ def read_objects(path: str | os.PathLike[str]) -> MeshFile:
         bad = ~np.isfinite(each.vertices).all(axis=1)
         if bad.any():
             raise FormatError(f"{path}: a vertex is not finite: {each.vertices[bad][0].tolist()}")
+        far = np.abs(each.vertices).max(initial=0.0)
+        if far > FURTHEST:  # volumes, and their products with places, must be numbers too
+            raise FormatError(f"{path}: a vertex is {far:g} from the origin, expected at most {FURTHEST:g}")
     return found
 
 

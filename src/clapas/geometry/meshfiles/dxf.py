@@ -27,7 +27,7 @@ def read(path: Path, content: bytes) -> MeshFile:
     """The meshes of a drawing."""
     try:
         return _read(path, content)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"{path}: damaged DXF: {error}") from None
@@ -88,7 +88,10 @@ def _first(pairs: list[tuple[int, str]], code: int, default: str) -> str:
 def _corners(pairs: list[tuple[int, str]]) -> list[list[float]]:
     """The four corners of a 3DFACE; a triangle repeats its third."""
     found = dict(pairs)
-    corners = [[float(found[axis + k]) for axis in (10, 20, 30)] for k in range(4) if 10 + k in found]
+    whole = [k for k in range(4) if all(axis + k in found for axis in (10, 20, 30))]
+    if len(whole) < sum(10 + k in found for k in range(4)):
+        raise ValueError("a corner of a 3DFACE has no y or no z")
+    corners = [[float(found[axis + k]) for axis in (10, 20, 30)] for k in whole]
     if len(corners) < 3:
         raise ValueError("a 3DFACE has fewer than three corners")
     return [*corners, corners[2]][:4]

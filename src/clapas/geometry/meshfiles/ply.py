@@ -36,7 +36,7 @@ def read(path: Path, content: bytes) -> MeshFile:
         tables = (
             _text(content[start:], elements) if order == "" else _binary(content[start:], elements, order)
         )
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, OverflowError):
         raise FormatError(f"{path}: damaged PLY: the tables end before what the header promises") from None
     points = tables.get("vertex", {})
     missing = [axis for axis in "xyz" if axis not in points]
@@ -44,10 +44,13 @@ def read(path: Path, content: bytes) -> MeshFile:
         raise FormatError(f"{path}: the vertices of this PLY have no {', '.join(missing)}")
     vertices = np.column_stack([np.asarray(points[axis], dtype=np.float64) for axis in "xyz"])
     rows = next((tables["face"][name] for name in FACES if name in tables.get("face", {})), [])
-    triangles = [triangle for face in rows for triangle in fan([int(k) for k in face])]
+    try:
+        triangles = [triangle for face in rows for triangle in fan([int(k) for k in face])]
+        table = np.array(triangles, dtype=np.int64)
+    except (ValueError, OverflowError):
+        raise FormatError(f"{path}: damaged PLY: a face names a vertex by no whole number") from None
     if not triangles:
         return MeshFile(path, [])
-    table = np.array(triangles, dtype=np.int64)
     if table.min() < 0 or table.max() >= len(vertices):
         wrong = table.min() if table.min() < 0 else table.max()
         raise FormatError(

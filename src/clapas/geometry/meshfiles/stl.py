@@ -40,8 +40,12 @@ def _read_text(path: Path, content: bytes) -> MeshFile:
         words = line.split()
         word = words[0].lower() if words else ""
         if word == "solid":
+            if in_facet:
+                raise FormatError(f"{path}, line {number}: a solid begins inside a facet")
             solids.append((" ".join(words[1:]), []))
         elif word == "vertex":
+            if not solids:
+                raise FormatError(f"{path}, line {number}: a vertex before the first 'solid'")
             solids[-1][1].append(floats(path, number, words[1:], 3))
             in_facet += 1
         elif word == "endfacet":

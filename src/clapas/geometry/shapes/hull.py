@@ -135,6 +135,8 @@ def _outline(triangles: list[Loop]) -> list[Loop]:
     """Boundary of joined triangles as one loop; the triangles themselves if it is not one."""
     edges = set().union(*map(_edges, triangles))
     follow = {a: b for a, b in edges if (b, a) not in edges}
+    if not follow:  # closed: all of a hull that is flat to within the tolerance
+        return triangles
     start = min(follow)
     loop = [start]
     while follow[loop[-1]] != start and len(loop) <= len(follow):

@@ -20,9 +20,11 @@ from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
+from clapas.io.heaps import check_heaps
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
+from clapas.io.watching import InteractivePage, ViewerProcess, show
 from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -49,6 +51,8 @@ class Frame:
         Report of the solver.
     looks : tuple
         The skins of each system of the recording, as they look.
+    readings : tuple of dictionaries
+        The gauges of each system by name: stresses at Gauss points, for instance.
     joints : JointFrames, optional
         What joints did during the step and where they are, by name; None without joints.
     """
@@ -65,6 +69,7 @@ class Frame:
     status: Status
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
+    readings: tuple[dict[str, Array], ...] = ()
     joints: joints.JointFrames | None = None
 
     def __repr__(self) -> str:
@@ -116,7 +121,7 @@ def is_recording(path: str | os.PathLike[str]) -> bool:
             return False
         with _opened(Path(path)) as file:
             return bool(file.attrs.get("format") == layout.FORMAT)
-    except DAMAGE:
+    except (FormatError, *DAMAGE):
         return False
 
 
@@ -127,6 +132,7 @@ def _opened(path: Path) -> h5py.File:
     short and then waits for the rest for ever. So it is asked for only when the file is marked as being
     written.
     """
+    check_heaps(path)
     try:
         return h5py.File(path, "r")
     except OSError as error:
@@ -217,6 +223,18 @@ class Recording:
     def __repr__(self) -> str:
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
         return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
+
+    def show(self, *, height: int = 560, frames: int = 100) -> InteractivePage | ViewerProcess:
+        """Show the run: the interactive page in the cell of a notebook, or else in the browser.
+
+        Parameters
+        ----------
+        height : int
+            Of the page in a cell (pixels).
+        frames : int
+            At most so many frames in a cell, evenly over the run; the browser shows all of them.
+        """
+        return show(self.path, height=height, frames=frames)
 
     def close(self) -> None:
         """Close the file."""
@@ -510,5 +528,6 @@ def _frame(
         status=STATUSES[int(row["status"])],
         seconds=float(row["seconds"]),
         looks=systems.looks(others, row),
+        readings=systems.readings(others, row),
         joints=joints.frame(known, row),
     )

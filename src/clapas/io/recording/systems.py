@@ -5,6 +5,7 @@
     /frames/systems/k/q, v              coordinates and velocities, as the kind counts them
     /frames/systems/k/skin/j/vertices   where the vertices are
     /frames/systems/k/skin/j/field/i    values of field i
+    /frames/systems/k/gauge/i           values of gauge i: stresses at Gauss points, for instance
 
 A reader draws and measures what is there without the code that moved it; going on with the run needs the
 scene.
@@ -19,13 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.kind import DrawnBodies, Field, Look, Part, Skin
-from clapas.dynamics.model import Model, State, System
+from clapas.bodies.kind import (
+    DrawnBodies,
+    Field,
+    Gauge,
+    GaugedBodies,
+    Look,
+    Part,
+    PressedBodies,
+    Skin,
+    Touches,
+)
+from clapas.dynamics.model import Impulses, Model, State, System
 from clapas.errors import FormatError
+from clapas.geometry.colliders import Contacts
 from clapas.io.hdf5 import dataset, reading
 from clapas.io.recording import validation
 from clapas.io.recording.layout import Column
-from clapas.typing import Indices
+from clapas.typing import Array, Indices
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,8 @@ class RecordedSystem:
         Bodies of the model that are its carriers.
     skins : tuple of Skin
         What there is to draw.
+    gauges : tuple of Gauge
+        What else is kept.
     """
 
     name: str
@@ -52,6 +66,7 @@ class RecordedSystem:
     n_dof: int
     rows: Indices
     skins: tuple[Skin, ...]
+    gauges: tuple[Gauge, ...] = ()
 
 
 def recorded(model: Model) -> tuple[RecordedSystem, ...]:
@@ -62,7 +77,8 @@ def recorded(model: Model) -> tuple[RecordedSystem, ...]:
 def _recorded(system: System) -> RecordedSystem:
     bodies, start = system.bodies, system.bodies.start()
     skins = tuple(bodies.skins()) if isinstance(bodies, DrawnBodies) else ()
-    return RecordedSystem(system.name, bodies.word, len(start.q), len(start.v), system.rows, skins)
+    gauges = tuple(bodies.gauges()) if isinstance(bodies, GaugedBodies) else ()
+    return RecordedSystem(system.name, bodies.word, len(start.q), len(start.v), system.rows, skins, gauges)
 
 
 def columns(systems: Sequence[RecordedSystem], d: int) -> dict[str, Column]:
@@ -82,19 +98,42 @@ def columns(systems: Sequence[RecordedSystem], d: int) -> dict[str, Column]:
                 found[f"{at}/field/{i}"] = Column(
                     size, "f4", field.unit, f"{field.name} of {what}", noisy=True
                 )
+        for i, gauge in enumerate(system.gauges):
+            meaning = f"{gauge.name} of '{system.name}': {gauge.meaning}"
+            found[f"systems/{k}/gauge/{i}"] = Column(gauge.shape, "f4", gauge.unit, meaning, noisy=True)
     return found
 
 
-def row(model: Model, state: State) -> dict[str, Any]:
-    """These columns for a state."""
+def row(model: Model, state: State, contacts: Contacts | None) -> dict[str, Any]:
+    """These columns for a state; its impulses are those of the contacts, None at the start."""
     found: dict[str, Any] = {}
     for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
         found |= {f"systems/{k}/q": part.q, f"systems/{k}/v": part.v}
-        if isinstance(system.bodies, DrawnBodies):
-            for j, look in enumerate(system.bodies.looks(part)):
-                found[f"systems/{k}/skin/{j}/vertices"] = look.vertices
-                found |= {f"systems/{k}/skin/{j}/field/{i}": v for i, v in enumerate(look.values)}
+        for j, look in enumerate(_looks(model, k, state, contacts)):
+            found[f"systems/{k}/skin/{j}/vertices"] = look.vertices
+            found |= {f"systems/{k}/skin/{j}/field/{i}": v for i, v in enumerate(look.values)}
+        if isinstance(system.bodies, GaugedBodies):
+            readings = system.bodies.readings(part)
+            found |= {f"systems/{k}/gauge/{i}": values for i, values in enumerate(readings)}
     return found
+
+
+def _looks(model: Model, k: int, state: State, contacts: Contacts | None) -> Sequence[Look]:
+    bodies, part = model.systems[k].bodies, state.parts[k]
+    if contacts is not None and len(contacts) and isinstance(bodies, PressedBodies):
+        return bodies.pressed_looks(part, *_forces(model, k, contacts, state.impulses, state.dt))
+    return bodies.looks(part) if isinstance(bodies, DrawnBodies) else ()
+
+
+def _forces(model: Model, k: int, contacts: Contacts, impulses: Impulses, dt: float) -> tuple[Touches, Array]:
+    """Points of the carriers of a system that touch, and the contact forces on them (N)."""
+    carriers, points, forces = [], [], []
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at = np.flatnonzero(model.system_of[body] == k)
+        carriers.append(model.carrier_of[body[at]])
+        points.append(contacts.point[at] - shift * contacts.shift[at])
+        forces.append(sign * impulses.impulse[at] / (dt or 1.0))
+    return Touches(np.concatenate(carriers), np.concatenate(points)), np.concatenate(forces)
 
 
 def parts(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -112,6 +151,14 @@ def looks(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[tu
             )
             for j, skin in enumerate(system.skins)
         )
+        for k, system in enumerate(systems)
+    )
+
+
+def readings(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[dict[str, Array], ...]:
+    """The gauges of each system in a row of the frames, by name."""
+    return tuple(
+        {gauge.name: row[f"systems/{k}/gauge/{i}"].astype(float) for i, gauge in enumerate(system.gauges)}
         for k, system in enumerate(systems)
     )
 
@@ -166,6 +213,7 @@ def _to_dict(system: RecordedSystem) -> dict[str, Any]:
         "velocities": system.n_dof,
         "bodies": system.rows.tolist(),
         "skins": skins,
+        "gauges": [[*gauge[:2], list(gauge.shape), gauge.meaning] for gauge in system.gauges],
     }
 
 
@@ -179,8 +227,15 @@ def _from_dict(file: Any, k: int, entry: Any, where: str) -> RecordedSystem:
             for j, skin in enumerate(entry["skins"])
         ]
         rows = np.array(entry["bodies"], dtype=np.int64).reshape(-1)
+        gauges = [
+            Gauge(str(name), str(unit), tuple(shape), str(meaning))
+            for name, unit, shape, meaning in entry.get("gauges", [])
+        ]
+        sizes = [size for gauge in gauges for size in gauge.shape]
+        if not all(isinstance(size, int) and 0 <= size < 2**31 for size in sizes):
+            raise ValueError(f"sizes of gauges {sizes}")
         return RecordedSystem(
-            str(entry["name"]), str(entry["kind"]), counts[0], counts[1], rows, tuple(skins)
+            str(entry["name"]), str(entry["kind"]), counts[0], counts[1], rows, tuple(skins), tuple(gauges)
         )
     except (TypeError, ValueError, KeyError, OverflowError) as error:
         raise FormatError(

@@ -74,6 +74,8 @@ class RecordingWriter:
         scene: str = "",
     ) -> None:
         self.path = Path(path)
+        if not self.path.name:
+            raise WriteError(f"'{path}' is a folder: name the file to write, such as run.h5")
         self._sizes = {
             "bodies": model.n_bodies,
             "d": model.d,
@@ -318,7 +320,8 @@ class RecordingWriter:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
         row = _sleep_row(state, n) if self._has_sleep else {}
-        row |= systems.row(self._model, state) | joints.row(self._model, kept)
+        touching = None if kept.stepped is None or not self._systems else kept.stepped.contacts
+        row |= systems.row(self._model, state, touching) | joints.row(self._model, kept)
         return row | {
             "time": state.time,
             "step": state.step,

@@ -5,7 +5,8 @@ The criterion looks at the motions alone, neither at the masses nor at the force
     (H)   some v gives  H v + w  in the interior of K*      (H̄)   some v gives  H v + w  in K*
 
 that is: the bodies can move so that every contact opens faster than mu times its sliding, u_N ≥ mu |u_T|. If
-so, Coulomb's problem has a solution whatever M (positive definite) and f are. It is even enough that motions
+so, Coulomb's problem has a solution whatever M (positive definite) and f are. (Where M is singular the loads
+matter as well: see :mod:`clapas.problems.existence.balance`.) It is even enough that motions
 come as close to K* as one likes: theorem 3.1 asks that w be in the closure of Im H + K*, that is w·r ≥ 0 for
 every r ∈ K with Hᵀ r = 0. In the plane, and wherever K is polyhedral, the two are the same; in space the
 closure is decided by the dual program. The converse is false: where the criterion fails a solution may exist
@@ -202,10 +203,40 @@ def check(
     if method not in ("exact", "inscribed"):
         raise SettingsError(f"method must be 'exact' or 'inscribed', got '{method}'")
     answer = _Question(problem, tol, method, time_limit).answer(quick)
+    if not problem.is_definite and answer.verdict is not Verdict.IMPOSSIBLE:
+        return _held(problem, answer, time_limit)
     outside = _outside_the_theorem(problem)
     if outside and answer.verdict in (Verdict.CERTIFIED, Verdict.FRAGILE):
         return replace(answer, verdict=Verdict.UNKNOWN, reason=f"{outside}, outside the theorem")
     return answer
+
+
+def _held(problem: ContactProblem, answer: Existence, time_limit: float) -> Existence:
+    """What is known where M is singular: the theorem is not about it, equilibrium is.
+
+    See :mod:`clapas.problems.existence.balance`.
+    """
+    from clapas.problems.existence.balance import holding, mechanism
+
+    driven = mechanism(problem, time_limit)
+    if driven is not None and driven.is_proof:
+        return replace(answer, verdict=Verdict.IMPOSSIBLE, reason=driven.sentence, excluded=driven.excluded)
+    still = answer.margin == 0.0 and answer.v is not None  # a motion that undoes what is imposed
+    v = answer.v if still else np.zeros(problem.n_dof) if not problem.w.any() else None
+    if (
+        v is not None
+        and problem.b is not None
+        and problem.J is not None
+        and (problem.J @ v + problem.b).any()
+    ):
+        v = None
+    r = None if v is None or problem.compliance is not None else holding(problem, v, time_limit)
+    if r is not None:
+        reason = "impulses in the cones balance the loads, and all contacts rest"
+        return replace(answer, verdict=Verdict.CERTIFIED, reason=reason, v=v, r=r)
+    return replace(
+        answer, verdict=Verdict.UNKNOWN, reason="M is singular, outside the theorem", v=None, r=None
+    )
 
 
 def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "exact") -> float:
@@ -589,8 +620,8 @@ def _widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Wi
 def _reach(problem: ContactProblem) -> Reach:
     if not _is_coulomb(problem):
         raise ProblemError(
-            f"the criterion of existence is about Coulomb's law, got a {type(problem).__name__}: "
-            "drop the resistance to rolling and spinning"
+            f"the criterion of existence is about Coulomb's law, got that of {type(problem.cone).__name__}: "
+            "drop the resistance to rolling and spinning, and sections that are not round"
         )
     if problem.form == "global":
         return Reach(sparse.csr_array(problem.H), problem.w, problem.mu)
@@ -598,4 +629,4 @@ def _reach(problem: ContactProblem) -> Reach:
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:
-    return type(problem) is ContactProblem
+    return type(problem) is ContactProblem and problem.section is None

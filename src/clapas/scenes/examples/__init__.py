@@ -16,8 +16,10 @@ from typing import Any
 from clapas.errors import SceneError
 from clapas.scenes.examples import (
     blocks,
+    elastic,
     grains,
     hair,
+    knots,
     layers,
     masonry,
     mechanisms,
@@ -67,6 +69,10 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "tensegrity-ball": tensegrity.tensegrity_ball,
     "tensegrity-grid": tensegrity.tensegrity_grid,
     "tensegrity-deployment": tensegrity.tensegrity_deployment,
+    "elastic-bar": elastic.elastic_bar,
+    "elastic-block": elastic.elastic_block,
+    "pulled-square": elastic.pulled_square,
+    "elastic-ring": elastic.elastic_ring,
     "pendulum": mechanisms.pendulum,
     "double-pendulum": mechanisms.double_pendulum,
     "four-bar": mechanisms.four_bar,
@@ -81,6 +87,7 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "strands": hair.strands,
     "brush": hair.brush,
     "capstan": hair.capstan,
+    "knot": knots.knot,
 }
 
 

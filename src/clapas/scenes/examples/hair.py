@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from clapas.bodies.rods import Rod, Support
-from clapas.dynamics.motions import Motion, Oscillation, Rotation
+from clapas.dynamics.motions import Motion, Oscillation, Rotation, Table
 from clapas.geometry.shapes import Cylinder, Plane, Sphere
 from clapas.scenes.examples.parameters import Mu, Range, ranged
 from clapas.scenes.run import Run
@@ -153,7 +153,10 @@ def strands(
     rng = np.random.default_rng(seed)
     scene = Scene(seed=seed)
     scene.law(mu=mu)
-    clamp = Support(motion=lambda t: ((0, 0, 0), (0, 0, 8.0 * math.sin(20.0 * t))))
+    # To and fro twice, by 8 rad/s at most, then at rest: a table, as scene files hold it.
+    times = np.linspace(0.0, 0.2 * math.pi, 129)
+    spin = np.stack((0.0 * times, 0.0 * times, 8.0 * np.sin(20.0 * times)), axis=1)
+    clamp = Support(motion=Table(times, np.zeros((len(times), 3)), spin))
     scene.add_rods(wound(rng, rods, elements, pitch, curl, segments, clamp), name="strands")
     scene.run = Run(
         duration=0.5, dt=5e-4, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 1e-4}
@@ -216,7 +219,8 @@ def brush(
     scene = Scene(gravity=(0, 0, 0))
     scene.law(mu=mu)
     scene.add(Plane(), name="floor")
-    hand = Support(motion=lambda t: ((speed, 0.0, -0.02 if t < 0.1 else 0.0), (0.0, 0.0, 0.0)))
+    down, level = (speed, 0.0, -0.02), (speed, 0.0, 0.0)
+    hand = Support(motion=Table((0.0, 0.1, 0.1001), (down, down, level)))
     scene.add_rods(
         [
             Rod(

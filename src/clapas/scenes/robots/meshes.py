@@ -90,6 +90,8 @@ def connected(n_vertices: int, triangles: Indices) -> list[Indices]:
 def inertia_of(collision: Collision, density: float | None = None, total: float | None = None) -> Inertia:
     """Mass properties of a shape, filled evenly, in the frame of its link."""
     properties = collision.shape.mass_properties
+    if not properties.volume > 0.0:
+        raise FormatError(f"a {collision.shape.word} has no volume to be filled: give the link its inertia")
     amount = density * properties.volume if total is None else total  # type: ignore[operator]
     tensor: Array = properties.inertia * (amount / properties.volume)
     return Inertia(float(amount), properties.centre, tensor).seen_from(collision.pose)

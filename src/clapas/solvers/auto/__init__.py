@@ -52,4 +52,4 @@ class Auto(IterativeSolver):
         """Begin with Gauss-Seidel at the guess."""
         from clapas.solvers.auto.portfolio import Portfolio
 
-        return Portfolio(problem, guess, self.tol)
+        return Portfolio(problem, guess, self.tol, self.time_limit)

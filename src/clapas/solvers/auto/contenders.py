@@ -71,6 +71,9 @@ class Contender:
 
 def opening(problem: ContactProblem, tol: float) -> Contender:
     """The one that begins."""
+    if not isinstance(problem.cone, NSGS.cones):
+        projection = _endless(AcceleratedProjection, tol)
+        return Contender("accelerated-projection", projection, 1.0, joins=0.0, patience=20_000)
     if not isinstance(problem.cone, CoulombCone):
         return Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000)
     if _is_small(problem) and not problem._given_by_blocks:
@@ -81,11 +84,10 @@ def opening(problem: ContactProblem, tol: float) -> Contender:
 def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     """Those that suit a connected problem, in the order in which they join."""
     if not isinstance(problem.cone, CoulombCone):
-        return [
-            opening(problem, tol),
-            Contender("accelerated-projection", _endless(AcceleratedProjection, tol), 1.0, 50.0, 10_000),
-            Contender("admm", _endless(ADMM, tol), 10.0, joins=1_000, patience=20_000),
-        ]
+        first, projection = opening(problem, tol), _endless(AcceleratedProjection, tol)
+        second = Contender("accelerated-projection", projection, 1.0, 50.0, 10_000)
+        last = Contender("admm", _endless(ADMM, tol), 10.0, joins=1_000, patience=20_000)
+        return [first, last] if first.name == second.name else [first, second, last]
     field = [opening(problem, tol)]
     if _is_small(problem):
         sweeps, newton = _endless(NSGS, tol), _endless(DenseNewton, tol)

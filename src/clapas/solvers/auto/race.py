@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from clapas.typing import Array
 SHARE = 4  # a turn is a quarter of the work done so far
 SOON = 1.0  # a runner that needs at most so many times what it has done keeps the turn
 EARLIER, HALVED = 0.6, 0.5  # a runner goes on beyond its patience while it halves its residual from there on
+SHORTEST = 1e-3  # s
 HOPELESS = 3.0  # handicap of one that at its pace would not arrive within its patience
 
 
@@ -76,6 +79,12 @@ class Runner:
         self.iterations += count
         return count
 
+    @property
+    def ran(self) -> str:
+        """The method, and what it works on, in words."""
+        on = self.iteration.ran if self.iteration is not None else ""
+        return f"{self.contender.name}, {on}" if on else self.contender.name
+
     def impulses(self) -> Array:
         """Where it has come."""
         assert self.iteration is not None
@@ -97,18 +106,20 @@ class Race:
         tol: float,
         field: list[Contender],
         best: Array | None = None,
+        deadline: float = math.inf,
     ) -> None:
-        self.problem, self.tol = problem, tol
+        self.problem, self.tol, self._deadline = problem, tol, deadline
         self._guess = guess
         self.r = guess if best is None else best
         self.residual = problem.residual(self.r)
         self.runners = [Runner(contender) for contender in field]
         self._turn: Runner | None = None
+        self.leader: Runner | None = None  # whose impulses are the best
 
     def let_in(self, runner: Runner) -> None:
         """Put a runner that is already under way, and has come to the best impulses, in the first place."""
         runner.residuals.append((runner.work, self.residual))
-        self.runners[0] = runner
+        self.runners[0] = self.leader = runner
 
     @property
     def is_solved(self) -> bool:
@@ -135,7 +146,10 @@ class Race:
         self._turn = runner
         if runner.iteration is None:
             begin = self.r if runner.contender.begins == "best" else self._guess
-            runner.iteration = runner.contender.solver.start(self.problem, begin.copy())
+            # Some do more at a time than the loop around them sees, and must know how long they may take.
+            left = max(self._deadline - time.perf_counter(), SHORTEST)
+            solver = replace(cast(Any, runner.contender.solver), time_limit=left)
+            runner.iteration = solver.start(self.problem, begin.copy())
         count = runner.advance(self._length(runner))
         self._measure(runner)
         return count
@@ -147,7 +161,7 @@ class Race:
         if not math.isfinite(residual):
             runner.ended = Status.NUMERICAL_ERROR
         elif residual < self.residual:
-            self.r, self.residual = r.copy(), residual
+            self.r, self.residual, self.leader = r.copy(), residual, runner
 
     def _next(self) -> Runner | None:
         """Who keeps the turn because it arrives soon, or has worked least."""

@@ -43,7 +43,8 @@ class LevenbergMarquardt(IterativeSolver):
     Parameters
     ----------
     tol, max_iterations, time_limit
-        See :class:`IterativeSolver`. An iteration is one factorisation.
+        See :class:`IterativeSolver`. An iteration is one factorisation, the only thing that is not
+        interrupted: one that would take longer than the time left is not begun.
     function : AlartCurnierMap, JeanMoreauMap, NaturalMap or FischerBurmeisterMap
         The equation that states the law.
     augmentation : float
@@ -98,6 +99,7 @@ class _LevenbergMarquardtIteration(Iteration):
         self._x = equations.scaled.from_impulses(guess)
         self._damping = settings.damping
         self._deadline = time.perf_counter() + settings.time_limit
+        self._lasts = 0.0  # s, of a factorisation
 
     def impulses(self) -> Array:
         """The current iterate r."""
@@ -117,7 +119,12 @@ class _LevenbergMarquardtIteration(Iteration):
         J = _blocks(tangent.by_u) @ self._W + _blocks(tangent.by_r)
         size = float(np.linalg.norm(value))
         while True:
+            # A factorisation of a large problem takes seconds: one that would end too late is not begun.
+            begin = time.perf_counter()
+            if begin + self._lasts > self._deadline:
+                raise Halt(Status.TIME_LIMIT)
             dx = _damped(J, value, self._damping * size)
+            self._lasts = time.perf_counter() - begin
             x = self._x + dx.reshape(self._x.shape)
             new = function.value(equations.velocity(x), x, equations.mu, self._rho).ravel()
             predicted = size**2 - float(np.linalg.norm(value + J @ dx)) ** 2
@@ -127,8 +134,6 @@ class _LevenbergMarquardtIteration(Iteration):
             self._damping *= 4.0
             if self._damping > LARGEST:
                 raise Halt(Status.STALLED)
-            if time.perf_counter() > self._deadline:  # a factorisation of large problems takes seconds
-                raise Halt(Status.TIME_LIMIT)
         if gain > GOOD:
             self._damping = max(SMALLEST, 0.1 * self._damping)
         self._x = x

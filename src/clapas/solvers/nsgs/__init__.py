@@ -1,4 +1,27 @@
-"""Nonsmooth Gauss-Seidel (NSGS): solve the contacts one after another, in sweeps."""
+"""Nonsmooth Gauss-Seidel (NSGS): solve the contacts one after another, in sweeps.
+
+The method is one; the forms below differ in what a visit reads. All give answers in the coordinates and the
+order of the problem, and ``solution.method`` says which one ran.
+
+========================  =================================================  ===============================
+form (file)               serves                                             a visit reads
+========================  =================================================  ===============================
+spheres (``spheres``)     many contacts between spheres (``SphereBlocks``)   five numbers and two bodies, by
+                                                                             vectors, on threads
+by vectors (``blocked``)  64 contacts or more between bodies of one size     two blocks and two bodies, by
+                                                                             vectors of eight, on threads
+uniform (``bodies``)      fewer contacts, or an order that was asked for     two blocks and two bodies
+mixed (``rolling``)       some contacts carry couples                        as above; six rows where there
+                                                                             are couples
+ragged (``ragged``)       bodies of any size, joints, compliance             a block per body it touches
+blocks of W               a problem with W alone, or ``form="delassus"``     its row of blocks of W
+(``delassus``)
+========================  =================================================  ===============================
+
+What they share: the one-contact problem in canonical coordinates (``local``), the order of visits
+(``orders``, ``visits``), Anderson acceleration (``accelerated``), the arrangement in slabs and vectors
+(``arrangement``, ``slabs``, ``lanes``), which the caller keeps from step to step (``problem.kept``).
+"""
 
 from __future__ import annotations
 
@@ -14,14 +37,11 @@ from clapas.problems.conversions import reduce
 from clapas.problems.rolling import RollingProblem
 from clapas.solvers.local import Exact, LocalSolver
 from clapas.solvers.loop import Iteration, IterativeSolver
-from clapas.solvers.nsgs.orders import Coloured, Given, Order, Shuffled
+from clapas.solvers.nsgs.orders import SEVERAL, Coloured, Given, Order, Shuffled
 from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.typing import Array
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
-
-# From this number of contacts on, blocked sweeps pay for arranging the data: each takes a fifth of the time.
-SEVERAL = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +57,7 @@ class NSGS(IterativeSolver):
 
     Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
     stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed. Contacts that
-    carry couples (:class:`RollingProblem`) are visited one after another on body velocities.
+    carry couples (:class:`RollingProblem`) are visited one after another, the others as if there were none.
 
     Parameters
     ----------
@@ -94,55 +114,48 @@ class NSGS(IterativeSolver):
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
-        from clapas.solvers.nsgs.accelerated import AcceleratedSweeps
-        from clapas.solvers.nsgs.blocked import BlockedSweeps
-        from clapas.solvers.nsgs.spheres import SphereSweeps
+        from clapas.solvers.nsgs.accelerated import AcceleratedSweeps, ParallelSweeps
 
         sweeps = self.sweeps(problem, guess)
-        if not self.acceleration or isinstance(
-            sweeps, BlockedSweeps | SphereSweeps
-        ):  # these do it themselves
+        if not self.acceleration or isinstance(sweeps, ParallelSweeps):  # these do it themselves
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
     def sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
-        """The form of sweeps that suits the problem."""
+        """The form of sweeps that suits the problem: see the table at the head of the module."""
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.problems.sphere_blocks import SphereBlocks
+        from clapas.solvers.nsgs.arrangement import Arranger
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
         from clapas.solvers.nsgs.ragged import RaggedSweeps
-        from clapas.solvers.nsgs.rolling import RollingSweeps
+        from clapas.solvers.nsgs.rolling import sweeps_with_couples
         from clapas.solvers.nsgs.spheres import SphereSweeps
         from clapas.solvers.nsgs.structure import body_contacts
         from clapas.solvers.nsgs.visits import Visits
 
-        part = self.local.part()
-        if isinstance(problem, RollingProblem):
-            one_by_one = self.order if isinstance(self.order, Shuffled) else Given()
-            visits = Visits(problem.n_contacts, one_by_one)
-            return RollingSweeps(problem, part, self.relaxation, visits, guess)
-        order = self.order or (Coloured() if problem.n_contacts >= SEVERAL else Given())
-        blocks = problem.blocks if self.form != "delassus" else None
+        part, n = self.local.part(), problem.n_contacts
+        order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
         manner = Manner(part, self.relaxation, self.acceleration, threads)
-        if isinstance(order, Coloured) and isinstance(blocks, SphereBlocks) and isinstance(self.local, Exact):
+        if isinstance(problem, RollingProblem):
+            return sweeps_with_couples(problem, manner, self.order, guess)
+        one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
+        blocks = problem.blocks if self.form != "delassus" else None
+        if isinstance(blocks, SphereBlocks) and isinstance(order, Coloured) and isinstance(self.local, Exact):
             return SphereSweeps(problem, blocks, manner, guess)
-        if blocks is None:
-            if self.form == "bodies" and problem.ragged is None:
-                raise ProblemError(
-                    "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
-                    f"bodies per contact; {problem!r} is not one: use form='auto'"
-                )
-            if problem.ragged is not None and self.form != "delassus":
-                one_by_one = order if isinstance(order, Shuffled) else Given()
-                visits = Visits(problem.n_contacts, one_by_one)
-                return RaggedSweeps(problem, problem.ragged, part, self.relaxation, visits, guess)
-            return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
-        if isinstance(order, Coloured):
+        if blocks is not None and isinstance(order, Coloured):
             contacts = body_contacts(problem)
             assert contacts is not None
-            return BlockedSweeps(contacts, manner, guess)
-        visits = Visits(problem.n_contacts, order)
-        return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, visits, guess)
+            return BlockedSweeps(contacts, manner, guess, problem.kept.of(Arranger))
+        if blocks is not None:
+            return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, one_by_one, guess)
+        if problem.ragged is not None and self.form != "delassus":
+            return RaggedSweeps(problem, problem.ragged, part, self.relaxation, one_by_one, guess)
+        if self.form == "bodies":
+            raise ProblemError(
+                "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
+                f"bodies per contact; {problem!r} is not one: use form='auto'"
+            )
+        return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)

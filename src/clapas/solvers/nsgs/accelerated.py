@@ -81,6 +81,11 @@ class AcceleratedSweeps(Iteration):
         self._sweeps, self._r, self._y = sweeps, sweeps.r.reshape(-1), sweeps.y.reshape(-1)
         self._memory, self._done = memory(self._r, self._y, depth), 0
 
+    @property
+    def ran(self) -> str:
+        """What runs, in words."""
+        return self._sweeps.ran
+
     def impulses(self) -> Array:
         """The current impulses."""
         return self._sweeps.impulses()

@@ -1,7 +1,8 @@
 """Where each contact is stored for blocked sweeps: slabs for threads, blocks of eight for vector registers.
 
 The arrangement depends on who touches whom and on nothing else. In a packing at rest that does not change
-from step to step, so the last arrangement is remembered and used again for the same contacts.
+from step to step, so the last arrangement is remembered and used again for the same contacts: by an
+:class:`Arranger` in ``problem.kept``, which belongs to the caller.
 """
 
 from __future__ import annotations
@@ -60,9 +61,6 @@ class Arranger:
         blocks = arrange(bodies, n_bodies)
         self._last = bodies.copy(), n_bodies, blocks
         return blocks
-
-
-arranged = Arranger()
 
 
 def arrange(bodies: Indices, n_bodies: int) -> Blocks:

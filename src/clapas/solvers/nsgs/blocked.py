@@ -29,7 +29,7 @@ from clapas.simd import (
 )
 from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
-from clapas.solvers.nsgs.arrangement import arranged
+from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.structure import BodyContacts
 from clapas.solvers.nsgs.sweeps import Manner
@@ -38,14 +38,18 @@ from clapas.typing import Array, Indices
 
 
 class BlockedSweeps(ParallelSweeps):
-    """Parallel sweeps on body velocities."""
+    """Parallel sweeps on body velocities; ``number`` is the row of each body in ``y``."""
 
-    def __init__(self, contacts: BodyContacts, manner: Manner, guess: Array) -> None:
+    form = "bodies of one size, by vectors"
+
+    def __init__(
+        self, contacts: BodyContacts, manner: Manner, guess: Array, arranged: Arranger | None = None
+    ) -> None:
         self._turn, self._d, self._size = contacts.turn, contacts.G.shape[2], contacts.G.shape[3]
-        blocks = arranged(contacts.bodies, contacts.n_bodies)
+        blocks = (arranged or Arranger())(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
-        self._stored = blocks.contacts
-        self._bodies, self._bounds, self._number = blocks.bodies, blocks.bounds, blocks.number
+        self._stored, self.number = blocks.contacts, blocks.number
+        self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
         n_threads = team_size(manner.threads, len(self._turn), n_blocks)
@@ -72,7 +76,7 @@ class BlockedSweeps(ParallelSweeps):
 
     def rows(self, bodies: Indices) -> Indices:
         """Rows of ``y`` that belong to some bodies."""
-        return np.asarray(self._number[bodies])
+        return np.asarray(self.number[bodies])
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""

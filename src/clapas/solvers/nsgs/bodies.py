@@ -27,6 +27,8 @@ class BodySweeps(Sweeps):
     tangents, one does any number of sweeps in the given order, one turns the impulses back.
     """
 
+    form = "bodies of one size"
+
     def __init__(
         self,
         blocks: BodyBlocks,

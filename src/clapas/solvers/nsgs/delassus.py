@@ -24,6 +24,8 @@ SMALLEST_SLAB = 256
 class DelassusSweeps(Sweeps):
     """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they meet."""
 
+    form = "blocks of W"
+
     def __init__(
         self, problem: ContactProblem, part: Any, relaxation: float, order: Order, guess: Array
     ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from clapas.compiled import kernel
 from clapas.problems.contact import ContactProblem
+from clapas.problems.packed_bodies import PackedBodies, add_packed
 from clapas.problems.ragged_bodies import RaggedBodies
 from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
@@ -24,10 +25,12 @@ from clapas.typing import Array, Indices
 class RaggedSweeps(Sweeps):
     """Sweeps on the velocities of bodies of any size, contact after contact."""
 
+    form = "bodies of any size"
+
     def __init__(
         self,
         problem: ContactProblem,
-        bodies: RaggedBodies,
+        bodies: RaggedBodies | PackedBodies,
         part: Any,
         relaxation: float,
         visits: Visits,
@@ -51,7 +54,7 @@ class RaggedSweeps(Sweeps):
     def refresh(self) -> None:
         """The velocities Gᵀ r that the current impulses give."""
         self.y[:] = 0.0
-        add_ragged(*self._blocks, self.r, self.y)
+        add_packed(*self._blocks, self.r, self.y)
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
@@ -72,20 +75,6 @@ def turn_rows(first: Indices, size: Indices, at: Indices, turn: Array, data: Arr
                 s, t = data[g + m + j], data[g + 2 * m + j]
                 data[g + m + j] = cosine * s + sine * t
                 data[g + 2 * m + j] = cosine * t - sine * s
-
-
-@kernel
-def add_ragged(
-    first: Indices, column: Indices, size: Indices, at: Indices, data: Array, r: Array, y: Array
-) -> None:
-    """Add Gᵀ r to y."""
-    for i in range(len(r)):
-        for pair in range(first[i], first[i + 1]):
-            m, g, o = size[pair], at[pair], column[pair]
-            for k in range(r.shape[1]):
-                amount = r[i, k]
-                for j in range(m):
-                    y[o + j] += data[g + k * m + j] * amount
 
 
 @kernel

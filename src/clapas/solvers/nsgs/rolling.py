@@ -1,4 +1,4 @@
-"""Gauss-Seidel on body velocities for contacts that also carry couples.
+"""Gauss-Seidel on body velocities where some contacts also carry couples.
 
 A visit solves the contact for its impulse with the couple held, then the couple with the impulse held:
 each of its parts p answers to its own change by its own block, and must stay in a disc whose radius is
@@ -8,7 +8,12 @@ the normal impulse,
 
 The two are strongly tied where a body rolls (stopping the slip of a sphere and stopping its rolling
 undo each other by 5/7), so a visit repeats them. At a fixed point nothing is frozen: it is the law of
-:class:`clapas.problems.rolling.RollingProblem`. Contacts are visited one after another, on one thread.
+:class:`clapas.problems.rolling.RollingProblem`.
+
+Contacts without couples (lengths of zero) do not pay for those that have some. Where they are many they are
+swept by vectors and threads as if there were no couples (:class:`MixedSweeps`), and those with couples are
+visited after each sweep, one after another; where they are few, all are visited in one order
+(:class:`RollingSweeps`).
 """
 
 from __future__ import annotations
@@ -21,10 +26,15 @@ from clapas.compiled import inlined, kernel
 from clapas.convex.rolling import DISCS
 from clapas.problems.blocks import add_impulses
 from clapas.problems.rolling import RollingProblem
+from clapas.simd import aligned_zeros
 from clapas.solvers.local.canonical import canonical_coefficients, turn_tangents
 from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.nsgs.arrangement import Arranger
+from clapas.solvers.nsgs.blocked import BlockedSweeps
+from clapas.solvers.nsgs.orders import SEVERAL, Coloured, Given, Order, Shuffled
 from clapas.solvers.nsgs.relax import relaxed
-from clapas.solvers.nsgs.sweeps import Sweeps
+from clapas.solvers.nsgs.structure import BodyContacts
+from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.solvers.nsgs.visits import Visits
 from clapas.typing import Array, Indices
 
@@ -33,6 +43,8 @@ REPEATS = 6
 
 class RollingSweeps(Sweeps):
     """Sweeps on body velocities over impulses and couples."""
+
+    form = "bodies of one size, with couples"
 
     def __init__(
         self, problem: RollingProblem, part: Any, relaxation: float, visits: Visits, guess: Array
@@ -77,10 +89,98 @@ class RollingSweeps(Sweeps):
             )
 
     def _turned(self, vectors: Array, back: bool = False) -> Array:
-        """The same with tangents in canonical coordinates; the axes of the couples stay."""
-        result = vectors.copy()
-        result[:, : self._d] = turn_tangents(vectors[:, : self._d], self._turn, back)
-        return result
+        return turned_sliding(vectors, self._turn, self._d, back)
+
+
+class MixedSweeps(Sweeps):
+    """Parallel sweeps over the contacts without couples, then a visit to each contact with couples.
+
+    Both work on the velocities of the blocked form, and their impulses are one array, so that what
+    accelerates sweeps sees them together.
+    """
+
+    form = "bodies of one size, by vectors; contacts with couples one by one"
+
+    def __init__(self, problem: RollingProblem, manner: Manner, guess: Array, arranged: Arranger) -> None:
+        blocks = problem.blocks
+        assert blocks is not None
+        self._d, self._shape = DISCS[problem.d][0].stop, guess.shape
+        d, plain, rolling = self._d, *_with_and_without(problem)
+        self._chosen = plain, rolling
+        local, mu, w = problem.local_blocks, problem.mu, problem.w
+        coefficients, turn = canonical_coefficients(np.ascontiguousarray(local[:, :d, :d]), mu)
+        rows = np.ascontiguousarray(blocks.G[plain, :, :d])
+        contacts = BodyContacts(
+            rows, blocks.bodies[plain], blocks.y_free, w[plain, :d], coefficients[plain], turn[plain]
+        )
+        self._sweeps = BlockedSweeps(contacts, manner._replace(acceleration=0), guess[plain, :d], arranged)
+        self.y, own = self._sweeps.y, self._sweeps.r.size
+        self.r = aligned_zeros((own + len(rolling) * problem.d,))
+        self.r[:own] = self._sweeps.r.ravel()
+        self._sweeps.r = self.r[:own].reshape(self._sweeps.r.shape)
+        self._couples = self.r[own:].reshape(-1, problem.d)
+        self._turn = turn[rolling]
+        self._couples[:] = self._turned(guess[rolling])
+        self._part, self._relaxation = manner.part, manner.relaxation
+        G = self._turned(blocks.G[rolling].transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+        number = np.append(self._sweeps.number, len(self._sweeps.number))  # the ground stays last
+        self._data = (
+            np.ascontiguousarray(G),
+            number[blocks.bodies[rolling]],
+            self._turned(w[rolling]),
+            coefficients[rolling],
+            _responses(local[rolling], d),
+        )
+        self._visits = np.arange(len(rolling), dtype=np.uint32)
+
+    def impulses(self) -> Array:
+        """The current impulses and couples in the frames of the problem."""
+        r, (plain, rolling) = np.zeros(self._shape), self._chosen
+        r[plain, : self._d] = self._sweeps.impulses()
+        r[rolling] = self._turned(self._couples, back=True)
+        return r
+
+    def refresh(self) -> None:
+        """Body velocities under the current impulses and couples."""
+        self._sweeps.refresh()
+        add_to_rows(self._data[0], self._data[1], self._couples, self.y)
+
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return self._sweeps.rows(bodies)
+
+    def sweep(self, count: int) -> None:
+        """Do ``count`` sweeps."""
+        settings = self._part, self._relaxation, (0,) * self._d
+        for _ in range(count):
+            self._sweeps.sweep(1)
+            sweep_couples(self._visits, *self._data, *settings, self._couples, self.y)
+
+    def _turned(self, vectors: Array, back: bool = False) -> Array:
+        return turned_sliding(vectors, self._turn, self._d, back)
+
+
+def sweeps_with_couples(problem: RollingProblem, manner: Manner, order: Order | None, guess: Array) -> Sweeps:
+    """The form of sweeps that suits: by vectors where the contacts without couples are many."""
+    plain, _ = _with_and_without(problem)
+    if len(plain) >= SEVERAL and (order is None or isinstance(order, Coloured)):
+        return MixedSweeps(problem, manner, guess, problem.kept.of(Arranger))
+    visits = Visits(problem.n_contacts, order if isinstance(order, Shuffled) else Given())
+    return RollingSweeps(problem, manner.part, manner.relaxation, visits, guess)
+
+
+def _with_and_without(problem: RollingProblem) -> tuple[Indices, Indices]:
+    """Contacts without couples (lengths of zero), and those with."""
+    diagonals = np.diagonal(problem.local_blocks, axis1=1, axis2=2)
+    turns = diagonals[:, DISCS[problem.d][0].stop :].any(axis=1)
+    return np.flatnonzero(~turns), np.flatnonzero(turns)
+
+
+def turned_sliding(vectors: Array, turn: Array, d: int, back: bool = False) -> Array:
+    """The same with tangents in canonical coordinates; the axes of the couples stay."""
+    result = vectors.copy()
+    result[:, :d] = turn_tangents(vectors[:, :d], turn, back)
+    return result
 
 
 def _responses(local: Array, d: int) -> Array:
@@ -89,6 +189,16 @@ def _responses(local: Array, d: int) -> Array:
         return np.column_stack((np.zeros(len(local)), local[:, 2, 2]))
     one, other, mixed = local[:, 4, 4], local[:, 5, 5], local[:, 4, 5]
     return np.column_stack((local[:, 3, 3], (one + other) / 2.0 + np.hypot((one - other) / 2.0, mixed)))
+
+
+@kernel
+def add_to_rows(G: Array, bodies: Indices, r: Array, y: Array) -> None:
+    """Add Gᵀ r to the rows of y, which may be longer than those of G."""
+    for i in range(len(G)):
+        for side in range(2):
+            for k in range(G.shape[2]):
+                for j in range(G.shape[3]):
+                    y[bodies[i, side], j] += G[i, side, k, j] * r[i, k]
 
 
 @inlined

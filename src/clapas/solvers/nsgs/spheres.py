@@ -32,7 +32,7 @@ from clapas.simd import (
 )
 from clapas.solvers.local.canonical import LARGEST_MU
 from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
-from clapas.solvers.nsgs.arrangement import arranged
+from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.lanes import Lanes, Triple, projected_normal
 from clapas.solvers.nsgs.sweeps import Manner
 from clapas.team import Member, share, team_size, together, wait
@@ -46,9 +46,11 @@ LINE = (0,) * ROW
 class SphereSweeps(ParallelSweeps):
     """Parallel sweeps on the velocities and spins of spheres, each contact solved exactly."""
 
+    form = "spheres, by vectors"
+
     def __init__(self, problem: ContactProblem, blocks: SphereBlocks, manner: Manner, guess: Array) -> None:
         self._blocks = blocks
-        arrangement = arranged(blocks.bodies, blocks.n_bodies)
+        arrangement = problem.kept.of(Arranger)(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = arrangement.contacts, arrangement.bodies.reshape(-1)
         self._bounds, self._number = arrangement.bounds, arrangement.number
         n_blocks, n_slabs = len(arrangement.bodies), len(self._bounds) - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from clapas.solvers.loop import Iteration
 from clapas.typing import Array, Indices
@@ -35,14 +35,22 @@ class Sweeps(Iteration):
 
     Parameters
     ----------
+    form : str
+        What they work on, in words.
     r : array
         The impulses as the sweeps store them.
     y : array
         What the impulses have made of the velocities; empty where sweeps compute it at each visit.
     """
 
+    form: ClassVar[str]
     r: Array
     y: Array
+
+    @property
+    def ran(self) -> str:
+        """What runs, in words."""
+        return f"sweeps on {self.form}"
 
     @abstractmethod
     def refresh(self) -> None:

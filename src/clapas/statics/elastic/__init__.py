@@ -4,6 +4,7 @@ from clapas.statics.elastic.condensed import Condensed, condense, solve_condense
 from clapas.statics.elastic.loading import History, follow
 from clapas.statics.elastic.newton import OneLoopNewton
 from clapas.statics.elastic.problem import ElasticContact, IncrementFailed, State
+from clapas.statics.elastic.substructured import SubstructuredContact, solid_problem
 
 __all__ = [
     "Condensed",
@@ -12,7 +13,9 @@ __all__ = [
     "IncrementFailed",
     "OneLoopNewton",
     "State",
+    "SubstructuredContact",
     "condense",
     "follow",
+    "solid_problem",
     "solve_condensed",
 ]

@@ -229,11 +229,10 @@ def solve_condensed(
     start = small.increment.state
     u = small.displacements(solution.r)
     rows = small.increment.rows(u)
-    d = stage.solid.d
     return State(
         u=u,
         r=solution.r,
-        forces=np.einsum("ncd,nc->nd", rows.H[:, :, :d], solution.r),
+        forces=np.einsum("ncd,nc->nd", rows.frames, solution.r),
         gap=rows.gap,
         nodes=small.increment.nodes,
         history=start.history,

@@ -50,6 +50,7 @@ REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried once a cycle was seen
+STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,7 +258,7 @@ class _Iteration:
         n = len(rows.gap)
         r = np.zeros((n, d))
         if start.forces is not None and len(start.forces) == n:
-            r = np.einsum("ncd,nd->nc", rows.H[:, :, :d], start.forces)
+            r = np.einsum("ncd,nd->nc", rows.frames, start.forces)
         response = self._respond(u)
         engine: Engine = method.engine or ("superlu" if d == 2 else "multifrontal")
         entries = self.workspace.prepared(response.tangent, increment, rows.dofs, engine)
@@ -265,6 +266,9 @@ class _Iteration:
         self._close_nearest(rows, r, rho)
         status, residual, iteration = Status.MAX_ITERATIONS, np.inf, 0
         for iteration in range(method.max_iterations + 1):
+            if not np.isfinite(response.force).all():  # a cell is inside out however short the step
+                status = Status.NUMERICAL_ERROR
+                break
             moved = (u - start.u)[rows.dofs]
             gradient = np.concatenate((rows.H[:, :1], rows.slip_gradient(moved)), axis=1)
             if iteration and not solid.is_linear:
@@ -304,7 +308,7 @@ class _Iteration:
             start,
             u=u,
             r=r,
-            forces=np.einsum("ncd,nc->nd", rows.H[:, :, :d], r),
+            forces=np.einsum("ncd,nc->nd", rows.frames, r),
             gap=rows.gap,
             nodes=increment.nodes,
             history=response.history,
@@ -327,12 +331,15 @@ class _Iteration:
     def _length(
         self, u: Array, du: Array, r: Array, dr: Array, mu: Array, rho: Augmentation
     ) -> tuple[float, Response]:
-        """The whole Newton step; half of it, and so on, where a cell would turn inside out.
+        """The whole Newton step, or the part of it that stretches no cell of large strain too much.
 
-        Once a cycle was seen, the length among 1, ½, ¼, … that leaves the smallest residual.
+        Half of it, and so on, where a cell would turn inside out. Once a cycle was seen, the length among 1,
+        ½, ¼, … that leaves the smallest residual.
         """
         solid, start = self.increment.stage.solid, self.increment.state
-        best, least, part = 1.0, np.inf, 1.0
+        stretch = solid.largest_gradient(du)
+        part = min(1.0, STRETCH / stretch) if stretch > 0.0 else 1.0
+        best, least = part, np.inf
         for _ in range(LENGTHS):
             if not self.orders:
                 response = self._respond(u + part * du)

@@ -226,6 +226,7 @@ class Increment:
             np.concatenate([part.gap for part in parts]),
             np.concatenate([part.slip for part in parts]),
             np.concatenate(bends) if curved else None,
+            np.concatenate([part.frames for part in parts]),
         )
 
     @property

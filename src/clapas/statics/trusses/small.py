@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.trusses.assembly import Assembly
+from clapas.bodies.trusses.line_search import exact_step
 from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
@@ -29,7 +30,7 @@ from clapas.linalg.factor import factorise
 from clapas.statics.settings import check_loop
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
-from clapas.typing import Array, Mask
+from clapas.typing import Array
 
 SHIFT = 1e-12  # of K, relative to its largest entry: nodes that only slack cables hold keep their place
 FAR = 1e3  # sizes of the structure beyond which a displacement is a motion without resistance
@@ -120,7 +121,7 @@ class SmallDisplacements:
             model = tight | (trial >= 0.0) if iteration == 0 else tight
             direction = _direction(assembly, k * model, gradient)
             stretch = B @ direction
-            U = U + _exact_step(trial, k * stretch, stretch, cable, float(F @ direction)) * direction
+            U = U + exact_step(trial, k * stretch, stretch, cable, -float(F @ direction)) * direction
             if np.abs(U).max() > FAR * size:
                 raise _runaway(truss, U)
         found = Equilibrium(
@@ -150,33 +151,6 @@ def _direction(assembly: Assembly, stiffness: Array, gradient: Array) -> Array:
         except ProblemError:
             continue
     return -gradient / top
-
-
-def _exact_step(trial: Array, slope: Array, stretch: Array, cable: Mask, work: float) -> float:
-    """Length of step where the derivative of the energy along the direction vanishes.
-
-    The derivative is φ'(s) = Σ_tight (τ + s τ') e' − F·d with τ the trial forces: between two changes of a
-    cable it is linear, and it never decreases. Cables that go slack at s leave the sum, those that go tight
-    join it.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.where(cable, -trial / slope, np.inf)
-    now = ~cable | (trial > 0.0) | ((trial == 0.0) & (slope > 0.0))
-    value = float((trial * stretch)[now].sum()) - work
-    rate = float((slope * stretch)[now].sum())
-    turning = np.flatnonzero((change > 0.0) & np.isfinite(change))
-    turning = turning[np.argsort(change[turning], kind="stable")]
-    sign = np.where(now[turning], -1.0, 1.0)
-    rates = rate + np.concatenate(([0.0], np.cumsum(sign * (slope * stretch)[turning])))
-    starts = np.concatenate(([0.0], change[turning]))
-    values = value + np.concatenate(([0.0], np.cumsum(rates[:-1] * np.diff(starts))))
-    after = np.flatnonzero(values >= 0.0)
-    piece = (int(after[0]) - 1) if len(after) else len(values) - 1
-    if piece < 0:
-        return 1.0  # not a direction of descent, up to rounding: take the Newton step
-    if rates[piece] <= 0.0:
-        return float(starts[piece]) + 1.0
-    return float(starts[piece] - values[piece] / rates[piece])
 
 
 def _runaway(truss: Truss, U: Array) -> Unstable:

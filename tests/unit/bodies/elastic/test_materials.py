@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 from clapas.bodies.elastic.contact import RigidContact
 from clapas.bodies.elastic.generators import block, ring
-from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises, von_mises
+from clapas.bodies.elastic.logarithmic import FiniteVonMises, divided_differences
+from clapas.bodies.elastic.materials import Elastic, Material, NeoHookean, VonMises, von_mises
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, symmetry
@@ -22,7 +25,7 @@ from clapas.statics.elastic.problem import ElasticContact
 E, NU, S0 = 200.0, 0.3, 1.0
 
 
-def tension(material: VonMises | NeoHookean, *ends: float, increments: int = 8) -> list[float]:
+def tension(material: Material, *ends: float, increments: int = 8) -> list[float]:
     """Mean axial stress (force on the undeformed section) of a cube stretched to each end in turn."""
     mesh = block((1.0, 1.0, 1.0), (1, 1, 1))
     solid = Solid(mesh=mesh, material=material)
@@ -159,8 +162,119 @@ def test_materials_refuse_what_they_cannot_do() -> None:
         Elastic(young=1.0, poisson=0.5)
     with pytest.raises(SceneError, match="yield_stress > 0"):
         VonMises(young=1.0, yield_stress=0.0)
-    flat = Solid(
-        mesh=block((1, 1), (1, 1)), material=VonMises(young=1.0, yield_stress=1.0), kinematics="plane stress"
-    )
-    with pytest.raises(SceneError, match="plane stress is not supported"):
-        _ = flat.stiffness
+    with pytest.raises(SceneError, match="hardening ≥ 0"):
+        FiniteVonMises(young=1.0, yield_stress=1.0, isotropic=-1.0)
+
+
+# ------------------------------------------------------------------ plane stress
+
+
+MATERIALS: list[Material] = [
+    Elastic(young=E, poisson=NU),
+    VonMises(young=E, poisson=NU, yield_stress=S0, isotropic=8.0, kinematic=4.0),
+    VonMises(young=E, poisson=NU, yield_stress=S0),
+    NeoHookean(young=E, poisson=NU),
+    FiniteVonMises(young=E, poisson=NU, yield_stress=S0, isotropic=8.0, kinematic=4.0),
+]
+
+
+@pytest.mark.parametrize("material", MATERIALS, ids=lambda m: type(m).__name__)
+def test_plane_stress_is_a_thin_plate_with_free_faces(material: Material) -> None:
+    """The same path of strain for a plane cell and for a cube whose faces along z are free to move."""
+    mesh, cube = block((1.0, 1.0), (1, 1)), block((1.0, 1.0, 1.0), (1, 1, 1))
+    plane = Solid(mesh=mesh, material=material, kinematics="plane stress")
+    thick = Solid(mesh=cube, material=material, bbar=False)
+    across = np.flatnonzero(cube.nodes[:, 2] > 0.5)
+    flat_history, history = plane.start(), thick.start()
+    u = np.zeros((8, 3))
+    large = material.measure == "gradient"
+    path = [(0.02, -0.004, 0.006), (0.03, 0.01, 0.02), (-0.01, 0.0, 0.0)]
+    if large:
+        path.append((0.4, 0.1, 0.3))
+    for a, b, c in path:
+        gradient = np.array([[a, c], [0.0, b]])
+        inner = (mesh.nodes @ gradient.T).ravel()
+        response = plane.respond(inner, flat_history)
+        u[:, :2] = cube.nodes[:, :2] @ gradient.T
+        for _ in range(40):  # Newton's method on the common displacement of the upper face
+            full = thick.respond(u.ravel(), history)
+            dofs = across * 3 + 2
+            out, stiff = full.force[dofs].sum(), full.tangent[dofs][:, dofs].sum()
+            u[across, 2] -= out / stiff
+            if abs(out) < 1e-13 * stiff:
+                break
+        upper = full.force.reshape(-1, 3)
+        lower = response.force.reshape(-1, 2)
+        for k, node in enumerate(mesh.nodes):
+            same = np.flatnonzero((cube.nodes[:, :2] == node).all(axis=1))
+            np.testing.assert_allclose(upper[same, :2].sum(axis=0), lower[k], atol=1e-9 * E)
+        np.testing.assert_allclose(
+            plane.stresses(inner, flat_history)[0][0, 0, :2],
+            thick.stresses(u.ravel(), history)[0][0, 0, :2],
+            atol=1e-9 * E,
+        )
+        flat_history, history = response.history, full.history
+        assert plane.stored_energy(inner, flat_history) == pytest.approx(
+            thick.stored_energy(u.ravel(), history), rel=1e-8
+        )
+
+
+def test_a_plate_in_plane_stress_yields_in_tension_and_in_shear() -> None:
+    material = VonMises(young=E, poisson=NU, yield_stress=S0, isotropic=10.0)
+    history = material.history(1, 4)
+    strain = np.array([[0.02, 0.0, 0.0, 0.0]])
+    for _ in range(30):  # no stress across either
+        stress, tangent, new = material.respond(strain, history, True)
+        strain[:, 1] -= stress[:, 1] / tangent[:, 1, 1]
+    slope = E * 10.0 / (E + 10.0)
+    np.testing.assert_allclose(stress, [[S0 + slope * (0.02 - S0 / E), 0, 0, 0]], atol=1e-12)
+    assert new["accumulated"][0] == pytest.approx((0.02 - S0 / E) * E / (E + 10.0))
+    perfect = VonMises(young=E, poisson=NU, yield_stress=S0)
+    sheared = perfect.respond(np.array([[0, 0, 0, 0.05]]), perfect.history(1, 4), True)[0]
+    np.testing.assert_allclose(sheared, [[0, 0, 0, S0 / np.sqrt(3)]], atol=1e-12)
+
+
+# ------------------------------------------------------------------ logarithmic strains
+
+
+def test_large_tension_follows_the_hardening_law_in_logarithmic_strain() -> None:
+    metal = FiniteVonMises(young=E, poisson=NU, yield_stress=S0, isotropic=5.0)
+    (force,) = tension(metal, 0.8, increments=20)
+    kirchhoff = S0 + E * 5.0 / (E + 5.0) * (np.log(1.8) - S0 / E)
+    assert force == pytest.approx(kirchhoff / 1.8, rel=1e-9)
+    # what the elastic part changes of the volume is all there is
+    (same,) = tension(VonMises(young=E, poisson=NU, yield_stress=S0, isotropic=5.0), 1e-2)
+    (small,) = tension(metal, 1e-2)
+    assert small == pytest.approx(same, rel=0.02)
+
+
+def test_logarithmic_plasticity_does_not_see_rotations_and_keeps_volume() -> None:
+    metal = FiniteVonMises(young=E, poisson=NU, yield_stress=S0, isotropic=5.0, kinematic=3.0)
+    rng = np.random.default_rng(4)
+    F = np.eye(3) + 0.3 * rng.normal(size=(6, 3, 3))
+    F[np.linalg.det(F) < 0.2] = np.eye(3)
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    Q *= np.sign(np.linalg.det(Q))
+    P, _, new = metal.respond((F - np.eye(3)).reshape(-1, 9), metal.history(6, 9), False)
+    turned, _, _ = metal.respond((Q @ F - np.eye(3)).reshape(-1, 9), metal.history(6, 9), False)
+    np.testing.assert_allclose(turned.reshape(-1, 3, 3), Q @ P.reshape(-1, 3, 3), atol=1e-9 * E)
+    np.testing.assert_allclose(new["plastic_strain"][:, :3].sum(axis=1), 0.0, atol=1e-14)
+    inside_out = np.diag([-2.0, 0.0, 0.0]).reshape(1, 9)
+    assert np.isnan(metal.respond(inside_out, metal.history(1, 9), False)[0]).all()
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9, 1e-5, 9.9e-5, 1.1e-4, 1e-2, 5.0])
+def test_divided_differences_of_the_logarithm_are_smooth_where_eigenvalues_meet(spread: float) -> None:
+    mpmath = pytest.importorskip("mpmath")
+    log, mp, mpf = mpmath.log, mpmath.mp, mpmath.mpf
+    values = np.array([[1.3, 1.3 * (1 + spread), 1.3 * (1 + 2 * spread)]])
+    first, second = divided_differences(values)
+    mp.dps = 60
+    a, b, c = (mpf(float(v)) + mpf(10) ** -25 * k for k, v in enumerate(values[0]))
+
+    def slope(x: Any, y: Any) -> Any:
+        return (log(x) - log(y)) / (x - y) / 2
+
+    assert first[0, 0, 1] == pytest.approx(float(slope(a, b)), rel=1e-12)
+    exact = float((slope(a, b) - slope(b, c)) / (a - c))
+    assert second[0, 0, 1, 2] == pytest.approx(exact, rel=1e-10)

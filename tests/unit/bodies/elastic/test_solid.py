@@ -10,7 +10,8 @@ from scipy.sparse.linalg import spsolve
 
 from clapas.bodies.elastic.elements import element
 from clapas.bodies.elastic.generators import bar, block, ring
-from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
+from clapas.bodies.elastic.logarithmic import FiniteVonMises
+from clapas.bodies.elastic.materials import Elastic, Material, NeoHookean, VonMises
 from clapas.bodies.elastic.mesh import Mesh
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import (
@@ -225,12 +226,11 @@ def test_unsupported_motions_are_named() -> None:
         Elastic(young=2.0, poisson=0.3),
         VonMises(young=2.0, poisson=0.3, yield_stress=0.02, isotropic=0.1, kinematic=0.2),
         NeoHookean(young=2.0, poisson=0.3),
+        FiniteVonMises(young=2.0, poisson=0.3, yield_stress=0.02, isotropic=0.1, kinematic=0.2),
     ],
 )
-@pytest.mark.parametrize("kinematics", ["plane strain", "axisymmetric", "space"])
-def test_the_tangent_is_the_derivative_of_the_force(
-    material: Elastic | VonMises | NeoHookean, kinematics: str
-) -> None:
+@pytest.mark.parametrize("kinematics", ["plane strain", "plane stress", "axisymmetric", "space"])
+def test_the_tangent_is_the_derivative_of_the_force(material: Material, kinematics: str) -> None:
     mesh = block((1, 1, 1), (1, 1, 1)) if kinematics == "space" else block((1, 1), (2, 1), origin=(0.5, 0))
     solid = Solid(mesh=mesh, material=material, kinematics=kinematics)
     rng = np.random.default_rng(5)

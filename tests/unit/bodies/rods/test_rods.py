@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import clapas.bodies.rods.rods as rods_module
+import clapas.bodies.rods.arrays as rods_module
 from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
 from clapas.dynamics.births import initial_state
@@ -219,7 +219,7 @@ def test_centrelines_pass_through_roots_and_tips() -> None:
         ({"elements": 0}, "elements must be a whole number"),
         ({"natural": np.zeros((5, 3))}, "a row of them for each of the 6 elements"),
         ({"strain": (0, 0, np.nan)}, "strain must be"),
-        ({"root": "hinged"}, "'clamped' or 'free'"),
+        ({"root": "hinged"}, "'clamped', 'free' or 'held'"),
         ({"normal": (2, 0, 0)}, "must not be along the tangent"),
         ({"tip_force": (1, 2)}, "tip_force"),
         ({"root": "free", "support": Support(position=(1, 0, 0))}, "a free root has no support"),

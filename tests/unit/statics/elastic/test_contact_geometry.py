@@ -9,6 +9,7 @@ from clapas.bodies.elastic.contact import RigidContact, SurfaceContact, frames_o
 from clapas.bodies.elastic.generators import block, ring
 from clapas.bodies.elastic.materials import Elastic
 from clapas.bodies.elastic.mesh import join
+from clapas.bodies.elastic.mortar import MortarContact, clip
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.errors import SceneError
@@ -127,7 +128,36 @@ def test_gaps_before_a_curved_side_are_those_of_the_circle() -> None:
 def test_surfaces_that_share_nodes_or_are_one_are_refused() -> None:
     mesh = block((1, 1), (2, 2))
     solid = Solid(mesh=mesh, material=Elastic(young=1.0))
-    with pytest.raises(SceneError, match="self-contact is not supported"):
-        SurfaceContact(surface="top", other="top")
+    for contact in (SurfaceContact, MortarContact):
+        with pytest.raises(SceneError, match="cannot touch itself: self-contact in statics needs two groups"):
+            contact(surface="top", other="top")
+    with pytest.raises(SceneError, match="share node"):
+        MortarContact(surface="top", other="left").place(solid, np.zeros(18), np.zeros(2), np.zeros(2))
+    with pytest.raises(SceneError, match="reach must be positive"):
+        MortarContact(surface="top", other="bottom", reach=0.0)
+    tets = Solid(mesh=block((1, 1, 1), (1, 1, 1), "Tet10"), material=Elastic(young=1.0))
+    zero = np.zeros(tets.n_dof)
+    with pytest.raises(SceneError, match="quadratic triangles, whose corners have no share"):
+        MortarContact(surface="top", other="bottom").place(tets, zero, np.zeros(3), np.zeros(3))
     with pytest.raises(SceneError, match="share node"):
         SurfaceContact(surface="top", other="left").place(solid, np.zeros(18), np.zeros(2), np.zeros(2))
+
+
+def test_clipped_polygons_have_the_area_that_the_plane_says() -> None:
+    square = np.array([[(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]] * 4)
+    windows = np.array(
+        [
+            [(0.5, 0.5), (1.5, 0.5), (1.5, 1.5), (0.5, 1.5)],  # a quarter
+            [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)],  # itself, edge on edge
+            [(2.0, 0.0), (3.0, 0.0), (3.0, 1.0), (2.0, 1.0)],  # nothing
+            [(0.5, -0.25), (1.25, 0.5), (0.5, 1.25), (-0.25, 0.5)],  # an octagon
+        ]
+    )
+    corners, count = np.zeros((4, 10, 2)), np.zeros(4, dtype=np.int64)
+    clip(square, windows, corners, count)
+    areas = []
+    for k in range(4):
+        x, y = corners[k, : count[k]].T
+        areas.append(0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))))
+    np.testing.assert_allclose(areas, [0.25, 1.0, 0.0, 1.0 - 4 * 0.5 * 0.25**2], atol=1e-12)
+    assert count[3] == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from clapas.bodies.elastic.contact import RigidContact, SurfaceContact
 from clapas.bodies.elastic.generators import block
 from clapas.bodies.elastic.materials import Elastic
 from clapas.bodies.elastic.mesh import Mesh, join
+from clapas.bodies.elastic.mortar import MortarContact
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support
@@ -108,7 +110,9 @@ def test_the_guided_block_with_an_initial_gap_falls_on_the_floor() -> None:
         OneLoopNewton().solve(lifted)
 
 
-def patch(lower: Mesh, upper: Mesh, contacts: list[SurfaceContact], **solid_options: str) -> float:
+def patch(
+    lower: Mesh, upper: Mesh, contacts: Sequence[SurfaceContact | MortarContact], **solid_options: str
+) -> float:
     """Largest deviation from a constant stress through the contact of two blocks."""
     mesh = join({"a": lower, "b": upper})
     d = mesh.d
@@ -154,6 +158,48 @@ def test_patch_test_of_meshes_that_do_not_match() -> None:
     )
     assert one > 0.01  # known of node to side in one direction
     assert both < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ("Q4", "Q4"),
+        ("T3", "Q4"),
+        ("Q8", "Q4"),
+        ("Q8", "T6"),
+        ("Hex8", "Hex8"),
+        ("Tet4", "Hex8"),
+        ("Tet4", "Tet4"),
+    ],
+)
+def test_face_to_face_passes_the_patch_test_where_meshes_do_not_match(low: str, high: str) -> None:
+    d = 3 if "Hex" in high or "Tet" in high else 2
+    lower = block((1.0,) * d, (3,) + (2,) * (d - 1), low)
+    upper = block((1.0,) * d, (2,) + (3,) * (d - 1), high, origin=(0.0,) * (d - 1) + (1.0,))
+    contact = MortarContact(surface="b/bottom", other="a/top")
+    assert patch(lower, upper, [contact]) < 1e-10
+    assert patch(lower, upper, [MortarContact(surface="a/top", other="b/bottom", mu=0.3)]) < 1e-10
+    if d == 2 and "Q4" in (low, high):
+        assert patch(lower, upper, [contact], kinematics="axisymmetric") < 1e-10
+    elif d == 2:
+        with pytest.raises(SceneError, match="quadratic sides at the axis"):
+            patch(lower, upper, [contact], kinematics="axisymmetric")
+
+
+def test_face_to_face_blocks_slide_with_the_friction_of_the_whole() -> None:
+    mesh = join({"a": block((2.0, 0.5), (7, 2)), "b": block((1.0, 0.5), (5, 3), origin=(0.3, 0.5))})
+    solid = Solid(mesh=mesh, material=Elastic(young=10.0, poisson=0.3))
+    contact = MortarContact(surface="b/bottom", other="a/top", mu=0.25)
+    held = [Support("a/bottom", "xy"), Support("b/top", "y", -0.02)]
+    press = ElasticContact(solid=solid, supports=[*held, Support("b/top", "x")], contacts=[contact])
+    drag = ElasticContact(solid=solid, supports=[*held, Support("b/top", "x", 0.4)], contacts=[contact])
+    state = follow(drag, follow(press, increments=1).last, increments=8).last
+    pull, force = state.forces.sum(axis=0)
+    assert state.u.reshape(-1, 2)[mesh.group("b/bottom"), 0].min() > 0.2857  # over a cell of the lower block
+    normal, tangential = state.r.T
+    np.testing.assert_allclose(np.abs(tangential), 0.25 * normal, atol=1e-9)
+    reaction = solid.respond(state.u).force.reshape(-1, 2)
+    np.testing.assert_allclose(reaction[mesh.group("a/bottom")].sum(axis=0), [pull, force], rtol=1e-9)
 
 
 def test_a_sphere_pressed_in_a_block_by_both_forms_in_space() -> None:

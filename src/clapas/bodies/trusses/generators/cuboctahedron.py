@@ -72,11 +72,54 @@ def grid(
     >>> grid(4)
     Truss(half-cuboctahedron 4×4: 65 nodes, 64 bars, 192 cables, 165 free displacements, cases: down, up)
     """
-    m = n if m is None else m
+    sizes = length, height, tension
+    return _modules(n, n if m is None else m, sizes, modified, supports, load, is_bolted=False)[0]
+
+
+def bolted_grid(
+    n: int,
+    m: int | None = None,
+    *,
+    length: float = 1.0,
+    height: float = 0.5,
+    tension: float = 2000.0,
+    modified: bool = False,
+    supports: Literal["edges", "none"] = "edges",
+    load: float = 40.0,
+) -> tuple[Truss, Indices]:
+    """The same grid with modules that keep their own nodes, and the pairs of nodes (t × 2) that bolts join.
+
+    Where k modules meet there are k nodes and k − 1 bolts, from the first of them to the others; the load of
+    the place is on the first. For ``MovingTruss(truss=truss, ties=pairs)``.
+
+    Examples
+    --------
+    8 × 8 modules: 512 nodes at 225 places, 287 bolts, 861 rows.
+
+    >>> truss, pairs = bolted_grid(8)
+    >>> truss.n_nodes, truss.n_nodes - len(pairs), 3 * len(pairs)
+    (512, 225, 861)
+    """
+    sizes = length, height, tension
+    return _modules(n, n if m is None else m, sizes, modified, supports, load, is_bolted=True)
+
+
+def _modules(
+    n: int,
+    m: int,
+    sizes: tuple[float, float, float],
+    modified: bool,
+    supports: str,
+    load: float,
+    *,
+    is_bolted: bool,
+) -> tuple[Truss, Indices]:
+    """Modules side by side, merged or with nodes of their own, and the pairs of nodes that bolts join."""
     if n < 1 or m < 1:
         raise ProblemError(f"a grid needs at least one module in each direction, got {n} × {m}")
     if supports not in ("edges", "none"):
         raise ProblemError(f"supports must be 'edges' or 'none', got {supports!r}")
+    length, height, tension = sizes
     corners, members, group = _module(length, height, modified)
     j, i = np.divmod(np.arange(n * m), n)
     shifts = np.column_stack((i * length, j * length, np.zeros(n * m)))
@@ -86,15 +129,18 @@ def grid(
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))  # in the order in which the modules name them
-    nodes = copies[np.sort(first)]
-    ends = rank[place.ravel()].reshape(n * m, -1)[:, members].reshape(-1, 2)
+    main = np.sort(first)[rank[place.ravel()]]  # the first copy at the place of each
+    chosen = np.arange(len(copies)) if is_bolted else np.sort(first)
+    nodes = copies[chosen]
+    number = np.arange(len(copies)) if is_bolted else rank[place.ravel()]
+    ends = number.reshape(n * m, -1)[:, members].reshape(-1, 2)
     slope = 4.0 * height**2 / length**2
     forces = tension * np.array([1.0, np.sqrt(2.0), np.sqrt(1.0 + slope), -np.sqrt(5.0 + slope), 0.0])
-    x, low = nodes[:, 0], keys[np.sort(first), 2] == 0
+    x, low = nodes[:, 0], keys[chosen, 2] == 0
     edge = np.isclose(x, x.min()) | np.isclose(x, x.max())
     held = (low & edge) if supports == "edges" else np.zeros(len(nodes), dtype=bool)
     down = np.zeros_like(nodes)
-    down[~held, 2] = -load
+    down[~held & (main[chosen] == chosen), 2] = -load
     groups = tuple(
         Group(
             name=name,
@@ -104,7 +150,8 @@ def grid(
         )
         for name in NAMES[: 5 if modified else 4]
     )
-    return Truss(
+    joined = np.flatnonzero(main != np.arange(len(copies))) if is_bolted else np.empty(0, dtype=np.int64)
+    truss = Truss(
         nodes=nodes,
         members=ends,
         groups=groups,
@@ -113,8 +160,9 @@ def grid(
         is_blocked=np.repeat(held[:, None], 3, axis=1),
         cases={"down": down, "up": -down} if load else {},
         allow_parallel=True,
-        name=f"half-cuboctahedron {n}×{m}" + (", modified" if modified else ""),
+        name=f"half-cuboctahedron {n}×{m}" + ", modified" * modified + ", bolted" * is_bolted,
     )
+    return truss, np.column_stack((main[joined], joined))
 
 
 def _module(length: float, height: float, modified: bool) -> tuple[Array, Indices, Indices]:

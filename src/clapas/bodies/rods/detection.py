@@ -1,0 +1,48 @@
+"""From contacts of capsules, as detection finds them, to contacts of rods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clapas.bodies.kind import Neighbourhood, Sides
+from clapas.bodies.rods.contacts import Arcs, Found, Others, refine
+from clapas.geometry import rotations
+from clapas.geometry.colliders import Contacts, Kind
+
+ONE_POINT = [Kind.SPHERE, Kind.PLANE, Kind.CAPSULE, Kind.BOX, Kind.CYLINDER]  # that a segment touches at
+
+
+def refined(arcs: Arcs, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float) -> Contacts:
+    """Contacts on the curves; see :meth:`clapas.bodies.kind.BendingBodies.refine`."""
+    n = len(contacts)
+    if not n:
+        return contacts
+    table, where = others
+    on_b = own.a >= 0  # the other side
+    collider = np.where(on_b, contacts.collider_b, contacts.collider_a)
+    kind = table.kind[collider].astype(np.int64)
+    centre, frame = np.zeros((n, 3)), np.zeros((n, 3, 3))
+    foreign = np.flatnonzero((own.a < 0) | (own.b < 0))  # of contacts of two segments nobody asks
+    if len(foreign):
+        its, body = collider[foreign], np.where(on_b, contacts.b, contacts.a)[foreign]
+        turn = where.orientation[body]
+        centre[foreign] = where.position[body] + rotations.rotate(turn, table.position[its])
+        frame[foreign] = rotations.to_matrix(rotations.product(turn, table.orientation[its]))
+    other = Others(kind, table.size[collider], centre, frame)
+    shift = np.require(contacts.shift, requirements=("C", "W"))
+    found = Found(contacts.a, contacts.b, own.a, own.b, contacts.point, contacts.normal, contacts.gap, shift)
+    kept, point, normal, gap = np.empty(n, np.int64), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
+    count = refine(found, other, arcs, distance, kept, point, normal, gap)
+    rows = kept[:count]
+    once = (own.a[rows] >= 0) & (own.b[rows] >= 0)
+    once |= ((own.a[rows] >= 0) | (own.b[rows] >= 0)) & np.isin(kind[rows], ONE_POINT)
+    taken = contacts.take(rows)
+    return replace(
+        taken,
+        feature=np.where(once, 0, taken.feature),
+        point=point[:count],
+        normal=normal[:count],
+        gap=gap[:count],
+    )

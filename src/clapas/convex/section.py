@@ -1,0 +1,289 @@
+"""Friction cones whose section is any convex set with a projection: polygons, intervals, those people bring.
+
+    K = {r : r_T ∈ mu r_N S},        S convex, around the origin
+
+The law K* ∋ ũ ⟂ r ∈ K with ũ = u + mu σ(−u_T) e_N, σ the support function of S, says that u_N and r_N are
+complementary and that r_T resists the slip as much as it can in mu r_N S (maximal dissipation): for a disc
+it is Coulomb's law; for a polygon the friction of surfaces with a lay, of treads and of crystals.
+
+To project on K one number is looked for. With p(ν) = P_{νS}(x_T), the projection on the section scaled by
+ν = mu n, the normal component n ≥ 0 of the nearest point is the root of the increasing function
+
+    g(n) = n − x_N − mu σ(x_T − p(mu n)),
+
+or zero where g(0) ≥ 0. It is found by bisection between 0 and max(x_N, 0) + mu σ(x_T), to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clapas.convex.base import Cone, FrictionCone, Opposite, length_and_direction, require_contacts
+from clapas.errors import ProblemError
+from clapas.typing import Array, Indices, Mask
+
+HALVINGS = 100  # enough to reach the last digit of any number between 0 and the upper bound
+
+
+class Section(Protocol):
+    """Convex sets S_i around the origin, one per contact, in the tangent plane."""
+
+    def project(self, x: Array, scale: Array) -> Array:
+        """Nearest points (n, k) of scale_i S_i."""
+        ...
+
+    def support(self, z: Array) -> Array:
+        """Support function σ(z) = max {s·z : s ∈ S}, (n,)."""
+        ...
+
+    def jacobian(self, x: Array, scale: Array) -> Array:
+        """Derivative of the projection with respect to x, (n, k, k)."""
+        ...
+
+    def take(self, contacts: Indices) -> Section:
+        """The sets of some contacts."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Polygons(Section):
+    """Convex polygons (in space) or intervals (in the plane), one per contact, and discs of radius one.
+
+    Parameters
+    ----------
+    vertices : array (n, k, 2), or (n, 2, 1) in the plane
+        Corners against the clock; a polygon with fewer than k repeats its last. In the plane the two ends of
+        an interval.
+    is_round : array (n,) of bool, optional
+        Contacts whose section is the disc of radius one, whatever their corners.
+
+    Examples
+    --------
+    >>> square = Polygons(np.array([[[1.0, -1], [1, 1], [-1, 1], [-1, -1]]]))
+    >>> square.project(np.array([[3.0, 0.5]]), np.array([2.0])), square.support(np.array([[1.0, 1.0]]))
+    (array([[2. , 0.5]]), array([2.]))
+    """
+
+    vertices: Array
+    is_round: Mask | None = None
+
+    def __post_init__(self) -> None:
+        vertices = np.array(self.vertices, dtype=float)
+        if vertices.ndim != 3 or vertices.shape[2] not in (1, 2):
+            raise ProblemError(
+                f"sections have corners (n, k, 2), or (n, 2, 1) in the plane, got {vertices.shape}"
+            )
+        _refuse_bad(vertices, self.is_round)
+        object.__setattr__(self, "vertices", vertices)
+
+    @classmethod
+    def same(cls, corners: npt.ArrayLike, n: int) -> Polygons:
+        """One polygon (k, 2) for all n contacts."""
+        shape = np.asarray(corners, dtype=float)
+        if shape.ndim != 2:
+            raise ProblemError(f"the corners of a section have shape (k, 2), or (2, 1), got {shape.shape}")
+        return cls(np.tile(shape, (n, 1, 1)))
+
+    def take(self, contacts: Indices) -> Polygons:
+        """The sets of some contacts."""
+        return Polygons(self.vertices[contacts], None if self.is_round is None else self.is_round[contacts])
+
+    def project(self, x: Array, scale: Array) -> Array:
+        """Nearest points of scale S: x inside, else on the nearest side."""
+        if x.shape[1] == 1:
+            ends = np.sort(scale[:, None] * self.vertices[:, :, 0], axis=1)
+            nearest = np.clip(x, ends[:, :1], ends[:, -1:])
+        else:
+            nearest = np.where(self._contain(x, scale)[:, None], x, self._on_sides(x, scale)[0])
+        if self.is_round is not None and self.is_round.any():
+            length, direction = length_and_direction(x)
+            on_disc = np.where((length > scale)[:, None], scale[:, None] * direction, x)
+            nearest = np.where(self.is_round[:, None], on_disc, nearest)
+        return np.asarray(nearest)
+
+    def support(self, z: Array) -> Array:
+        """Largest s·z over the corners."""
+        best = np.einsum("nkj,nj->nk", self.vertices, z).max(axis=1, initial=-np.inf)
+        if self.is_round is not None and self.is_round.any():
+            best = np.where(self.is_round, length_and_direction(z)[0], best)
+        return np.asarray(best)
+
+    def jacobian(self, x: Array, scale: Array) -> Array:
+        """I inside, the projector on a side where the nearest point is on one, 0 at corners."""
+        k = x.shape[1]
+        eye = np.eye(k)
+        if k == 1:
+            result = (self.project(x, scale) == x)[:, :, None] * eye
+        else:
+            _, side, inner = self._on_sides(x, scale)
+            result = np.where(inner[:, None, None], side[:, :, None] * side[:, None, :], 0.0)
+            result = np.where(self._contain(x, scale)[:, None, None], eye, result)
+        if self.is_round is not None and self.is_round.any():
+            length, along = length_and_direction(x)
+            shrink = np.minimum(scale / np.where(length > 0.0, length, 1.0), 1.0)
+            across = shrink[:, None, None] * (eye - along[:, :, None] * along[:, None, :])
+            disc = np.where((length > scale)[:, None, None], across, eye)
+            result = np.where(self.is_round[:, None, None], disc, result)
+        return np.asarray(result)
+
+    def _sides(self, scale: Array) -> tuple[Array, Array]:
+        """First corner and edge of each side, (n, k, 2) each."""
+        corners = scale[:, None, None] * self.vertices
+        return corners, np.roll(corners, -1, axis=1) - corners
+
+    def _contain(self, x: Array, scale: Array) -> Mask:
+        corner, edge = self._sides(scale)
+        away = x[:, None] - corner
+        # Against the clock the inside is to the left of every side; a side of no length says nothing.
+        return np.asarray((edge[..., 0] * away[..., 1] - edge[..., 1] * away[..., 0] >= 0.0).all(axis=1)) & (
+            scale > 0.0
+        )
+
+    def _on_sides(self, x: Array, scale: Array) -> tuple[Array, Array, Mask]:
+        """Nearest point of the border, the direction of its side, and whether it is no corner."""
+        corner, edge = self._sides(scale)
+        square = np.einsum("nkj,nkj->nk", edge, edge)
+        along = np.einsum("nkj,nkj->nk", x[:, None] - corner, edge) / np.where(square > 0.0, square, 1.0)
+        share = np.clip(along, 0.0, 1.0)
+        points = corner + share[..., None] * edge
+        distance = np.einsum("nkj,nkj->nk", x[:, None] - points, x[:, None] - points)
+        rows, best = np.arange(len(x)), np.argmin(distance, axis=1)
+        direction = length_and_direction(edge[rows, best])[1]
+        inner = (along[rows, best] > 0.0) & (along[rows, best] < 1.0)
+        return points[rows, best], direction, inner
+
+
+def _refuse_bad(vertices: Array, is_round: Mask | None) -> None:
+    """Refuse sections that are not convex, not against the clock, or do not hold the origin inside."""
+    straight = np.ones(len(vertices), dtype=bool) if is_round is None else ~is_round
+    if not np.isfinite(vertices[straight]).all():
+        raise ProblemError("the corners of sections must be finite")
+    if vertices.shape[2] == 1:
+        wrong = straight & ~((vertices[:, :, 0].min(axis=1) < 0.0) & (vertices[:, :, 0].max(axis=1) > 0.0))
+        if wrong.any():
+            ends = vertices[int(np.argmax(wrong)), :, 0].tolist()
+            raise ProblemError(
+                f"contact {int(np.argmax(wrong))}: zero must be inside its interval, got {ends}"
+            )
+        return
+    edge = np.roll(vertices, -1, axis=1) - vertices
+    turn = edge[..., 0] * np.roll(edge, -1, axis=1)[..., 1] - edge[..., 1] * np.roll(edge, -1, axis=1)[..., 0]
+    off = edge[..., 0] * -vertices[..., 1] + edge[..., 1] * vertices[..., 0]
+    length = np.einsum("nkj,nkj->nk", edge, edge)
+    fine = (turn >= -1e-12 * length).all(axis=1) & ((off > 0.0) | (length == 0.0)).all(axis=1)
+    fine &= (length > 0.0).sum(axis=1) >= 3
+    if (straight & ~fine).any():
+        i = int(np.argmax(straight & ~fine))
+        raise ProblemError(
+            f"contact {i}: a section must be a convex polygon of at least three corners, given against the "
+            f"clock, with the origin inside; got {vertices[i].tolist()}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SectionCone(FrictionCone):
+    """Cone of friction with a section of any convex shape, K = {r : r_T ∈ mu r_N S}.
+
+    Parameters
+    ----------
+    mu : array (n,)
+        Coefficients of friction, finite and ≥ 0: they scale the sections.
+    section : Section
+        The sets S, in units of mu.
+    d : 2 or 3
+        Components per contact.
+
+    Examples
+    --------
+    >>> square = Polygons.same([[1.0, -1], [1, 1], [-1, 1], [-1, -1]], 1)
+    >>> cone = SectionCone(np.array([0.5]), square, d=3)
+    >>> cone.contains(np.array([[2.0, 1.0, 1.0]])), cone.shift(np.array([[0.0, 1.0, 1.0]]))
+    (array([ True]), array([1.]))
+    """
+
+    mu: Array
+    section: Section
+    d: int
+
+    def project(self, x: Array) -> Array:
+        """Nearest point: the root of g by bisection, then the projection on that section."""
+        require_contacts(x, len(self.mu), self.d)
+        tangent = x[:, 1:]
+        low, high = np.zeros(len(x)), np.maximum(x[:, 0], 0.0) + self.mu * self.section.support(tangent)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            if ((middle == low) | (middle == high)).all():
+                break
+            rises = self._slope(x, middle) > 0.0
+            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+        normal = np.where(self._slope(x, np.zeros(len(x))) >= 0.0, 0.0, 0.5 * (low + high))
+        # Inside no search is needed, and none of its rounding is wanted.
+        own = np.maximum(x[:, 0], 0.0)
+        inside = (self.section.project(tangent, self.mu * own) == tangent).all(axis=1) & (x[:, 0] >= 0.0)
+        normal = np.where(inside, x[:, 0], normal)
+        return np.column_stack((normal, self.section.project(tangent, self.mu * normal)))
+
+    def _slope(self, x: Array, normal: Array) -> Array:
+        left = x[:, 1:] - self.section.project(x[:, 1:], self.mu * normal)
+        return np.asarray(normal - x[:, 0] - self.mu * self.section.support(left))
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivative of the projection, (n, d, d), from g = 0 and the homogeneity of p.
+
+        With J the derivative of the projection on the section at ν = mu n, a = p/n the corner or point that
+        gives the support and c = (p − J x_T)/n: (1 + a·c) dn = dx_N + a·(I − J) dx_T, dp = J dx_T + c dn.
+        """
+        nearest = self.project(x)
+        n, p = nearest[:, 0], nearest[:, 1:]
+        J = self.section.jacobian(x[:, 1:], self.mu * n)
+        safe = np.where(n > 0.0, n, 1.0)[:, None]
+        a, c = p / safe, (p - np.einsum("nij,nj->ni", J, x[:, 1:])) / safe
+        row = np.empty_like(x)
+        row[:, 0] = 1.0
+        row[:, 1:] = a - np.einsum("ni,nij->nj", a, J)
+        row /= (1.0 + np.sum(a * c, axis=1))[:, None]
+        inside = (nearest == x).all(axis=1)
+        row[inside] = np.eye(self.d)[0]
+        result = np.zeros((len(x), self.d, self.d))
+        result[:, 0] = row
+        result[:, 1:] = c[:, :, None] * row[:, None, :]
+        result[:, 1:, 1:] += J
+        result[inside] = np.eye(self.d)
+        return np.where((n > 0.0)[:, None, None], result, 0.0)
+
+    def dual(self) -> Cone:
+        """Dual cone {mu σ(−x_T) ≤ x_N}: through Moreau's decomposition."""
+        return _DualSectionCone(self)
+
+    def shift(self, u: Array) -> Array:
+        """De Saxcé's shift mu σ(−u_T)."""
+        return np.asarray(self.mu * self.section.support(-u[:, 1:]))
+
+    def violation(self, u: Array, x: Array) -> Array:
+        """Velocity by which each part of the law is violated."""
+        result = np.empty_like(x)
+        result[:, 0] = np.minimum(u[:, 0], x[:, 0])
+        nearest = self.section.project(x[:, 1:] - u[:, 1:], self.mu * np.maximum(x[:, 0], 0.0))
+        result[:, 1:] = x[:, 1:] - nearest
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class _DualSectionCone(Cone):
+    cone: SectionCone
+
+    def project(self, x: Array) -> Array:
+        return np.asarray(x + self.cone.project(-x))
+
+    def jacobian(self, x: Array) -> Array:
+        return np.asarray(np.eye(self.cone.d) - self.cone.jacobian(-x))
+
+    def dual(self) -> Cone:
+        return self.cone
+
+    def polar(self) -> Cone:
+        return Opposite(self.cone)

@@ -1,0 +1,8 @@
+"""What a time step is solved by where nothing else is said: named once."""
+
+from __future__ import annotations
+
+from clapas.solvers import Auto
+
+STEP_SOLVER = Auto(tol=1e-6)
+"""A residual of 1e-6 is far below what a step size, a coefficient or a shape is known to."""

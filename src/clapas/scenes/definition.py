@@ -1,0 +1,74 @@
+"""Definitions: what a person can write of a thing, listed once.
+
+A definition is a frozen dataclass whose fields are made by :func:`defined`. From them follow how values
+that people give are checked (:func:`readings`), what a scene file writes (:func:`written`), the keys that
+files may have (:mod:`clapas.scenes.schema`), and the tables of the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from typing import Any, NamedTuple
+
+KEY = "definition"
+
+
+class Definition(NamedTuple):
+    """What is known of a field.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of value in a file: "number", "numbers", "word", … (see ``schema.KINDS``).
+    meaning : str
+        What it is, with its unit.
+    default : object
+        What stands where a file says nothing.
+    read : callable
+        (label of the thing, name of the field, value, d) ↦ the checked value.
+    write : callable
+        The value ↦ what a file holds; None leaves it out.
+    """
+
+    kind: str
+    meaning: str
+    default: Any
+    read: Callable[[str, str, Any, int], Any]
+    write: Callable[[Any], Any]
+
+
+def defined(
+    kind: str,
+    meaning: str,
+    default: Any,
+    *,
+    read: Callable[[str, str, Any, int], Any] = lambda label, name, value, d: value,
+    write: Callable[[Any], Any] = lambda value: value,
+) -> Any:
+    """A field of a definition."""
+    return field(default=default, metadata={KEY: Definition(kind, meaning, default, read, write)})
+
+
+def definitions(of: type[Any]) -> dict[str, Definition]:
+    """The fields of a class that people write, by name, in order."""
+    return {each.name: each.metadata[KEY] for each in fields(of) if KEY in each.metadata}
+
+
+def readings(of: type[Any], label: str, given: Mapping[str, Any], d: int) -> dict[str, Any]:
+    """Checked values of all fields, from those that were given."""
+    return {
+        name: each.read(label, name, given.get(name, each.default), d)
+        for name, each in definitions(of).items()
+    }
+
+
+def written(thing: Any) -> dict[str, Any]:
+    """What a file holds of a thing: its fields without those that are left out."""
+    entries: dict[str, Any] = {}
+    for name, each in definitions(type(thing)).items():
+        value = getattr(thing, name)
+        entry = None if value is None else each.write(value)
+        if entry is not None:
+            entries[name] = entry
+    return entries

@@ -1,0 +1,248 @@
+"""Deformable solids in frictional contact by the micro-macro LATIN method: substructures of elements.
+
+An element of stiffness K_e = Σ λ_i φ_i φ_iᵀ is a link with the elongations e_i = φ_i·u and the forces
+λ_i e_i: linear, so that with the search direction l = λ its two stages never part, and a substructure has the
+stiffness of its elements. A contact is a link with Coulomb's law between H u + w and its force, w the gap. So
+all that iterates are contacts and interfaces.
+
+    K u = f + Hᵀ r,    K* ∋ ũ ⟂ r ∈ K,    u = H u + w
+
+Linear elasticity, contact frames of the last equilibrium, one increment from there: as
+:func:`~clapas.statics.elastic.condensed.condense` does. One factorisation of the whole (``condense``, or
+:class:`~clapas.statics.elastic.OneLoopNewton`) is faster where it fits in memory; here nothing larger than a
+substructure is factorised.
+
+References: Ladevèze, Nouy 2003; Champaney, Cognard, Ladevèze 1999 (contact with friction by LATIN).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from clapas.bodies.elastic.solid import Solid
+from clapas.errors import SceneError
+from clapas.multiscale.latin import History, MicroMacroLATIN, Substructured
+from clapas.multiscale.laws import Coulomb, SolidContact, Springs
+from clapas.multiscale.partition import boxes
+from clapas.multiscale.problem import LinkProblem
+from clapas.statics.elastic.problem import ElasticContact, State
+from clapas.statics.settings import check_loop
+from clapas.status import Status
+from clapas.typing import Array, Indices
+
+RIGID = 1e-10  # eigenvalues of an element, relative to its largest, of motions that do not strain it
+
+
+@dataclass(frozen=True, eq=False)
+class ElementLinks:
+    """Elements as links: displacements each touches (m × k), modes (m × n × k), and stiffnesses (m × n)."""
+
+    dofs: Indices
+    modes: Array
+    stiffness: Array
+
+
+def element_links(solid: Solid) -> list[ElementLinks]:
+    """The elements of each batch of a linear solid as springs along the modes of their stiffness.
+
+    Examples
+    --------
+    A square has eight displacements, three of them rigid motions.
+
+    >>> from clapas.bodies.elastic import Elastic, block
+    >>> square = Solid(mesh=block((1.0, 1.0), (1, 1)), material=Elastic(young=1.0))
+    >>> [each.modes.shape for each in element_links(square)]
+    [(1, 5, 8)]
+    """
+    found = []
+    for batch in solid.batches:
+        history = batch.material.history(batch.n_points, batch.n_components)
+        g = len(batch.element.stiffness.weights)
+        blocks = []
+        for part, B, volume in batch.operators():
+            m, _, s, _ = B.shape
+            here = slice(part.start * g, part.start * g + m * g)
+            mine = {name: array[here] for name, array in history.items()}
+            _, D, _ = batch.material.respond(np.zeros((m * g, s)), mine, batch.kinematics == "plane stress")
+            DB = (D.reshape(m, g, s, s) @ B) * volume[:, :, None, None]
+            blocks.append(np.einsum("mgsi,mgsj->mij", B, DB))
+        K = np.concatenate(blocks)
+        values, vectors = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
+        strains = values > RIGID * values[:, -1:]
+        n = int(strains.sum(axis=1).max(initial=0))
+        values, modes = values[:, -n:], vectors[:, :, -n:].transpose(0, 2, 1)
+        modes = np.where(strains[:, -n:, None], modes, 0.0)
+        found.append(ElementLinks(batch.dofs, modes, np.where(strains[:, -n:], values, values[:, -1:])))
+    return found
+
+
+def solid_problem(stage: ElasticContact, state: State | None = None) -> tuple[LinkProblem, Array]:
+    """Elements and contacts of a whole stage as links, and displacements that supports impose (n_dof,).
+
+    The unknown are the displacements beside those.
+    """
+    solid, d = stage.solid, stage.solid.d
+    if not solid.is_linear:
+        raise SceneError("substructures are linear: take materials of small strain, or OneLoopNewton")
+    increment = stage.toward(state or stage.start(), 1.0)
+    contacts = increment.rows(increment.state.u)
+    elements = element_links(solid)
+    n_contacts, each = len(contacts.gap), max(d, *(part.modes.shape[1] for part in elements))
+    rows, columns, values, stiffness = [], [], [], []
+    first = 0
+    for part in elements:
+        m, n, k = part.modes.shape
+        number = each * (first + np.arange(m))[:, None] + np.arange(n)
+        rows.append(np.repeat(number.ravel(), k))
+        columns.append(np.broadcast_to(part.dofs[:, None, :], (m, n, k)).ravel())
+        values.append(part.modes.ravel())
+        padded = np.repeat(part.stiffness[:, -1:], each, axis=1)
+        padded[:, :n] = part.stiffness
+        stiffness.append(padded.ravel())
+        first += m
+    number = each * (first + np.arange(n_contacts))[:, None] + np.arange(d)
+    width = contacts.dofs.shape[1]
+    rows.append(np.repeat(number.ravel(), width))
+    columns.append(np.broadcast_to(contacts.dofs[:, None, :], (n_contacts, d, width)).ravel())
+    values.append(contacts.H.ravel())
+    stiffness.append(np.ones(each * n_contacts))
+    shape = (each * (first + n_contacts), solid.n_dof)
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    B = sparse.csr_array(sparse.coo_array(entries, shape=shape))
+    imposed = np.zeros(solid.n_dof)
+    imposed[stage.held.dofs] = increment.values
+    K = solid.stiffness
+    # Slips are counted from the last equilibrium, gaps are total: both at u = 0 of this problem.
+    at_rest = np.column_stack((contacts.gap, contacts.slip))
+    w = at_rest + np.einsum("ndk,nk->nd", contacts.H, (imposed - increment.state.u)[contacts.dofs])
+    soft = np.einsum("ndk,nk,ndk->n", contacts.H, 1.0 / K.diagonal()[contacts.dofs], contacts.H) / d
+    law = SolidContact(
+        Springs(np.concatenate(stiffness), np.zeros(shape[0]), np.zeros(shape[0], dtype=bool)),
+        Coulomb(
+            mu=stage.mu,
+            w=w,
+            response=soft,
+            compliance=np.zeros((n_contacts, d)),
+            r=np.zeros((n_contacts, d)),
+            u=np.maximum(w, 0.0) * np.eye(1, d)[0],
+        ),
+        np.arange(first + n_contacts) >= first,
+    )
+    problem = LinkProblem(
+        B=B,
+        law=law,
+        F=increment.load - K @ imposed,
+        dofs_per_node=d,
+        rows_per_link=each,
+        points=solid.mesh.nodes,
+        is_blocked=~stage.held.free,
+    )
+    return problem, imposed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubstructuredContact:
+    """A solid in contact, cut into substructures.
+
+    Parameters
+    ----------
+    method : MicroMacroLATIN
+        Settings of the iterations.
+    contact_direction : float
+        Search direction of contacts, relative to the stiffness of their nodes; what it is hardly matters.
+    tol : float
+        Indicator η at which the iterations end: distance between the two stages, relative to their size.
+    max_iterations : int
+        Iterations at most.
+
+    Examples
+    --------
+    A block of 1 m pressed by 0.1 Pa on a floor, in four substructures (E = 1 Pa, ν = 0):
+
+    >>> from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Support, block
+    >>> from clapas.geometry.shapes import HalfPlane
+    >>> solid = Solid(mesh=block((1.0, 1.0), (8, 8)), material=Elastic(young=1.0))
+    >>> stage = ElasticContact(
+    ...     solid=solid,
+    ...     supports=[Support("left", "x")],
+    ...     load=solid.pressure("top", 0.1),
+    ...     contacts=[RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=0.3)],
+    ... )
+    >>> found = SubstructuredContact(tol=1e-6).solve(stage, (2, 2))
+    >>> bool(np.allclose(found.u.reshape(-1, 2)[solid.mesh.group("top"), 1], -0.1, atol=1e-5))
+    True
+    """
+
+    method: MicroMacroLATIN = field(default_factory=MicroMacroLATIN)
+    contact_direction: float = 1.0
+    tol: float = 1e-5
+    max_iterations: int = 500
+
+    def __post_init__(self) -> None:
+        check_loop(self.tol, self.max_iterations)
+        if not self.contact_direction > 0.0:
+            raise SceneError(f"contact_direction must be positive, got {self.contact_direction}")
+
+    def solve(
+        self, stage: ElasticContact, cut: npt.ArrayLike, state: State | None = None
+    ) -> SubstructuredState:
+        """The equilibrium at the end of a stage.
+
+        Parameters
+        ----------
+        stage : ElasticContact
+            Solid, supports, loads, contacts.
+        cut : sequence of d int, or array (links,)
+            Boxes along the axes; or the substructure of each element and then of each contact.
+        state : State, optional
+            Where the stage starts from; at rest by default.
+        """
+        problem, imposed = solid_problem(stage, state)
+        law = problem.law
+        assert isinstance(law, SolidContact)
+        if self.contact_direction != 1.0:
+            stiffer = replace(law.contacts, response=law.contacts.response / self.contact_direction)
+            problem = problem.with_(law=replace(law, contacts=stiffer))
+        labels = np.asarray(cut)
+        if labels.shape == (stage.solid.d,) and problem.n_links != stage.solid.d:
+            labels = boxes(problem, [int(count) for count in labels])
+        whole = self.method.prepare(problem, labels)
+        history = whole.run(self.max_iterations, indicator=self.tol)
+        solved = bool(len(history.indicator)) and history.indicator[-1] < self.tol
+        d, at = stage.solid.d, law.contact_rows
+        return SubstructuredState(
+            u=np.where(problem.is_blocked, 0.0, history.U) + imposed,
+            r=-whole.t_hat[at].reshape(-1, d),
+            status=Status.SOLVED if solved else Status.MAX_ITERATIONS,
+            history=history,
+            whole=whole,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SubstructuredState:
+    """An equilibrium found by substructures.
+
+    Parameters
+    ----------
+    u : array (n_dof,)
+        Displacements (m).
+    r : array (n, d)
+        Contact forces along (normal, tangents) (N), from the local stage: they obey Coulomb's law.
+    status : Status
+        Whether the indicator reached the tolerance.
+    history : History
+        Indicator against iterations.
+    whole : Substructured
+        The substructures, with the values of both stages.
+    """
+
+    u: Array
+    r: Array
+    status: Status
+    history: History
+    whole: Substructured

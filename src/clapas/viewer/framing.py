@@ -1,0 +1,111 @@
+"""What a picture shows: a box around what matters in a recording.
+
+Grains that escape and floors that reach far must not make everything else small. Asked to fit *most*, a
+picture shows the bodies that move, without those that went far away from the others, and of what is fixed the
+part around them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clapas.errors import SettingsError, unknown_name
+from clapas.typing import Array, Mask
+from clapas.viewer import skins
+from clapas.viewer.frames import spatial
+
+if TYPE_CHECKING:
+    from clapas.io.recording import Recording
+
+SAMPLES = 5  # frames looked at
+CROWD = (10.0, 90.0)  # percentiles between which the bulk of the bodies lies
+FAR = 2.0  # sizes of the bulk beyond it that are still with the others
+AROUND = 0.35  # of the diagonal of what moves: so far around it fixed things are shown
+
+
+def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array, Array]:
+    """Corners (3,), (3,) of what a picture of a recording shows (m).
+
+    Parameters
+    ----------
+    recording : Recording
+        The run; some of its frames are looked at.
+    reach : array (N,)
+        Radius about the centre of each body that holds all of it (m); infinite for half-spaces.
+    fit : str
+        ``most`` (what moves, without the few that went far), ``all``, or names of bodies separated by commas.
+    """
+    bounded = np.isfinite(reach) & (reach > 0.0)
+    if fit == "most":
+        movable = bounded & recording.model.movable
+        low, high = _together(*_extents(recording, reach, movable, with_skins=True))
+        fixed_low, fixed_high = _extents(recording, reach, bounded & ~movable, with_skins=False)
+        if not np.isfinite(low).all():
+            low, high = _whole(fixed_low, fixed_high)
+        else:
+            around = AROUND * float(np.linalg.norm(high - low))
+            near = ((fixed_high > low - around) & (fixed_low < high + around)).all(axis=1)
+            fixed_low = np.maximum(fixed_low[near], low - around)
+            fixed_high = np.minimum(fixed_high[near], high + around)
+            low, high = _whole(np.vstack([low, fixed_low]), np.vstack([high, fixed_high]))
+    elif fit == "all":
+        low, high = _whole(*_extents(recording, reach, bounded, with_skins=True))
+    else:
+        named = _named(recording, fit)
+        if not (named & bounded).any():
+            raise SettingsError(f"fit: '{fit}' has no end to fit the picture to; name bodies with a size")
+        low, high = _whole(*_extents(recording, reach, named & bounded, with_skins=False))
+    if not np.isfinite(low).all():  # nothing but half-spaces
+        low, high = -np.ones(3), np.ones(3)
+    if recording.model.d == 2:
+        low[2] = high[2] = 0.0
+    return low, high
+
+
+def _named(recording: Recording, fit: str) -> Mask:
+    names = recording.model.names
+    chosen = np.zeros(len(names), dtype=bool)
+    for name in (part.strip() for part in fit.split(",")):
+        rows = [k for k, known in enumerate(names) if known == name]
+        if not rows:
+            some = list(dict.fromkeys(filter(None, names)))[:8]
+            raise unknown_name("body to fit the picture to", name, ["most", "all", *some])
+        chosen[rows] = True
+    return chosen
+
+
+def _extents(recording: Recording, reach: Array, chosen: Mask, *, with_skins: bool) -> tuple[Array, Array]:
+    """Lower and upper corners (k, 3) of the chosen bodies at some times of the run."""
+    lows, highs = [np.empty((0, 3))], [np.empty((0, 3))]
+    for index in np.unique(np.linspace(0, recording.n_frames - 1, SAMPLES).astype(int)):
+        frame = recording.frame(int(index))
+        state = frame.state
+        rows = chosen[: state.n_bodies] & np.isfinite(state.position).all(axis=1)
+        where, radius = spatial(state.position[rows]), reach[: state.n_bodies][rows, None]
+        lows.append(where - radius)
+        highs.append(where + radius)
+        if with_skins:
+            for look in skins.seen(frame):
+                points = spatial(look.vertices)
+                lows.append(points)
+                highs.append(points)
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _together(low: Array, high: Array) -> tuple[Array, Array]:
+    """The box of those that stayed with the others."""
+    if len(low) == 0:
+        return _whole(low, high)
+    first, last = np.percentile((low + high) / 2.0, CROWD, axis=0)
+    # the bulk of a plane row has no height of its own: its bodies have
+    size = np.maximum(last - first, np.median(high - low, axis=0))
+    with_others = ((high >= first - FAR * size) & (low <= last + FAR * size)).all(axis=1)
+    return _whole(low[with_others], high[with_others])
+
+
+def _whole(low: Array, high: Array) -> tuple[Array, Array]:
+    if len(low) == 0:
+        return np.full(3, np.inf), np.full(3, -np.inf)
+    return low.min(axis=0), high.max(axis=0)
