@@ -29,7 +29,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[test,browser]'
+	$(BIN)/python -m pip install --quiet -e '.[test,browser,mpi]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.installed

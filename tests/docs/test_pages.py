@@ -25,7 +25,7 @@ BLOCK = re.compile(
     r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-OTHERS = ("pip", "make", "python", "git")  # programs a page may name beside clapas
+OTHERS = ("pip", "make", "python", "git", "mpirun")  # programs a page may name beside clapas
 
 
 class Block(NamedTuple):

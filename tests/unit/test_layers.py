@@ -20,7 +20,7 @@ LAYERS = [
     {"dynamics", "statics"},
     {"scenes"},
     {"distributed"},
-    {"io", "analysis", "studies"},
+    {"io", "analysis", "studies", "sweeps"},
     {"cli", "viewer", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

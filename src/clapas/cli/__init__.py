@@ -31,6 +31,7 @@ from clapas.cli import (
     solve,
     solvers,
     study,
+    sweep,
     truss,
     view,
     warmup,
@@ -66,6 +67,7 @@ app.command("truss")(truss.truss)
 app.command("gallery")(gallery.gallery)
 app.command("solvers")(solvers.solvers)
 app.command("study")(study.study)
+app.command("sweep")(sweep.sweep)
 app.command("warm-up")(warmup.warm_up)
 app.command(
     "bench",

@@ -16,8 +16,12 @@ from clapas.cli.view import alongside
 from clapas.errors import FormatError
 
 if TYPE_CHECKING:
+    from clapas.distributed.communication import Ranks
     from clapas.io.recording import Recording
     from clapas.scenes.simulation import Advance, Watcher
+
+
+BAD_INPUT = 2  # exit code
 
 
 def run(
@@ -55,6 +59,8 @@ def run(
 ) -> None:
     """Simulate a scene and record it. Ctrl-C ends the run after the current step and keeps all.
 
+    Under mpirun the ranks share the bodies: mpirun -n 4 clapas run heap --out heap.h5.
+
     Further options are parameters of a shipped scene: clapas run heap --grains 3000 --mu 0.3. They are
     listed by 'clapas examples'. Blocks from a file (clapas run arch.obj --mu 0.6) take --mu, --density,
     --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters) and --nonconvex parts.
@@ -76,8 +82,9 @@ def run(
         own = named_solver(chosen.run.solver)
         method = settings.changed(own, assignments or (), {"tol": tol})
     path = out or Path(f"{Path(path_of_blocks or scene).stem}.h5")
-    with alongside(path, view):
-        with _keeping(path), _progress(quiet) as watch:
+    ranks, leads = _ranks()
+    with alongside(path, view and leads), _together(ranks):
+        with _keeping(path, leads), _progress(quiet or not leads) as watch:
             recording = simulation.simulate(
                 chosen,
                 duration,
@@ -88,8 +95,10 @@ def run(
                 on_unsolved=on_unsolved,  # type: ignore[arg-type]
                 sleeping=None if sleeping is None else Sleeping(speed=sleeping),
                 progress=watch,
+                ranks=ranks,
             )
-        _finish(recording, picture, as_json, quiet)
+        if leads:
+            _finish(recording, picture, as_json, quiet)
 
 
 def resume(
@@ -101,9 +110,39 @@ def resume(
     """Go on with a recording, to the same bits as if it had not been interrupted."""
     from clapas.io import simulation
 
-    with _keeping(recording), _progress(quiet) as watch:
-        extended = simulation.resume(recording, duration, progress=watch)
-    _finish(extended, None, as_json, quiet)
+    ranks, leads = _ranks()
+    with _together(ranks):
+        with _keeping(recording, leads), _progress(quiet or not leads) as watch:
+            extended = simulation.resume(recording, duration, progress=watch, ranks=ranks)
+        if leads:
+            _finish(extended, None, as_json, quiet)
+
+
+def _ranks() -> tuple[Ranks | None, bool]:
+    """The processes that mpirun started with this one, and whether this is the one that speaks.
+
+    None for a single process: then a run is what it is without MPI.
+    """
+    from clapas.distributed import launch
+
+    if not launch.is_launched():
+        return None, True
+    from clapas.distributed.communication import Ranks
+
+    comm = launch.world()
+    launch.share_processors(comm)
+    return Ranks(comm), comm.rank == 0
+
+
+@contextmanager
+def _together(ranks: Ranks | None) -> Iterator[None]:
+    if ranks is None:
+        yield
+        return
+    from clapas.distributed.launch import ending_together
+
+    with ending_together(ranks.comm, BAD_INPUT):
+        yield
 
 
 def examples(
@@ -251,13 +290,18 @@ def _last(recording: Recording, name: str) -> Any:
 
 
 @contextmanager
-def _keeping(path: Path) -> Iterator[None]:
-    """Tell where a run is that stopped because a contact problem was not solved; exit with 1."""
+def _keeping(path: Path, leads: bool = True) -> Iterator[None]:
+    """Say where a run is that stopped because a contact problem was not solved; exit with 1.
+
+    Of several ranks the one that ``leads`` says so.
+    """
     from clapas.errors import NotSolved
 
     try:
         yield
     except NotSolved as failure:
+        if not leads:
+            raise typer.Exit(1) from None
         print(f"clapas: {failure}", file=sys.stderr)
         print(f"  The steps done are in {path}; a run with --on-unsolved record goes on.", file=sys.stderr)
         raise typer.Exit(1) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,9 @@ class Detector:
     skin : float, optional
         How much further than asked the list looks (m): it changes the speed, never the result. By
         default a fifth of the median bound of what can move.
+    radix : int, optional
+        Base of the numbers of features, where these colliders are some of a larger table and the numbers are
+        to be those of the table: :func:`radix_of` it.
 
     Notes
     -----
@@ -92,6 +96,7 @@ class Detector:
         period: tuple[float | None, float | None] = (None, None),
         exclude: Iterable[tuple[int, int]] = (),
         skin: float | None = None,
+        radix: int | None = None,
     ) -> None:
         self.colliders = colliders
         self.d = colliders.d
@@ -109,7 +114,7 @@ class Detector:
             raise SceneError(f"skin must be a length, zero or more, got {skin}")
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
-        self._radix = int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
+        self._radix = _radix(pieces) if radix is None else radix
         self._ways = [Ways(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
         self._room: dict[tuple[Group, int], int] = {}  # rows to make ready, from the last count
@@ -298,6 +303,19 @@ class Line(NamedTuple):
     ways: list[tuple[Indices, Any, Any]]
     starts: Indices
     rows: Records
+
+
+def radix_of(colliders: Colliders) -> int:
+    """The base of the numbers of features: one more than the corners, or edges, of the largest hull."""
+    _, sorts = np.unique(np.column_stack((colliders.kind, colliders.hull)), axis=0, return_index=True)
+    columns = "body kind position orientation size bound material hull".split()
+    few = {name: getattr(colliders, name)[np.sort(sorts)] for name in columns}
+    few["body"] = np.arange(len(sorts))
+    return _radix(shape(replace(colliders, **few))[0].pieces)
+
+
+def _radix(pieces: Records) -> int:
+    return int(max(pieces["n_vertices"].max(initial=1), pieces["n_edges"].max(initial=1))) + 1
 
 
 def _movable(colliders: Colliders, movable: npt.ArrayLike | None) -> Mask:

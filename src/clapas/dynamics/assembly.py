@@ -150,6 +150,8 @@ def step_problem(
     dt: float,
     touching: float = np.inf,
     lead: Array | None = None,
+    *,
+    part_of: int | None = None,
 ) -> StepProblem:
     """Assemble the problem of one step.
 
@@ -170,8 +172,12 @@ def step_problem(
         close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
     lead : array (n, d), optional
         What the velocities of walls miss at the contacts (:func:`clapas.dynamics.following.lead`).
+    part_of : int, optional
+        Where these are some of the contacts of a larger problem: how many it has. The form is then that of
+        the whole, and contacts whose free velocities are rounding stay, since others may push them.
     """
-    if model.has_spheres and len(contacts) >= MANY:
+    whole = len(contacts) if part_of is None else part_of
+    if model.has_spheres and whole >= MANY:
         geometry = _geometry_of_spheres(model, middle, contacts, free)
     else:
         geometry = contact_geometry(model, middle, contacts, free)
@@ -181,7 +187,7 @@ def step_problem(
     if model.blocked is not None and not (parting := can_part(blocks.G)).all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead)
+        return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead, part_of=part_of)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
@@ -189,7 +195,11 @@ def step_problem(
         return kind.from_blocks(blocks if pull is None else blocks.pushed(pull), mu=mu, w=w, section=section)
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
-    if len(contacts) and is_rounding(problem.problem, blocks.largest_term(), problem.wall):
+    if (
+        part_of is None
+        and len(contacts)
+        and is_rounding(problem.problem, blocks.largest_term(), problem.wall)
+    ):
         none = contacts.take(np.empty(0, dtype=np.int64))
         return step_problem(model, middle, none, free, dt)
     return problem

@@ -157,6 +157,9 @@ class ContactTable:
 
 def contact_modes(done: Stepped) -> Indices:
     """Whether each contact of a step is open (0), sticking (1) or sliding (2), (n,)."""
+    known = getattr(done, "modes", None)
+    if known is not None:  # a step gathered from several ranks, each of which has told its own
+        return np.asarray(known)
     _, sticking, sliding = modes(*done.problem.sliding_part(done.solution.r))
     mode = (sticking + 2 * sliding).astype(np.int8)
     if done.rows is not None:  # between sleepers nothing slides

@@ -289,6 +289,40 @@ class Model:
             self._parts[count] = self._part(count)
         return self._parts[count]
 
+    def of_bodies(self, bodies: Indices) -> Model:
+        """The model of some bodies, given in growing order and numbered anew from 0.
+
+        What is said of all bodies together is said of all those of this model still: the smallest body,
+        whether all are spheres, whether any gyrates. Without joints, systems, names and probes.
+        """
+        number = {int(body): k for k, body in enumerate(bodies)} if self.motions or self.loads else {}
+        ignored = self.ignored
+        if ignored is not None:
+            ignored = np.searchsorted(bodies, ignored[np.isin(ignored, bodies).all(axis=1)])
+        part = replace(
+            self,
+            mass=self.mass[bodies],
+            inertia=self.inertia[bodies],
+            movable=self.movable[bodies],
+            position=self.position[bodies],
+            orientation=self.orientation[bodies],
+            velocity=self.velocity[bodies],
+            birth=self.birth[bodies],
+            colliders=self.colliders.of_bodies(bodies),
+            motions={number[body]: motion for body, motion in self.motions.items() if body in number},
+            blocked=None if self.blocked is None else self.blocked[bodies],
+            loads={number[body]: load for body, load in self.loads.items() if body in number},
+            laid=None,
+            names=(),
+            probes=(),
+            systems=(),
+            joints=None,
+            ignored=ignored,
+        )
+        for name in ("smallest", "has_spheres", "gyrates"):
+            part.__dict__[name] = getattr(self, name)
+        return part
+
     @cached_property
     def _parts(self) -> dict[int, Model]:
         return {}

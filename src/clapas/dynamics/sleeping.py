@@ -131,15 +131,16 @@ def _remembered(
     sleep = replace(sleep, moved=sleep.moved + dt * state.velocity, load=sleep.load + borne)
     if sleep.step < sleeping.watch:
         return replace(done, state=replace(state, sleep=sleep))
-    sleep = _judged(model.first(state.n_bodies), sleep, dt, sleeping)
+    sleep = judged(model.first(state.n_bodies), sleep, dt, sleeping)
+    sleep = sleep if sleep.asleep.any() else sleep.woken_up()
     velocity = np.where(sleep.asleep[:, None], 0.0, state.velocity)
     masses = model.first(state.n_bodies).masses[sleep.asleep]
     taken = 0.5 * float(np.sum(masses * state.velocity[sleep.asleep] ** 2))
     return replace(done, state=replace(state, velocity=velocity, sleep=sleep), work=done.work - taken)
 
 
-def _judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
-    """The end of a watch: who sleeps. If nobody does, a new watch begins."""
+def judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
+    """The end of a watch: which bodies sleep, and the mean pace of all."""
     d, lasted = model.d, sleeping.watch * dt
     radius = np.where(model.reach > 0.0, model.reach, 1.0)  # bodies without form touch nothing: never slow
     travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / radius
@@ -148,8 +149,7 @@ def _judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
     lately = 0.5 * (np.where(is_known, sleep.pace, pace) + pace)
     slow = is_known & (np.maximum(pace, lately) < sleeping.speed)
     asleep = slow & _may_sleep(model) & (sleep.load > 0.0)
-    sleep = replace(sleep, asleep=asleep, pace=lately)
-    return sleep if asleep.any() else sleep.woken_up()
+    return replace(sleep, asleep=asleep, pace=lately)
 
 
 def _may_sleep(model: Model) -> Mask:

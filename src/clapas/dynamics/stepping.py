@@ -235,7 +235,7 @@ def step(
     if held is not None:
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
 
-    middle, systems = _drifted(alive, state, scheme, dt)
+    middle, systems = drifted(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
     found, near, touching = _detected(alive, middle, surroundings, scheme, dt, held is not None)
     ahead = lead(alive, middle, near, state.velocity, scheme.theta, dt)
@@ -255,7 +255,7 @@ def step(
     return Stepped(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
 
 
-def _drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
+def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
     """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
     velocity = state.velocity.copy() if scheme.inertia else np.zeros_like(state.velocity)
     velocity[model.walls] = 0.0

@@ -102,7 +102,20 @@ class Colliders:
 
     def of_first_bodies(self, count: int) -> Colliders:
         """The rows of the first bodies; hulls are shared."""
-        rows = slice(0, int(np.searchsorted(self.body, count)))
+        return self._rows(slice(0, int(np.searchsorted(self.body, count))))
+
+    def rows_of(self, bodies: Indices) -> Indices:
+        """Rows of some bodies, given in growing order."""
+        first, last = np.searchsorted(self.body, bodies), np.searchsorted(self.body, bodies, side="right")
+        count = last - first
+        return np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+
+    def of_bodies(self, bodies: Indices) -> Colliders:
+        """The rows of some bodies, given in growing order and numbered anew from 0; hulls are shared."""
+        part = self._rows(self.rows_of(bodies))
+        return replace(part, body=np.searchsorted(bodies, part.body))
+
+    def _rows(self, rows: slice | Indices) -> Colliders:
         columns = "body kind position orientation size bound material hull".split()
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 
+from clapas.distributed.communication import Ranks
+from clapas.distributed.simulation import check_model, simulate_on_ranks
 from clapas.dynamics.model import Model
 from clapas.dynamics.readings import Reading
 from clapas.dynamics.sleeping import Sleeping
@@ -188,6 +191,7 @@ def simulate(
     scheme: MoreauJean | None = None,
     sleeping: Sleeping | None = None,
     progress: Watcher | None = None,
+    ranks: Ranks | None = None,
 ) -> Recording:
     """Run a scene and return its recording.
 
@@ -211,6 +215,8 @@ def simulate(
         When bodies may sleep (see :mod:`clapas.dynamics.sleeping`); never by default.
     progress : callable, optional
         Called after each step; return True to stop.
+    ranks : Ranks, optional
+        Processes of MPI to run on; all call this together, and each gets the recording, which rank 0 writes.
 
     Examples
     --------
@@ -236,12 +242,17 @@ def simulate(
         "sleeping": to_plain(sleeping or named_sleeping(run.sleeping)),
     }
     check_run(duration, dt, every, settings["on_unsolved"])
-    path = _place(out)
+    path = _place(out) if ranks is None else _agreed(ranks, out)
     model = compile_scene(scene)
     if model.n_bodies == 0 and not model.systems:
         raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
-    writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
-    return _run(writer, model, path, settings, dt, every, progress)
+    if ranks is not None:
+        check_model(model, from_plain(settings["scheme"]), ranks)
+
+    def writer() -> RecordingWriter:
+        return RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
+
+    return _run(writer, model, path, settings, dt, every, progress, ranks=ranks)
 
 
 def resume(
@@ -250,11 +261,13 @@ def resume(
     *,
     scene: Scene | None = None,
     progress: Watcher | None = None,
+    ranks: Ranks | None = None,
 ) -> Recording:
     """Go on with a recording that was interrupted, or that should last longer.
 
     The run continues to the same bits as if it had not been interrupted: from the last complete
-    frame, with the same scene, step, solver and scheme.
+    frame, with the same scene, step, solver and scheme. A run on several ranks goes on from the same state on
+    any number of them, or on one; space is cut anew, so the last digits differ.
 
     Parameters
     ----------
@@ -266,6 +279,8 @@ def resume(
         The scene that was run: needed if it holds what no file can, functions of Python.
     progress : callable, optional
         Called after each step; return True to stop.
+    ranks : Ranks, optional
+        Processes of MPI to go on with, as in :func:`simulate`.
 
     Raises
     ------
@@ -274,6 +289,7 @@ def resume(
     WriteError
         The disk is full, or another process writes the recording.
     """
+    path = Path(path)
     with Recording(path) as old:
         if scene is None and not old.scene_source:
             raise FormatError(
@@ -303,9 +319,18 @@ def resume(
         scene = scene or Scene.from_dict(json.loads(old.scene_source))
         model = compile_scene(scene, check_overlaps=False)
         _check_same(old, model)
-        writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=old.scene_source)
-        writer.copy(_with_readings(old, writer))
-    return _run(writer, model, Path(path), settings, dt, every, progress, last)
+        source = old.scene_source
+        if ranks is not None:
+            check_model(model, from_plain(settings["scheme"]), ranks)
+            ranks.comm.Barrier()  # all have read before one writes
+
+    def writer() -> RecordingWriter:
+        with Recording(path) as old:
+            made = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=source)
+            made.copy(_with_readings(old, made))
+        return made
+
+    return _run(writer, model, path, settings, dt, every, progress, last, ranks)
 
 
 def _with_readings(
@@ -342,7 +367,7 @@ def _sizes(system: RecordedSystem) -> tuple[str, str, int, int]:
 
 
 def _run(
-    writer: RecordingWriter,
+    writer: Callable[[], RecordingWriter],
     model: Model,
     path: Path,
     settings: dict[str, Any],
@@ -350,24 +375,39 @@ def _run(
     every: int,
     progress: Watcher | None,
     last: Frame | None = None,
+    ranks: Ranks | None = None,
 ) -> Recording:
-    with writer:
-        run_model(
-            model,
-            settings["duration"],
-            dt,
-            from_plain(settings["solver"]),
-            scheme=from_plain(settings["scheme"]),
-            sleeping=from_plain(settings.get("sleeping")),
-            every=every,
-            on_unsolved=settings["on_unsolved"],
-            recorder=writer,
-            state=last.state if last else None,
-            work=last.work if last else 0.0,
-            given=last.given if last else 0.0,
-            progress=progress,
-        )
+    """Run a model into what ``writer`` opens; of several ranks, rank 0 writes."""
+    given: dict[str, Any] = {
+        "scheme": from_plain(settings["scheme"]),
+        "sleeping": from_plain(settings.get("sleeping")),
+        "every": every,
+        "on_unsolved": settings["on_unsolved"],
+        "state": last.state if last else None,
+        "work": last.work if last else 0.0,
+        "given": last.given if last else 0.0,
+        "progress": progress,
+    }
+    duration, solver = settings["duration"], from_plain(settings["solver"])
+    if ranks is None:
+        with writer() as recorder:
+            run_model(model, duration, dt, solver, recorder=recorder, **given)
+        return Recording(path)
+    opened, failure = None, None
+    try:
+        opened = writer() if ranks.rank == 0 else None
+    except Exception as error:  # the others must not wait for this rank
+        failure = error
+    ranks.agree(failure)
+    with opened or nullcontext():
+        simulate_on_ranks(model, duration, dt, ranks, solver, recorder=opened, **given)
+    ranks.comm.Barrier()  # the file is closed before any opens it
     return Recording(path)
+
+
+def _agreed(ranks: Ranks, out: str | os.PathLike[str] | None) -> Path:
+    """The file of rank 0."""
+    return Path(ranks.comm.bcast(_place(out) if ranks.rank == 0 else None))
 
 
 def _place(out: str | os.PathLike[str] | None) -> Path:

@@ -114,11 +114,11 @@ class SphereBlocks(BodyBlocks):
 
     def velocity(self, r: Array, w: Array | None) -> Array:
         """Velocities at the contacts."""
-        return self._at_contacts(self.moved(r), w)
+        return self.at_contacts(self.moved(r), w)
 
     def free_velocity(self, w: Array | None) -> Array:
         """Velocities at the contacts without impulses."""
-        return self._at_contacts(self.x_free, w)
+        return self.at_contacts(self.x_free, w)
 
     def free_speeds(self, w: Array | None) -> tuple[float, float]:
         """Size of the free velocities, and their largest component."""
@@ -133,7 +133,7 @@ class SphereBlocks(BodyBlocks):
         """What the impulses r add to the velocities at the contacts, W r."""
         still = self.x_free.copy()
         still[:, :6] = 0.0
-        return self._at_contacts(self._pushed_from(still, r), None)
+        return self.at_contacts(self._pushed_from(still, r), None)
 
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities and spins of the bodies in their coordinates, (m,)."""
@@ -203,7 +203,8 @@ class SphereBlocks(BodyBlocks):
         self._share_out(lambda member: push(member, *given, other, x))
         return x
 
-    def _at_contacts(self, x: Array, w: Array | None) -> Array:
+    def at_contacts(self, x: Array, w: Array | None) -> Array:
+        """Velocities at the contacts of bodies with these rows."""
         u = np.empty_like(self.normal)
         given = self.normal, self.reach, self.bodies, x, imposed(w)
         self._share_out(lambda member: contact_velocities(member, *given, u))

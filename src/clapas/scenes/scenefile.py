@@ -29,6 +29,16 @@ ENDINGS = (".toml", ".yaml", ".yml")
 def load(path: str | os.PathLike[str]) -> Scene:
     """Read a scene from a TOML or YAML file."""
     path = Path(path)
+    data = document(path)
+    try:
+        return scene_of(data, path.parent)
+    except SceneError as error:
+        raise SceneError(f"{path}: {error}") from error
+
+
+def document(path: str | os.PathLike[str]) -> Any:
+    """The plain data of a TOML or YAML file, not yet checked to be a scene."""
+    path = Path(path)
     read = _read_toml if _ending(path) == ".toml" else _read_yaml
     if not path.is_file():
         raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
@@ -39,10 +49,7 @@ def load(path: str | os.PathLike[str]) -> Scene:
         raise FormatError(f"{path}: not a text file in UTF-8: {error}") from None
     except RecursionError:
         raise FormatError(f"{path}: lists and tables are nested too deeply for a scene") from None
-    try:
-        return scene_of(data, path.parent)
-    except SceneError as error:
-        raise SceneError(f"{path}: {error}") from error
+    return data
 
 
 def save(scene: Scene, path: str | os.PathLike[str]) -> None:

@@ -325,7 +325,7 @@ class Simulation:
         """
         start, first, before = time.perf_counter(), self.state.step, self.unsolved
         steps = round(duration / self.dt)
-        with _interrupts() as interrupted:
+        with interrupts() as interrupted:
             while self.state.step < steps and not interrupted.is_set():
                 self.step()
                 if progress is not None:
@@ -678,7 +678,7 @@ def _checked_choice(on_unsolved: Any) -> OnUnsolved:
 
 
 @contextmanager
-def _interrupts() -> Iterator[threading.Event]:
+def interrupts() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():

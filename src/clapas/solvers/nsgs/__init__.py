@@ -116,12 +116,12 @@ class NSGS(IterativeSolver):
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
         from clapas.solvers.nsgs.accelerated import AcceleratedSweeps, ParallelSweeps
 
-        sweeps = self._sweeps(problem, guess)
+        sweeps = self.sweeps(problem, guess)
         if not self.acceleration or isinstance(sweeps, ParallelSweeps):  # these do it themselves
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
-    def _sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
+    def sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
         """The form of sweeps that suits the problem: see the table at the head of the module."""
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.problems.sphere_blocks import SphereBlocks

@@ -74,6 +74,10 @@ class BlockedSweeps(ParallelSweeps):
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
         add_block_impulses(len(self._data), data, bodies, (0,) * self._size, r, self.y)
 
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return np.asarray(self.number[bodies])
+
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)

@@ -145,6 +145,10 @@ class MixedSweeps(Sweeps):
         self._sweeps.refresh()
         add_to_rows(self._data[0], self._data[1], self._couples, self.y)
 
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return self._sweeps.rows(bodies)
+
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
         settings = self._part, self._relaxation, (0,) * self._d

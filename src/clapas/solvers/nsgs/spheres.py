@@ -74,6 +74,10 @@ class SphereSweeps(ParallelSweeps):
         self._together(lambda member: put_free(member, self._number, self._blocks.x_free, self.y))
         self._run(0)
 
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return np.asarray(self._number[bodies])
+
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
         self._run(count)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from clapas.solvers.loop import Iteration
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 
 
 class Manner(NamedTuple):
@@ -59,6 +59,10 @@ class Sweeps(Iteration):
     @abstractmethod
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps on ``r`` and ``y``."""
+
+    def rows(self, bodies: Indices) -> Indices:
+        """Rows of ``y`` that belong to some bodies."""
+        return bodies
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, from velocities computed afresh."""

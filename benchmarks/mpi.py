@@ -1,0 +1,170 @@
+"""Steps of a dense packing on one rank without MPI, on one rank under MPI, and on several.
+
+    clapas bench mpi
+    clapas bench mpi --grains 50000 --ranks 1,2 --steps 20 --repeats 3
+
+A packing of spheres in a box settles under its weight for some steps, then steps are timed: the wall time of
+the slowest rank (``wall``), its processor time (``busy``), and that without what it spent sending and waiting
+(``own``): ranks that wait spin, so on a machine that others use only the last says what the work is. The best
+of the repeats is kept. Under mpirun this file is the program that the ranks run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine, packings
+from clapas.distributed.communication import Ranks, Traffic
+from clapas.distributed.launch import is_launched, world
+from clapas.distributed.simulation import RankSimulation
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.model import Model, State
+from clapas.scenes.simulation import Simulation
+from clapas.solvers import NSGS
+from clapas.studies.report import markdown_table
+
+DT = 1e-3
+SOLVER = NSGS(tol=1e-3, max_iterations=1000)
+SETTLING = 10  # steps before those that are timed
+
+
+def packing(grains: int) -> tuple[Model, State]:
+    """A loose packing and its state at the start: grains overlap a little, and push each other apart."""
+    model = packings.spheres(grains)
+    return model, initial_state(model)
+
+
+def measured(grains: int, steps: int, alone: bool) -> dict[str, Any]:
+    """Time some steps on the ranks there are, or without MPI."""
+    model, state = packing(grains)
+    ranks = None if alone else Ranks(world())
+    sim: Any
+    if ranks is None:
+        sim = Simulation(model, DT, SOLVER, on_unsolved="record", state=state)
+    else:
+        sim = RankSimulation(model, DT, ranks, SOLVER, on_unsolved="record", state=state)
+    for _ in range(SETTLING):
+        sim.step()
+    if ranks is not None:
+        ranks.traffic = Traffic()
+        ranks.comm.Barrier()
+    wall, busy, sweeps = time.perf_counter(), time.process_time(), 0
+    for _ in range(steps):
+        sim.step()
+        sweeps += sim.last.iterations if ranks is not None else sim.last.solution.iterations
+    wall, busy = (time.perf_counter() - wall) / steps, (time.process_time() - busy) / steps
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    sent = 0.0
+    contacts = float(len(sim.last.state.impulses.a))
+    border, own = 0.0, busy
+    if ranks is not None:
+        own -= ranks.traffic.seconds / steps
+        everyone = ranks.gathered([wall, busy, memory, ranks.traffic.bytes / steps, contacts, own])
+        wall, busy, memory = everyone[:, 0].max(), everyone[:, 1].max(), everyone[:, 2].sum()
+        sent, contacts, own = everyone[:, 3].sum(), everyone[:, 4].sum(), everyone[:, 5].max()
+        border = float(ranks.total(sum(len(rows) for rows in sim.domain.ghosts.held.values()))[0])
+    return {
+        "ranks": 0 if ranks is None else ranks.size,
+        "wall": wall,
+        "busy": busy,
+        "own": own,
+        "sweeps": sweeps / steps,
+        "contacts": contacts,
+        "worst": sim.worst,
+        "memory": memory,
+        "bytes": sent,
+        "copies": border,
+    }
+
+
+def started(ranks: int, grains: int, steps: int) -> dict[str, Any]:
+    """The same in a process, or ranks, of its own."""
+    program = [sys.executable, "-m", "benchmarks.mpi", "--measure", "--grains", grains, "--steps", steps]
+    environment = os.environ | {
+        "NUMBA_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    if ranks > (os.cpu_count() or 1):
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    if ranks:
+        beside = Path(sys.executable).with_name("mpirun")
+        launcher = str(beside) if beside.exists() else shutil.which("mpirun")
+        if launcher is None:
+            raise SystemExit("mpirun is not installed: pip install 'clapas[mpi]'")
+        program = [launcher, "-n", ranks, *program]
+    else:
+        program.append("--alone")
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [str(word) for word in program], cwd=root, env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found: dict[str, Any] = json.loads(next(line for line in done.stdout.splitlines() if line[:1] == "{"))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="clapas bench mpi", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--grains", type=int, default=50_000)
+    parser.add_argument("--ranks", default="1,2", help="numbers of ranks, with commas")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.measure:
+        result = measured(given.grains, given.steps, given.alone)
+        if given.alone or world().rank == 0:
+            print(json.dumps({name: float(value) for name, value in result.items()}), flush=True)
+        return 0
+    assert not is_launched(), "start this without mpirun: it starts its own ranks"
+    counts = [0, *(int(word) for word in given.ranks.split(","))]
+    best: dict[int, dict[str, Any]] = {}
+    for _ in range(given.repeats):
+        for count in counts:
+            found = started(count, given.grains, given.steps)
+            if count not in best or found["own"] < best[count]["own"]:
+                best[count] = found
+    print(machine.describe())
+    print(table(best, given.grains))
+    return 0
+
+
+def table(best: dict[int, dict[str, Any]], grains: int) -> str:
+    """The results, and their ratios to the run without MPI."""
+    alone = best[0]
+    rows = []
+    for count, found in best.items():
+        rows.append(
+            [
+                "without MPI" if count == 0 else str(count),
+                f"{found['contacts']:.0f}",
+                f"{found['sweeps']:.1f}",
+                f"{1e3 * found['wall']:.0f}",
+                f"{1e3 * found['busy']:.0f}",
+                f"{1e3 * found['own']:.0f}",
+                f"{alone['own'] / found['own']:.2f}",
+                f"{found['memory'] / grains / 1e3:.2f}",
+                f"{found['copies']:.0f}",
+                f"{found['bytes'] / 1e3:.0f}",
+            ]
+        )
+    header = ["ranks", "contacts", "sweeps a step", "wall (ms)", "busy (ms)", "own (ms)", "gain by own"]
+    return markdown_table([*header, "kB a grain", "copies", "kB sent a step"], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""What ranks say to each other: sums that are the same on all of them, and rows between neighbours.
+
+Sums of floating-point numbers depend on their order. Here each rank gathers the numbers of all and adds
+them in the order of the ranks, so that all ranks hold the same bits and take the same decisions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from clapas.errors import Error
+from clapas.typing import Array, Indices
+
+ROWS = 7  # tag of messages
+
+
+@dataclass
+class Traffic:
+    """What was sent, and the processor time spent sending and waiting (s): for benchmarks."""
+
+    messages: int = 0
+    bytes: int = 0
+    collectives: int = 0
+    seconds: float = 0.0
+
+
+class EndedElsewhere(Error, RuntimeError):
+    """Another rank has ended the run."""
+
+
+@dataclass
+class Ranks:
+    """The processes of a run.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+        All of them.
+    traffic : Traffic
+        What this rank has sent so far.
+    """
+
+    comm: Any
+    traffic: Traffic = field(default_factory=Traffic)
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of this process."""
+        return int(self.comm.rank)
+
+    @cached_property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.comm.size)
+
+    def gathered(self, numbers: Any) -> Array:
+        """The numbers (k,) of all ranks, (size, k), on all of them."""
+        own = np.atleast_1d(np.asarray(numbers, dtype=np.float64))
+        self.traffic.collectives += 1
+        began = time.process_time()
+        everyone = np.empty((self.size, len(own)))
+        self.comm.Allgather(own, everyone)
+        self.traffic.seconds += time.process_time() - began
+        return everyone
+
+    def total(self, numbers: Any) -> Array:
+        """Sums (k,) over all ranks, added in their order: the same bits on all."""
+        everyone = self.gathered(numbers)
+        result: Array = everyone[0].copy()
+        for row in everyone[1:]:
+            result += row
+        return result
+
+    def largest(self, number: float) -> float:
+        """The largest of one number of each rank."""
+        return float(self.gathered(number).max())
+
+    def agree(self, error: Exception | None) -> None:
+        """Raise an error on all ranks if one of them has one: nobody waits for a rank that has ended.
+
+        Raises
+        ------
+        Exception
+            The rank's own error; where it has none, :class:`EndedElsewhere` with the rank that has.
+        """
+        failed = np.flatnonzero(self.gathered(float(error is not None))[:, 0])
+        if error is not None:
+            raise error
+        if len(failed):
+            raise EndedElsewhere(f"rank {failed[0]} ended the run; its message says why")
+
+    def swapped(self, items: list[Any]) -> list[Any]:
+        """Give item k to rank k, and receive one from each; any Python objects."""
+        self.traffic.collectives += 1
+        return list(self.comm.alltoall(items))
+
+    def exchanged(self, outgoing: Mapping[int, Any], incoming: Mapping[int, Any]) -> None:
+        """Send arrays to some ranks and receive into arrays from some, all at once."""
+        began = time.process_time()
+        requests = [
+            self.comm.Irecv(rows, source=rank, tag=ROWS) for rank, rows in incoming.items() if rows.size
+        ]
+        for rank, rows in outgoing.items():
+            if rows.size:
+                requests.append(self.comm.Isend(rows, dest=rank, tag=ROWS))
+                self.traffic.messages += 1
+                self.traffic.bytes += rows.nbytes
+        for request in requests:
+            request.Wait()
+        self.traffic.seconds += time.process_time() - began
+
+
+@dataclass(frozen=True)
+class Ghosts:
+    """Bodies that are known on several ranks: who owns them and where copies are.
+
+    Both sides list the bodies of a pair of ranks in the same order.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The processes.
+    given : dict
+        By rank: own bodies (local numbers) of which it has copies.
+    held : dict
+        By rank: bodies (local numbers) that are copies of its own.
+    """
+
+    ranks: Ranks
+    given: dict[int, Indices]
+    held: dict[int, Indices]
+
+    def from_owners(self, *tables: Array) -> None:
+        """Overwrite the rows of copies by those of their owners, in all tables (2-D, float)."""
+        widths = [table.shape[1] for table in tables]
+        out = {rank: np.hstack([table[rows] for table in tables]) for rank, rows in self.given.items()}
+        new = {rank: np.empty((len(rows), sum(widths))) for rank, rows in self.held.items()}
+        self.ranks.exchanged(out, new)
+        ends = np.cumsum(widths)
+        for rank, rows in self.held.items():
+            for table, end, width in zip(tables, ends, widths, strict=True):
+                table[rows] = new[rank][:, end - width : end]
+
+    def to_owners(self, table: Array) -> None:
+        """Add the rows of copies to those of their owners, in the order of the ranks."""
+        out = {rank: table[rows] for rank, rows in self.held.items()}
+        new = {rank: np.empty((len(rows), table.shape[1])) for rank, rows in self.given.items()}
+        self.ranks.exchanged(out, new)
+        for rank in sorted(self.given):
+            table[self.given[rank]] += new[rank]
+
+    def shared(self, touched: Any) -> Shared:
+        """The bodies that contacts of several ranks push, from those (n,) that contacts of this one push."""
+        touched = np.asarray(touched, dtype=np.int64)
+        out = {rank: touched[rows] for rank, rows in self.held.items()}
+        new = {rank: np.empty(len(rows), dtype=np.int64) for rank, rows in self.given.items()}
+        self.ranks.exchanged(out, new)
+        # The owner knows which ranks touch each of its bodies, and says so to all of them.
+        count = touched.copy()
+        for rank, rows in self.given.items():
+            count[rows] += new[rank]
+        pairs: dict[int, list[Indices]] = {}  # by rank: local numbers of bodies shared with it
+        me = self.ranks.rank
+        items: list[Any] = [None] * self.ranks.size
+        holders = {rank: rows[new[rank] > 0] for rank, rows in self.given.items()}
+        for rank, rows in holders.items():
+            mine = rows[touched[rows] > 0]
+            if len(mine):
+                pairs.setdefault(rank, []).append(mine)
+        for rank, rows in self.given.items():
+            others = []
+            for other, theirs in [(me, np.flatnonzero(touched)), *holders.items()]:
+                if other != rank:
+                    common = np.flatnonzero(np.isin(rows, theirs) & (new[rank] > 0))
+                    others.append((other, common))
+            items[rank] = (count[rows], others)
+        copies = np.maximum(count, 1)
+        for rank, message in self._told(items).items():
+            counts, others = message
+            rows = self.held[rank]
+            copies[rows] = np.maximum(counts, 1)
+            for other, common in others:
+                if len(common):
+                    pairs.setdefault(other, []).append(rows[common])
+        return Shared(
+            self.ranks, copies, {rank: np.sort(np.concatenate(rows)) for rank, rows in pairs.items()}
+        )
+
+    def _told(self, items: list[Any]) -> dict[int, Any]:
+        """Messages of the owners of the copies held here, from messages for those who hold copies of ours."""
+        requests = [self.ranks.comm.isend(items[rank], dest=rank, tag=ROWS + 1) for rank in self.given]
+        self.ranks.traffic.messages += len(requests)
+        told = {rank: self.ranks.comm.recv(source=rank, tag=ROWS + 1) for rank in self.held}
+        for request in requests:
+            request.wait()
+        return told
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Bodies that contacts of several ranks push in one step.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The processes.
+    copies : array (n,)
+        How many ranks push each local body; 1 if none does.
+    pairs : dict
+        By rank: local numbers, growing, of the bodies that it and this rank push.
+    """
+
+    ranks: Ranks
+    copies: Indices
+    pairs: dict[int, Indices]
+
+    def averaged(self, table: Array, rows: dict[int, Indices], bodies: Indices, at: Indices) -> None:
+        """Replace rows of shared bodies by their mean over the ranks that push them.
+
+        Parameters
+        ----------
+        table : array
+            Rows of numbers, of which those of shared bodies are averaged.
+        rows : dict
+            Rows of the bodies of ``pairs`` in the table, by rank.
+        bodies, at : arrays (k,)
+            All shared bodies, and their rows in the table.
+
+        Added in the order of the ranks, so that all copies have the same bits afterwards.
+        """
+        if not self.pairs:
+            return
+        out = {rank: table[where] for rank, where in rows.items()}
+        new = {rank: np.empty((len(where), table.shape[1])) for rank, where in rows.items()}
+        self.ranks.exchanged(out, new)
+        own = table[at]
+        table[at] = 0.0
+        for rank in sorted([*rows, self.ranks.rank]):
+            if rank == self.ranks.rank:
+                table[at] += own
+            else:
+                table[rows[rank]] += new[rank]
+        table[at] /= self.copies[bodies][:, None]
+
+    @property
+    def bodies(self) -> Indices:
+        """All bodies shared with any rank, (k,), growing."""
+        if not self.pairs:
+            return np.empty(0, dtype=np.int64)
+        return np.unique(np.concatenate(list(self.pairs.values())))

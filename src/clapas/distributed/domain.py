@@ -1,0 +1,329 @@
+"""What one rank knows: the bodies it owns, copies of those it may touch, the walls.
+
+A rank owns the movable bodies whose centre is in its domain, and has a copy (a *ghost*) of each body of
+another rank that one of its own may touch. Walls are few and stand on all ranks. Bodies much larger than the
+others are copied to all ranks too, as walls are.
+
+A contact belongs to exactly one rank: with a wall, to the owner of the other body; with a large body, to
+the owner of the small one; else to the lower of the two owners. So copies go one way only, from the higher
+rank to the lower, half as many as if both sides had them.
+
+Bodies keep their order: local numbers grow with the numbers in the model, so contacts come in the same order
+on all ranks and on one.
+
+The set of bodies is fixed during an *epoch*, until some body has moved further than the slack; in between
+only rows of ghosts are exchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from clapas.collision import Detector
+from clapas.distributed.bisection import Bisection, bisection
+from clapas.distributed.communication import Ghosts, Ranks
+from clapas.dynamics.model import Impulses, Model
+from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
+from clapas.typing import Array, Indices, Mask
+
+LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
+SLACK = 0.25  # of the median radius: how far bodies may move in an epoch
+UNEVEN = 1.2  # heaviest domain over the mean, beyond which space is cut anew
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What does not change during a run.
+
+    Parameters
+    ----------
+    model : Model
+        All bodies.
+    ranks : Ranks
+        The processes.
+    radix : int
+        Base of the numbers of features (:func:`clapas.collision.detector.radix_of`).
+    """
+
+    model: Model
+    ranks: Ranks
+    radix: int
+
+    @cached_property
+    def radius(self) -> float:
+        """Median distance from the centre of a movable body to its farthest point (m)."""
+        reach = self.model.reach[self.model.movable]
+        finite = reach[np.isfinite(reach) & (reach > 0.0)]
+        return float(np.median(finite)) if len(finite) else 0.0
+
+    @cached_property
+    def is_large(self) -> Mask:
+        """Bodies that are copied to all ranks, (N,)."""
+        return np.asarray(self.model.movable & ~(self.model.reach <= LARGE * self.radius))
+
+    def wrapped(self, position: Array) -> Array:
+        """Positions moved into the periodic cell."""
+        result = position.copy()
+        for axis, length in enumerate(self.model.period):
+            if length is not None:
+                result[:, axis] -= length * np.floor(result[:, axis] / length)
+        return result
+
+    def contact_owner(self, a: Indices, b: Indices, owner_a: Indices, owner_b: Indices) -> Indices:
+        """The rank a contact belongs to, from the bodies (numbers of the model) and their owners."""
+        movable, large = self.model.movable, self.is_large
+        of_a = ~movable[b] | (movable[a] & ~large[a] & large[b])
+        of_b = ~movable[a] | (movable[b] & ~large[b] & large[a])
+        return np.where(of_a, owner_a, np.where(of_b, owner_b, np.minimum(owner_a, owner_b)))
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The bodies of one rank during an epoch.
+
+    Parameters
+    ----------
+    layout : Layout
+        The run.
+    cuts : Bisection
+        Where the domains are.
+    ids : array (n,)
+        Numbers in the model of the bodies known here, growing.
+    owner : array (n,)
+        The rank each belongs to; −1 for walls.
+    ghosts : Ghosts
+        Copies, here and elsewhere.
+    start : array (n, d)
+        Positions at the start of the epoch.
+    slack : float
+        How far bodies may move before it ends (m).
+    """
+
+    layout: Layout
+    cuts: Bisection
+    ids: Indices
+    owner: Indices
+    ghosts: Ghosts
+    start: Array
+    slack: float
+
+    @property
+    def ranks(self) -> Ranks:
+        """The processes."""
+        return self.layout.ranks
+
+    @cached_property
+    def is_own(self) -> Mask:
+        """Bodies that this rank owns, (n,)."""
+        return np.asarray(self.owner == self.ranks.rank)
+
+    @cached_property
+    def model(self) -> Model:
+        """The bodies known here."""
+        return self.layout.model.of_bodies(self.ids)
+
+    @cached_property
+    def own_model(self) -> Model:
+        """The same in which only own bodies move and are loaded: for sums in which each body counts once."""
+        loads = {body: load for body, load in self.model.loads.items() if self.is_own[body]}
+        return replace(self.model, movable=self.model.movable & self.is_own, loads=loads)
+
+    @cached_property
+    def colliders(self) -> Indices:
+        """Rows of the colliders known here in the table of the model."""
+        return self.layout.model.colliders.rows_of(self.ids)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What solvers keep from step to step."""
+        return Kept()
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Finds contacts of own bodies."""
+        model = self.model
+        moves = ~model.is_wall & (self.is_own | self.layout.is_large[self.ids])
+        return Detector(model.colliders, movable=moves, period=model.period, radix=self.layout.radix)
+
+    def mine(self, contacts: Contacts) -> Contacts:
+        """Those of some contacts that belong to this rank."""
+        a, b = contacts.a, contacts.b
+        owner = self.layout.contact_owner(self.ids[a], self.ids[b], self.owner[a], self.owner[b])
+        kept = owner == self.ranks.rank
+        if (ignored := self.model.ignored) is not None and len(ignored):
+            n = len(self.ids)
+            kept &= ~np.isin(np.minimum(a, b) * n + np.maximum(a, b), ignored[:, 0] * n + ignored[:, 1])
+        return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
+
+    def is_over(self, position: Array) -> bool:
+        """Whether some body has moved so far that contacts could be missed; the same answer on all ranks."""
+        moved = (position - self.start)[self.is_own]
+        far = float(np.sqrt(np.max(np.sum(moved**2, axis=1), initial=0.0)))
+        return self.ranks.largest(far) > self.slack
+
+    def in_model(self, impulses: Impulses) -> Impulses:
+        """Impulses with bodies numbered as in the model."""
+        return replace(impulses, a=self.ids[impulses.a], b=self.ids[impulses.b])
+
+    def here(self, impulses: Impulses) -> Impulses:
+        """Impulses with bodies numbered as here."""
+        return replace(
+            impulses, a=np.searchsorted(self.ids, impulses.a), b=np.searchsorted(self.ids, impulses.b)
+        )
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What a rank owns between two epochs: its movable bodies and the impulses of its contacts.
+
+    Parameters
+    ----------
+    ids : array (n,)
+        Numbers of the bodies in the model, growing.
+    rows : array (n, k)
+        Position, orientation, velocity and whatever else goes with a body.
+    impulses : Impulses
+        Of the contacts that belong to this rank, bodies numbered as in the model.
+    """
+
+    ids: Indices
+    rows: Array
+    impulses: Impulses
+
+
+def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tuple[Bisection, Owned]:
+    """Give every body and every impulse to the rank it belongs to; cut space anew if that is uneven.
+
+    ``own`` may be distributed in any manner, as long as each body is on one rank; the first ``d`` columns of
+    its rows are positions.
+    """
+    ranks = layout.ranks
+    position = layout.wrapped(own.rows[:, :d])
+    ends = np.concatenate((own.impulses.a, own.impulses.b))
+    place = np.searchsorted(own.ids, ends)
+    here = np.minimum(place, max(0, len(own.ids) - 1))
+    known = own.ids[here] == ends if len(own.ids) else np.zeros(len(ends), dtype=bool)
+    weight = 1 + np.bincount(here[known], minlength=len(own.ids))
+    if cuts is not None:
+        load = np.bincount(cuts.owner(position), weight, ranks.size)
+        loads = ranks.total(load)
+        if loads.max() > UNEVEN * loads.mean():
+            cuts = None
+    if cuts is None:
+        cuts = bisection(ranks, position, weight)
+    return cuts, _migrated(layout, own, cuts.owner(position))
+
+
+def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
+    """Bodies and impulses where they belong."""
+    ranks, impulses = layout.ranks, own.impulses
+    # A contact may be of bodies that this rank does not own: those tell where they go.
+    ends = [
+        _owner_of(ranks, own.ids, owner, bodies, layout.model.movable) for bodies in (impulses.a, impulses.b)
+    ]
+    target = layout.contact_owner(impulses.a, impulses.b, *ends)
+    bodies = ranks.swapped([(own.ids[owner == k], own.rows[owner == k]) for k in range(ranks.size)])
+    forces = ranks.swapped([impulses.take(np.flatnonzero(target == k)) for k in range(ranks.size)])
+    ids = np.concatenate([each[0] for each in bodies])
+    order = np.argsort(ids)
+    rows = np.concatenate([each[1] for each in bodies])[order]
+    fields = "a b feature impulse couple".split()
+    joined = Impulses(*(np.concatenate([getattr(each, name) for each in forces]) for name in fields))
+    return Owned(ids[order], rows, joined.take(np.lexsort((joined.feature, joined.b, joined.a))))
+
+
+def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, movable: Mask) -> Indices:
+    """New owners of some bodies, −1 for walls; those of other ranks are asked for."""
+    result = np.full(len(bodies), -1)
+    wanted = np.unique(bodies[movable[bodies]])
+    place = np.searchsorted(ids, wanted)
+    mine = np.zeros(len(wanted), dtype=bool)
+    inside = place < len(ids)
+    mine[inside] = ids[place[inside]] == wanted[inside]
+    found = np.full(len(wanted), -1)
+    found[mine] = owner[place[mine]]
+    asked = ranks.swapped([wanted[~mine]] * ranks.size)
+    answers = []
+    for question in asked:
+        at = np.minimum(np.searchsorted(ids, question), max(0, len(ids) - 1))
+        known = ids[at] == question if len(ids) else np.zeros(len(question), dtype=bool)
+        reply = np.full(len(question), -1)
+        reply[known] = owner[at[known]]
+        answers.append(reply)
+    for reply in ranks.swapped(answers):
+        found[~mine] = np.maximum(found[~mine], reply)
+    moves = movable[bodies]
+    result[moves] = found[np.searchsorted(wanted, bodies[moves])]
+    return result
+
+
+def domain(
+    layout: Layout, cuts: Bisection, own: Owned, walls: Indices, d: int, slack: float, near: float
+) -> Domain:
+    """The domain of this rank from what it owns.
+
+    Parameters
+    ----------
+    layout, cuts, own
+        The run, the cuts, and what is owned where, as :func:`partition` leaves it.
+    walls : array (k,)
+        Numbers of the bodies that are not movable and have appeared.
+    d : int
+        Dimension.
+    slack, near : float
+        How far bodies may move, and up to which gap contacts are wanted (m).
+    """
+    ranks, model = layout.ranks, layout.model
+    position, large = layout.wrapped(own.rows[:, :d]), layout.is_large[own.ids]
+    reach = model.reach[own.ids][:, None] + 0.5 * near + slack
+    low, high = position - reach, position + reach
+    boxes = ranks.gathered(
+        np.concatenate((low[~large].min(axis=0, initial=np.inf), high[~large].max(axis=0, initial=-np.inf)))
+    ).reshape(ranks.size, 2, d)
+    wanted: list[Indices] = []
+    for rank in range(ranks.size):
+        if rank == ranks.rank:
+            wanted.append(np.empty(0, dtype=np.int64))
+            continue
+        chosen = large.copy()
+        if rank < ranks.rank:
+            chosen |= _overlap(low, high, boxes[rank, 0], boxes[rank, 1], model.period)
+        wanted.append(own.ids[chosen])
+    arrived = ranks.swapped(wanted)
+    ids = np.concatenate((own.ids, walls, *arrived))
+    owner = np.concatenate(
+        (
+            np.full(len(own.ids), ranks.rank),
+            np.full(len(walls), -1),
+            *(np.full(len(each), rank) for rank, each in enumerate(arrived)),
+        )
+    )
+    order = np.argsort(ids)
+    ids, owner = ids[order], owner[order]
+    given: dict[int, Indices] = {
+        rank: np.searchsorted(ids, each) for rank, each in enumerate(wanted) if len(each)
+    }
+    held: dict[int, Indices] = {
+        rank: np.searchsorted(ids, each) for rank, each in enumerate(arrived) if len(each)
+    }
+    start = np.full((len(ids), d), np.nan)
+    start[np.searchsorted(ids, own.ids)] = own.rows[:, :d]
+    return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack)
+
+
+def _overlap(
+    low: Array, high: Array, box_low: Array, box_high: Array, period: tuple[float | None, float | None]
+) -> Mask:
+    """Which boxes (n, d) overlap a box, or a periodic image of it."""
+    result = np.ones(len(low), dtype=bool)
+    for axis in range(low.shape[1]):
+        length = period[axis] if axis < len(period) else None
+        on_axis = np.zeros(len(low), dtype=bool)
+        for shift in (0.0,) if length is None else (-length, 0.0, length):
+            on_axis |= (low[:, axis] <= box_high[axis] + shift) & (high[:, axis] >= box_low[axis] + shift)
+        result &= on_axis
+    return result

@@ -1,0 +1,94 @@
+"""Whether this process was started by ``mpirun``, and the communicator it then has.
+
+MPI is looked for in the environment that launchers make, not by importing it: without a launcher nothing of
+MPI is loaded, and a run is what it is without MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from clapas.distributed.communication import EndedElsewhere
+from clapas.errors import Error, MissingDependency
+
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "MV2_COMM_WORLD_SIZE")
+PATIENCE = 1.0  # seconds that other ranks leave to rank 0 to tell an error that all have
+
+
+def launched_size() -> int:
+    """Number of processes that a launcher of MPI started together; 1 without a launcher."""
+    for name in SIZES:
+        text = os.environ.get(name, "")
+        if text.isdigit():
+            return int(text)
+    return 1
+
+
+def is_launched() -> bool:
+    """Whether this process is one of several that MPI started together."""
+    return launched_size() > 1
+
+
+def world() -> Any:
+    """The communicator of all ranks.
+
+    Raises
+    ------
+    MissingDependency
+        mpi4py is not installed.
+    """
+    try:
+        return import_module("mpi4py.MPI").COMM_WORLD
+    except ImportError:
+        raise MissingDependency("mpi4py", "mpi", "a run on several processes") from None
+
+
+def share_processors(comm: Any) -> None:
+    """Let the ranks of one machine share its processors: as many threads each as there is room for."""
+    import numba
+
+    from clapas.compiled import config
+
+    shared = import_module("mpi4py.MPI").COMM_TYPE_SHARED
+    here = comm.Split_type(shared)
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    room = processors if _are_bound(here, processors) else processors // int(here.size)
+    numba.set_num_threads(max(1, min(room, int(config.NUMBA_NUM_THREADS))))
+    here.Free()
+
+
+def _are_bound(here: Any, processors: int) -> bool:
+    """Whether the launcher has given each rank processors of its own."""
+    return processors < (os.cpu_count() or 1) and int(here.size) > 1
+
+
+@contextmanager
+def ending_together(comm: Any, code: int) -> Iterator[None]:
+    """A block in which an error on one rank ends the job, with a message, instead of letting others wait.
+
+    Errors that all ranks have are told once, by rank 0.
+    """
+    try:
+        yield
+    except EndedElsewhere:
+        time.sleep(PATIENCE)  # the rank that failed tells why, and ends the job
+        comm.Abort(code)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if comm.rank:
+            time.sleep(PATIENCE)
+        who = f"clapas: rank {comm.rank} of {comm.size}: " if comm.rank else "clapas: "
+        if isinstance(error, Error):
+            print(f"{who}{error}", file=sys.stderr, flush=True)
+        else:
+            traceback.print_exc()
+            print(f"{who}{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        comm.Abort(code)

@@ -1,0 +1,83 @@
+"""One run of a sweep, in whatever process it happens to be: a scene in, a row of numbers out."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from clapas.analysis.measures import measure
+from clapas.errors import Error
+from clapas.io.recording import Recording
+from clapas.io.simulation import simulate
+from clapas.sweeps.definition import Case
+
+DONE, FAILED = "done", "failed"
+AXES = ("x", "y", "z")
+
+
+def run_case(case: Case) -> dict[str, Any]:
+    """Run a case and return its row; what goes wrong is part of the row, never an exception.
+
+    One thread: runs are as many as there are processors.
+    """
+    numba.set_num_threads(1)
+    began = time.perf_counter()
+    row: dict[str, Any] = {"status": DONE, "message": ""}
+    try:
+        with tempfile.TemporaryDirectory(prefix="clapas-sweep-") as folder:
+            path = Path(case.recording) if case.recording else Path(folder) / "run.h5"
+            with simulate(case.build(), out=path) as recording:
+                row |= numbers_of(recording)
+                for name in case.measures:
+                    row |= _measured(recording, name, case)
+    except Error as error:
+        row |= failure(str(error))
+    except Exception as error:  # a row that says so is worth more than a sweep that ends
+        row |= failure(f"{type(error).__name__}: {error}") | {"traceback": traceback.format_exc()}
+    return row | {"seconds": time.perf_counter() - began}
+
+
+def failure(message: str) -> dict[str, Any]:
+    """The part of a row that says why there is no result."""
+    return {"status": FAILED, "message": message}
+
+
+def numbers_of(recording: Recording) -> dict[str, Any]:
+    """Numbers that every run has, at its end; probes by name, with their axes."""
+    last = recording.frame(-1)
+    row: dict[str, Any] = {
+        "steps": last.state.step,
+        "time": last.state.time,
+        "bodies": last.state.n_bodies,
+        "contacts": len(last.contacts),
+        "kinetic": last.kinetic,
+        "potential": last.potential,
+        "work": last.work,
+        "worst_residual": float(recording.column("residual").max()),
+        "mean_iterations": float(recording.column("iterations").mean()),
+    }
+    for name in recording.probes:
+        values = recording.probe(name)[-1]
+        if values.ndim == 0:
+            row[name] = float(values)
+        else:
+            row |= {f"{name}_{axis}": float(value) for axis, value in zip(AXES, values, strict=False)}
+    return row
+
+
+def column_of(measure: str, case: Case) -> str:
+    """The column of a measure: its name, unless a parameter is called so (``speed``)."""
+    return f"measured_{measure}" if measure in case.values else measure
+
+
+def _measured(recording: Recording, name: str, case: Case) -> dict[str, float]:
+    found, column = measure(recording, name), column_of(name, case)
+    error = found.error
+    more = {} if error is None or not math.isfinite(error) else {f"{column}_error": error}
+    return {column: found.value} | more

@@ -1,0 +1,108 @@
+"""The results of a sweep as one table, and as a picture."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clapas.errors import MissingDependency, SettingsError
+from clapas.sweeps.execution import Row, succeeded
+
+LAST = ("seconds", "message")  # columns at the right
+HIDDEN = ("traceback",)  # kept in the file of the run alone
+FIRST_CHOICES = ("kinetic", "contacts")  # what is drawn when nothing is measured
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Names of all columns: those of any row, in order, ``seconds`` and ``message`` last.
+
+    >>> columns([{"run": 0, "seconds": 1.0, "message": ""}, {"run": 1, "kinetic": 0.5, "seconds": 2.0}])
+    ['run', 'kinetic', 'seconds', 'message']
+    """
+    names = dict.fromkeys(name for row in rows for name in row if name not in HIDDEN)
+    return [name for name in names if name not in LAST] + [name for name in LAST if name in names]
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
+    """Write the table as CSV; cells without a value are empty. It replaces an older one as a whole."""
+    path = Path(path)
+    new = path.with_name(f".{path.name}.new")
+    with new.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns(rows), restval="", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(new, path)
+
+
+def write_parquet(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
+    """Write the table as Parquet."""
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingDependency("pyarrow", "tables", "a table in Parquet") from None
+    parquet.write_table(arrow.table({name: [row.get(name) for row in rows] for name in columns(rows)}), path)
+
+
+def draw(
+    path: str | os.PathLike[str], rows: Sequence[Row], parameters: Sequence[str], quantity: str | None = None
+) -> str | None:
+    """Draw a quantity against the first parameter that varies, a line for each value of the next.
+
+    Points are means over all else (seeds, further parameters); bars are standard deviations.
+
+    Parameters
+    ----------
+    path : path
+        The picture (PNG, SVG, PDF).
+    rows : sequence of dict
+        The table.
+    parameters : sequence of str
+        Names of the parameters, in order.
+    quantity : str, optional
+        The column to draw.
+
+    Returns
+    -------
+    str or None
+        The column drawn; None if no number varies with a number.
+    """
+    done = succeeded(rows)
+    varying = [name for name in [*parameters, "seed"] if len({repr(row.get(name)) for row in done}) > 1]
+    numeric = [name for name in varying if all(_is_number(row.get(name)) for row in done)]
+    if quantity is None:
+        quantity = next((name for name in FIRST_CHOICES if done and name in done[0]), None)
+    elif done and not any(_is_number(row.get(quantity)) for row in done):
+        raise SettingsError(f"no run has a number '{quantity}': expected one of {', '.join(columns(done))}")
+    if not numeric or quantity is None:
+        return None
+    from matplotlib.figure import Figure
+
+    along = numeric[0]
+    others = [name for name in varying if name not in (along, "seed")][:1]
+    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for label in dict.fromkeys(tuple(row.get(name) for name in others) for row in done):
+        mine = [row for row in done if tuple(row.get(name) for name in others) == label]
+        x = sorted({row[along] for row in mine})
+        found = [
+            [row[quantity] for row in mine if row[along] == at and _is_number(row.get(quantity))] for at in x
+        ]
+        mean = [float(np.mean(values)) if values else np.nan for values in found]
+        spread = [float(np.std(values)) if values else np.nan for values in found]
+        words = ", ".join(f"{name} = {value}" for name, value in zip(others, label, strict=True))
+        axes.errorbar(x, mean, spread, marker="o", capsize=3, label=words or None)
+    axes.set(xlabel=along, ylabel=quantity)
+    if others:
+        axes.legend()
+    figure.savefig(path, dpi=110)
+    return quantity
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,50 @@
+"""``clapas sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+SWEEP = """
+scene = "sliding-block"
+measures = ["coordination"]
+[parameters]
+mu = [0.2, 0.4]
+"run.duration" = 0.02
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_table_and_a_picture(run: Run) -> None:
+    Path("slides.toml").write_text(SWEEP)
+    outcome = run("sweep", "slides.toml", "--executor", "threads", "--workers", 1)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()[0] == "2 runs, 0 failed"
+    assert "note: 2/2 (0 failed): mu = " in outcome.err
+    assert Path("slides-sweep/table.csv").read_text().startswith("run,identity,mu,run.duration,status")
+    assert Path("slides-sweep/table.png").exists()
+    document = run("sweep", "slides.toml", "--executor", "threads", "--json").document
+    assert [row["coordination"] for row in document["runs"]] == [1.0, 1.0]
+
+
+def test_failures_are_the_exit_code(run: Run) -> None:
+    Path("slides.toml").write_text(SWEEP.replace("0.4]", "-0.4]"))
+    outcome = run("sweep", "slides.toml", "--executor", "threads")
+    assert outcome.code == 1
+    assert "2 runs, 1 failed" in outcome.out
+    assert "note: run 1: sliding-block: mu must be from 0 to 1000" in outcome.err
+
+
+def test_mistakes(run: Run) -> None:
+    assert "there is no such file" in run("sweep", "none.toml").err
+    Path("slides.toml").write_text(SWEEP)
+    assert "no executor is called 'cloud'" in run("sweep", "slides.toml", "--executor", "cloud").err
+    outcome = run("sweep", "slides.toml", "--executor", "threads", "--plot", "height", "--quiet")
+    assert "no run has a number 'height'" in outcome.err
