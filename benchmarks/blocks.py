@@ -3,6 +3,7 @@
     python -m benchmarks.blocks                          # or: clapas bench blocks
     python -m benchmarks.blocks --scenes stack10,wall78 --steps 200 --tol 1e-4,1e-6
     python -m benchmarks.blocks --large                  # a wall of 5 000 bricks as well
+    python -m benchmarks.blocks --growth                 # Clapas on walls of 200 to 5 000 bricks
 
 Scenes: ten cubes on each other; walls of 78 and 210 bricks in running bond with half bricks at the ends; a
 tower of 60 planks, three in each layer, crossed; a block on a slope of 20°. Steps of 1 ms, mu = 0.5, no
@@ -12,7 +13,9 @@ LMGC90 (compas_lmgc90), PyBullet and MuJoCo run the same scenes where they are i
 stopping rule: LMGC90 that of its wrapper, PyBullet 50 iterations, MuJoCo its compliant contacts with the
 elliptic cone. They are faster or slower at another accuracy, so read the move of the worst body beside the
 time. Every pair of an engine and a scene runs in a process of its own; a step is timed by processor time, and
-the second half of the steps counts.
+the second half of the steps counts. Clapas finds the first impulses of a structure better than asked for
+(:mod:`clapas.dynamics.nearness`): the column of the first step says what that takes, loading of kernels
+included.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ SLOPE = np.deg2rad(20.0)
 WALLS = {"wall78": (12, 6), "wall210": (20, 10), "wall5000": (50, 100)}
 SCENES = ("slope", "stack10", "wall78", "tower60", "wall210")
 LARGE = "wall5000"
+GROWTH = {"wall-10x20": (10, 20), "wall-20x25": (20, 25), "wall-30x50": (30, 50), LARGE: WALLS[LARGE]}
 MODULES = {"clapas": "clapas", "lmgc90": "compas_lmgc90", "pybullet": "pybullet", "mujoco": "mujoco"}
 
 Vector = tuple[float, float, float]
@@ -54,13 +58,14 @@ class Cost:
     mean: float
     contacts: str
     move: float  # of the worst body, m
+    first: float = 0.0  # the first step of Clapas, s
 
 
 def boxes(scene: str) -> list[tuple[Vector, Vector]]:
     """Centres and sizes (m) of the movable boxes of a scene."""
     placed: list[tuple[Vector, Vector]] = []
-    if scene in WALLS:
-        courses, length = WALLS[scene]
+    if scene in WALLS or scene in GROWTH:
+        courses, length = WALLS[scene] if scene in WALLS else GROWTH[scene]
         for k in range(courses):
             ends = [0.0, *np.arange(0.5, length), length] if k % 2 else list(range(length + 1))
             for low, high in pairwise(ends):
@@ -122,10 +127,14 @@ def run_clapas(scene: str, steps: int, tol: float) -> Cost:
         state = done.state
         counts.append(len(state.impulses.a))
 
+    began = time.process_time()
+    advance()
+    first = time.process_time() - began
     best, mean = timed(advance, steps)
     move = float(np.abs(state.position - start).max())
     found = sorted(set(counts))
-    return Cost("clapas", scene, tol, best, mean, "–".join(map(str, {found[0]: 0, found[-1]: 0})), move)
+    contacts = "–".join(map(str, {found[0]: 0, found[-1]: 0}))
+    return Cost("clapas", scene, tol, best, mean, contacts, move, first)
 
 
 def run_mujoco(scene: str, steps: int, tol: float) -> Cost:
@@ -253,10 +262,30 @@ def table(costs: list[Cost]) -> str:
             f"{cost.mean:.3g}",
             cost.contacts,
             f"{1e6 * cost.move:.3g}",
+            f"{cost.first:.2g}" if cost.first else "",
         ]
         for cost in costs
     ]
-    return markdown_table(["scene", "engine", "best ms", "mean ms", "contacts", "worst move µm"], rows)
+    names = ["scene", "engine", "best ms", "mean ms", "contacts", "worst move µm", "first step s"]
+    return markdown_table(names, rows)
+
+
+def growth(steps: int, tol: float, limit: float) -> str:
+    """What walls of more and more bricks cost, and the exponent of the cost in their number."""
+    rows, costs = [], []
+    for scene in GROWTH:
+        cost = in_process_of_its_own("clapas", scene, steps, tol, limit)
+        if isinstance(cost, str):
+            print(f"  clapas on {scene}: {cost}", file=sys.stderr)
+            continue
+        bricks = len(boxes(scene))
+        costs.append((bricks, cost.mean))
+        figures = f"{cost.first:.2g}", f"{cost.best:.3g}", f"{cost.mean:.3g}", f"{1e6 * cost.move:.2g}"
+        rows.append([str(bricks), cost.contacts, *figures])
+    names = ["bricks", "contacts", "first step s", "best ms", "mean ms", "worst move µm"]
+    (few, cheap), (many, dear) = costs[0], costs[-1]
+    exponent = np.log(dear / cheap) / np.log(many / few) if many > few else np.nan
+    return f"{markdown_table(names, rows)}\n\nThe mean grows as N^{exponent:.2f}."
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -265,6 +294,9 @@ def main(argv: list[str] | None = None) -> int:
     if given.one:
         engine, scene = given.one
         print(json.dumps(asdict(ENGINES[engine](scene, given.steps, given.tol[0]))))
+        return 0
+    if given.growth:
+        print(growth(given.steps, given.tol[0], given.limit))
         return 0
     scenes = [*given.scenes, *([LARGE] if given.large else [])]
     costs: list[Cost] = []
@@ -298,6 +330,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         help="of Clapas",
     )
     parser.add_argument("--large", action="store_true", help=f"{LARGE} as well")
+    parser.add_argument("--growth", action="store_true", help="Clapas alone on walls of more and more bricks")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one engine on one scene")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--one", nargs=2, metavar=("ENGINE", "SCENE"), help=argparse.SUPPRESS)

@@ -177,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases += [
             ("chain", chain(1000), None, 2),  # its file would be nested too deeply for MuJoCo
             ("10 walkers", walker(10), None, 2),
+            ("100 walkers", walker(100), None, 1),
         ]
     rows = [row(name, scene, xml, count, given.repeats) for name, scene, xml, count in cases]
     print(markdown_table(HEADER, rows))

@@ -131,6 +131,22 @@ def test_joints_do_not_drift_in_ten_thousand_steps(make) -> None:  # type: ignor
     assert off < 2e-3  # second order in dt: as after one second, no more
 
 
+@pytest.mark.slow
+def test_the_energy_of_a_closed_loop_stays_bounded_for_a_hundred_thousand_steps() -> None:
+    """A four-bar linkage that swings for a hundred seconds: no trend, the joints closed to rounding."""
+    model = four_bar("pins")
+    state, near, energies = initial_state(model), Surroundings(model), []
+    for _ in range(100_000):
+        state = step(model, state, 1e-3, surroundings=near).state
+        moving = 0.5 * float(np.sum(model.masses * state.velocity**2))
+        energies.append(moving - float(model.mass @ (state.position @ model.gravity)))
+    off = np.abs(np.array(energies) - energies[0])
+    assert off[-10_000:].max() < 2.0 * off[:10_000].max()
+    assert off.max() < 2e-3
+    assert model.joints is not None
+    assert np.abs(model.joints.gap(model.joints.placed(state.position, state.orientation))).max() < 1e-12
+
+
 GROUND, CRANK, COUPLER, ROCKER = 2.0, 0.7, 1.8, 1.2
 
 

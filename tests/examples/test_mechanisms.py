@@ -189,6 +189,15 @@ def test_gripper(share: float, holds: bool) -> None:
         assert drift == pytest.approx(0.5 * (1 - share) * G * 0.2**2, rel=1e-2)
 
 
+@pytest.mark.slow
+def test_gripper_holds_for_ten_seconds() -> None:
+    """Zero drift just above the least friction: what is left of ten seconds is rounding."""
+    sim = clapas.Simulation(robots.gripper(1.001 * 0.5 * G / (2 * 10.0), speed=0.0))
+    start = sim.body("box").position.copy()
+    sim.step(round(10.0 / sim.dt))
+    assert np.abs(sim.body("box").position - start).max() < 1e-11
+
+
 def test_gripper_lifts() -> None:
     sim = clapas.Simulation(robots.gripper(1.0, speed=0.1))
     sim.step(200)

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.visits.visits import VISITS, make, transcript
 
 DOCS = Path(__file__).parents[2] / "docs"
-HEAD = """# Three visits
+HEAD = """# Four visits
 
 What people with a question of their own type first, and what they get: made by `python -m tests.visits
 --write` on a machine with two shared cores whose kernels were compiled before (`clapas warm-up`). The test

@@ -29,6 +29,8 @@ def test_visits_use_what_the_docs_show() -> None:
     shown = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     for visit in VISITS:
         for command in visit.commands:
+            if command.startswith("python "):
+                continue
             verb = command.split()[1]
             assert f"clapas {verb}" in shown, command
             for option in re.findall(r"--[a-z-]+", command):

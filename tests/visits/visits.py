@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import runpy
 import shlex
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,8 @@ class Visit:
         Files they go home with.
     says : tuple of str
         Words that the answers must hold.
+    brings : tuple of Path
+        Files they come with.
     """
 
     door: str
@@ -40,6 +44,7 @@ class Visit:
     commands: tuple[str, ...]
     leaves: tuple[str, ...]
     says: tuple[str, ...]
+    brings: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,19 @@ VISITS = (
         ("solved.hdf5", "profile.png"),
         ("SOLVED", "residual", "2 of 2 solved"),
     ),
+    Visit(
+        "Robots",
+        "A roboticist has an arm in a URDF file and a loop in Python: push a box, feel it slide, stop.",
+        (
+            "clapas info arm.urdf",
+            "clapas run arm.urdf --duration 0.1 --dt 1e-3 --out arm.h5",
+            "python push.py",
+            "clapas plot push.h5 --what probe:effort,probe:travel --out effort.png",
+        ),
+        ("arm.h5", "push.h5", "effort.png"),
+        ("joint elbow", "pushed by 9.81", "the same bits after reset: True"),
+        (PACKAGE / "scenes" / "examples" / "arm.urdf", Path(__file__).with_name("push.py")),
+    ),
 )
 
 
@@ -93,14 +111,19 @@ def make(visit: Visit, folder: Path) -> list[Answer]:
     """Type the commands of a visit in a folder."""
     answers = []
     before = Path.cwd()
+    for file in visit.brings:
+        shutil.copy(file, folder)
     os.chdir(folder)
     try:
         for command in visit.commands:
             words = shlex.split(command)
-            assert words[0] == "clapas"
-            out, start = io.StringIO(), time.perf_counter()
+            out, start, code = io.StringIO(), time.perf_counter(), 0
             with contextlib.redirect_stdout(out):
-                code = main(words[1:])
+                if words[0] == "python":
+                    runpy.run_path(words[1], run_name="__main__")
+                else:
+                    assert words[0] == "clapas"
+                    code = main(words[1:])
             answers.append(Answer(command, code, out.getvalue(), time.perf_counter() - start))
     finally:
         os.chdir(before)

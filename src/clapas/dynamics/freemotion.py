@@ -14,7 +14,7 @@ from clapas.typing import Array, Mask
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
     free, loads = np.empty_like(middle.velocity), pushes(model, middle, dt)
-    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, _kicks(model, loads), dt, free)
+    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, kicks(model, loads), dt, free)
     for body, push in loads.items():
         if model.movable[body]:  # and not held
             # The spin of a body that gyrates has its push already.
@@ -42,10 +42,10 @@ def gyrated(
         Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
     """
     which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
-    kicks = _kicks(model, pushes(model, middle, dt))
+    kick = kicks(model, pushes(model, middle, dt))
     turned, turned_free = np.empty_like(free), np.empty_like(free)
     bodies = model.masses, model.inertia, model.movable, which
-    given = middle.velocity, free, velocity, *bodies, kicks, dt, GYRO_SHARE
+    given = middle.velocity, free, velocity, *bodies, kick, dt, GYRO_SHARE
     return turned, turned_free, bool(gyrate(*given, turned, turned_free))
 
 
@@ -60,7 +60,7 @@ def pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
     return given
 
 
-def _kicks(model: Model, loads: dict[int, Array]) -> Array:
+def kicks(model: Model, loads: dict[int, Array]) -> Array:
     """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
     kicks = np.zeros((len(model.mass), 3))
     for body, push in loads.items():

@@ -240,6 +240,13 @@ class Model:
         return joined
 
     @cached_property
+    def apart(self) -> Indices:
+        """Pairs of bodies (p, 2) that never touch each other: ignored, or joined by a joint that says so."""
+        ignored = [] if self.ignored is None else [self.ignored]
+        joined = [] if self.joints is None else [self.joints.pairs]
+        return np.concatenate([np.empty((0, 2), dtype=np.int64), *ignored, *joined])
+
+    @cached_property
     def thickness(self) -> Array:
         """Half the least thickness of each body (m); infinite for planes and triangles."""
         return sizes.thickness(self.colliders, self.n_bodies)

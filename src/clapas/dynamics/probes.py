@@ -1,4 +1,4 @@
-"""Probes: what to write down at every step, about one body or between two.
+"""Probes: what to write down at every step, about one body, between two, or about a joint.
 
 Positions and velocities are those at the end of the step. Forces, moments, gaps and contacts are those of the
 whole step, all parts of a divided one together: forces and moments are means over it.
@@ -28,7 +28,14 @@ OF_CONTACTS = {
     "tangential_force": "sum of the sizes of the tangential forces (N)",
     "contact_force": "sum of the contact forces on the body (N)",
 }
-QUANTITIES = OF_BODIES | OF_CONTACTS
+OF_JOINTS = {
+    "joint_coordinate": "angle or displacement of a joint, turns counted (rad, m)",
+    "joint_rate": "its rate (rad/s, m/s)",
+    "joint_effort": "all that acts along it: limits, friction, springs, motors (N·m, N)",
+    "joint_force": "force of a joint on its first body (N)",
+    "joint_torque": "torque of a joint on its first body, about its point there (N·m)",
+}
+QUANTITIES = OF_BODIES | OF_CONTACTS | OF_JOINTS
 
 
 @dataclass(frozen=True)
@@ -40,17 +47,20 @@ class Probe:
     name : str
         Name of the column.
     quantity : str
-        A key of ``OF_BODIES``, or of ``OF_CONTACTS`` for contacts of the body.
+        A key of ``OF_BODIES``, of ``OF_CONTACTS`` for contacts of the body, or of ``OF_JOINTS``.
     body : int
-        Number of the body.
+        Number of the body; for joints that of their first one.
     other : int, optional
         For contacts: only those with this body.
+    joint : str, optional
+        Name of the joint.
     """
 
     name: str
     quantity: str
     body: int
     other: int | None = None
+    joint: str | None = None
 
     def __post_init__(self) -> None:
         if self.quantity not in QUANTITIES:
@@ -58,10 +68,15 @@ class Probe:
                 f"probe '{self.name}': unknown quantity '{self.quantity}'"
                 f"{did_you_mean(self.quantity, QUANTITIES)}; expected {', '.join(QUANTITIES)}"
             )
-        if self.other is not None and self.quantity in OF_BODIES:
+        if self.other is not None and self.quantity not in OF_CONTACTS:
             raise SceneError(
                 f"probe '{self.name}': {self.quantity} is of one body; leave out other, "
                 f"or take one of {', '.join(OF_CONTACTS)}"
+            )
+        if (self.joint is not None) != (self.quantity in OF_JOINTS):
+            raise SceneError(
+                f"probe '{self.name}': {self.quantity} is of "
+                + ("bodies; leave out joint" if self.joint is not None else "a joint; give its name")
             )
         if self.other == self.body:
             raise SceneError(f"probe '{self.name}': body and other are the same body {self.body}")
@@ -82,9 +97,9 @@ class Probe:
         >>> Probe("heave", "position", 1).components(2)
         ('x', 'y')
         """
-        if self.quantity in ("position", "velocity", "force", "contact_force"):
+        if self.quantity in ("position", "velocity", "force", "contact_force", "joint_force"):
             return ("x", "y", "z")[:d]
-        if self.quantity in ("angular_velocity", "torque"):
+        if self.quantity in ("angular_velocity", "torque", "joint_torque"):
             return ("x", "y", "z") if d == 3 else ("",)
         if self.quantity == "orientation":
             return ("w", "x", "y", "z") if d == 3 else ("",)
@@ -92,5 +107,8 @@ class Probe:
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, as scene files write them."""
-        entries: dict[str, Any] = {"name": self.name, "quantity": self.quantity, "body": self.body}
+        entries: dict[str, Any] = {"name": self.name, "quantity": self.quantity}
+        if self.joint is not None:
+            return {**entries, "joint": self.joint}
+        entries["body"] = self.body
         return entries if self.other is None else {**entries, "other": self.other}

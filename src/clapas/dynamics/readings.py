@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.dynamics.joints.coordinates import joint_coordinates
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.probes import Probe
 from clapas.dynamics.stepping import Stepped
@@ -52,11 +53,34 @@ def _value(probe: Probe, model: Model, parts: Sequence[Stepped], state: State) -
         case "gap":
             gaps = [part.contacts.gap[_rows(probe, part)] for part in parts]
             return float(np.min(np.concatenate(gaps), initial=np.inf)) if any(map(len, gaps)) else np.nan
+    if probe.joint is not None:
+        return _of_joint(probe, model, parts, state)
     duration = sum(part.state.dt for part in parts)
     sums = [_impulse(probe, part) for part in parts]
     if not sums:
         return np.zeros({"force": d, "contact_force": d, "torque": 3 if d == 3 else 1}.get(probe.quantity, 1))
     return np.asarray(sum(sums) / duration)
+
+
+def _of_joint(probe: Probe, model: Model, parts: Sequence[Stepped], state: State) -> Array | float:
+    """A quantity of a joint; forces and torques are means over the parts of the step, zero at the start."""
+    assert probe.joint is not None
+    if probe.quantity in ("joint_coordinate", "joint_rate"):
+        coordinate = joint_coordinates(model, state)[probe.joint]
+        return coordinate.value if probe.quantity == "joint_coordinate" else coordinate.rate
+    total = np.zeros(len(probe.components(model.d)))
+    for part in parts:
+        assert part.joints is not None
+        k = part.joints.rows.names.index(probe.joint)
+        match probe.quantity:
+            case "joint_effort":
+                mean = part.joints.along[k]
+            case "joint_force":
+                mean = part.joints.force[k]
+            case _:
+                mean = part.joints.torque[k]
+        total += part.state.dt * mean
+    return total / sum(part.state.dt for part in parts) if parts else total
 
 
 def _impulse(probe: Probe, part: Stepped) -> Array | float:

@@ -27,9 +27,11 @@ from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.nearness import solved_at_start, solved_from_near
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
 from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
 from clapas.geometry.colliders import Contacts
+from clapas.problems.contact import ContactProblem
 from clapas.problems.kept import Kept
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
@@ -189,7 +191,7 @@ def _in_contact(
     problem = at.problem(free, joints)
     longer = at.dt / state.dt if state.dt else 1.0
     guess = problem.guess(state.impulses, longer, state.links)
-    solution = solve(problem.problem, solver, guess, check=False)
+    solution = _solution(problem.problem, solver, state, guess)
     velocity, others = _velocities(at, problem, solution, free)
     again = (model.gyrates or joints is not None) and problem.problem.n_contacts
     for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
@@ -209,7 +211,7 @@ def _in_contact(
         problem = at.problem(free, joints)
         if problem.problem.n_contacts != len(r):  # a limit has joined: impulses are found by identity
             r = problem.guess(last.impulses(r), 1.0, last.of_links(r))
-        solution = solve(problem.problem, solver, r, check=False)
+        solution = _solution(problem.problem, solver, state, r)
         velocity, others = _velocities(at, problem, solution, free)
     multipliers = None
     if joints is not None:
@@ -218,6 +220,15 @@ def _in_contact(
         if multipliers is not None:  # those of constraints of systems follow
             multipliers = multipliers[: len(joints.motion.rows)]
     return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
+
+
+def _solution(problem: ContactProblem, solver: Solver, state: State, guess: Array) -> Solution:
+    """The solution from a guess (n, d): see :mod:`clapas.dynamics.nearness`; else by the solver."""
+    return (
+        solved_at_start(problem, solver, state, guess)
+        or solved_from_near(problem, solver, guess)
+        or solve(problem, solver, guess, check=False)
+    )
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

@@ -13,7 +13,7 @@ one step. Reference: Moreau 2003, section 7.1.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,10 @@ from clapas.dynamics.few.stepping import step_of_few
 from clapas.dynamics.following import lead
 from clapas.dynamics.freemotion import free_motion, given_by_loads
 from clapas.dynamics.held import between_free, with_held
+from clapas.dynamics.jointed.outcome import JointedOutcome
+from clapas.dynamics.jointed.stepping import step_of_mechanism
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.joints.instep import JointsInStep, apart_from_joined, joints_in_step
+from clapas.dynamics.joints.instep import JointsInStep, joints_in_step
 from clapas.dynamics.joints.projection import onto_joints
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.links import OF_JOINTS
@@ -150,15 +152,17 @@ class Stepped:
     given: float
     contacts: Contacts
     rows: Indices | None = None
-    joints: Reactions | None = None
+    joints: Reactions | None = field(default_factory=lambda: None)  # none of the class: see __getattr__
 
     @staticmethod
-    def of_few(outcome: Outcome) -> Stepped:
-        """A step of few bodies; what a loop does not need is made when it is first asked for."""
+    def made(outcome: Outcome | JointedOutcome) -> Stepped:
+        """A step of few bodies, or with joints; what a loop does not need is made when first asked for."""
         done = object.__new__(Stepped)
         done.__dict__.update(
             state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
         )
+        if isinstance(outcome, Outcome):
+            done.__dict__["joints"] = None
         return done
 
     @property
@@ -177,7 +181,10 @@ class Stepped:
         outcome = self.__dict__.get("outcome")
         if outcome is None or name not in Stepped.__dataclass_fields__:
             raise AttributeError(f"'Stepped' has no attribute '{name}'")
-        self.__dict__.update(outcome.details())
+        if name == "contacts" and isinstance(outcome, JointedOutcome):  # loops of control ask for them
+            self.__dict__[name] = outcome.contacts()
+        else:
+            self.__dict__.update(outcome.details())
         return self.__dict__[name]
 
 
@@ -217,7 +224,11 @@ def step(
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
         outcome = step_of_few(few, state, dt, solver, scheme, surroundings)
         if outcome is not None:
-            return Stepped.of_few(outcome)
+            return Stepped.made(outcome)
+    if asleep is None and (mechanism := surroundings.mechanism(state)) and scheme.projection == 0.0:
+        jointed = step_of_mechanism(mechanism, state, dt, solver, scheme, surroundings, commands)
+        if jointed is not None:
+            return Stepped.made(jointed)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -274,7 +285,6 @@ def _detected(
     treated = between_free(model, found) if holding else found
     if model.systems:
         treated = apart_from_themselves(model, treated)
-    treated = apart_from_joined(model, treated)
     return found, within_reach(model, middle, treated, touching, reach, dt), touching
 
 

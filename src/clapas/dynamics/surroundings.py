@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from clapas.collision import Detector
@@ -9,10 +11,11 @@ from clapas.collision.rows import Table
 from clapas.compiled import is_kept
 from clapas.dynamics.few.advancing import advance
 from clapas.dynamics.few.bodies import MOST, FewBodies
+from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.problems.kept import Kept
-from clapas.typing import Array, Indices
+from clapas.typing import Array
 
 PATIENCE = 20_000
 """Steps after which compiling the kernels of few bodies, half a minute, takes less than they save."""
@@ -40,15 +43,16 @@ class Surroundings:
         Steps after which the kernels of few bodies are compiled, if they never were.
     """
 
+    touching: ClassVar[float] = TOUCHING
+
     def __init__(self, model: Model, *, patience: int = PATIENCE) -> None:
         self._model = model
         self._count = -1
         self._detector: Detector | None = None
         self._few: FewBodies | None = None
+        self._mechanism: Mechanism | None = None
         self._stay_few = int(model.movable.sum()) <= MOST
         self._waits = patience if self._stay_few and not is_kept(advance) else 0
-        pairs = model.ignored
-        self._ignored = None if pairs is None else pairs[:, 0] * model.n_bodies + pairs[:, 1]
         self.kept = Kept()
 
     def few(self, state: State) -> FewBodies | None:
@@ -70,24 +74,32 @@ class Surroundings:
             self._few = FewBodies(model.first(count))
         return self._few if self._few.serves else None
 
+    def mechanism(self, state: State) -> Mechanism | None:
+        """The bodies of a state, if some have joints and :mod:`clapas.dynamics.jointed` serves them all.
+
+        None while bodies are still to appear.
+        """
+        if self._model.joints is None or state.n_bodies < self._model.n_bodies:
+            return None
+        if self._mechanism is None:
+            self._mechanism = Mechanism(self._model)
+        return self._mechanism if self._mechanism.serves else None
+
     def detect(self, state: State, distance: float) -> Contacts:
-        """All contacts with gap ≤ distance, without those of pairs that the model ignores."""
-        found = self._detector_of(state.n_bodies).detect(state.position, state.orientation, distance)
-        return found if self._ignored is None else self._apart(found, self._ignored)
+        """All contacts with gap ≤ distance, without those of pairs that never touch."""
+        return self._detector_of(state.n_bodies).detect(state.position, state.orientation, distance)
 
     def find(self, position: Array, orientation: Array, distance: float) -> Table:
-        """All contacts with gap ≤ distance as a table, of bodies at these places; no pair is ignored."""
+        """All contacts with gap ≤ distance as a table, of bodies at these places."""
         return self._detector_of(len(position)).find(position, orientation, distance)
 
     def _detector_of(self, count: int) -> Detector:
         if self._detector is None or count != self._count:
             alive = self._model.first(count)
-            self._detector = Detector(alive.colliders, movable=~alive.is_wall, period=alive.period)
+            apart = alive.apart
+            exclude = apart[(apart < count).all(axis=1)].tolist()
+            self._detector = Detector(
+                alive.colliders, movable=~alive.is_wall, period=alive.period, exclude=exclude
+            )
             self._count = count
         return self._detector
-
-    def _apart(self, found: Contacts, ignored: Indices) -> Contacts:
-        n = self._model.n_bodies
-        pair = np.minimum(found.a, found.b) * n + np.maximum(found.a, found.b)
-        kept = ~np.isin(pair, ignored)
-        return found if kept.all() else found.take(np.flatnonzero(kept))

@@ -13,6 +13,7 @@ from itertools import permutations, product
 
 import numpy as np
 
+from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.checks import Vector
 from clapas.typing import Array, Indices
@@ -83,6 +84,8 @@ def principal_axes(inertia: Array) -> tuple[Vector, Vector]:
     off_diagonal = np.abs(inertia - np.diag(np.diag(inertia))).max()
     if off_diagonal <= ROUNDING * np.trace(inertia):
         return tuple(map(float, np.diag(inertia))), rotations.identity(3)
+    if not np.isfinite(inertia).all():
+        raise SceneError("the moments of inertia are too large to be computed: are the lengths in metres?")
     axes = _least_turned(np.linalg.eigh((inertia + inertia.T) / 2.0)[1])
     moments = np.diag(axes.T @ inertia @ axes)
     return tuple(map(float, moments)), tuple(map(float, rotations.from_matrix(axes)))

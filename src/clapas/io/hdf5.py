@@ -12,6 +12,7 @@ import math
 import os
 import stat
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -27,13 +28,15 @@ DAMAGE = (
     OSError,
     RuntimeError,
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
     AttributeError,
     ArithmeticError,
     MemoryError,
     SystemError,
     EOFError,
+    SyntaxError,
+    tokenize.TokenError,  # in the header of an array of NumPy
     struct.error,
     zipfile.BadZipFile,
     zlib.error,

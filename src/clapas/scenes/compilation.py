@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.joints.instep import apart_from_joined
 from clapas.dynamics.joints.rows import JointRows, joint_rows
 from clapas.dynamics.laying import refuse_other_shapes
 from clapas.dynamics.model import Model
@@ -78,7 +77,6 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         found = Surroundings(model).detect(start, 0.0)
         if model.systems:
             found = on_true_surfaces(model, start, found, 0.0)
-        found = apart_from_joined(model, found)
         refuse_overlaps(records, found, scene.overlap)
     return model
 

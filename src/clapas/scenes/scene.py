@@ -896,27 +896,63 @@ class Scene:
         return made
 
     def probe(
-        self, quantity: str, body: int | str, other: int | str | None = None, *, name: str | None = None
+        self,
+        quantity: str,
+        body: int | str | None = None,
+        other: int | str | None = None,
+        *,
+        joint: str | None = None,
+        name: str | None = None,
     ) -> Probe:
-        """Record a quantity of a body, or of its contacts, at every step.
+        """Record a quantity of a body, of its contacts or of a joint at every step.
 
         Parameters
         ----------
         quantity : str
             A key of ``clapas.dynamics.probes.QUANTITIES``: "position", "force", "normal_force"…
-        body : int or str
+        body : int or str, optional
             Number or name of the body.
         other : int or str, optional
             For contacts: only those with this body.
+        joint : str, optional
+            Name of the joint, instead of a body: "joint_coordinate", "joint_rate", "joint_effort",
+            "joint_force", "joint_torque".
         name : str, optional
             Name of the column; by default made of the others.
         """
+        if (body is None) == (joint is None):
+            raise SceneError(f"probe of {quantity}: give a body, or the name of a joint")
+        if joint is not None:
+            return self._probe_joint(quantity, joint, name or f"{quantity} {joint}")
+        assert body is not None
         first, second = self.number(body), None if other is None else self.number(other)
         if name is None:
             name = f"{quantity} {body}" + ("" if other is None else f" {other}")
         if any(probe.name == name for probe in self.probes):
             raise SceneError(f"probe '{name}': another probe has this name; names are unique")
         made = Probe(name, quantity, first, second)
+        self.probes.append(made)
+        return made
+
+    def _probe_joint(self, quantity: str, joint: str, name: str) -> Probe:
+        names = [one.name for one in self.joints]
+        if joint not in names:
+            known = ", ".join(names) or "none"
+            raise SceneError(
+                f"probe '{name}': there is no joint '{joint}'{checks.did_you_mean(joint, names)}; "
+                f"there are {known}"
+            )
+        if any(probe.name == name for probe in self.probes):
+            raise SceneError(f"probe '{name}': another probe has this name; names are unique")
+        its = self.joints[names.index(joint)]
+        body = its.a if its.a is not None else its.b
+        assert body is not None
+        made = Probe(name, quantity, body, joint=joint)
+        if quantity in ("joint_coordinate", "joint_rate", "joint_effort") and its.rows.coordinate is None:
+            raise SceneError(
+                f"probe '{name}': a {its.kind} joint has no single coordinate; hinge, slider and cylindrical "
+                "joints have one, in 2-D pin, slot and slider; joint_force and joint_torque are of all"
+            )
         self.probes.append(made)
         return made
 

@@ -524,8 +524,9 @@ class ProbeEntry(Entry):
     """A quantity to record at every step."""
 
     quantity: str
-    body: int | str = Field(description="number or name")
+    body: int | str | None = Field(None, description="number or name; or give a joint")
     other: int | str | None = Field(None, description="number or name")
+    joint: str | None = Field(None, description="name, instead of a body")
     name: str | None = None
 
 

@@ -15,7 +15,7 @@ from clapas.scenes.simulation import named_solver, simulate
 USUAL = ("bouncing-ball", "box-of-spheres", "heap", "two-block-stack", "stone-arch", "wall-of-boxes")
 SMALL: dict[str, dict[str, Any]] = {
     "heap": {"grains": 30, "rate": 1e4, "relaxation": 0.0},
-    "box-of-spheres": {"grains": 60},
+    "box-of-spheres": {"count": 60},
     "wall-of-boxes": {"courses": 2, "length": 2},
     "stone-arch": {"voussoirs": 5},
 }

@@ -239,6 +239,25 @@ def test_both_steps_give_the_same_bits(name: str) -> None:
         assert (one.work, one.given) == (two.work, two.given)
 
 
+def test_carried_impulses_are_laid_out_as_kernels_are_bound_to_them() -> None:
+    """Also where some contacts bear nothing and are left out: else the next step would misread their keys."""
+    scene = ground()
+    for x in (0.0, 0.1 + 1e-7):  # side by side, within reach of each other
+        scene.add(Box((0.1, 0.1, 0.1)), (x, 0, 0.05), density=2000)
+    done = [one for one, _ in in_step(compile_scene(scene), 5, Auto(tol=1e-4))]
+    assert any(one.rows is not None for one in done)
+    for one in done:
+        old = one.state.impulses
+        assert all(column.flags.c_contiguous for column in (old.a, old.b, old.feature, old.impulse))
+
+
+def test_a_wall_at_rest_asks_the_solver_once() -> None:
+    """The first impulses are better than asked for, and carried."""
+    first, *later = (one for one, _ in in_step(compile_scene(wall()), 40, Auto(tol=1e-4)))
+    assert first.residual < 1e-9
+    assert all(one.solution.iterations == 0 for one in later)
+
+
 @pytest.mark.parametrize("name", ["slides", "polygons", "shaken", "together", "pyramid", "falling"])
 def test_what_is_made_when_asked_for_is_the_same(name: str) -> None:
     model = compile_scene(SCENES[name][0]())

@@ -28,6 +28,7 @@ from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import simulate
 from clapas.solvers import Auto
+from tests.unit.dynamics.test_jointed import General
 
 LEFT_FREE = {
     3: {
@@ -381,9 +382,9 @@ def test_joints_outside_and_inside_the_contact_problem_agree() -> None:
     ends = []
     for touching in (False, True):
         model = compile_scene(pile(touching))
-        state = initial_state(model)
+        state, near = initial_state(model), General(model)
         for _ in range(5):
-            done = step(model, state, 0.01, Auto(tol=1e-12))
+            done = step(model, state, 0.01, Auto(tol=1e-12), surroundings=near)
             state = done.state
         assert (done.problem.condensed is not None) == touching
         assert done.joints is not None

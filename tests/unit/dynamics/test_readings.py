@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from clapas.cli.run import describe, print_summary
-from clapas.dynamics.probes import QUANTITIES
+from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
 from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter
@@ -36,7 +36,7 @@ def stack(d: int = 3) -> Scene:
     ball = Sphere(0.1) if d == 3 else Disk(0.1)
     scene.add(block, (*rest, 0.05), density=1000, name="block")
     scene.add(ball, (0.05, *rest[1:], 0.2), density=1000, name="ball", velocity=(0.1, *rest))
-    for quantity in QUANTITIES:
+    for quantity in OF_BODIES | OF_CONTACTS:
         scene.probe(quantity, "block", name=quantity)
     scene.probe("contact_force", "block", "ball", name="from above")
     scene.probe("normal_force", "floor", name="ground")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import h5py
@@ -125,4 +126,12 @@ def test_a_sparse_matrix_that_does_not_fit_together_is_refused(
         for name, values in parts.items():
             group[name] = values
     with pytest.raises(FormatError, match=message):
+        read_lcp(path)
+
+
+def test_a_damaged_header_of_an_array_is_refused(tmp_path: Path) -> None:
+    path, header = tmp_path / "bad.npz", b"{'descr': ('<f8', "
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(FormatError, match="damaged"):
         read_lcp(path)

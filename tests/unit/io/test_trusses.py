@@ -312,3 +312,19 @@ def test_results_for_other_programs(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     np.testing.assert_allclose([float(row["force [N]"]) for row in rows], state.forces, rtol=1e-8)
     assert sum(int(row["slack"]) for row in rows) == state.is_slack.sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.dxf", DXF.format(unit=4).replace("-1000.0", "q000.0", 1)),
+        ("a.dxf", DXF.format(unit="4Ý0")),
+        ("a.json", '{"data": {"node": {"0": {"x": [1]}, "1": {}}, "edge": {"0": {"1": {}}}}}'),
+        ("a.json", '{"data": {"node": {"0": {}}, "edge": {"0": {"7": {}}}}}'),
+        ("a.json", '{"nodes": 3, "groups": 4}'),
+    ],
+)
+def test_damage_found_by_fuzzers_is_named(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=name):
+        read_truss(tmp_path / name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,9 @@ from clapas.problems import ContactProblem, gallery, reduce
 from clapas.solvers import NSGS, Auto, solve
 from clapas.solvers.auto.contenders import Contender, contenders
 from clapas.solvers.auto.race import Race, Runner
+from clapas.solvers.branch_and_bound import BranchAndBound, TreeSearch
+from clapas.solvers.loop import Halt
+from clapas.solvers.newton import LevenbergMarquardt
 from clapas.status import Status
 from tests.random_problems import random_global
 from tests.unit.solvers import contract
@@ -146,3 +151,24 @@ def test_the_field_suits_the_problem() -> None:
     assert "branch-and-bound" not in large
     assert small[0] == "dense-newton"
     assert large[0] == "nsgs"
+
+
+def test_methods_know_how_much_time_is_left() -> None:
+    """Branch and bound treats many nodes at a time, unseen by the loop: it has the deadline of the whole."""
+    problem = ContactProblem(W=np.eye(2), q=[[-1.0, 1.0]], mu=[0.5])
+    search = Contender("search", BranchAndBound(), cost=1.0, joins=0.0, patience=10.0)
+    race = Race(problem, np.zeros((1, 2)), 1e-300, [search], deadline=time.perf_counter() + 20.0)
+    race.run()
+    iteration = race.runners[0].iteration
+    assert isinstance(iteration, TreeSearch)
+    assert 0.0 < iteration.settings.time_limit <= 20.0
+
+
+def test_no_factorisation_is_begun_that_would_end_too_late() -> None:
+    problem = ContactProblem(W=np.eye(2), q=[[-1.0, 1.0]], mu=[0.5])
+    iteration = LevenbergMarquardt(time_limit=1000.0).start(problem, np.zeros((1, 2)))
+    iteration.advance(1)
+    iteration._lasts = 2000.0  # type: ignore[attr-defined]
+    with pytest.raises(Halt) as halted:
+        iteration.advance(1)
+    assert halted.value.status is Status.TIME_LIMIT

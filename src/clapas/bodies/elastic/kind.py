@@ -363,7 +363,9 @@ class ElasticBodies:
         """None: the slabs are under the sides."""
         return 0.0
 
-    def refine(self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood) -> Contacts:
+    def refine(
+        self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
+    ) -> Contacts:
         """The contacts on the sides as they are; see :mod:`clapas.bodies.elastic.carriers`."""
         return self.carriers.refined(self._position(part), contacts, own, others)
 

@@ -22,11 +22,25 @@ not finite, or their squares are not."""
 
 
 class Way(NamedTuple):
-    """How impulses are looked for: the local solver, the tolerance, and the most contacts to sweep over."""
+    """How impulses are looked for.
+
+    Parameters
+    ----------
+    part : named tuple
+        The local solver.
+    tol : float
+        Residual to be reached.
+    most, most_if_near : int
+        Contacts up to which sweeps are done from any guess, and from one that is nearly good.
+    near : float
+        Residual below which a guess is nearly good.
+    """
 
     part: Any
     tol: float
     most: int
+    most_if_near: int
+    near: float
 
 
 @kernel
@@ -57,8 +71,13 @@ def settle(
     if not SAFE < speed < 1.0 / SAFE:
         return REFUSED, 0
     problem = posed.G, posed.bodies, posed.y_free, posed.w, posed.mu, posed.response, speed
-    are_few, dimensions = len(r) <= way.most, (sizes.components, sizes.body)
-    done = dozen_sweeps(*problem, way.part, way.tol, are_few, *dimensions, r, measured)
+    worth_sweeping = 0.0
+    if len(r) <= way.most:
+        worth_sweeping = np.inf
+    elif len(r) <= way.most_if_near:
+        worth_sweeping = way.near
+    dimensions = sizes.components, sizes.body
+    done = dozen_sweeps(*problem, way.part, way.tol, worth_sweeping, *dimensions, r, measured)
     if done < 0:
         return UNSETTLED, 0
     for i in range(len(r)):

@@ -19,13 +19,14 @@ from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way
 from clapas.dynamics.few.tables import Carried, Met, Placed
 from clapas.dynamics.following import lead
 from clapas.dynamics.model import Impulses, State
+from clapas.dynamics.nearness import MOST_SWEPT, NEAR, begins_with_sweeps, solved_at_start
 from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.problems.contact import MANY
-from clapas.solvers import NSGS, Auto, Solution, solve
+from clapas.solvers import Solution, solve
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart
 from clapas.solvers.loop import Solver
-from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
+from clapas.solvers.nsgs.dozen import MEASURED
 from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.typing import Array
 
@@ -61,7 +62,7 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    way = Way(EXACTLY, float(solver.tol), SEVERAL - 1 if _begins_with_sweeps(solver) else 0)
+    way = _way(solver)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
     how = OUT_OF_REACH
@@ -103,7 +104,8 @@ def _outcome(
     count, work, walls = ended
     if count < len(r):
         rows = np.flatnonzero((problem.met.gap <= problem.touching) | r.any(axis=1))
-        identity, impulse = identity[:, rows], impulse[rows]
+        # In rows, as kernels are bound to it: NumPy may lay chosen columns out the other way round.
+        identity, impulse = np.ascontiguousarray(identity[:, rows]), impulse[rows]
     position, orientation, velocity = after
     end = State(
         time=state.time + problem.dt,
@@ -140,7 +142,8 @@ def _by_solver(
             settle(posed, free, few.rigid, way, few.sizes, r, measured)
         answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
         if how == UNSETTLED:
-            answer = solve(problem.made(posed, free).problem, solver, r, check=False)
+            made = problem.made(posed, free).problem
+            answer = solved_at_start(made, solver, state, r) or solve(made, solver, r, check=False)
             r = answer.r
         given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
@@ -156,10 +159,7 @@ def _by_solver(
     return done
 
 
-def _begins_with_sweeps(solver: Solver) -> bool:
-    """Whether a solver begins with a dozen plain sweeps on few contacts, and may do them."""
-    plain = isinstance(solver, Auto) or (
-        type(solver) is NSGS
-        and NSGS(tol=solver.tol, max_iterations=solver.max_iterations, time_limit=solver.time_limit) == solver
-    )
-    return plain and solver.max_iterations >= AT_A_TIME * (MEASURED - 1) and solver.time_limit == np.inf
+def _way(solver: Solver) -> Way:
+    """How the impulses are looked for before the solver is asked, which would begin alike."""
+    sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
+    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, MOST_SWEPT if sweeps else 0, NEAR * tol)

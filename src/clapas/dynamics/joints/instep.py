@@ -299,14 +299,3 @@ def coordinates_of(model: Model, state: State) -> Array:
     if state.coordinates is not None:
         return state.coordinates
     return model.joints.coordinates(model.joints.placed(state.position, state.orientation))
-
-
-def apart_from_joined(model: Model, contacts: Contacts) -> Contacts:
-    """The contacts without those between two bodies that a joint joins, unless it lets them collide."""
-    if model.joints is None or not len(model.joints.pairs) or not len(contacts):
-        return contacts
-    joined, n = model.joints.pairs, model.n_bodies
-    keys = joined[:, 0] * n + joined[:, 1]
-    pair = np.minimum(contacts.a, contacts.b) * n + np.maximum(contacts.a, contacts.b)
-    kept = keys[np.minimum(np.searchsorted(keys, pair), len(keys) - 1)] != pair
-    return contacts if kept.all() else contacts.take(np.flatnonzero(kept))

@@ -464,7 +464,10 @@ class Recording:
 
 def _probe(entry: Any, bodies: int, where: str) -> Probe:
     try:
-        probe = Probe(**{key: value for key, value in entry.items() if key != "components"})
+        given = {key: value for key, value in entry.items() if key != "components"}
+        if given.get("joint") is not None:
+            given.setdefault("body", 0)  # that of the joint is in the scene
+        probe = Probe(**given)
         numbers = [probe.body] if probe.other is None else [probe.body, probe.other]
         if not isinstance(probe.name, str) or not all(0 <= number < bodies for number in numbers):
             raise ValueError(f"no bodies {numbers}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from clapas.bodies.trusses.document import to_document
 from clapas.bodies.trusses.structure import Group, Truss
 from clapas.errors import FormatError
+from clapas.io.hdf5 import reading
 from clapas.io.trusses.document import read_document
 from clapas.io.trusses.lines import find_graph, read_compas, read_dxf, read_mesh
 from clapas.io.trusses.tables import read_tables, write_tables
@@ -39,6 +40,12 @@ def read_truss(
         path = path / "nodes.csv"
     if not path.is_file():
         raise FormatError(f"there is no file '{path}'")
+    with reading(str(path)):
+        return _read(path, groups, length)
+
+
+def _read(path: Path, groups: Mapping[str, Group] | None, length: str | None) -> Truss:
+    """Read a file of any known kind."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         members = path.with_name(path.name.replace("nodes", "members"))

@@ -57,7 +57,7 @@ def dozen_sweeps(
     free_speed: float,
     part: Any,
     tol: float,
-    is_few: bool,
+    most: float,
     components: tuple[int, ...],
     size: tuple[int, ...],
     r: Array,
@@ -73,8 +73,8 @@ def dozen_sweeps(
         The local solver.
     tol : float
         Residual to be reached.
-    is_few : bool
-        Where it is False the guess is measured, and no sweep is done.
+    most : float
+        Residual of the guess from which on no sweep is done.
     components, size : tuples
         As long as a contact and a body have components.
     r : array (n, d)
@@ -92,7 +92,7 @@ def dozen_sweeps(
     measured[0] = residual_of(*given, r, components, size)
     if measured[0] <= tol:
         return 0
-    if not is_few:
+    if not measured[0] < most:
         return -1
     rows, turned_w, coefficients = np.empty((n, 2 * d * m)), np.empty((n, d)), np.empty((n, N_COEFFICIENTS))
     turn, own, y = np.empty((n, 2)), np.empty((n, d)), np.empty_like(y_free)

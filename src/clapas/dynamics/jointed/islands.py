@@ -1,0 +1,160 @@
+"""Islands: what contacts and joints connect, and where their rows and numbers are stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.compiled import inlined, subroutine
+from clapas.dynamics.jointed.tables import Linked
+from clapas.typing import Array, Indices
+
+
+class Islands(NamedTuple):
+    """The m contacts and links of a step, island by island.
+
+    Parameters
+    ----------
+    order : array (m,)
+        Which contact or link stands at each place.
+    start : array (i + 1,)
+        First place of each island.
+    matrix : array (i + 1,)
+        First number of its matrix W in an array of all.
+    labels, label_start : arrays (l,) and (i + 1,)
+        Linkages of each island, one island after another.
+    """
+
+    order: Indices
+    start: Indices
+    matrix: Indices
+    labels: Indices
+    label_start: Indices
+
+
+@inlined
+def root_of(parent: Indices, body: int) -> int:
+    """The body that stands for all that are connected with one."""
+    while parent[body] != body:
+        parent[body] = parent[parent[body]]
+        body = parent[body]
+    return body
+
+
+@subroutine
+def islands_of(linked: Linked, bodies: Indices, d: int) -> Islands:
+    """Connect bodies by contacts and links between ``bodies`` (m, 2), −1 for those that cannot move."""
+    m, parent = len(bodies), np.empty(len(linked.leader), dtype=np.int64)
+    for body in range(len(parent)):
+        parent[body] = linked.leader[body]
+    for i in range(m):
+        if bodies[i, 0] >= 0 and bodies[i, 1] >= 0:
+            a, b = root_of(parent, bodies[i, 0]), root_of(parent, bodies[i, 1])
+            parent[max(a, b)] = min(a, b)
+    number, own, count = np.full(len(parent), -1, dtype=np.int64), np.empty(m, dtype=np.int64), 0
+    for i in range(m):
+        root = root_of(parent, bodies[i, 0] if bodies[i, 0] >= 0 else bodies[i, 1])
+        if number[root] < 0:
+            number[root] = count
+            count += 1
+        own[i] = number[root]
+    start, order = np.zeros(count + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    of_label = np.full(len(linked.of_label), -1, dtype=np.int64)
+    label_start = np.zeros(count + 1, dtype=np.int64)
+    for i in range(m):
+        start[own[i] + 1] += 1
+    for label in range(len(of_label)):
+        if linked.of_label[label] >= 0:
+            of_label[label] = number[root_of(parent, linked.of_label[label])]
+            if of_label[label] >= 0:
+                label_start[of_label[label] + 1] += 1
+    matrix = np.zeros(count + 1, dtype=np.int64)
+    for i in range(count):
+        matrix[i + 1] = matrix[i] + (d * start[i + 1]) ** 2
+        start[i + 1] += start[i]
+        label_start[i + 1] += label_start[i]
+    place, label_place = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for i in range(count):
+        place[i], label_place[i] = start[i], label_start[i]
+    for i in range(m):
+        order[place[own[i]]] = i
+        place[own[i]] += 1
+    labels = np.empty(label_start[count], dtype=np.int64)
+    for label in range(len(of_label)):
+        if of_label[label] >= 0:
+            labels[label_place[of_label[label]]] = label
+            label_place[of_label[label]] += 1
+    return Islands(order, start, matrix, labels, label_start)
+
+
+@subroutine
+def eliminate(
+    linked: Linked,
+    A: Array,
+    L: Array,
+    inverse: Array,
+    G: Array,
+    bodies: Indices,
+    labels: Indices,
+    W: Array,
+    alone: Array,
+) -> None:
+    """Write W = G Gᵀ − Yᵀ D⁻¹ Y of an island, L Y = A Gᵀ, and its diagonal with all joints open.
+
+    ``G`` (m, 2, d, size) on ``bodies`` (m, 2) are its rows, ``labels`` its linkages.
+    """
+    m, _, d, size = G.shape
+    pattern, width = linked.pattern, m * d
+    for i in range(m):
+        for j in range(i + 1):
+            for k in range(d):
+                for l in range(d):
+                    total = 0.0
+                    for s in range(2):
+                        for t in range(2):
+                            if bodies[i, s] >= 0 and bodies[i, s] == bodies[j, t]:
+                                for e in range(size):
+                                    total += G[i, s, k, e] * G[j, t, l, e]
+                    W[i * d + k, j * d + l] = total
+                    W[j * d + l, i * d + k] = total
+    for i in range(width):
+        alone[i] = W[i, i]
+    for which in range(len(labels)):
+        first, last = pattern.label_start[labels[which]], pattern.label_start[labels[which] + 1]
+        Y = np.zeros((last - first, width))
+        leader = linked.of_label[labels[which]]
+        for i in range(m):
+            for s in range(2):
+                body = bodies[i, s]
+                if body < 0 or linked.leader[body] != leader:
+                    continue
+                for e in range(linked.body_start[body], linked.body_start[body + 1]):
+                    p = linked.by_body[e]
+                    row = pattern.row_place[linked.blocks[0, p]]
+                    for k in range(d):
+                        total = 0.0
+                        for c in range(size):
+                            total += A[p, c] * G[i, s, k, c]
+                        Y[row, i * d + k] += total
+        for q in range(first, last):
+            j, mine = pattern.columns[q], Y[q - first]
+            is_idle = True
+            for c in range(width):
+                if mine[c] != 0.0:
+                    is_idle = False
+                    break
+            if is_idle:
+                continue
+            for p in range(pattern.pointers[j], pattern.pointers[j + 1]):
+                add_multiple(-L[p], mine, Y[pattern.place[pattern.structure[p]]])
+            for c in range(width):
+                if mine[c] != 0.0:
+                    add_multiple(-inverse[j] * mine[c], mine, W[c])
+
+
+@inlined
+def add_multiple(factor: float, row: Array, target: Array) -> None:
+    """Add factor · row to target."""
+    for c in range(len(target)):
+        target[c] += factor * row[c]

@@ -1,0 +1,117 @@
+"""What came of a step with joints: the state at once, the rest when someone asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clapas.dynamics.few.tables import Met
+from clapas.dynamics.jointed.advancing import After
+from clapas.dynamics.jointed.mechanism import Mechanism
+from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.instep import joints_in_step
+from clapas.dynamics.joints.reactions import Reactions
+from clapas.dynamics.model import State
+from clapas.dynamics.solving import Instant
+from clapas.dynamics.systems import SystemsInStep
+from clapas.geometry.colliders import Contacts
+from clapas.problems.kept import Kept
+from clapas.solvers.loop import Solver
+from clapas.solvers.solution import History, Solution
+from clapas.status import Status
+from clapas.typing import Array, Indices
+
+
+@dataclass
+class JointedOutcome:
+    """A step done; what its fields do not say of :class:`clapas.dynamics.stepping.Stepped`, ``details`` do.
+
+    Parameters
+    ----------
+    state, work, given, rows
+        See :class:`clapas.dynamics.stepping.Stepped`.
+    iterations, residual, seconds
+        How impulses were found.
+    before, middle : State
+        Where it began, and its middle.
+    mechanism, solver, commands, theta
+        What was asked for.
+    touching, lead, treated
+        See :class:`clapas.dynamics.solving.Instant`.
+    after : After
+        What the kernels wrote.
+    r : array (m, d)
+        Impulses of contacts and links.
+    """
+
+    state: State
+    work: float
+    given: float
+    rows: Indices | None
+    iterations: int
+    residual: float
+    seconds: float
+    before: State
+    middle: State
+    mechanism: Mechanism
+    solver: Solver
+    commands: Commands | None
+    theta: float
+    touching: float
+    lead: Array | None
+    treated: Met
+    after: After
+    r: Array
+
+    @property
+    def answer(self) -> JointedOutcome:
+        """What knows the status and the residual: steps that are not solved are not done here."""
+        return self
+
+    @property
+    def status(self) -> Status:
+        """How the solver ended."""
+        return Status.SOLVED
+
+    def contacts(self) -> Contacts:
+        """Those that touch or carry an impulse."""
+        treated = self.treated.contacts()
+        if self.rows is None:
+            return treated
+        if len(self.rows) and self.rows[0] < 0:  # nothing happens at those that touch
+            return treated.take(np.flatnonzero(treated.gap <= self.touching))
+        return treated.take(self.rows)
+
+    def details(self) -> dict[str, Any]:
+        """Middle, problem, solution, contacts and reactions, by the general form of a step."""
+        model, dt, treated = self.mechanism.model, self.state.dt, self.treated.contacts()
+        joints = joints_in_step(model, self.before, self.middle, self.theta, dt, self.commands)
+        joints = replace(joints, ahead=self.after.ahead, active=self.after.active)
+        given = self.before, self.middle, SystemsInStep.none(), treated, self.touching, self.lead, dt
+        problem = Instant(model, *given, Kept()).problem(self.after.free, joints)
+        r = self.r
+        if problem.problem.n_contacts != len(r):  # nothing happens at the contacts
+            r = np.zeros((problem.problem.n_contacts, model.d))
+        seen = np.array([self.iterations]), np.array([self.seconds]), np.array([self.residual])
+        solution = Solution(
+            problem=problem.problem,
+            solver=self.solver,
+            r=r,
+            status=self.status,
+            residual=self.residual,
+            iterations=self.iterations,
+            time=self.seconds,
+            history=History(*seen),
+        )
+        rows, links = joints.motion.rows, self.r[len(treated) :]
+        impulse = rows.of_terms(self.after.rows)
+        impulse[rows.n_closing :] += joints.along(links if len(links) else None)
+        return {
+            "middle": self.middle,
+            "problem": problem,
+            "solution": solution,
+            "contacts": self.contacts(),
+            "joints": Reactions(rows, joints.motion.placed, self.middle, impulse, dt),
+        }

@@ -1,0 +1,87 @@
+"""Angles and poses of MJCF: degrees unless the compiler says otherwise, orientations in five ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from clapas.geometry import rotations
+from clapas.geometry.checks import Vector
+from clapas.scenes.robots.description import Pose
+from clapas.scenes.robots.xml import Node
+
+SEQUENCES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+@dataclass
+class Frames:
+    """How a file writes angles: in degrees or not, and the order of Euler's."""
+
+    degrees: bool = True
+    sequence: str = "xyz"
+
+    def angle(self, value: float) -> float:
+        """An angle of the file (rad)."""
+        return math.radians(value) if self.degrees else value
+
+    def pose(self, node: Node) -> Pose:
+        """Position and orientation of an element, in any of the five ways to write them."""
+        words = [word for word in ("quat", "axisangle", "euler", "xyaxes", "zaxis") if node.has(word)]
+        if len(words) > 1:
+            raise node.error(f"one orientation is enough, got {', '.join(words)}")
+        position = node.vector("pos", 3, (0.0, 0.0, 0.0))
+        read: dict[str, Callable[[Node], Vector]] = {
+            "quat": lambda one: one.vector("quat", 4),
+            "axisangle": self._axisangle,
+            "euler": self._euler,
+            "xyaxes": _xyaxes,
+            "zaxis": lambda one: tuple(map(float, rotations.up_to(unit(one, one.vector("zaxis", 3))))),
+        }
+        if not words:
+            return Pose(position)
+        turn = np.array(read[words[0]](node))
+        if not turn.any():
+            raise node.error("the quaternion is zero")
+        return Pose(position, tuple(map(float, rotations.normalise(turn))))
+
+    def _axisangle(self, node: Node) -> Vector:
+        *axis, angle = node.vector("axisangle", 4)
+        return tuple(map(float, rotations.from_axis_angle(unit(node, tuple(axis)), self.angle(angle))))
+
+    def _euler(self, node: Node) -> Vector:
+        """Rotations one after another: about axes that turn with the body (xyz) or stay (XYZ)."""
+        turn = np.array([1.0, 0.0, 0.0, 0.0])
+        for letter, angle in zip(self.sequence, node.vector("euler", 3), strict=True):
+            one = rotations.from_axis_angle(SEQUENCES[letter.lower()], self.angle(angle))
+            turn = rotations.product(turn, one) if letter.islower() else rotations.product(one, turn)
+        return tuple(map(float, turn))
+
+
+def _xyaxes(node: Node) -> Vector:
+    values = node.vector("xyaxes", 6)
+    x = np.array(unit(node, values[:3]))
+    y = np.array(values[3:]) - (x @ np.array(values[3:])) * x
+    y = np.array(unit(node, tuple(y)))
+    return tuple(map(float, rotations.from_matrix(np.column_stack((x, y, np.cross(x, y))))))
+
+
+def unit(node: Node, vector: Vector) -> Vector:
+    """A direction of unit length."""
+    length = math.hypot(*vector)
+    if length == 0.0:
+        raise node.error("a direction is zero")
+    return tuple(x / length for x in vector)
+
+
+def from_to(node: Node) -> tuple[Pose, float]:
+    """Pose and half length of a shape between two points: its z axis goes from the first to the second."""
+    values = np.array(node.vector("fromto", 6))
+    start, end = values[:3], values[3:]
+    length = float(np.linalg.norm(end - start))
+    if length == 0.0:
+        raise node.error("fromto gives one point twice")
+    turn = rotations.up_to((end - start) / length)
+    return Pose(tuple(map(float, (start + end) / 2.0)), tuple(map(float, turn))), length / 2.0

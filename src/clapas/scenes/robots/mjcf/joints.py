@@ -1,0 +1,107 @@
+"""Joints of MJCF: each in the body it moves, several of them as one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from clapas.scenes.robots.description import WORLD, Pose, RobotJoint
+from clapas.scenes.robots.mjcf.frames import Frames
+from clapas.scenes.robots.xml import Node
+
+RIGHT = 1e-9  # cosine up to which two axes are at right angles, or aligned
+
+
+def read_joint(
+    node: Node, name: str, parent: str, pose: Pose, number: int, frames: Frames, notes: list[str]
+) -> RobotJoint:
+    """A joint of a body, the parent and the pose in which it stands; ``number`` among its joints."""
+    kind = node.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
+    turns = kind == "hinge"
+    label = node.text("name", f"{name} {kind}" + (f" {number}" if number else ""))
+    axis = node.vector("axis", 3, (0.0, 0.0, 1.0))
+    if kind in ("hinge", "slide") and not any(axis):
+        raise node.error("the axis is zero; it must be a direction")
+    limited = node.flag("limited", node.has("range"))
+    node.used.add("range")
+    limits = None
+    if limited:
+        low, high = (
+            frames.angle(value) if turns or kind == "ball" else value for value in node.vector("range", 2)
+        )
+        if kind in ("ball", "free"):
+            raise node.error(f"the range of a {kind} joint is not supported; remove it")
+        if low >= high:
+            raise node.error(f"range must be a lower and an upper limit, got {low:g} and {high:g}")
+        limits = (low, high)
+    scale = frames.angle if turns else float
+    stiffness, rest = node.number("stiffness", 0.0), scale(node.number("springref", 0.0))
+    zero = scale(node.number("ref", 0.0))
+    damping, friction = node.number("damping", 0.0), node.number("frictionloss", 0.0)
+    node.used |= {"solreflimit", "solimplimit", "margin"} if limits is None else set()
+    if kind in ("ball", "free"):
+        if kind == "free" and parent != WORLD:
+            raise node.error("a free joint stands in a body of <worldbody>")
+        for word, value in (("stiffness", stiffness), ("damping", damping), ("frictionloss", friction)):
+            if value:
+                notes.append(f"{word} of the {kind} joint '{label}' is left out: it has no single coordinate")
+        stiffness = damping = friction = 0.0
+    if node.attributes.get("armature", "0").strip() in ("0", "0.0"):
+        node.used.add("armature")
+    return RobotJoint(
+        name=label,
+        kind={"slide": "slider"}.get(kind, kind),
+        parent=parent,
+        child=name,
+        pose=pose,
+        anchor=node.vector("pos", 3, (0.0, 0.0, 0.0)),
+        axis=axis,
+        zero=zero,
+        limits=limits,
+        damping=damping,
+        friction=friction,
+        spring=(stiffness, rest) if stiffness else None,
+        effort=largest(node, "actuatorfrcrange", "actuatorfrclimited"),
+        place=node.place,
+    )
+
+
+def largest(node: Node, name: str, flag: str) -> float | None:
+    """The largest effort, from a symmetric range."""
+    if not node.flag(flag, node.has(name)):
+        node.used.add(name)
+        return None
+    low, high = node.vector(name, 2)
+    if not math.isclose(low, -high) or high <= 0.0:
+        raise node.error(f"{name} must be symmetric about 0, got {low:g} to {high:g}")
+    return high
+
+
+def together(nodes: list[Node], joints: list[RobotJoint]) -> RobotJoint:
+    """Several joints of one body as one: cylindrical, universal or planar."""
+    kinds = sorted(joint.kind for joint in joints)
+    axes = [np.array(joint.axis) / np.linalg.norm(joint.axis) for joint in joints]
+    plain = all(
+        joint.limits is None and joint.spring is None and not (joint.damping or joint.friction or joint.zero)
+        for joint in joints
+    )
+    first = joints[0]
+    if plain and kinds == ["hinge", "slider"] and abs(axes[0] @ axes[1]) > 1.0 - RIGHT:
+        return replace(first, kind="cylindrical", name=" ".join(joint.name for joint in joints))
+    same = all(np.allclose(joint.anchor, first.anchor) for joint in joints)
+    if plain and kinds == ["hinge", "hinge"] and abs(axes[0] @ axes[1]) < RIGHT and same:
+        # The first joint is nearer to the parent: its axis is fixed in it.
+        return replace(
+            first, kind="universal", second=joints[1].axis, name=" ".join(joint.name for joint in joints)
+        )
+    if plain and kinds == ["hinge", "slider", "slider"]:
+        hinge = next(k for k, joint in enumerate(joints) if joint.kind == "hinge")
+        others = [axis for k, axis in enumerate(axes) if k != hinge]
+        if all(abs(axes[hinge] @ axis) < RIGHT for axis in others) and abs(others[0] @ others[1]) < RIGHT:
+            return replace(joints[hinge], kind="planar", name=" ".join(joint.name for joint in joints))
+    raise nodes[1].error(
+        f"joints {' and '.join(kinds)} in one body are not supported, save a cylindrical, a universal or a "
+        "planar joint without limits, springs, damping and friction; put a body with mass between them"
+    )

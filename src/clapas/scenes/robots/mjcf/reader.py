@@ -1,0 +1,243 @@
+"""MJCF, the XML format of MuJoCo: read into a :class:`Robot`.
+
+Bodies are nested, joints stand in the body they move, attributes come from classes of defaults, angles are in
+degrees unless the compiler says otherwise. Masses follow from geoms where no ``<inertial>`` is given.
+
+Reference: mujoco.readthedocs.io, XML reference.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from clapas.geometry.checks import Vector
+from clapas.scenes.robots.description import (
+    WORLD,
+    Actuator,
+    Closure,
+    Follower,
+    Inertia,
+    Link,
+    Pose,
+    Robot,
+    RobotJoint,
+)
+from clapas.scenes.robots.leftovers import notes_of
+from clapas.scenes.robots.mjcf.frames import Frames
+from clapas.scenes.robots.mjcf.geoms import Geoms
+from clapas.scenes.robots.mjcf.joints import read_joint, together
+from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
+from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
+from clapas.scenes.robots.xml import Node
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def read_mjcf(root: Node, strict: bool = True) -> Robot:
+    """The robot of a file whose root element is ``<mujoco>``."""
+    reader = _Reader(root)
+    reader.read()
+    return Robot(
+        name=root.text("model", root.path.stem),
+        format="MJCF",
+        links=tuple(reader.links),
+        joints=tuple(reader.joints),
+        followers=tuple(reader.followers),
+        closures=tuple(reader.closures),
+        actuators=tuple(reader.actuators),
+        apart=tuple(reader.apart),
+        gravity=reader.gravity,
+        dt=reader.dt,
+        notes=(*dict.fromkeys(reader.notes), *notes_of(root, IGNORED, UNUSED, strict)),
+    )
+
+
+class _Reader:
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.links: list[Link] = []
+        self.joints: list[RobotJoint] = []
+        self.followers: list[Follower] = []
+        self.closures: list[Closure] = []
+        self.actuators: list[Actuator] = []
+        self.apart: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+        self.defaults: dict[str, dict[str, dict[str, str]]] = {}
+        self.frames = Frames()
+        self.geoms = Geoms(self.frames, self.notes)
+        self.gravity: Vector = GRAVITY
+        self.dt = 2e-3
+
+    def read(self) -> None:
+        root = self.root
+        self._compiler([*root.all("compiler")])
+        for option in root.all("option"):
+            self.gravity = option.vector("gravity", 3, self.gravity)
+            self.dt = option.number("timestep", self.dt)
+        for default in root.all("default"):
+            self._default(default, {})
+        for asset in root.all("asset"):
+            for mesh in asset.all("mesh"):
+                self._filled(mesh, "")
+                name = mesh.text("name", Path(mesh.text("file", "")).stem)
+                self.geoms.meshes[name] = mesh
+        worlds = root.all("worldbody")
+        if not worlds:
+            raise root.error("it needs an element <worldbody>")
+        for world in worlds:
+            self._geoms_of_world(world)
+            for body in world.all("body"):
+                self._body(body, WORLD, "")
+        for actuators in root.all("actuator"):
+            for node in actuators.all("motor", "position", "velocity"):
+                self._filled(node, "")
+                self.actuators.append(read_actuator(node, self.joints, self.actuators, self.notes))
+        for contact in root.all("contact"):
+            for exclude in contact.all("exclude"):
+                exclude.used.add("name")
+                pair = (link_of(exclude, name, self.links) for name in ("body1", "body2"))
+                first, second = pair
+                self.apart.append((first, second))
+        for equality in root.all("equality"):
+            for node in equality.all("joint", "connect", "weld"):
+                self._filled(node, "")
+                number = len(self.closures) + len(self.followers)
+                made = read_equality(node, number, self.links, self.joints, self.notes)
+                if isinstance(made, Follower):
+                    self.followers.append(made)
+                elif made is not None:
+                    self.closures.append(made)
+        self._masks()
+
+    # ---------------------------------------------------------------- settings and defaults
+
+    def _compiler(self, nodes: list[Node]) -> None:
+        frames, geoms = self.frames, self.geoms
+        for node in nodes:
+            frames.degrees = (
+                node.choice("angle", ("degree", "radian"), "degree" if frames.degrees else "radian")
+                == "degree"
+            )
+            frames.sequence = node.text("eulerseq", frames.sequence)
+            geoms.meshdir = node.text("meshdir", node.text("assetdir", geoms.meshdir))
+            if node.choice("coordinate", ("local", "global"), "local") == "global":
+                raise node.error("global coordinates are of old versions of the format; write local ones")
+        if len(frames.sequence) != 3 or set(frames.sequence.lower()) - set("xyz"):
+            raise nodes[0].error(f"eulerseq must be three of the letters xyz or XYZ, got '{frames.sequence}'")
+
+    def _default(self, node: Node, above: dict[str, dict[str, str]]) -> None:
+        """Attributes by element, of a class and of those inside it."""
+        name = node.text("class", "main")
+        own = {tag: dict(values) for tag, values in above.items()}
+        for one in node.nodes:
+            if one.tag == "default":
+                continue
+            one.is_used = True
+            one.used |= set(one.attributes)  # they count where they are used
+            own[one.tag] = own.get(one.tag, {}) | one.attributes
+        self.defaults[name] = own
+        for inner in node.all("default"):
+            if not inner.has("class"):
+                raise inner.error("a <default> inside another needs the attribute 'class'")
+            self._default(inner, own)
+
+    def _filled(self, node: Node, childclass: str) -> Node:
+        """An element with the attributes of its class."""
+        name = node.text("class", childclass or "main")
+        if name not in self.defaults and name != "main":
+            raise node.error(f"there is no class '{name}' among the defaults")
+        for key, value in self.defaults.get(name, {}).get(node.tag, {}).items():
+            if key != "class":
+                node.attributes.setdefault(key, value)
+        return node
+
+    # ---------------------------------------------------------------- bodies
+
+    def _body(self, node: Node, parent: str, childclass: str) -> None:
+        name = node.text("name", f"body {len(self.links)}")
+        if any(link.name == name for link in self.links):
+            raise node.error("another body has this name; names are unique")
+        childclass = node.text("childclass", childclass)
+        if node.flag("mocap", False):
+            raise node.error(
+                "a mocap body is moved from outside; add it to the scene as a body with a motion"
+            )
+        if node.number("gravcomp", 0.0) != 0.0:
+            raise node.error("gravcomp, weight taken off a body, is not supported; give gravity, or a force")
+        geoms = [self.geoms.read(self._filled(geom, childclass)) for geom in node.all("geom")]
+        inertial = node.one("inertial")
+        if inertial is not None:
+            inertia: Inertia | None = self._inertial(inertial)
+        else:
+            masses = [found for _, own in geoms for found in own]
+            inertia = Inertia.together(masses) if masses else None
+        pose = self.frames.pose(node)
+        self.links.append(
+            Link(
+                name=name,
+                inertia=inertia,
+                collisions=tuple(one for found, _ in geoms for one in found),
+                place=node.place,
+            )
+        )
+        self._joints_of(node, name, parent, pose, childclass)
+        for child in node.all("body"):
+            self._body(child, name, childclass)
+
+    def _joints_of(self, node: Node, name: str, parent: str, pose: Pose, childclass: str) -> None:
+        joints = [self._filled(joint, childclass) for joint in node.all("joint")]
+        free = node.all("freejoint")
+        if free:
+            free[0].used |= {"group", "align"}
+            if joints or len(free) > 1 or parent != WORLD:
+                raise free[0].error("a free joint stands alone, in a body of <worldbody>")
+            free_name = free[0].text("name", f"{name} free")
+            self.joints.append(
+                RobotJoint(name=free_name, kind="free", parent=WORLD, child=name, pose=pose, place=node.place)
+            )
+            return
+        if not joints:
+            self.joints.append(
+                RobotJoint(
+                    name=f"{name} fixed", kind="fixed", parent=parent, child=name, pose=pose, place=node.place
+                )
+            )
+            return
+        given = self.frames, self.notes
+        made = [read_joint(joint, name, parent, pose, k, *given) for k, joint in enumerate(joints)]
+        self.joints.append(made[0] if len(made) == 1 else together(joints, made))
+
+    def _inertial(self, node: Node) -> Inertia:
+        pose, mass = self.frames.pose(node), node.number("mass")
+        if mass <= 0.0:
+            raise node.error(f"mass must be positive, got {mass:g}")
+        if node.has("fullinertia"):
+            xx, yy, zz, xy, xz, yz = node.vector("fullinertia", 6)
+            tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            tensor = np.diag(node.vector("diaginertia", 3))
+        return Inertia(mass, (0.0, 0.0, 0.0), tensor).seen_from(pose)
+
+    # ---------------------------------------------------------------- geoms
+
+    def _geoms_of_world(self, world: Node) -> None:
+        found = [self.geoms.read(self._filled(geom, ""), of_world=True)[0] for geom in world.all("geom")]
+        shapes = tuple(one for group in found for one in group)
+        if shapes:
+            self.links.append(Link(name=WORLD, collisions=shapes, place=world.place))
+
+    def _masks(self) -> None:
+        """Pairs of bodies none of whose geoms may touch, by contype and conaffinity."""
+        for a, b in combinations(self.links, 2):
+            pairs = [(one, other) for one in a.collisions for other in b.collisions]
+            touch = [bool(one.group & other.mask or other.group & one.mask) for one, other in pairs]
+            if pairs and not any(touch):
+                self.apart.append((a.name, b.name))
+            elif not all(touch):
+                self.notes.append(
+                    f"bodies '{a.name}' and '{b.name}': contype and conaffinity let some of their geoms "
+                    "touch; here all do"
+                )

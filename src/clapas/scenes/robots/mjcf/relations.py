@@ -1,0 +1,84 @@
+"""Motors, gears and loops of MJCF, which refer to joints and bodies by name."""
+
+from __future__ import annotations
+
+from clapas.scenes.robots.description import WORLD, Actuator, Closure, Follower, Link, RobotJoint
+from clapas.scenes.robots.mjcf.joints import largest
+from clapas.scenes.robots.xml import Node
+
+
+def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], notes: list[str]) -> Actuator:
+    """A motor on one of the joints, that none of the other actuators moves."""
+    if not node.has("joint"):
+        raise node.error("actuators act on joints: it needs the attribute 'joint'")
+    joint = node.text("joint")
+    found = next((one for one in joints if one.name == joint), None)
+    if found is None:
+        raise node.error(f"there is no joint '{joint}'")
+    gear = node.numbers("gear", (1.0,))
+    if gear[0] == 0.0 or any(gear[1:]):
+        raise node.error(f"gear must be one number that is not zero, got {list(gear)}")
+    force = largest(node, "forcerange", "forcelimited")
+    bound = found.effort if force is None else abs(gear[0]) * force
+    stiffness = damping = 0.0
+    kind = {"motor": "torque", "position": "servo", "velocity": "velocity"}[node.tag]
+    if kind == "servo":
+        stiffness = gear[0] ** 2 * node.number("kp", 1.0)
+        damping = gear[0] ** 2 * node.number("kv", 0.0)
+    elif kind == "velocity":
+        node.used.add("kv")
+        notes.append(
+            f"velocity actuator of '{joint}': it holds its rate exactly, up to its largest effort, "
+            "instead of with the gain kv"
+        )
+    if gear[0] != 1.0:
+        notes.append(
+            f"actuator of '{joint}': targets are those of the joint, not divided by its gear {gear[0]:g}"
+        )
+    name = node.text("name", f"{joint} {kind}")
+    if any(other.joint == joint for other in others):
+        raise node.error(f"joint '{joint}' has another actuator; one is allowed")
+    return Actuator(name=name, joint=joint, kind=kind, stiffness=stiffness, damping=damping, bound=bound)
+
+
+def read_equality(
+    node: Node, number: int, links: list[Link], joints: list[RobotJoint], notes: list[str]
+) -> Follower | Closure | None:
+    """A gear between two joints, or a joint that closes a loop; None if it is not active."""
+    node.used |= {"solref", "solimp"}
+    if node.flag("active", True) is False:
+        node.used |= set(node.attributes)
+        notes.append(f"equality at line {node.line} is left out: it is not active")
+        return None
+    name = node.text("name", f"{node.tag} {number}")
+    if node.tag == "joint":
+        if not node.has("joint2"):
+            raise node.error("an equality of one joint with a number is not supported; use a fixed joint")
+        offset, ratio, *rest = node.numbers("polycoef", (0.0, 1.0))
+        if any(rest):
+            raise node.error(f"polycoef of more than first degree is not supported, got {rest}")
+        follower, leader = node.text("joint1"), node.text("joint2")
+        zero = {joint.name: joint.zero for joint in joints}
+        for one in (follower, leader):
+            if one not in zero:
+                raise node.error(f"there is no joint '{one}'")
+        # MuJoCo counts from the reference poses: y − y0 = c0 + c1 (x − x0).
+        offset += zero[follower] - ratio * zero[leader]
+        return Follower(follower=follower, leader=leader, ratio=ratio, offset=offset)
+    kind = "ball" if node.tag == "connect" else "fixed"
+    if not node.has("body1"):
+        raise node.error("it needs the attribute 'body1': sites are not supported")
+    a = link_of(node, "body1", links)
+    b = link_of(node, "body2", links) if node.has("body2") else WORLD
+    if node.tag == "weld" and node.has("relpose") and node.text("relpose") != "0 1 0 0 0 0 0":
+        raise node.error("relpose is not supported: place the bodies as they are welded")
+    anchor = node.vector("anchor", 3, None if kind == "ball" else (0.0, 0.0, 0.0))
+    return Closure(name=name, kind=kind, a=a, b=b, anchor=anchor, place=node.place)
+
+
+def link_of(node: Node, attribute: str, links: list[Link]) -> str:
+    """The name of a body that an attribute gives."""
+    name = node.text(attribute)
+    if name != WORLD and all(link.name != name for link in links):
+        raise node.error(f"there is no body '{name}'")
+    return name

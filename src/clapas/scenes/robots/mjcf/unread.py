@@ -1,0 +1,49 @@
+"""What of MJCF is not read: what has no part in the motion, and what would have one, which is said in a note.
+
+Contacts are rigid here: what MuJoCo says of their softness has no meaning.
+"""
+
+from __future__ import annotations
+
+_LOOKS = (
+    *"light camera site texture material visual statistic sensor keyframe custom".split(),
+    *"size text numeric skin".split(),
+)
+IGNORED = {
+    **{f"<{tag}>": "looks and sensors" for tag in _LOOKS},
+    **{f"{name} of <geom>": "" for name in ("rgba", "material", "group", "name", "fitscale", "user")},
+    **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "inertia", "smoothnormal")},
+    **{f"{name} of <joint>": "" for name in ("group", "user", "pos", "axis")},
+    **{f"{name} of <body>": "" for name in ("user", "sleep")},
+    **{
+        f"{name} of <compiler>": ""
+        for name in "autolimits texturedir assetdir discardvisual fusestatic strippath usethread "
+        "convexhull boundmass boundinertia inertiafromgeom balanceinertia alignfree".split()
+    },
+    **{
+        f"{name} of <option>": ""
+        for name in "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance "
+        "impratio "
+        "noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance".split()
+    },
+    "<flag>": "switches of MuJoCo",
+    "<user>": "",
+}
+UNUSED = {
+    "armature of <joint>": "inertia of rotors is not modelled",
+    **{
+        f"{name} of <geom>": "contacts are rigid"
+        for name in ("solref", "solimp", "margin", "gap", "solmix", "priority")
+    },
+    **{
+        f"{name} of <joint>": "limits and friction in joints are exact"
+        for name in ("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin")
+    },
+    "springdamper of <joint>": "give stiffness and damping",
+    "condim of <geom>": "friction against sliding only",
+    **{
+        f"{name} of <{tag}>": "targets are not cut: cut them in the loop"
+        for name in ("ctrlrange", "ctrllimited")
+        for tag in ("motor", "position", "velocity")
+    },
+}
