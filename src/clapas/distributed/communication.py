@@ -98,7 +98,10 @@ class Ranks:
     def swapped(self, items: list[Any]) -> list[Any]:
         """Give item k to rank k, and receive one from each; any Python objects."""
         self.traffic.collectives += 1
-        return list(self.comm.alltoall(items))
+        began = time.process_time()
+        received = list(self.comm.alltoall(items))
+        self.traffic.seconds += time.process_time() - began
+        return received
 
     def exchanged(self, outgoing: Mapping[int, Any], incoming: Mapping[int, Any]) -> None:
         """Send arrays to some ranks and receive into arrays from some, all at once."""
@@ -194,11 +197,13 @@ class Ghosts:
 
     def _told(self, items: list[Any]) -> dict[int, Any]:
         """Messages of the owners of the copies held here, from messages for those who hold copies of ours."""
+        began = time.process_time()
         requests = [self.ranks.comm.isend(items[rank], dest=rank, tag=ROWS + 1) for rank in self.given]
         self.ranks.traffic.messages += len(requests)
         told = {rank: self.ranks.comm.recv(source=rank, tag=ROWS + 1) for rank in self.held}
         for request in requests:
             request.wait()
+        self.ranks.traffic.seconds += time.process_time() - began
         return told
 
 
