@@ -102,7 +102,7 @@ def test_it_opens_on_a_telling_frame_and_plays_from_the_start(space_run: Path, p
         opened(page, viewer.url)
         assert page.get_attribute("html", "data-frame") == str(telling)
         page.select_option("#speed", "0.001")
-        page.keyboard.press(" ")
+        page.click("#play")
         page.wait_for_selector('html[data-frame="0"]', state="attached")
         page.goto("about:blank")
 

@@ -66,7 +66,7 @@ export class Playback {
   advance(now) {
     if (!this.playing) return;
     if (this.clock === null || this.wanted !== this.index) {
-      this.clock = { now, time: this.times[Math.max(0, this.index)] }; // wait for what is on its way
+      this.clock = { now, time: this.times[Math.max(0, this.wanted)] }; // wait for what is on its way
       return;
     }
     const time = this.clock.time + ((now - this.clock.now) / 1000) * this.speed;
