@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clapas.errors import SceneError
 from clapas.io.recording import Frame, Recording
 from clapas.io.simulation import simulate
 from clapas.scenes import examples
@@ -60,11 +59,7 @@ def test_each_compiles_and_says_what_it_shows(name: str) -> None:
     assert scene.run.duration is not None
     assert scene.run.dt is not None
     assert examples.summary(name).endswith(".")
-    if name in OF_RODS:
-        with pytest.raises(SceneError, match="made of Python functions, which no file can hold"):
-            scene.to_dict()
-    else:
-        assert Scene.from_dict(scene.to_dict()).to_dict() == scene.to_dict()
+    assert Scene.from_dict(scene.to_dict()).to_dict() == scene.to_dict()
 
 
 @pytest.mark.slow
@@ -250,9 +245,10 @@ def test_elastic_bar() -> None:
     assert pushed[-1] == pytest.approx(0.2, abs=0.008)
     assert np.abs(force[5:36]).mean() == pytest.approx(1000.0 * 10.0 * 0.5 * 0.1, rel=0.02)
     assert last.state.parts[0].v[::2].mean() == pytest.approx(0.5, rel=0.1)
-    # behind the wave the stress is ρ c v, at the nodes and at the Gauss points, and at the wall the pressure
+    # The wave has reached the free end: the stress is ρ c v in all of the bar, but for ripples of its front,
+    # and so is the pressure at the wall.
     stress = loaded.readings[0]["stress"]
-    assert stress[:, 0].min() == pytest.approx(-5000.0, rel=0.1)
+    assert np.median(stress[:, 0]) == pytest.approx(-5000.0, rel=0.1)
     assert loaded.looks[0][0].values[2].max() == pytest.approx(5000.0, rel=0.1)
 
 
