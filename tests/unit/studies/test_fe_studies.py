@@ -98,7 +98,7 @@ def test_a_drawing_step_passes_with_the_safeguard_only() -> None:
         plain = OneLoopNewton(tangent=tangent, safeguard=False, max_iterations=100)
         failed = plain.solve(drawn, start, check=False)
         assert not failed.status.is_solved
-        assert failed.orders == (2,)
+    assert failed.orders == (2,)  # with elastic r it may also wander without end, by rounding
     found = OneLoopNewton().solve(drawn, start)
     assert found.orders
     assert found.cuts >= 1
