@@ -37,6 +37,7 @@ def passed(run: Recording) -> Array:
     return np.array([(frame.state.position[:, 1] < -0.03).sum() for frame in run.frames()])
 
 
+@pytest.mark.slow
 def test_a_hopper_flows_by_beverloos_law() -> None:
     """Narrow mouths flow in spurts: the mean of several samples tells."""
     rates = {4.0: 0.0, 7.0: 0.0}
