@@ -43,9 +43,9 @@ from clapas.problems.mixed_lcp import MixedLCP
 from clapas.solvers.lcp import LCPSolver, Lemke, solve_lcp
 from clapas.typing import Array, Mask
 
-# A cable shorter than its length by this share of it is taut. Whoever solves a step leaves the cables that
-# hold at lengths that are exact to the residual only; a sign asked of such a length would let half of them go
-# at the next step. 1e-12 m made an interior point of residual 1e-10 leave the path of pivoting after two steps.
+# A cable shorter than its length by this share of it is taut. A solver leaves the cables that hold at lengths
+# that are exact to its residual only; a sign asked of such a length lets half of them go at the next step:
+# with 1e-12 m an interior point of residual 1e-10 left the path of pivoting after two steps.
 TAUT = 1e-9
 
 
