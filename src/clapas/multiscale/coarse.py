@@ -48,9 +48,15 @@ class CoarseProblem:
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
         self.f, self.f_hat = np.zeros(size), np.zeros(size)
-        # All places one after another, and where those of each substructure are among them.
-        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
-        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(place) for place in places]))]
+        # Macro components and rigid parts of each substructure, one after another as it tells and is told
+        # them, and where those of each are in that line: what one thread does alone is four operations.
+        own = [
+            np.concatenate((place, np.arange(rigid.start, rigid.stop)))
+            for place, rigid in zip(places, self.rigid_parts, strict=True)
+        ]
+        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *own])
+        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
+        self._macro: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
         if not size:
             return
         rows, columns, values = [], [], []
@@ -75,19 +81,18 @@ class CoarseProblem:
                 "the coarse problem is singular: the structure can move as a whole. Add supports, or an M"
             ) from None
 
-    def solve(self, answers: list[tuple[Array, Array]]) -> tuple[list[Array], list[Array]]:
+    def solve(self, answers: list[Array]) -> list[Array]:
         """Macro forces f and rigid parts α of each substructure, from their first answers."""
         if not self.size:
-            none = [np.zeros(0)] * len(answers)
-            return none, none
-        moved, pulled = (np.concatenate(each) for each in zip(*answers, strict=True))
-        right = -np.concatenate((np.bincount(self._all, weights=moved, minlength=self.size), pulled))
+            return [np.zeros(0)] * len(answers)
+        total = self.size + self.n_rigid
+        right = -np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right)
         self.f = found[: self.size]
-        at = self.f[self._all]
-        return [at[own] for own in self._own], [found[rigid] for rigid in self.rigid_parts]
+        told = found[self._all]
+        return [told[own] for own in self._own]
 
     def local(self, displacements: list[Array], relaxation: float) -> None:
         """Local stage of the macro forces, from the signed macro displacements of each substructure.
@@ -96,6 +101,6 @@ class CoarseProblem:
         """
         if not self.size or not math.isfinite(self.kappa):
             return
-        jump = np.bincount(self._all, weights=np.concatenate(displacements), minlength=self.size)
+        jump = np.bincount(self._macro, weights=np.concatenate(displacements), minlength=self.size)
         # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
         self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)

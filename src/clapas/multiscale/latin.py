@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -180,6 +181,9 @@ class _Layout:
     free_of: list[Indices] = field(default_factory=list)  # global numbers of the free components of each
     places: list[Indices] = field(default_factory=list)  # macro components of each
     across: list[list[tuple[int, int]]] = field(default_factory=list)  # (neighbour, its part) per trace
+    # Of all that is sent, one substructure after the other: who sends each entry received, and whose it is.
+    sender: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    letters: list[slice] = field(default_factory=list)
 
 
 class Substructured:
@@ -204,6 +208,7 @@ class Substructured:
         self._layout = _Layout()
         with one_blas_thread():
             self.parts = self._make_parts()
+            self._make_post()
             self._make_coarse()
         self.iterations = 0
         self._moved: list[Array] = []  # signed macro displacements of the last linear stage
@@ -298,6 +303,17 @@ class Substructured:
             )
         return made
 
+    def _make_post(self) -> None:
+        """Who sends what each substructure receives."""
+        ends = np.cumsum([0] + [len(part.dofs) for part in self.parts])
+        self._layout.letters = [slice(a, b) for a, b in pairwise(ends)]
+        senders = [
+            ends[other] + np.arange(len(self.parts[other].dofs))[self.parts[other].parts[place]]
+            for across in self._layout.across
+            for other, place in across
+        ]
+        self._layout.sender = np.concatenate([np.zeros(0, dtype=np.int64), *senders])
+
     def _make_coarse(self) -> None:
         kappa = self.settings.macro_direction
         self.coarse = CoarseProblem(self.parts, self._layout.places, self.n_macro, kappa)
@@ -319,7 +335,7 @@ class Substructured:
     def linear_stage(self, team: Team | None = None) -> None:
         """Equilibrium of the substructures, tied by the coarse problem."""
         team = team or one_by_one(self.parts)
-        self._moved = team("correct", *self.coarse.solve(team("predict")))
+        self._moved = team("correct", self.coarse.solve(team("predict")))
         self.iterations += 1
 
     def local_stage(self, team: Team | None = None) -> None:
@@ -327,8 +343,8 @@ class Substructured:
         team, relaxation = team or one_by_one(self.parts), self.settings.relaxation
         self.coarse.local(self._moved, relaxation)
         sent = team("local", self._for_all(relaxation), self._for_all(self.settings.together))
-        letters = [[sent[other][place] for other, place in across] for across in self._layout.across]
-        team("receive", letters, self._for_all(relaxation))
+        post = np.concatenate(sent)[self._layout.sender]
+        team("receive", [post[own] for own in self._layout.letters], self._for_all(relaxation))
 
     def _for_all(self, value: Any) -> list[Any]:
         return [value] * self.n_parts

@@ -19,6 +19,7 @@ from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from clapas.solvers.lcp import InteriorPoint
 from clapas.studies.report import Report
+from clapas.studies.verdicts import UNDETERMINED, Verdict, of_number
 from clapas.typing import Array
 
 STEP = 1e-3  # s
@@ -107,6 +108,16 @@ def _release(report: Report, n: int, load: float) -> None:
         ["step", "", "largest u (m)", "slack", "largest cable force (kN)", "kinetic energy (J)"], rows
     )
     after = np.array(peaks[400:])
+    report.judge(
+        Verdict(
+            source="LMGC thesis on tensegrity, 6.2",
+            quantity="steps from the release to the violent re-tensioning",
+            printed="about 40",
+            found=f"{int(after.argmax()) + 1}",
+            grade=UNDETERMINED,
+            why="masses, load and times are not printed",
+        )
+    )
     lower = truss.group == 0
     report.say(
         SHOCK.format(
@@ -127,6 +138,8 @@ def _release(report: Report, n: int, load: float) -> None:
 def _bolts(report: Report, n: int, steps: int = 10) -> None:
     load = 40.0 * (16.0 / n) ** 2
     whole, pairs_of_8 = bolted_grid(8)
+    cables = "cables, 8 × 8 modules"
+    report.judge(of_number("LMGC thesis on tensegrity, 6.2", cables, "768", whole.n_cables))
     report.say(BOLTED.format(cables=whole.n_cables, rows=3 * len(pairs_of_8), n=n, load=load, steps=steps))
     merged, (apart, pairs) = grid(n, load=load), bolted_grid(n, load=load)
     same = {tuple(np.round(x, 6)): k for k, x in enumerate(merged.nodes)}
