@@ -34,7 +34,7 @@ from clapas.multiscale.macro_basis import affine_fields, orthonormal, translatio
 from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.substructure import LinkSolver, Substructure, Trace
-from clapas.multiscale.team import Team, of_processes, of_threads, one_by_one
+from clapas.multiscale.team import Share, Team, of_processes, one_by_one, pool
 from clapas.typing import Array, Indices, Mask
 
 ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
@@ -332,10 +332,10 @@ class Substructured:
 
     # ------------------------------------------------------------------ iterations
 
-    def linear_stage(self, team: Team | None = None) -> None:
-        """Equilibrium of the substructures, tied by the coarse problem."""
+    def linear_stage(self, team: Team | None = None, share: Share = one_by_one) -> None:
+        """Equilibrium of the substructures, tied by the coarse problem, whose groups ``share`` gives away."""
         team = team or one_by_one(self.parts)
-        self._moved = team("correct", self.coarse.solve(team("predict")))
+        self._moved = team("correct", self.coarse.solve(team("predict"), share))
         self.iterations += 1
 
     def local_stage(self, team: Team | None = None) -> None:
@@ -350,26 +350,26 @@ class Substructured:
         return [value] * self.n_parts
 
     @contextmanager
-    def _team(self) -> Iterator[Team]:
-        """Those who do the work, as the settings say."""
+    def _team(self) -> Iterator[tuple[Team, Share]]:
+        """Those who do the work of the substructures, and that of the coarse problem, as the settings say."""
         settings = self.settings
         if settings.processes > 1:
             with of_processes(self.parts, settings.processes) as team:
-                yield team
+                yield team, one_by_one
         elif settings.threads > 1:
-            with of_threads(self.parts, settings.threads) as team:
-                yield team
+            with pool(settings.threads) as share:
+                yield share(self.parts), share
         else:
-            yield one_by_one(self.parts)
+            yield one_by_one(self.parts), one_by_one
 
     def iterate(self, count: int, between: Callable[[Substructured], None] | None = None) -> None:
         """Do some iterations without measuring; ``between`` is called after each linear stage.
 
         With processes ``between`` sees the values of the start.
         """
-        with one_blas_thread(), self._team() as team:
+        with one_blas_thread(), self._team() as (team, share):
             for _ in range(count):
-                self.linear_stage(team)
+                self.linear_stage(team, share)
                 if between:
                     between(self)
                 self.local_stage(team)
@@ -401,12 +401,12 @@ class Substructured:
         if watch and self.settings.processes > 1:
             raise SettingsError("watch: values are in other processes until the run ends; take threads")
         etas, errors, size = [], [], 0.0
-        with one_blas_thread(), self._team() as team:
+        with one_blas_thread(), self._team() as (team, share):
             if reference is not None:
                 exact = [self.problem.B[self.problem.rows(links)] @ reference for links in self.links_of]
                 size = sum(team("aim", exact)) or 1.0
             for _ in range(iterations):
-                self.linear_stage(team)
+                self.linear_stage(team, share)
                 etas.append(_indicator(team("distance")))
                 if reference is not None:
                     errors.append(math.sqrt(sum(team("missed")) / size))
