@@ -7,7 +7,8 @@ them in the order of the ranks, so that all ranks hold the same bits and take th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,12 +24,23 @@ ROWS = 7  # tag of messages
 
 @dataclass
 class Traffic:
-    """What was sent, and the processor time spent sending and waiting (s): for benchmarks."""
+    """What was sent and what it took: for benchmarks and for the model of scale.
+
+    Parameters
+    ----------
+    messages, bytes, collectives : int
+        What was sent to neighbours, and how often all ranks gathered numbers.
+    seconds : float
+        Processor time spent sending and waiting.
+    phases : dict
+        Processor time of each phase of a step, without sending and waiting.
+    """
 
     messages: int = 0
     bytes: int = 0
     collectives: int = 0
     seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
 
 
 class EndedElsewhere(Error, RuntimeError):
@@ -59,6 +71,14 @@ class Ranks:
     def size(self) -> int:
         """How many there are."""
         return int(self.comm.size)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """A block whose own processor time counts for a phase of the step."""
+        began, waited = time.process_time(), self.traffic.seconds
+        yield
+        spent = time.process_time() - began - (self.traffic.seconds - waited)
+        self.traffic.phases[name] = self.traffic.phases.get(name, 0.0) + spent
 
     def gathered(self, numbers: Any) -> Array:
         """The numbers (k,) of all ranks, (size, k), on all of them."""

@@ -135,6 +135,10 @@ class BorderedProblem:
 
     def residual(self, r: Array) -> float:
         """The residual of the whole problem; the same number on all ranks."""
+        with self.ranks.phase("judge"):
+            return self._residual(r)
+
+    def _residual(self, r: Array) -> float:
         u, response, problem = self.velocity(self.motion(r)), self.problem.response, self.problem
         if isinstance(problem, RollingProblem):
             total = float(np.sum(problem.violation(r, u) ** 2))
@@ -229,6 +233,10 @@ class BorderedSweeps(Method):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
+        with self._ranks.phase("sweep"):
+            return self._advance(count)
+
+    def _advance(self, count: int) -> int:
         if self._done >= self._fresh_until:
             if self._sweeps is not None:
                 self._sweeps.refresh()

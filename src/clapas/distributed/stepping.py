@@ -98,14 +98,15 @@ def step_on_ranks(
         assert asleep is not None
         model = model.holding(asleep)
         model.__dict__.update({name: getattr(domain.model, name) for name in ("has_spheres", "gyrates")})
-    middle = drifted(model, state, scheme, dt)[0]
-    free = free_motion(model, middle, dt)
-    touching = TOUCHING * ranks.largest(float(np.abs(middle.position).max(initial=0.0)))
-    reach = reach_of(model, scheme, dt)
-    found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
-    treated = between_free(model, found) if holds else found
-    near = within_reach(model, middle, treated, touching, reach, dt)
-    ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
+    with ranks.phase("detect"):
+        middle = drifted(model, state, scheme, dt)[0]
+        free = free_motion(model, middle, dt)
+        touching = TOUCHING * ranks.largest(float(np.abs(middle.position).max(initial=0.0)))
+        reach = reach_of(model, scheme, dt)
+        found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
+        treated = between_free(model, found) if holds else found
+        near = within_reach(model, middle, treated, touching, reach, dt)
+        ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
 
     total = int(ranks.total(len(near))[0])
     ghosts = _in_problem(model, domain.ghosts)
@@ -117,9 +118,10 @@ def step_on_ranks(
         return blocks.with_free(motion_under_all(ghosts, blocks, r))
 
     for left in range(GYRO_ROUNDS - 1, -1, -1):
-        part = step_problem(
-            model, middle, near, free, dt, touching, ahead, part_of=total, pushed=pushed_by_all
-        )
+        with ranks.phase("assemble"):
+            part = step_problem(
+                model, middle, near, free, dt, touching, ahead, part_of=total, pushed=pushed_by_all
+            )
         part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
