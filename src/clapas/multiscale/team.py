@@ -26,9 +26,11 @@ from clapas.multiscale.substructure import Substructure
 
 Team = Callable[..., list[Any]]
 """``team("name", first, second, …)`` is [part.name(a, b, …)], where first, second hold one a, b per part."""
+Share = Callable[[Sequence[Any]], Team]
+"""Makes the team of some parts."""
 
 
-def one_by_one(parts: Sequence[Substructure]) -> Team:
+def one_by_one(parts: Sequence[Any]) -> Team:
     """The caller does it all.
 
     Examples
@@ -44,20 +46,31 @@ def one_by_one(parts: Sequence[Substructure]) -> Team:
 
 
 @contextmanager
-def of_threads(parts: Sequence[Substructure], count: int) -> Iterator[Team]:
+def of_threads(parts: Sequence[Any], count: int) -> Iterator[Team]:
     """Equal runs of neighbours on threads; one is that of the caller."""
-    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
-    with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as pool:
+    with pool(count) as share:
+        yield share(parts)
 
-        def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-            each = _each(len(parts), arguments)
-            later = [pool.submit(_called, parts[run], method, each[run]) for run in runs[1:]]
-            done = _called(parts[runs[0]], method, each[runs[0]])
-            for run in later:
-                done += run.result()
-            return done
 
-        yield call
+@contextmanager
+def pool(count: int) -> Iterator[Share]:
+    """Threads for several teams that work in turn: a function that makes the team of some parts."""
+    with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as threads:
+
+        def share(parts: Sequence[Any]) -> Team:
+            runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
+
+            def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
+                each = _each(len(parts), arguments)
+                later = [threads.submit(_called, parts[run], method, each[run]) for run in runs[1:]]
+                done = _called(parts[runs[0]], method, each[runs[0]])
+                for run in later:
+                    done += run.result()
+                return done
+
+            return call
+
+        yield share
 
 
 @contextmanager
@@ -146,7 +159,7 @@ def _received(line: Connection) -> list[Any]:
     return list(answer)
 
 
-def _called(parts: Sequence[Substructure], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+def _called(parts: Sequence[Any], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
     return [getattr(part, method)(*own) for part, own in zip(parts, arguments, strict=True)]
 
 
