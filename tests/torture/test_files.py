@@ -159,10 +159,28 @@ def _scenes() -> list[dict[str, object]]:
     return [*made, scene.to_dict()]
 
 
-def test_scenes(tmp_path: Path) -> None:
+def _systems() -> list[dict[str, object]]:
+    """Plain data of scenes with trusses, elastic bodies and rods."""
+    from clapas.scenes import examples
+
+    sizes: dict[str, dict[str, object]] = {
+        "tensegrity-ball": {"rocks": 1},
+        "tensegrity-deployment": {},
+        "elastic-bar": {"cells": 2},
+        "pulled-square": {"cells": 2},
+        "elastic-ring": {"cells": 8},
+        "brush": {"bristles": 1},
+        "capstan": {"elements": 6},
+        "hair": {"rods": 2, "elements": 3},
+    }
+    return [examples.load(name, **parameters).to_dict() for name, parameters in sizes.items()]
+
+
+@pytest.mark.parametrize("kind", ["scenes", "scenes with trusses, elastic bodies and rods"])
+def test_scenes(kind: str, tmp_path: Path) -> None:
     from clapas.scenes.toml import to_toml
 
-    scenes = _scenes()
+    scenes = _scenes() if kind == "scenes" else _systems()
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:
         which = int(rng.integers(0, len(scenes)))
@@ -177,4 +195,4 @@ def test_scenes(tmp_path: Path) -> None:
         target.write_text(text, encoding="utf-8", errors="replace")
         yield str(target), f"scene {which}"
 
-    fuzz("scenes", "scene", inputs(60, 0.05), make)
+    fuzz(kind, "scene", inputs(60 if kind == "scenes" else 30, 0.025), make)
