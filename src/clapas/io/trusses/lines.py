@@ -8,6 +8,7 @@ and sections.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,17 +42,17 @@ def read_dxf(path: Path, *, groups: Mapping[str, Group] | None = None, length: s
     segments, layers, points, declared = [], [], [], None
     for kind, fields in _entities(path):
         if kind == "$INSUNITS":
-            declared = INSUNITS.get(int(fields["70"]), "")
+            declared = INSUNITS.get(int(_coordinate(fields, "70", path)), "")
         elif kind == "LINE":
             segments.append(
                 [
-                    [float(fields.get(code, 0.0)) for code in ends]
+                    [_coordinate(fields, code, path) for code in ends]
                     for ends in (("10", "20", "30"), ("11", "21", "31"))
                 ]
             )
-            layers.append(fields.get("8", "0"))
+            layers.append(fields["8"][0] if "8" in fields else "0")
         elif kind == "POINT":
-            points.append([float(fields.get(code, 0.0)) for code in ("10", "20", "30")])
+            points.append([_coordinate(fields, code, path) for code in ("10", "20", "30")])
     if not segments:
         raise FormatError(
             f"{path}: the drawing has no LINE: draw members as lines (explode polylines and blocks first)"
@@ -68,25 +69,40 @@ def read_dxf(path: Path, *, groups: Mapping[str, Group] | None = None, length: s
     )
 
 
-def _entities(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Entities and the unit variable of a DXF file: pairs of lines, a group code and its value."""
+def _coordinate(fields: Mapping[str, tuple[str, int]], code: str, path: Path) -> float:
+    """The finite number of a group code; zero where it is left out."""
+    value, line = fields.get(code, ("0", 0))
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise FormatError(f"{path}, line {line}: expected a finite number, got '{value}'")
+    return number
+
+
+def _entities(path: Path) -> Iterator[tuple[str, dict[str, tuple[str, int]]]]:
+    """Entities and the unit variable of a DXF file: pairs of lines, a group code and its value.
+
+    Values come with the number of their line.
+    """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise FormatError(f"{path}: {error.strerror}") from None
     if lines and lines[0].startswith("AutoCAD Binary DXF"):
         raise FormatError(f"{path}: a binary DXF: save the drawing as ASCII DXF")
-    pairs = [(lines[i].strip(), lines[i + 1].strip()) for i in range(0, len(lines) - 1, 2)]
-    if not any(pair == ("0", "SECTION") for pair in pairs):
+    pairs = [(lines[i].strip(), lines[i + 1].strip(), i + 2) for i in range(0, len(lines) - 1, 2)]
+    if not any(pair[:2] == ("0", "SECTION") for pair in pairs):
         raise FormatError(f"{path}: not an ASCII DXF file (no SECTION)")
-    kind, fields = "", dict[str, str]()
-    for code, value in [*pairs, ("0", "EOF")]:
+    kind, fields = "", dict[str, tuple[str, int]]()
+    for code, value, line in [*pairs, ("0", "EOF", 0)]:
         if code in ("0", "9"):
             if kind:
                 yield kind, fields
             kind, fields = value, {}
         else:
-            fields.setdefault(code, value)
+            fields.setdefault(code, (value, line))
 
 
 def _from_segments(
@@ -142,17 +158,37 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
     labels = list(graph["node"])
     number = {label: place for place, label in enumerate(labels)}
     rows = [{**defaults, **graph["node"][label]} for label in labels]
-    nodes = np.array([[float(row.get(axis) or 0.0) for axis in "xyz"] for row in rows])
+
+    def number_of(table: Mapping[str, Any], key: str, owner: str) -> float:
+        value = table.get(key) or 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise FormatError(f"{path}: {owner}: {key} must be a finite number, got {value!r}")
+        return float(value)
+
+    nodes = np.array(
+        [
+            [number_of(row, axis, f"node {label}") for axis in "xyz"]
+            for label, row in zip(labels, rows, strict=True)
+        ]
+    )
     blocked = np.repeat(
         [[any(bool(row.get(key)) for key in ("is_fixed", "is_anchor", "is_support"))] for row in rows],
         3,
         axis=1,
     )
-    loads = np.array([[float(row.get(f"p{axis}") or 0.0) for axis in "xyz"] for row in rows])
+    loads = np.array(
+        [
+            [number_of(row, f"p{axis}", f"node {label}") for axis in "xyz"]
+            for label, row in zip(labels, rows, strict=True)
+        ]
+    )
     members, names, forces = [], [], []
     seen = set()
     for a, others in graph["edge"].items():
         for b, found in others.items():
+            for label in (str(a), str(b)):
+                if label not in number:
+                    raise FormatError(f"{path}: edge {a}-{b} names node '{label}', which is not there")
             pair = (number[str(a)], number[str(b)])
             attributes = found or {}
             if pair[::-1] in seen:
@@ -161,7 +197,8 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
             members.append(pair)
             names.append(str(attributes.get("group") or attributes.get("kind") or "members"))
             span = float(np.linalg.norm(nodes[pair[1]] - nodes[pair[0]]))
-            forces.append(float(attributes.get("f") or (attributes.get("q") or 0.0) * span))
+            force, density = (number_of(attributes, key, f"edge {a}-{b}") for key in ("f", "q"))
+            forces.append(force or density * span)
     kinds = list(dict.fromkeys(names))
     return Truss(
         nodes=nodes,

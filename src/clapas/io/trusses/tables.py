@@ -11,6 +11,7 @@ kind, material and section.
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import numpy as np
 
 from clapas.bodies.trusses.structure import Group, Material, Section, Truss
 from clapas.bodies.trusses.units import factor
-from clapas.errors import FormatError
+from clapas.errors import Error, FormatError
+from clapas.typing import Mask
 
 QUANTITY = {
     **dict.fromkeys(("x", "y", "z", "rest_length"), "length"),
@@ -32,58 +34,104 @@ NODE_COLUMNS = ("name", "x", "y", "z", "support", "fx", "fy", "fz")
 MEMBER_COLUMNS = tuple("a b group kind young area density yield_stress inertia prestress rest_length".split())
 
 
+@dataclass(frozen=True)
+class _Table:
+    """Columns by name, and the line of the file each row ends on."""
+
+    path: Path
+    lines: list[int]
+    columns: dict[str, list[Any]]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def cells(self, name: str, default: Any = "") -> list[Any]:
+        """The cells of a column; of one that is not there, the default."""
+        return self.columns.get(name) or [default] * len(self)
+
+    def at(self, row: int) -> str:
+        """The place of a row, for errors."""
+        return f"{self.path}, line {self.lines[row]}"
+
+    def number(self, name: str, row: int) -> float:
+        """A cell as a number; an empty one is zero."""
+        cell = self.cells(name)[row]
+        try:
+            return float(cell) if cell != "" else 0.0
+        except ValueError:
+            raise FormatError(f"{self.at(row)}, column '{name}': expected a number, got '{cell}'") from None
+
+    def numbers(self, name: str) -> Any:
+        """A column as numbers, (n,)."""
+        return np.array([self.number(name, row) for row in range(len(self))])
+
+
 def read_tables(nodes_path: Path, members_path: Path) -> Truss:
     """Read the two tables."""
-    nodes = _table(nodes_path, NODE_COLUMNS, ("x", "y"))
-    members = _table(members_path, MEMBER_COLUMNS, ("a", "b"))
-    count = len(nodes["x"])
+    nodes = _read_table(nodes_path, NODE_COLUMNS, ("x", "y"))
+    members = _read_table(members_path, MEMBER_COLUMNS, ("a", "b"))
     axes = [axis for axis in "xyz" if axis in nodes]
-    positions = np.column_stack([_floats(nodes[axis], nodes_path, axis) for axis in axes])
-    labels = [str(label) for label in nodes.get("name", range(count))]
-    number = {label: place for place, label in enumerate(labels)}
-    if len(number) != count:
-        raise FormatError(
-            f"{nodes_path}: two nodes are called '{next(n for n in labels if labels.count(n) > 1)}'"
-        )
-    blocked = np.zeros(positions.shape, dtype=bool)
-    for place, held in enumerate(nodes.get("support", [""] * count)):
-        wanted = "".join(axes) if held == "all" else held
-        if set(wanted) - set(axes):
+    positions = np.column_stack([nodes.numbers(axis) for axis in axes])
+    labels = [str(label) for label in nodes.columns.get("name", range(len(nodes)))]
+    number: dict[str, int] = {}
+    for row, label in enumerate(labels):
+        if number.setdefault(label, row) != row:
             raise FormatError(
-                f"{nodes_path}: support of node {labels[place]} must be 'all' or axes, got '{held}'"
+                f"{nodes.at(row)}: two nodes are called '{label}', the other in line "
+                f"{nodes.lines[number[label]]}"
             )
-        blocked[place, [axes.index(axis) for axis in wanted]] = True
-    cases: dict[str, Any] = {}
-    for column in nodes:
-        component, _, case = column.partition(":")
-        if component in ("fx", "fy", "fz"):
-            axis = "xyz".index(component[1])
-            if axis >= len(axes):
+    ends = []
+    for row, pair in enumerate(zip(members.cells("a"), members.cells("b"), strict=True)):
+        for label in pair:
+            if label not in number:
                 raise FormatError(
-                    f"{nodes_path}: column '{column}' in a table of plane nodes: add z, or remove it"
+                    f"{members.at(row)} names node '{label}', which is not in the table of nodes"
                 )
-            cases.setdefault(case or "load", np.zeros(positions.shape))[:, axis] = _floats(
-                nodes[column], nodes_path, column
-            )
-    ends = [[_node(label, number, members_path, row) for label in pair]
-            for row, pair in enumerate(zip(members["a"], members["b"], strict=True))]  # fmt: skip
-    groups, group = _groups(members, members_path)
+        ends.append([number[label] for label in pair])
+    groups, group = _groups(members)
     truss = Truss(
         nodes=positions,
         members=ends,
         groups=groups,
         group=group,
-        prestress=_floats(members["prestress"], members_path, "prestress")
-        if "prestress" in members
-        else None,
-        is_blocked=blocked,
-        cases=cases,
+        prestress=members.numbers("prestress") if "prestress" in members else None,
+        is_blocked=_blocked(nodes, axes, labels),
+        cases=_cases(nodes, positions.shape),
         labels=labels,
         name=nodes_path.stem,
     )
-    if "rest_length" in members:
-        return truss.with_rest_lengths(_floats(members["rest_length"], members_path, "rest_length"))
-    return truss
+    return truss.with_rest_lengths(members.numbers("rest_length")) if "rest_length" in members else truss
+
+
+def _blocked(nodes: _Table, axes: list[str], labels: list[str]) -> Mask:
+    """The displacements that supports block, (n, d)."""
+    blocked = np.zeros((len(nodes), len(axes)), dtype=bool)
+    for row, held in enumerate(nodes.cells("support")):
+        wanted = "".join(axes) if held == "all" else held
+        if set(wanted) - set(axes):
+            raise FormatError(
+                f"{nodes.at(row)}: support of node {labels[row]} must be 'all' or axes, got '{held}'"
+            )
+        blocked[row, [axes.index(axis) for axis in wanted]] = True
+    return blocked
+
+
+def _cases(nodes: _Table, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Loads by the name of their case, each (n, d) (N)."""
+    cases: dict[str, Any] = {}
+    for column in nodes.columns:
+        component, _, case = column.partition(":")
+        if component in ("fx", "fy", "fz"):
+            axis = "xyz".index(component[1])
+            if axis >= shape[1]:
+                raise FormatError(
+                    f"{nodes.path}: column '{column}' in a table of plane nodes: add z, or remove it"
+                )
+            cases.setdefault(case or "load", np.zeros(shape))[:, axis] = nodes.numbers(column)
+    return cases
 
 
 def write_tables(truss: Truss, nodes_path: Path, members_path: Path) -> None:
@@ -122,80 +170,71 @@ def write_tables(truss: Truss, nodes_path: Path, members_path: Path) -> None:
             rows.writerow([labels[a], labels[b], group.name, group.kind, *(repr(float(x)) for x in numbers)])
 
 
-def _table(path: Path, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Columns by name; numbers with a unit in their heading are converted to SI."""
+def _read_table(path: Path, known: tuple[str, ...], needed: tuple[str, ...]) -> _Table:
+    """Read a table; numbers with a unit in their heading are converted to SI."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+            reader = csv.reader(file)
+            rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path}: not a readable CSV file: {error}") from None
     if not rows:
         raise FormatError(f"{path}: the table is empty: expected the columns {', '.join(known)}")
-    columns: dict[str, list[Any]] = {}
-    for place, heading in enumerate(rows[0]):
+    table = _Table(path, [line for line, _ in rows[1:]], {})
+    for place, heading in enumerate(rows[0][1]):
         name, bracket, rest = heading.strip().partition("[")
         name = name.strip()
         name = name.lower() if ":" not in name else name
         plain = name.partition(":")[0]
         if plain not in known:
             raise FormatError(f"{path}: unknown column '{heading.strip()}': expected {', '.join(known)}")
-        cells: list[Any] = [row[place].strip() if place < len(row) else "" for row in rows[1:]]
+        table.columns[name] = [row[place].strip() if place < len(row) else "" for _, row in rows[1:]]
         if bracket:
             unit = rest.rstrip("] ").strip()
             if plain not in QUANTITY:
                 raise FormatError(f"{path}: column '{plain}' has no unit, got '{unit}'")
             times = factor(QUANTITY[plain], unit, f"{path}: column '{plain}'")
-            cells = [float(value) * times for value in _floats(cells, path, name)]
-        columns[name] = cells
+            table.columns[name] = [float(value) * times for value in table.numbers(name)]
     for name in needed:
-        if name not in columns:
-            raise FormatError(f"{path}: column '{name}' is missing: got {', '.join(columns)}")
-    return columns
+        if name not in table:
+            raise FormatError(f"{path}: column '{name}' is missing: got {', '.join(table.columns)}")
+    return table
 
 
-def _floats(cells: list[Any], path: Path, column: str) -> Any:
-    values = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            values[row] = float(cell) if cell != "" else 0.0
-        except ValueError:
-            raise FormatError(
-                f"{path}: row {row + 2}, column '{column}': expected a number, got '{cell}'"
-            ) from None
-    return values
-
-
-def _node(label: str, number: dict[str, int], path: Path, row: int) -> int:
-    if label not in number:
-        raise FormatError(f"{path}: row {row + 2} names node '{label}', which is not in the table of nodes")
-    return number[label]
-
-
-def _groups(members: dict[str, list[Any]], path: Path) -> tuple[list[Group], list[int]]:
-    count = len(members["a"])
-    names = members.get("group") or members.get("kind") or ["bar"] * count
+def _groups(members: _Table) -> tuple[list[Group], list[int]]:
+    """The groups, each as its first member says, and the group of each member."""
     for column in ("young", "area"):
         if column not in members:
             raise FormatError(
-                f"{path}: column '{column}' is missing: every member needs a material and a section"
+                f"{members.path}: column '{column}' is missing: every member needs a material and a section"
             )
-    keys: dict[str, tuple[Any, ...]] = {}
+    names = members.columns.get("group") or members.cells("kind", "bar")
+    columns = [members.cells(c) for c in ("kind", "young", "area", "density", "yield_stress", "inertia")]
+    first: dict[str, int] = {}
     group: list[int] = []
-    columns = ("kind", "young", "area", "density", "yield_stress", "inertia")
-    for row in range(count):
-        key = tuple(members[column][row] if column in members else "" for column in columns)
-        name = names[row]
-        if keys.setdefault(name, key) != key:
+    for row, name in enumerate(names):
+        leader = first.setdefault(name, row)
+        if any(cells[row] != cells[leader] for cells in columns):
             raise FormatError(
-                f"{path}: row {row + 2}: group '{name}' has two materials or sections: split it in two groups"
+                f"{members.at(row)}: group '{name}' has two materials or sections, the other in line "
+                f"{members.lines[leader]}: split it in two groups"
             )
-        group.append(list(keys).index(name))
-    found = []
-    for name, (kind, young, area, density, strength, inertia) in keys.items():
-        young, area = _floats([young, area], path, "young")
-        density = float(_floats([density], path, "density")[0]) or 7850.0
-        strength = float(_floats([strength], path, "yield_stress")[0]) or np.inf
-        section = Section(area=float(area), inertia=float(_floats([inertia], path, "inertia")[0]))
-        material = Material(young=float(young), density=density, yield_stress=strength)
-        found.append(Group(name=name, kind=kind or "bar", material=material, section=section))
-    return found, group
+        group.append(list(first).index(name))
+    return [_group(members, name, row) for name, row in first.items()], group
+
+
+def _group(members: _Table, name: str, row: int) -> Group:
+    """The group that a row describes."""
+    try:
+        material = Material(
+            young=members.number("young", row),
+            density=members.number("density", row) or 7850.0,
+            yield_stress=members.number("yield_stress", row) or np.inf,
+        )
+        section = Section(area=members.number("area", row), inertia=members.number("inertia", row))
+        kind = members.cells("kind")[row] or "bar"
+        return Group(name=name, kind=kind, material=material, section=section)
+    except FormatError:
+        raise
+    except Error as error:
+        raise type(error)(f"{members.at(row)}: {error}") from None
