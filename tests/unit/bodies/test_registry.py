@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ SQUARE: dict[str, Any] = {
     "mesh": {"nodes": [[0, 0], [1, 0], [1, 1], [0, 1]], "cells": {"Q4": [[0, 1, 2, 3]]}},
     "material": {"law": "elastic", "young": 1e6, "poisson": 0.3, "density": 1000.0},
 }
-HOSTILE: list[Any] = [None, "nan", 7, -1.0, 2**70, float("nan"), [], [[1, 2], [3]], {}, {"a": {"b": []}}, True]
+OF_MESH = ("nodes", "cells", "groups")
+HOSTILE: list[Any] = [None, "nan", 7, -1.0, 2**70, float("nan"), [], [[1], [2, 3]], {}, {"a": {"b": 1}}]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -25,13 +27,12 @@ def test_settings_that_do_not_fit(kind: str, settings: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=repr)
-@pytest.mark.parametrize("place", ["nodes", "cells", "groups", "mesh", "material", "surface", "load", "damping"])
+@pytest.mark.parametrize("place", [*OF_MESH, "mesh", "material", "surface", "load", "damping"])
 def test_anything_in_the_place_of_a_setting(place: str, value: Any) -> None:
-    """It is refused with a word about elastic bodies or meshes, or it is nothing at all and accepted."""
+    """It is refused with a word about elastic bodies or meshes, or it means nothing and is accepted."""
     mesh = dict(SQUARE["mesh"])
     settings = {**SQUARE, "mesh": mesh}
-    (mesh if place in ("nodes", "cells", "groups") else settings)[place] = value
-    try:
+    (mesh if place in OF_MESH else settings)[place] = value
+    means_nothing = (place, value) in (("groups", {}), ("surface", None))
+    with nullcontext() if means_nothing else pytest.raises(SceneError, match=r"elastic|mesh"):
         made("elastic", settings, Path("."))
-    except SceneError as error:
-        assert any(word in str(error) for word in ("elastic", "mesh"))
