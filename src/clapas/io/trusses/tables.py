@@ -232,7 +232,7 @@ def _group(members: _Table, name: str, row: int) -> Group:
             yield_stress=members.number("yield_stress", row) or np.inf,
         )
         section = Section(area=members.number("area", row), inertia=members.number("inertia", row))
-        kind = members.cells("kind")[row] or "bar"
+        kind: Any = members.cells("kind")[row] or "bar"
         return Group(name=name, kind=kind, material=material, section=section)
     except FormatError:
         raise
