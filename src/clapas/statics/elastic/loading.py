@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clapas.errors import SettingsError
-from clapas.statics.elastic.newton import OneLoopNewton, Workspace
+from clapas.statics.elastic.matrix import Workspace
+from clapas.statics.elastic.newton import OneLoopNewton
 from clapas.statics.elastic.problem import ElasticContact, IncrementFailed, State
 
 EASY = 6  # Newton iterations up to which the next increment may be longer
