@@ -105,7 +105,7 @@ def follow(
     method = OneLoopNewton() if newton is None else newton
     if state is None:
         state = stage.start()
-        stage.refuse_overlap(state)
+        stage.check_start(state)
     history = History([reached], [state])
     workspace = Workspace()
     longest = length = 1.0 / increments

@@ -33,7 +33,6 @@ from scipy import sparse
 from clapas.bodies.elastic.contact import ContactRows
 from clapas.bodies.elastic.materials import History
 from clapas.bodies.elastic.solid import Response
-from clapas.bodies.elastic.supports import unsupported
 from clapas.errors import SettingsError, warn
 from clapas.linalg.symmetric_pattern import Engine
 from clapas.solvers.newton.augmentation import SMALLEST, Augmentation, friction_bound
@@ -124,7 +123,7 @@ class OneLoopNewton:
         """
         if state is None:
             state = stage.start()
-            stage.refuse_overlap(state)
+            stage.check_start(state)
         found = _Iteration(self, stage.toward(state, share, reached), workspace or Workspace()).run()
         if check and not found.status.is_solved:
             raise IncrementFailed(_why(self, stage, found), state, 0.0)
@@ -140,7 +139,6 @@ class _Iteration:
     workspace: Workspace
     watch: CycleWatch = field(default_factory=CycleWatch)
     scale: float = 1.0  # of ρ, after cuts
-    floats: bool | None = None  # whether the supports leave rigid motions
     elastic: Array | None = None  # tangential stiffness of each contact before any yielding
     cuts: int = 0
     orders: tuple[int, ...] = ()
@@ -259,7 +257,7 @@ class _Iteration:
         stage = self.increment.stage
         if not len(r) or (r[:, 0] > rho.normal * rows.gap).any():
             return
-        if not unsupported(stage.solid, stage.held)[1]:
+        if not stage.free_motions:
             return
         size = float(np.ptp(stage.solid.mesh.nodes, axis=0).max())
         nearest = rows.gap <= rows.gap.min() + NEAREST * size
@@ -359,9 +357,7 @@ class _Iteration:
             return Augmentation(fixed, fixed.copy())
         stage = self.increment.stage
         free = stage.held.free
-        if self.floats is None:
-            self.floats = bool(unsupported(stage.solid, stage.held)[1])
-        holding = r[:, 0] > 0.0 if self.floats else None  # contacts that hold a body which nothing else does
+        holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
         elastic = stage.solid.stiffness
         first = self.elastic is None
         blocks = flexibilities(
@@ -413,7 +409,11 @@ def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     )
     if found.orders:
         text += f"; cycles of order {', '.join(map(str, found.orders))} (ρ was cut {found.cuts} times)"
-    _, words = unsupported(stage.solid, stage.held)
-    if words:
-        text += f"; the supports leave {' and '.join(words)} to the contacts, which may not hold it"
-    return text + ". The state before is kept in error.state: go on from it in smaller increments (follow)"
+    text += ". The state before is kept in error.state: go on from it in smaller increments (follow)"
+    if stage.free_motions:
+        text += (
+            f". The supports leave {'; '.join(stage.free_motions)} to the contacts (stage.free_motions, to "
+            "be drawn): where contacts cannot hold them under this load there is no equilibrium, and another "
+            "Support is needed"
+        )
+    return text
