@@ -160,6 +160,11 @@ class RodArrays:
         place = middle + (element - first[rod]) * self.table.length[element]
         return Segments(rod, element, middle, half, radius, place)
 
+    @property
+    def chains(self) -> Indices:
+        """The rod of each carrier."""
+        return self.segments.rod
+
     @cached_property
     def shapes(self) -> Sequence[tuple[int, Shape]]:
         """Capsules about the segments, for detection; contacts are then refined on the curve."""
