@@ -30,6 +30,7 @@ from clapas.dynamics.model import Model, State
 from clapas.dynamics.nearness import solved_at_start, solved_from_near
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
 from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
+from clapas.dynamics.travelling import followed
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
 from clapas.problems.kept import Kept
@@ -190,7 +191,7 @@ def _in_contact(
     model, middle, state = at.model, at.middle, at.start
     problem = at.problem(free, joints)
     longer = at.dt / state.dt if state.dt else 1.0
-    guess = problem.guess(state.impulses, longer, state.links)
+    guess = problem.guess(followed(model, state.impulses, problem.contacts), longer, state.links)
     solution = _solution(problem.problem, solver, state, guess)
     velocity, others = _velocities(at, problem, solution, free)
     again = (model.gyrates or joints is not None) and problem.problem.n_contacts
