@@ -30,6 +30,7 @@ class FewBodies:
     def __init__(self, model: Model) -> None:
         self.model, self.serves = model, serves(model)
         self._still, self._of_dt = np.zeros(model.velocity.shape), (-1.0, np.empty(0), 0.0)
+        self._gravity = float(np.linalg.norm(model.gravity))
         self.no_lead = np.empty((0, model.d))
         self.last: State | None = None  # the state the last step led to
         self._no_couples = zeros_without_room((0, 1))
@@ -70,6 +71,10 @@ class FewBodies:
         if dt != self._of_dt[0]:
             self._of_dt = dt, dt * self.model.gravity, default_reach(self.model, dt)
         return self._of_dt[1:]
+
+    def speed_gained(self, dt: float) -> float:
+        """What gravity adds to a speed in a step (m/s)."""
+        return dt * self._gravity
 
     def no_couples(self, n: int) -> Array:
         """The couples of n contacts that carry none."""
