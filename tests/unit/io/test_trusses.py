@@ -510,7 +510,7 @@ def test_a_network_names_the_node_or_edge_that_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "net.json"
     nodes = {"0": {"x": 0.0}, "1": {"x": 1.0}}
     wrong: list[tuple[dict[str, object], dict[str, object], str]] = [
-        ({**nodes, "1": {"x": "far"}}, {"0": {"1": {}}}, "node 1: x must be a finite number, got 'far'"),
+        ({**nodes, "1": {"x": "far"}}, {"0": {"1": {}}}, "node 1, 'x' must be a number, got 'far'"),
         (nodes, {"0": {"7": {}}}, "edge 0-7 names node '7', which is not there"),
         (nodes, {"0": {"1": {"q": True}}}, "edge 0-1: q must be a finite number, got True"),
     ]

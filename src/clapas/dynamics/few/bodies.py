@@ -25,6 +25,7 @@ class FewBodies(BoundModel):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.serves = serves(model)
+        self._gravity = float(np.linalg.norm(model.gravity))
         if self.serves:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
 
@@ -45,6 +46,9 @@ class FewBodies(BoundModel):
         carried = Carried(a, b, feature, plain(old.impulse, float), ratio)
         return Placed(*(plain(column, float) for column in placed)), carried
 
+    def speed_gained(self, dt: float) -> float:
+        """What gravity adds to a speed in a step (m/s)."""
+        return dt * self._gravity
 
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: few rigid bodies that slide, and walls."""
