@@ -474,6 +474,16 @@ class RootedBodies(Protocol):
 
 
 @runtime_checkable
+class ChainedBodies(Protocol):
+    """Bodies whose carriers follow one another, so that a contact may slide from one to the next."""
+
+    @property
+    def chains(self) -> Indices:
+        """The chain of each carrier, (carriers,); carriers of a chain are in a row."""
+        ...
+
+
+@runtime_checkable
 class BendingBodies(Protocol):
     """Bodies whose carriers bend: what they may add to the contract.
 

@@ -34,7 +34,7 @@ from clapas.multiscale.macro_basis import affine_fields, orthonormal, translatio
 from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.substructure import LinkSolver, Substructure, Trace
-from clapas.multiscale.team import Share, Team, of_processes, one_by_one, pool
+from clapas.multiscale.team import Share, Team, of_processes, of_ranks, one_by_one, pool
 from clapas.typing import Array, Indices, Mask
 
 ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
@@ -79,6 +79,9 @@ class MicroMacroLATIN:
     processes : int
         The same with processes, which are started and sent their substructures at each run: for long ones. A
         script that asks for them needs the line ``if __name__ == "__main__":``.
+    comm : mpi4py communicator, optional
+        The same with ranks that ``mpirun`` started, such as ``MPI.COMM_WORLD``. All of them make the method
+        and run it together; each iterates its share of the substructures and has the whole answer.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class MicroMacroLATIN:
     together: LinkSolver | None = None
     threads: int = 1
     processes: int = 1
+    comm: Any = None
 
     def __post_init__(self) -> None:
         if isinstance(self.direction, str):
@@ -126,10 +130,17 @@ class MicroMacroLATIN:
         for name in ("threads", "processes"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.processes > 1 and (self.threads > 1 or self.adapt):
+        if self.comm is not None and self.processes > 1:
+            raise SettingsError("substructures are shared by processes or by the ranks of comm, not by both")
+        if self.is_spread and (self.threads > 1 or self.adapt):
             raise SettingsError(
                 "processes hold their substructures for a run: give threads=1 and adapt=False with them"
             )
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether substructures are held by several processes during a run."""
+        return self.processes > 1 or self.comm is not None
 
     def prepare(self, problem: LinkProblem, labels: npt.ArrayLike) -> Substructured:
         """Cut a problem, factorise its substructures and its coarse problem.
@@ -353,7 +364,10 @@ class Substructured:
     def _team(self) -> Iterator[tuple[Team, Share]]:
         """Those who do the work of the substructures, and that of the coarse problem, as the settings say."""
         settings = self.settings
-        if settings.processes > 1:
+        if settings.comm is not None:
+            with of_ranks(self.parts, settings.comm) as team:
+                yield team, one_by_one
+        elif settings.processes > 1:
             with of_processes(self.parts, settings.processes) as team:
                 yield team, one_by_one
         elif settings.threads > 1:
@@ -365,7 +379,7 @@ class Substructured:
     def iterate(self, count: int, between: Callable[[Substructured], None] | None = None) -> None:
         """Do some iterations without measuring; ``between`` is called after each linear stage.
 
-        With processes ``between`` sees the values of the start.
+        With processes or ranks ``between`` sees the values of the start.
         """
         with one_blas_thread(), self._team() as (team, share):
             for _ in range(count):
@@ -398,7 +412,7 @@ class Substructured:
         watch : callable, optional
             Called after each linear stage; True stops. Not with processes, which hold the values.
         """
-        if watch and self.settings.processes > 1:
+        if watch and self.settings.is_spread:
             raise SettingsError("watch: values are in other processes until the run ends; take threads")
         etas, errors, size = [], [], 0.0
         with one_blas_thread(), self._team() as (team, share):

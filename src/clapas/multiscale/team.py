@@ -1,9 +1,10 @@
-"""Who does the work of substructures: one after another, threads, or processes.
+"""Who does the work of substructures: one after another, threads, processes, or ranks of MPI.
 
 A team is asked for one thing: call a method of every substructure, each with its own arguments, and give the
 results in order. What goes in and comes out are interface vectors and numbers, never a substructure, so that
 the method does not know where they are. On processes each worker holds its own substructures and makes its
-own factors; they are sent at the start and come back at the end.
+own factors; they are sent at the start and come back at the end. Ranks all run the same program and hold the
+same substructures; each does its share of the calls, and all of them get all results.
 
 Every substructure does the same operations in the same order in every team: results are equal to the last
 bit.
@@ -24,8 +25,9 @@ from clapas.linalg.threads import one_blas_thread
 from clapas.multiscale.substructure import Substructure
 
 Team = Callable[..., list[Any]]
-Share = Callable[[Sequence[Any]], Team]
 """``team("name", first, second, …)`` is [part.name(a, b, …)], where first, second hold one a, b per part."""
+Share = Callable[[Sequence[Any]], Team]
+"""Makes the team of some parts."""
 
 
 def one_by_one(parts: Sequence[Any]) -> Team:
@@ -102,6 +104,31 @@ def of_processes(parts: list[Substructure], count: int) -> Iterator[Team]:
             line.close()  # a worker that still waits ends by itself
         for worker in workers:
             worker.join()
+
+
+@contextmanager
+def of_ranks(parts: list[Substructure], comm: Any) -> Iterator[Team]:
+    """Equal runs of neighbours on the ranks of an mpi4py communicator, which all call this together.
+
+    At the end all ranks have the values of all substructures. An error of one rank is raised on all.
+    """
+    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), comm.size))]
+    own = runs[comm.rank] if comm.rank < len(runs) else slice(0, 0)
+
+    def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
+        done: list[Any] | Exception
+        try:
+            done = _called(parts[own], method, _each(len(parts), arguments)[own])
+        except Exception as error:
+            done = error
+        shares = comm.allgather(done)
+        for share in shares:
+            if isinstance(share, Exception):
+                raise share
+        return [result for share in shares for result in share]
+
+    yield call
+    parts[:] = [part for share in comm.allgather(parts[own]) for part in share]
 
 
 def _serve(line: Connection) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from clapas.bodies.trusses import Group, Material, Section, Truss
 from clapas.bodies.trusses.generators import cable_net, grid, kite
-from clapas.errors import FormatError, MissingDependency, ProblemError
+from clapas.errors import Error, FormatError, MissingDependency, ProblemError
 from clapas.io.trusses import read_truss, write_result, write_truss
 from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
 
@@ -471,3 +471,51 @@ def test_damage_found_by_fuzzers_is_named(tmp_path: Path, name: str, text: str) 
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=name):
         read_truss(tmp_path / name)
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    """Empty lines count, and so does the line in which a group is described first."""
+    head, *rows = MEMBERS.splitlines()
+    (tmp_path / "nodes.csv").write_text(NODES)
+    members = tmp_path / "members.csv"
+    members.write_text("\n".join([head, "", "", rows[0], "", *rows[1:], ",".join(["nobody", *["1"] * 9])]))
+    with pytest.raises(FormatError, match=f"members.csv, line {len(rows) + 5} names node 'nobody'"):
+        read_truss(tmp_path / "nodes.csv")
+    columns = head.split(",")
+    place = next(k for k, name in enumerate(columns) if name.startswith("young"))
+    cells = rows[0].split(",")
+    for value, words in (
+        ("soft", "line 4, column 'young': expected a number, got 'soft'"),
+        ("-1", "line 4: "),
+    ):
+        cells[place] = value
+        members.write_text("\n".join([head, "", "", ",".join(cells)]))
+        with pytest.raises(Error, match=words):
+            read_truss(tmp_path / "nodes.csv")
+
+
+@pytest.mark.parametrize("word", ["far", "nan", "1e400"])
+def test_a_drawing_names_the_line_of_a_wrong_coordinate(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "drawing.dxf"
+    text = DXF.format(unit=4).replace("-1000.0", word, 1)
+    path.write_text(text)
+    line = text.splitlines().index(word) + 1
+    with pytest.raises(
+        FormatError, match=f"drawing.dxf, line {line}: expected a finite number, got '{word}'"
+    ):
+        read_truss(path)
+
+
+def test_a_network_names_the_node_or_edge_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "net.json"
+    nodes = {"0": {"x": 0.0}, "1": {"x": 1.0}}
+    wrong: list[tuple[dict[str, object], dict[str, object], str]] = [
+        ({**nodes, "1": {"x": "far"}}, {"0": {"1": {}}}, "node 1, 'x' must be a number, got 'far'"),
+        (nodes, {"0": {"7": {}}}, "edge 0-7 names node '7', which is not there"),
+        (nodes, {"0": {"1": {"q": True}}}, "edge 0-1: q must be a finite number, got True"),
+    ]
+    for node, edge, words in wrong:
+        content = {"dtype": "compas.datastructures/Network", "data": {"node": node, "edge": edge}}
+        path.write_text(json.dumps(content))
+        with pytest.raises(FormatError, match=words):
+            read_truss(path)
