@@ -121,9 +121,7 @@ def _longest_path(whole: Any, repeats: int, iterations: int = 20) -> float:
     with one_blas_thread(), ThreadPoolExecutor(1) as other:
         for _ in range(repeats):
             began = time.thread_time()
-            for _ in range(iterations):
-                whole.linear_stage()
-                whole.local_stage()
+            whole.advance(iterations, one_by_one(whole.parts))
             alone = min(alone, time.thread_time() - began)
             path = 0.0
 
@@ -145,9 +143,7 @@ def _longest_path(whole: Any, repeats: int, iterations: int = 20) -> float:
                 return call
 
             team, began = share(whole.parts), time.thread_time()
-            for _ in range(iterations):
-                whole.linear_stage(team, share)
-                whole.local_stage(team)
+            whole.advance(iterations, team, share)
             best = min(best, path + time.thread_time() - began)
     return alone / best
 
@@ -174,9 +170,7 @@ def _serial_share(whole: Any, iterations: int = 20) -> float:
         return call
 
     team, began = share(whole.parts), time.process_time()
-    for _ in range(iterations):
-        whole.linear_stage(team, share)
-        whole.local_stage(team)
+    whole.advance(iterations, team, share)
     return 1.0 - inside / (time.process_time() - began)
 
 

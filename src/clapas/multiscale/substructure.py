@@ -266,6 +266,18 @@ class Substructure:
         self.sent = self.U_micro - self.F_micro
         self.h = self.h + relaxation * (message - self.h)
 
+    # ------------------------------------------------------------------ two calls in one
+
+    def respond(self, coarse_values: Array, relaxation: float, together: LinkSolver | None) -> Array:
+        """End of the linear stage and local stage of the links; returns what the neighbours need."""
+        self.correct(coarse_values)
+        return self.local(relaxation, together)
+
+    def proceed(self, message: Array, relaxation: float) -> Array:
+        """Local stage of the interfaces and first half of the next linear stage."""
+        self.receive(message, relaxation)
+        return self.predict()
+
     # ------------------------------------------------------------------ measures
 
     def aim(self, elongations: Array) -> float:

@@ -58,3 +58,16 @@ def test_a_coarse_problem_in_groups_changes_nothing(monkeypatch: pytest.MonkeyPa
         found.append(cut.run(12))
     np.testing.assert_allclose(found[0].U, expected.U, atol=1e-9 * np.abs(expected.U).max())
     np.testing.assert_array_equal(found[0].U, found[1].U)
+
+
+def test_two_calls_in_one_change_no_bit() -> None:
+    truss = grid(4, load=600.0)
+    problem, labels = link_problem(truss, "down"), module_blocks(truss, 4, 2)
+    at_once, apart = (MicroMacroLATIN().prepare(problem, labels) for _ in range(2))
+    at_once.iterate(7)
+    apart.iterate(7, between=lambda whole: None)
+    assert at_once.iterations == apart.iterations == 7
+    at_once.iterate(0)
+    for one, two in zip(at_once.parts, apart.parts, strict=True):
+        np.testing.assert_array_equal(one.h, two.h)
+        np.testing.assert_array_equal(one.t_hat, two.t_hat)
