@@ -50,6 +50,7 @@ class FewBodies(BoundModel):
         """What gravity adds to a speed in a step (m/s)."""
         return dt * self._gravity
 
+
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: few rigid bodies that slide, and walls."""
     is_rigid = not model.systems and model.joints is None and model.blocked is None and not model.loads
