@@ -131,7 +131,7 @@ class CoarseProblem:
         if not self.size:
             return [np.zeros(0)] * len(answers)
         total = self.size + self.n_rigid
-        right = -np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
+        right: Array = -np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
