@@ -131,7 +131,8 @@ class CoarseProblem:
         if not self.size:
             return [np.zeros(0)] * len(answers)
         total = self.size + self.n_rigid
-        right: Array = -np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
+        sums = np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
+        right: Array = -sums.astype(np.float64, copy=False)
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
