@@ -87,7 +87,7 @@ def test_the_foot_of_a_falling_pencil_slips_back_or_forward(
 
 
 def eulers_disk(steps: int) -> tuple[float, float]:
-    """Tilt of a disk that rolls with its centre at rest, Ω² = 4 g/(a sin θ), and its turn, after a quarter."""
+    """Tilt and turn, after a quarter, of a disk that rolls with its centre at rest: Ω² = 4 g/(a sin θ)."""
     a, tilt, thickness = 0.1, TILT, 1e-5
     rate = np.sqrt(4 * G / (a * np.sin(tilt)))
     turn = rotations.from_axis_angle((0, 1, 0), tilt)
