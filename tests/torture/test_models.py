@@ -128,8 +128,8 @@ def _ply(points: np.ndarray, triangles: np.ndarray) -> str:
 
 def test_finite_elements(tmp_path: Path) -> None:
     pytest.importorskip("meshio")
+    from clapas.bodies.elastic import write_mesh as write_elements
     from clapas.bodies.elastic.generators import block
-    from clapas.io.meshes import write_mesh as write_elements
 
     (tmp_path / "flat.msh").write_text(GMSH, encoding="utf-8")
     files = [tmp_path / name for name in ("flat.msh", "solid.msh", "solid.inp", "solid.vtk", "solid.vtu")]

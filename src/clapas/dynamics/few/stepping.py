@@ -19,7 +19,15 @@ from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way
 from clapas.dynamics.few.tables import Carried, Met, Placed
 from clapas.dynamics.following import lead
 from clapas.dynamics.model import Impulses, State
-from clapas.dynamics.nearness import MOST_SWEPT, NEAR, begins_with_sweeps, solved_at_start
+from clapas.dynamics.nearness import (
+    MOST_SWEPT,
+    NEAR,
+    are_at_rest,
+    begins_with_sweeps,
+    set_in_motion,
+    solved_at_rest,
+    solved_from_near,
+)
 from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.problems.contact import MANY
@@ -62,7 +70,9 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    way = _way(solver)
+    gained = few.speed_gained(dt)
+    rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, gained)
+    way = _way(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
     how = OUT_OF_REACH
@@ -73,8 +83,9 @@ def step_of_few(
         how, sweeps, ended = few.call(advance, *given, after, r, impulse, measured)
         if how == OUT_OF_REACH:
             _leave_out(problem, state, reach)
-    if how != SETTLED:
-        return _by_solver(problem, state, free, old, span, way, solver)
+    pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
+    if how != SETTLED or pushed:
+        return _by_solver(problem, state, free, old, span, way, solver, rests, pushed)
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
 
@@ -121,11 +132,20 @@ def _outcome(
 
 
 def _by_solver(
-    problem: Problem, state: State, free: Array, old: Carried, span: Span, way: Way, solver: Solver
+    problem: Problem,
+    state: State,
+    free: Array,
+    old: Carried,
+    span: Span,
+    way: Way,
+    solver: Solver,
+    rests: bool,
+    pushed: bool,
 ) -> Outcome | None:
     """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
 
-    None if numbers are refused: the general step says why.
+    ``rests`` says that bodies are at rest, and ``pushed`` that the carried impulses set them in motion. None
+    if numbers are refused: the general step says why.
     """
     few, middle, treated = problem.few, problem.middle, problem.met
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
@@ -141,9 +161,11 @@ def _by_solver(
             posed, r = problem.posed(), r[:0]
             settle(posed, free, few.rigid, way, few.sizes, r, measured)
         answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
-        if how == UNSETTLED:
-            made = problem.made(posed, free).problem
-            answer = solved_at_start(made, solver, state, r) or solve(made, solver, r, check=False)
+        if how == UNSETTLED or (how == SETTLED and pushed):
+            made, found = problem.made(posed, free).problem, None
+            if rests:  # else the sweeps are done
+                found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
+            answer = found or solve(made, solver, r, check=False)
             r = answer.r
         given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
@@ -159,7 +181,11 @@ def _by_solver(
     return done
 
 
-def _way(solver: Solver) -> Way:
-    """How the impulses are looked for before the solver is asked, which would begin alike."""
+def _way(solver: Solver, rests: bool) -> Way:
+    """How the impulses are looked for before the solver is asked, which would begin alike.
+
+    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.nearness`.
+    """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
-    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, MOST_SWEPT if sweeps else 0, NEAR * tol)
+    swept = MOST_SWEPT if sweeps and not rests else 0
+    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, swept, NEAR * tol)
