@@ -160,7 +160,7 @@ class Mechanism:
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: rigid bodies with joints, contacts that slide, walls."""
     laws = model.laws
-    is_plain = not (laws.has_couples or laws.is_elliptic or laws.cohesion.any())
+    is_plain = not (laws.has_couples or laws.is_elliptic or laws.has_sections or laws.cohesion.any())
     is_rigid = model.joints is not None and not model.systems and model.blocked is None
     is_bounded = all(length is None for length in model.period)
     return is_plain and is_rigid and is_bounded and bool(model.movable.any())
