@@ -33,6 +33,7 @@ class FewBodies:
         self._gravity = float(np.linalg.norm(model.gravity))
         self.no_lead = np.empty((0, model.d))
         self.last: State | None = None  # the state the last step led to
+        self.no_kick = np.zeros((model.n_bodies, 3))
         self._no_couples = zeros_without_room((0, 1))
         self._entries: dict[Any, Callable[..., Any]] = {}
         self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
@@ -93,10 +94,14 @@ class FewBodies:
 
 
 def serves(model: Model) -> bool:
-    """Whether all a step does is in the kernels: few rigid bodies that slide, and walls."""
+    """Whether all a step does is in the kernels: few rigid bodies that slide, loads on them, and walls.
+
+    Cohesion is left to the general step because it changes the unknown of the problem, guides because their
+    bodies are walls along some axes: both would be in every kernel from ``pose`` on, for few scenes.
+    """
     laws = model.laws
     is_plain = not (laws.has_couples or laws.is_elliptic or laws.has_sections or laws.cohesion.any())
-    is_rigid = not model.systems and model.joints is None and model.blocked is None and not model.loads
+    is_rigid = not model.systems and model.joints is None and model.blocked is None
     is_bounded = all(length is None for length in model.period)
     is_bounded &= model.ignored is None
     return is_plain and is_rigid and is_bounded and int(model.movable.sum()) <= MOST
