@@ -13,7 +13,7 @@ gap disturbs. Hundreds of steps that follow cost one residual each.
 upside down: below the weight of twelve courses what rounding leaves grows by 8 % a step, and after two to
 three hundred steps it is as large as the tolerance. Bodies still hardly move then, and the least impulses
 stop them. A second time is needed in the next step, because impulses that stop a motion push back if they
-last (:func:`set_in_motion`). All this is decided by the state alone, so that a run that is resumed goes on alike.
+last (:func:`set_in_motion`). All this is decided by the state alone, so that a resumed run goes on alike.
 
 *Impulses beyond the tolerance by little are swept*, where bodies move. A dozen plain sweeps, contact after
 contact in the given order, mostly put that right. They need nothing but the blocks of the contacts, so that
@@ -43,6 +43,9 @@ from clapas.typing import Array
 
 AT_START, FINEST = 1e-6, 1e-11
 """Share of the tolerance that the first impulses are to reach, and the residual that is always enough."""
+EVEN = 0.7
+"""Preload from which the departure of impulses is least: of 816 contacts of a wall 82 bear nothing without
+it, none with it, so that they are the same contacts from step to step."""
 NEWTON_STEPS = 20
 """Steps to the least impulses at the start: five for a wall, one more every now and then for rubble."""
 PRODUCTS = 3000
@@ -123,8 +126,8 @@ def solved_at_rest(
 
 def _methods(problem: ContactProblem, tol: float, goal: float, begins: bool) -> Iterator[tuple[str, Solver]]:
     if can_rest(problem):
-        best = min(FINEST, goal)
-        yield "least-impulses", LeastImpulses(tol=best, max_iterations=NEWTON_STEPS, slack=SLACK * tol)
+        settings = {"tol": min(FINEST, goal), "slack": SLACK * tol, "preload": EVEN}
+        yield "least-impulses", LeastImpulses(max_iterations=NEWTON_STEPS, **settings)
     if begins:
         yield "accelerated-projection", AcceleratedProjection(tol=goal, max_iterations=PRODUCTS)
 

@@ -16,7 +16,7 @@ from clapas.status import Status
 
 
 def particles(
-    normals: np.ndarray, mu: float, push: np.ndarray, w: np.ndarray | None = None
+    normals: np.ndarray, mu: float | np.ndarray, push: np.ndarray, w: np.ndarray | None = None
 ) -> ContactProblem:
     """One particle of unit mass in space that touches n planes of the given normals, pushed by ``push``."""
     n = len(normals)
@@ -26,7 +26,7 @@ def particles(
         G[i, 0] = np.vstack((normal, first))
     bodies = np.tile([0, 1], (n, 1))
     blocks = BodyBlocks(G, bodies, np.vstack((push, np.zeros(3))), np.eye(3)[None])
-    return ContactProblem.from_blocks(blocks, mu=np.full(n, mu), w=w)
+    return ContactProblem.from_blocks(blocks, mu=np.broadcast_to(mu, n), w=w)
 
 
 def test_a_particle_on_a_plane() -> None:
@@ -81,6 +81,20 @@ def test_structures_of_the_gallery_to_rounding(name: str) -> None:
     assert problem.residual(solution.r) == solution.residual <= 1e-11
 
 
+def test_a_preload_spreads_the_load() -> None:
+    """A floor and a smooth side wall: without preload the wall bears nothing, with it c/2.
+
+    That minimises (r_N − c)² at the wall plus the square of the friction on the floor that balances it; c is
+    the preload times the mean impulse of the first step, (1 + 0) / 2.
+    """
+    normals, mu = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), np.array([0.5, 0.0])
+    problem = particles(normals, mu, np.array([0.0, 0.0, -1.0]))
+    assert solve(problem, LeastImpulses(tol=1e-12)).r[:, 0] == pytest.approx([1.0, 0.0], abs=1e-10)
+    even = solve(problem, LeastImpulses(tol=1e-12, preload=0.4)).r
+    assert np.abs(problem.velocity(even)).max() <= 1e-12
+    assert even[1, 0] == pytest.approx(0.1, abs=1e-8)
+
+
 def test_what_cannot_rest_is_not_solved() -> None:
     slides = particles(np.array([[0.0, 0.0, 1.0]]), 0.2, np.array([1.0, 0.0, -1.0]))
     solution = solve(slides, LeastImpulses(), check=False)
@@ -112,6 +126,8 @@ def test_problems_of_another_kind_are_refused() -> None:
         assert solve(problem, Auto()).status.is_solved
     with pytest.raises(SettingsError, match="slack"):
         LeastImpulses(slack=-1.0)
+    with pytest.raises(SettingsError, match="preload"):
+        LeastImpulses(preload=-1.0)
 
 
 def test_a_body_that_touches_nothing_does_not_matter() -> None:

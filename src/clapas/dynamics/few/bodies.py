@@ -26,6 +26,7 @@ class FewBodies(BoundModel):
         super().__init__(model)
         self.serves = serves(model)
         self._gravity = float(np.linalg.norm(model.gravity))
+        self.no_kick = np.zeros((model.n_bodies, 3))
         if self.serves:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
 
@@ -50,8 +51,13 @@ class FewBodies(BoundModel):
         """What gravity adds to a speed in a step (m/s)."""
         return dt * self._gravity
 
+
 def serves(model: Model) -> bool:
-    """Whether all a step does is in the kernels: few rigid bodies that slide, and walls."""
-    is_rigid = not model.systems and model.joints is None and model.blocked is None and not model.loads
+    """Whether all a step does is in the kernels: few rigid bodies that slide, loads on them, and walls.
+
+    Cohesion is left to the general step because it changes the unknown of the problem, guides because their
+    bodies are walls along some axes: both would be in every kernel from ``pose`` on, for few scenes.
+    """
+    is_rigid = not model.systems and model.joints is None and model.blocked is None
     is_small = model.ignored is None and int(model.movable.sum()) <= MOST
     return kernels_know(model) and is_rigid and is_small

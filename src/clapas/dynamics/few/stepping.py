@@ -18,7 +18,8 @@ from clapas.dynamics.few.posing import guess
 from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way, settle
 from clapas.dynamics.few.tables import Carried, Met, Placed
 from clapas.dynamics.following import lead
-from clapas.dynamics.model import Impulses, State
+from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, pushes
+from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.nearness import (
     MOST_SWEPT,
     NEAR,
@@ -61,6 +62,9 @@ def step_of_few(
     touching = TOUCHING * few.call(
         begin, start, imposed, few.rigid, gain, bool(scheme.inertia), drift, dt, middle, free
     )
+    kick = few.no_kick
+    if model.loads or state.applied:
+        free, kick = _loaded(model, middle.state(state), dt)
     met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
     if model.has_spheres and len(met.gap) >= MANY:
         return None
@@ -80,14 +84,19 @@ def step_of_few(
         n = len(problem.met.gap)
         r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
         given = problem.met, middle, free, old, few.rigid, few.laws, problem.lead, span, way, few.sizes
-        how, sweeps, ended = few.call(advance, *given, after, r, impulse, measured)
+        how, sweeps, ended = few.call(advance, *given, kick, after, r, impulse, measured)
         if how == OUT_OF_REACH:
             _leave_out(problem, state, reach)
     pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
     if how != SETTLED or pushed:
-        return _by_solver(problem, state, free, old, span, way, solver, rests, pushed)
+        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed)
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
+
+
+def _loaded(model: Model, middle: State, dt: float) -> tuple[Array, Array]:
+    """Velocities (N, size) without contacts under loads, and what these change of the spins (N, 3)."""
+    return free_motion(model, middle, dt), kicks(model, pushes(model, middle, dt))
 
 
 def _leave_out(problem: Problem, state: State, reach: float) -> None:
@@ -128,13 +137,18 @@ def _outcome(
         dt=problem.dt,
     )
     few.last = end
-    return Outcome(end, work + walls, 0.0 - walls, rows, state, problem, free, r, answer, solver)
+    outside = 0.0
+    if few.model.loads or state.applied:
+        middle = problem.middle.state(state)
+        outside = given_by_loads(few.model, state.velocity, middle, velocity, problem.dt)
+    return Outcome(end, work + walls, outside - walls, rows, state, problem, free, r, answer, solver)
 
 
 def _by_solver(
     problem: Problem,
     state: State,
     free: Array,
+    kick: Array,
     old: Carried,
     span: Span,
     way: Way,
@@ -167,7 +181,7 @@ def _by_solver(
                 found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
             answer = found or solve(made, solver, r, check=False)
             r = answer.r
-        given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
+        given = posed, r, middle.velocity, free, few.rigid, kick, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
             break
         free = without.copy()

@@ -9,6 +9,7 @@ from clapas.dynamics.few.bound import BoundModel, kernels_know
 from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid
 from clapas.dynamics.freemotion import kicks, pushes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
+from clapas.dynamics.jointed.meeting import Meeting
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
@@ -29,6 +30,7 @@ class Mechanism(BoundModel):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.serves = serves(model)
+        self.no_contact = Meeting.none(self.sizes)
         self._no_kick = np.zeros((model.n_bodies, 3))
         self._no_links = np.empty(0, dtype=np.int64), np.empty((0, model.d))
         self.is_driven = np.zeros(model.n_bodies, dtype=bool)
@@ -38,13 +40,13 @@ class Mechanism(BoundModel):
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
             self.linked, drives = Linked.of(model), DriveTable.of(model)
             gravity = plain(model.gravity, float)
-            self.constants = Constants(self.linked, drives, self.rigid, self.laws, gravity, self.sizes)
+            self.constants = Constants(self.linked, drives, self.rigid, gravity)
             self._most_links = LAWS_PER_COORDINATE * len(drives.motor) if drives.has_links else 0
             self.target: Array = plain(model.joints.drives.target, float)
             self.motors = model.joints.drives.motors
 
-    def taken(self, state: State, dt: float) -> Before:
-        """A state for a step of length dt, in arrays that kernels can be bound to."""
+    def taken(self, state: State, dt: float) -> tuple[Before, Carried]:
+        """A state for a step of length dt, as arrays to bind kernels to, and the impulses of its contacts."""
         ratio, old, links, last = (
             float(dt / state.dt) if state.dt else 1.0,
             state.impulses,
@@ -64,15 +66,16 @@ class Mechanism(BoundModel):
             and last.links is links
             and last.coordinates is state.coordinates
         ):  # made here
-            return Before(placed, last.coordinates, carried, identity, linked)
+            return Before(placed, last.coordinates, identity, linked, ratio), carried
         a, b, feature = (plain(column, np.int64) for column in carried[:3])
-        return Before(
+        before = Before(
             Placed(*(plain(column, float) for column in placed)),
             plain(coordinates_of(self.model, state), float),
-            Carried(a, b, feature, plain(old.impulse, float), ratio),
             plain(identity, np.int64),
             plain(linked, float),
+            ratio,
         )
+        return before, Carried(a, b, feature, plain(old.impulse, float), ratio)
 
     def room(self, n: int) -> After:
         """Room for what a step with n contacts leaves."""
@@ -82,9 +85,9 @@ class Mechanism(BoundModel):
             Placed(np.empty(x), np.empty(turn), np.empty(v)),
             np.empty(v),
             np.empty(k),
-            np.empty(self.linked.terms.shape[1]),
+            np.empty(self.linked.terms.ends.shape[1]),
             np.empty((k, 2), dtype=np.bool_),
-            np.empty(len(self.linked.offset)),
+            np.empty(len(self.linked.sums.offset)),
             np.empty(most, dtype=np.int64),
             np.empty((n + most, model.d)),
             np.empty((n, model.d)),

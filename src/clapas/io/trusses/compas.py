@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,11 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
 
 def _number(value: Any, path: Path, place: str) -> float:
     """A number; zero where there is none."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise FormatError(f"{path}: {place} must be a number, got {value!r}")
-    return float(value or 0.0)
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FormatError(f"{path}: {place} must be a finite number, got {value!r}")
+    return float(value)
 
 
 def find_graph(content: Any) -> dict[str, Any] | None:

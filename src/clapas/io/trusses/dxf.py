@@ -7,6 +7,7 @@ A file is pairs of lines, a group code and its value. Code 0 begins an entity, 8
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,13 +43,18 @@ class Entity:
 
     def numbers(self, code: int, path: Path) -> list[float]:
         """Values of a code as numbers."""
-        try:
-            return [float(value) for value in self.values.get(code, [])]
-        except ValueError:
-            raise FormatError(
-                f"{path}: {self.kind} of line {self.line}: code {code} must be a number, got "
-                f"'{self.values[code][0]}'"
-            ) from None
+        found = []
+        for value in self.values.get(code, []):
+            try:
+                found.append(float(value))
+            except ValueError:
+                found.append(math.nan)
+            if not math.isfinite(found[-1]):
+                raise FormatError(
+                    f"{path}: {self.kind} of line {self.line}: code {code} must be a finite number, got "
+                    f"'{value}'"
+                )
+        return found
 
     def point(self, path: Path, first: int = 10) -> Array:
         """A point (3,) by its codes; missing coordinates are zero."""

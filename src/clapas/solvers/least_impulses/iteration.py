@@ -21,9 +21,9 @@ MOST_WORK = 3e6  # multiplications of a factorisation, per contact: beyond, prod
 
 
 class Dual(Iteration):
-    """The motion z (n_bodies + 1, size) of the bodies, and the impulses r = P_K(G z) it would call forth."""
+    """The motion z (n_bodies + 1, size) of the bodies, and the impulses P_K(G z + r̄) it would call forth."""
 
-    def __init__(self, problem: ContactProblem, slack: float) -> None:
+    def __init__(self, problem: ContactProblem, slack: float, preload: float) -> None:
         blocks = problem.blocks
         assert isinstance(blocks, BodyBlocks)
         w = problem.imposed
@@ -41,6 +41,7 @@ class Dual(Iteration):
         self._z = np.zeros_like(self._load)
         self._r = np.zeros((len(self._G), problem.d))
         self._shape = (problem.n_contacts, problem.d)
+        self._preload, self._even, self._wanted = np.zeros_like(self._r), False, preload
         self._energy, self._stiffness = 0.0, SOFT
         # All contacts hold at first, even by pulling: this first step is the least square solution.
         self._slope = np.zeros((len(self._G), problem.d, problem.d))
@@ -75,6 +76,9 @@ class Dual(Iteration):
             if self._stiffness > STIFFEST:
                 raise Halt(Status.STALLED)
         self._stiffness = max(self._stiffness / STIFFER, SOFT)
+        if self._wanted > 0.0 and not self._even:  # the first step says how large impulses are
+            self._preload[:, 0], self._even = self._wanted * np.abs(self._r[:, 0]).mean(), True
+            self._stand(self._z, *self._springs(self._z))
 
     def _goes(self, missing: Array) -> bool:
         """Take a Newton step, the matrix being made stiffer by as much as was needed; False if it is vain."""
@@ -85,18 +89,25 @@ class Dual(Iteration):
         length = 1.0
         for _ in range(HALVINGS):
             z = self._z + length * dz
-            x = contact_velocities(self._G, self._bodies, z, np.zeros_like(self._r))
-            r = np.empty_like(x)
-            project_contacts(x, self._mu, r)
-            energy = 0.5 * float(np.vdot(r, r)) - float(np.vdot(self._load, z))
+            x, r, energy = self._springs(z)
             falls = energy <= self._energy + ENOUGH * length * promised
             # Near the end the energy no longer changes in its last figure; the balance still tells.
             if falls or float(np.linalg.norm(self._balance(r))) <= 0.5 * left:
-                self._z, self._r, self._energy = z, r, energy
-                jacobian_contacts(x, self._mu, self._slope)
+                self._stand(z, x, r, energy)
                 return True
             length *= 0.5
         return False
+
+    def _springs(self, z: Array) -> tuple[Array, Array, float]:
+        """Of a motion z: what contacts would bear if they could pull, the impulses r, the dual function."""
+        x = contact_velocities(self._G, self._bodies, z, self._preload)
+        r = np.empty_like(x)
+        project_contacts(x, self._mu, r)
+        return x, r, 0.5 * float(np.vdot(r, r)) - float(np.vdot(self._load, z))
+
+    def _stand(self, z: Array, x: Array, r: Array, energy: float) -> None:
+        self._z, self._r, self._energy = z, r, energy
+        jacobian_contacts(x, self._mu, self._slope)
 
     def _balance(self, r: Array) -> Array:
         """What the impulses r leave unbalanced on the bodies, −(Gᵀ r + y_free)."""
