@@ -159,6 +159,7 @@ def step_problem(
     lead: Array | None = None,
     *,
     part_of: int | None = None,
+    pushed: Callable[[BodyBlocks, Array], BodyBlocks] = lambda blocks, r: blocks.pushed(r),
 ) -> StepProblem:
     """Assemble the problem of one step.
 
@@ -182,6 +183,8 @@ def step_problem(
     part_of : int, optional
         Where these are some of the contacts of a larger problem: how many it has. The form is then that of
         the whole, and contacts whose free velocities are rounding stay, since others may push them.
+    pushed : callable, optional
+        Bodies whose free motion has felt impulses at these contacts, and at those of the other parts.
     """
     whole = len(contacts) if part_of is None else part_of
     if model.has_spheres and whole >= MANY:
@@ -194,11 +197,12 @@ def step_problem(
     if model.blocked is not None and not (parting := can_part(blocks.G)).all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead, part_of=part_of)
+        chosen = contacts.take(kept)
+        return step_problem(model, middle, chosen, free, dt, touching, ahead, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        moved = blocks if pull is None else blocks.pushed(pull)
+        moved = blocks if pull is None else pushed(blocks, pull)
         return kind.from_blocks(moved, mu=mu, w=w, section=sections(model, contacts))
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
@@ -232,7 +236,7 @@ def under_laws(
         geometry = geometry._replace(wall=wall)
     shape = len(contacts), geometry.scale.shape[1]
     cohesion, pull = _of_pair(laws.cohesion, pair) * dt, None
-    if cohesion.any():
+    if laws.cohesion.any():
         pull = np.zeros(shape)
         pull[:, 0] = -cohesion
     mu = _of_pair(np.maximum(laws.mu, laws.mu_across), pair)

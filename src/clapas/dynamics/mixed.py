@@ -178,9 +178,9 @@ def _with_systems(
     assert geometry.wall is not None
     wall, before, d = geometry.wall.copy(), geometry.before, model.d
     for k, system in enumerate(systems.systems):
-        if isinstance(system.bodies, BendingBodies):
+        if system.bending is not None:
             bent = np.zeros_like(wall)
-            bent[:, :d] = _bending(model, k, system.bodies, systems.parts[k], middle, contacts, along)
+            bent[:, :d] = _bending(model, k, system.bending, systems.parts[k], middle, contacts, along)
             wall, before = wall + bent, None if before is None else before + bent
     # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     for matrix, part in zip(own, systems.parts, strict=True):

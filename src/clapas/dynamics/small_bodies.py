@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.bodies.kind import SmallBodies, Touches
+from clapas.bodies.kind import Touches
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import (
     Geometry,
@@ -38,7 +38,7 @@ def are_small(model: Model, systems: SystemsInStep) -> bool:
     if systems.are_linked or model.laws.has_couples or model.blocked is not None:
         return False
     return all(
-        isinstance(mass, BodyMasses) and isinstance(system.bodies, SmallBodies)
+        isinstance(mass, BodyMasses) and system.small is not None
         for mass, system in zip(systems.mass, systems.systems, strict=True)
     )
 
@@ -113,8 +113,8 @@ def _fill(
     along = geometry.own_frame * geometry.scale[:, :d, None]
     wall, before, offset = geometry.wall.copy(), geometry.before, geometry.blocks.n_bodies
     for k, mass in enumerate(masses):
-        kind, part = systems.systems[k].bodies, systems.parts[k]
-        assert isinstance(kind, SmallBodies)
+        kind, part = systems.systems[k].small, systems.parts[k]
+        assert kind is not None
         for side, body, sign in ((0, contacts.a, -1.0), (1, contacts.b, 1.0)):
             at: Indices = np.flatnonzero(model.system_of[body] == k)
             if not at.size:

@@ -110,6 +110,10 @@ class MoreauMidpoint(MoreauJean):
     """Moreau's midpoint scheme, θ = ½: the default."""
 
 
+STEP_SCHEME = MoreauMidpoint()
+"""The scheme of steps for which none is named."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuasiStatic(MoreauJean):
     """Steps without inertia, implicit in position; impulses over the step are the static forces."""
@@ -219,7 +223,7 @@ def step(
     commands : Commands, optional
         What motors are asked for; that of the scene by default.
     """
-    scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    scheme, surroundings = scheme or STEP_SCHEME, surroundings or Surroundings(model)
     solver = solver or STEP_SOLVER
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
         outcome = step_of_few(few, state, dt, solver, scheme, surroundings)

@@ -14,13 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.kind import (
-    BendingBodies,
     Bindings,
-    Bodies,
     Energy,
     Links,
     Neighbourhood,
-    NonlinearBodies,
     Part,
     Pieces,
     Poses,
@@ -152,7 +149,7 @@ class SystemsInStep:
     @property
     def are_linear(self) -> bool:
         """Whether one linearisation serves the step."""
-        return not any(_is_nonlinear(system.bodies) for system in self.systems)
+        return all(system.nonlinear is None or system.nonlinear.is_linear for system in self.systems)
 
     def relinearised(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
         """The systems linearised about velocities at the end of the step, and what was out of balance.
@@ -163,10 +160,10 @@ class SystemsInStep:
         assert self.span is not None
         mass, free, worst = list(self.mass), list(self.free), 0.0
         for k, (system, part, v) in enumerate(zip(self.systems, self.parts, velocities, strict=True)):
-            if not _is_nonlinear(system.bodies):
+            nonlinear = system.nonlinear
+            if nonlinear is None or nonlinear.is_linear:
                 continue
-            assert isinstance(system.bodies, NonlinearBodies)
-            mass[k], free[k] = system.bodies.linearised(part, self.span, v)
+            mass[k], free[k] = nonlinear.linearised(part, self.span, v)
             before, after = self.mass[k] @ (v - self.free[k]), mass[k] @ (v - free[k])
             pushes = before, mass[k] @ (v - part.v), mass[k] @ (free[k] - part.v)
             largest = max(float(np.abs(push).max(initial=0.0)) for push in pushes)
@@ -190,8 +187,8 @@ def systems_in_step(
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
-        if isinstance(system.bodies, BendingBodies):
-            half = system.bodies.during(half, span)
+        if system.bending is not None:
+            half = system.bending.during(half, span)
         own_pieces = getattr(system.bodies, "pieces", None)  # a PiecewiseBodies has them
         forces = None if own_pieces is None else own_pieces(half, span)
         now, M, v = (None, *system.bodies.free(half, span)) if forces is None else forces.free()
@@ -219,10 +216,6 @@ def systems_in_step(
         tuple(tied),
     )
     return step, with_carriers(model, replace(middle, parts=step.parts))
-
-
-def _is_nonlinear(bodies: Bodies) -> bool:
-    return isinstance(bodies, NonlinearBodies) and not bodies.is_linear
 
 
 def with_carriers(model: Model, state: State) -> State:
@@ -259,20 +252,18 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
 def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
     """How much further detection must look, as the carriers of some systems bend (m)."""
     pairs = zip(model.systems, parts, strict=True)
-    return max(
-        (s.bodies.margin(part) for s, part in pairs if isinstance(s.bodies, BendingBodies)), default=0.0
-    )
+    return max((s.bending.margin(part) for s, part in pairs if s.bending is not None), default=0.0)
 
 
 def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: float) -> Contacts:
     """The contacts with gap ≤ distance (m), those of carriers that bend put right by their systems."""
     where = Neighbourhood(model.colliders, Poses(state.position, state.orientation))
     for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
-        if isinstance(system.bodies, BendingBodies):
+        if system.bending is not None:
             own = (
                 np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
             )
-            contacts = system.bodies.refine(part, contacts, Sides(*own), where, distance)
+            contacts = system.bending.refine(part, contacts, Sides(*own), where, distance)
     near = contacts.gap <= distance
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ROUNDING = float(np.finfo(float).eps)
 MANY = 1000  # contacts from which the residual is worth a compiled pass
 CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
+WRITTEN_OUT = 200_000  # entries of a sparse matrix up to which writing it in full takes less than its pattern
 
 
 class ContactProblem:
@@ -599,6 +600,9 @@ def _local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
 
 def _row_products(G: sparse.csr_array, d: int) -> Array:
     """Diagonal d×d blocks of G Gᵀ."""
+    if G.shape[0] * G.shape[1] <= WRITTEN_OUT:
+        full = G.toarray().reshape(-1, d, G.shape[1])
+        return np.asarray(full @ full.transpose(0, 2, 1))
     blocks = np.empty((G.shape[0] // d, d, d))
     for i in range(d):
         for j in range(i, d):

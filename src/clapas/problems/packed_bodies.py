@@ -146,10 +146,10 @@ class PackedBodies:
     @property
     def dofs(self) -> Indices:
         """Velocities of the bodies that some contact touches."""
-        touched = np.zeros(self.n_dof + 1, dtype=np.int64)
-        np.add.at(touched, self.packed.column, 1)
-        np.add.at(touched, self.packed.column + self.packed.size, -1)
-        return np.flatnonzero(np.cumsum(touched)[:-1])
+        begin, end = self.packed.column, self.packed.column + self.packed.size
+        size = self.n_dof + 1
+        touched = np.cumsum(np.bincount(begin, minlength=size) - np.bincount(end, minlength=size))
+        return np.flatnonzero(touched[:-1])
 
     def in_full(self) -> Array:
         """W (d·n × d·n), written out."""
