@@ -164,7 +164,7 @@ class ContactProblem:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
-        self.section = validation.section(section, self.n_contacts, self.d)
+        self.section = validation.section(section, self.n_contacts, self.d, self.has_couples)
 
     def __repr__(self) -> str:
         contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
@@ -209,7 +209,7 @@ class ContactProblem:
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
-        problem.section = validation.section(section, problem.n_contacts, problem.d)
+        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
         return problem
 
     @classmethod
@@ -241,7 +241,7 @@ class ContactProblem:
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
-        problem.section = validation.section(section, problem.n_contacts, problem.d)
+        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
         return problem
 
     @classmethod
@@ -279,7 +279,7 @@ class ContactProblem:
         for what, data in (("W", W), ("q", q)):
             validation.refuse_nonfinite(what, data)
         problem.mu = validation.friction(mu, n)
-        problem.section = validation.section(section, n, d)
+        problem.section = validation.section(section, n, d, cls.has_couples)
         return problem
 
     @property

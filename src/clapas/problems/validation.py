@@ -116,11 +116,13 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
     return result
 
 
-def section(value: Section | npt.ArrayLike | None, n: int, d: int) -> Section | None:
+def section(
+    value: Section | npt.ArrayLike | None, n: int, d: int, has_couples: bool = False
+) -> Section | None:
     """Read the shape of friction: a section, or the corners of one for all contacts."""
     if value is None:
         return None
-    if d == 6:
+    if has_couples:
         raise ProblemError("section: contacts with couples have round friction cones; leave section out")
     if hasattr(value, "support"):
         return value  # type: ignore[return-value]

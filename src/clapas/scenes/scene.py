@@ -30,9 +30,10 @@ from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
 from clapas.laws import Law, LawTable
 from clapas.scenes.body import Body, BodyRecord, make_body, record
+from clapas.scenes.definition import readings, written
 from clapas.scenes.grains import GrainSampler
 from clapas.scenes.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
-from clapas.scenes.packing import packed
+from clapas.scenes.packing import Fill, packed
 from clapas.scenes.regions import BoxRegion, Region
 from clapas.scenes.run import Run
 from clapas.scenes.sources import Source, make_source
@@ -413,8 +414,8 @@ class Scene:
         >>> len(scene.fill(BoxRegion((0, 0, 0), (1, 1, 1)), 100, radius=(0.04, 0.06), density=2500))
         100
         """
-        if not isinstance(region, BoxRegion) or region.d != self.d:
-            raise SceneError(f"fill: region must be a {self.d}-D BoxRegion, got {region!r}")
+        given = {"region": region, "count": count, "density": density, "velocity": velocity}
+        readings(Fill, "fill", given, self.d)
         grains = GrainSampler.of("fill", self.d, radius, shape)
         rng = np.random.default_rng([self.seed, self._fills if seed is None else seed, 0])
         placed = packed(region, grains, count, self.gravity, rng)
@@ -871,23 +872,22 @@ class Scene:
         if any(other.name == name for other in self.sources):
             raise SceneError(f"source '{name}': another source has this name; names are unique")
         self._require_material(f"source '{name}'", material)
-        made = make_source(
-            self.d,
-            name,
-            region=region,
-            rate=rate,
-            radius=radius,
-            shape=shape,
-            number=number,
-            until=until,
-            start=start,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-            material=material,
-            density=density,
-            laid=laid,
-            group=group,
-        )
+        given = {
+            "region": region,
+            "rate": rate,
+            "radius": radius,
+            "shape": shape,
+            "number": number,
+            "until": until,
+            "start": start,
+            "velocity": velocity,
+            "angular_velocity": angular_velocity,
+            "material": material,
+            "density": density,
+            "laid": laid,
+            "group": group,
+        }
+        made = make_source(self.d, name, given)
         if made.density is None and self.materials[material].density is None:
             raise SceneError(
                 f"source '{name}': its grains have no mass; give density, or one to '{material}'"
@@ -1025,7 +1025,7 @@ class Scene:
             "overlap": self.overlap,
             "run": self.run.to_dict(),
             "materials": {
-                name: {} if material.density is None else {"density": material.density}
+                name: written(material)
                 for name, material in self.materials.items()
                 if name != DEFAULT or material.density is not None
             },
