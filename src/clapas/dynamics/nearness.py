@@ -13,8 +13,7 @@ gap disturbs. Hundreds of steps that follow cost one residual each.
 upside down: below the weight of twelve courses what rounding leaves grows by 8 % a step, and after two to
 three hundred steps it is as large as the tolerance. Bodies still hardly move then, and the least impulses
 stop them. A second time is needed in the next step, because impulses that stop a motion push back if they
-last (:func:`set_in_motion`). All this is decided by the state alone, so that a run that is resumed goes on
-alike.
+last (:func:`set_in_motion`). All this is decided by the state alone, so that a resumed run goes on alike.
 
 *Impulses beyond the tolerance by little are swept*, where bodies move. A dozen plain sweeps, contact after
 contact in the given order, mostly put that right. They need nothing but the blocks of the contacts, so that

@@ -26,6 +26,7 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.mixed import mixed_problem
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.nearness import (
     are_at_rest,
@@ -35,7 +36,8 @@ from clapas.dynamics.nearness import (
     solved_from_near,
 )
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
-from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
+from clapas.dynamics.systems import SystemsInStep, split_velocity
+from clapas.dynamics.travelling import followed
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
 from clapas.problems.kept import Kept
@@ -196,7 +198,7 @@ def _in_contact(
     model, middle, state = at.model, at.middle, at.start
     problem = at.problem(free, joints)
     longer = at.dt / state.dt if state.dt else 1.0
-    guess = problem.guess(state.impulses, longer, state.links)
+    guess = problem.guess(followed(model, state.impulses, problem.contacts), longer, state.links)
     solution = _solution(at, problem.problem, solver, guess)
     velocity, others = _velocities(at, problem, solution, free)
     again = (model.gyrates or joints is not None) and problem.problem.n_contacts

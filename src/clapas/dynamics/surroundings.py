@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from clapas.collision import Detector
@@ -42,8 +40,6 @@ class Surroundings:
     patience : int
         Steps after which the kernels of few bodies are compiled, if they never were.
     """
-
-    touching: ClassVar[float] = TOUCHING
 
     def __init__(self, model: Model, *, patience: int = PATIENCE) -> None:
         self._model = model

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from clapas.convex import CoulombCone
+from clapas.convex.section import Polygons
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers.accelerated_projection import AcceleratedProjection
@@ -73,7 +74,7 @@ class Contender:
 
 def opening(problem: ContactProblem, tol: float) -> Contender:
     """The one that begins."""
-    if not isinstance(problem.cone, NSGS.cones):
+    if not isinstance(problem.cone, NSGS.cones) or not isinstance(problem.section, Polygons | None):
         projection = _endless(AcceleratedProjection, tol)
         return Contender("accelerated-projection", projection, 1.0, joins=0.0, patience=20_000)
     if not isinstance(problem.cone, CoulombCone):
