@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from clapas.compiled import bound, plain
-from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid, Sizes
+from clapas.compiled import plain
+from clapas.dynamics.few.bound import BoundModel, kernels_know
+from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid
 from clapas.dynamics.freemotion import kicks, pushes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
 from clapas.dynamics.jointed.meeting import Meeting
@@ -17,12 +15,10 @@ from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.reaching import default_reach
-from clapas.geometry.colliders import zeros_without_room
 from clapas.typing import Array
 
 
-class Mechanism:
+class Mechanism(BoundModel):
     """The arrays of a model with joints, and whether its steps can be done by kernels alone.
 
     Parameters
@@ -32,17 +28,11 @@ class Mechanism:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.serves = model, serves(model)
-        self._entries: dict[Any, Callable[..., Any]] = {}
-        self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
+        super().__init__(model)
+        self.serves = serves(model)
         self.no_contact = Meeting.none(self.sizes)
-        self.no_lead = np.empty((0, model.d))
-        self._still = np.zeros(model.velocity.shape)
         self._no_kick = np.zeros((model.n_bodies, 3))
-        self._no_couples = zeros_without_room((0, 1))
         self._no_links = np.empty(0, dtype=np.int64), np.empty((0, model.d))
-        self._of_dt = -1.0, np.empty(0), 0.0
-        self.last: State | None = None  # the state the last step led to
         self.is_driven = np.zeros(model.n_bodies, dtype=bool)
         self.is_driven[list(model.motions)] = True
         if self.serves:
@@ -54,16 +44,6 @@ class Mechanism:
             self._most_links = LAWS_PER_COORDINATE * len(drives.motor) if drives.has_links else 0
             self.target: Array = plain(model.joints.drives.target, float)
             self.motors = model.joints.drives.motors
-
-    def __reduce__(self) -> tuple[type[Mechanism], tuple[Model]]:
-        return Mechanism, (self.model,)  # machine code stays here
-
-    def call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a kernel; its arguments always have the same types (see :func:`clapas.compiled.bound`)."""
-        entry = self._entries.get(kernel)
-        if entry is None:
-            entry = self._entries[kernel] = bound(kernel, *arguments)
-        return entry(*arguments)
 
     def taken(self, state: State, dt: float) -> tuple[Before, Carried]:
         """A state for a step of length dt, as arrays to bind kernels to, and the impulses of its contacts."""
@@ -125,45 +105,14 @@ class Mechanism:
         """The step as kernels take it."""
         return Scheme((1.0 - theta) * dt, theta * dt, dt, theta, bool(self.model.gyrates))
 
-    def imposed(self, time: float) -> Array:
-        """Velocities (N, size) of walls at a time."""
-        if not self.model.motions:
-            return self._still
-        velocity = self._still.copy()
-        for body in self.model.motions:
-            velocity[body] = self.model.driven(body, velocity[body], time)
-        return velocity
-
     def driven(self, middle: State, dt: float) -> Driven:
         """What the world does in a step."""
         loaded = self.model.loads or middle.applied
         kick = kicks(self.model, pushes(self.model, middle, dt)) if loaded else self._no_kick
         return Driven(self.is_driven, self.imposed(middle.time + dt), kick)
 
-    def gain(self, dt: float) -> Array:
-        """What gravity adds to velocities in a step (m/s)."""
-        return self._for(dt)[1]
-
-    def reach(self, dt: float) -> float:
-        """The default reach (m)."""
-        return self._for(dt)[2]
-
-    def _for(self, dt: float) -> tuple[float, Array, float]:
-        if dt != self._of_dt[0]:
-            self._of_dt = dt, dt * self.model.gravity, default_reach(self.model, dt)
-        return self._of_dt
-
-    def no_couples(self, n: int) -> Array:
-        """The couples of n contacts that carry none."""
-        if len(self._no_couples) != n:
-            self._no_couples = zeros_without_room((n, 3 if self.model.d == 3 else 1))
-        return self._no_couples
-
 
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: rigid bodies with joints, contacts that slide, walls."""
-    laws = model.laws
-    is_plain = not (laws.has_couples or laws.is_elliptic or laws.cohesion.any())
     is_rigid = model.joints is not None and not model.systems and model.blocked is None
-    is_bounded = all(length is None for length in model.period)
-    return is_plain and is_rigid and is_bounded and bool(model.movable.any())
+    return kernels_know(model) and is_rigid and bool(model.movable.any())

@@ -21,13 +21,13 @@ from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.links import OF_JOINTS
 from clapas.dynamics.model import Impulses, LinkImpulses, State
 from clapas.dynamics.reaching import within_reach
+from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
     from clapas.dynamics.stepping import MoreauJean
-    from clapas.dynamics.surroundings import Surroundings
 
 
 def step_of_mechanism(
@@ -47,13 +47,14 @@ def step_of_mechanism(
     span, (before, old) = its.scheme(scheme.theta, dt), its.taken(state, dt)
     middle, free = Placed.blank(before.start), np.empty(before.start.velocity.shape)
     walls, inertia = its.imposed(state.time + 0.5 * dt), bool(scheme.inertia)
-    given = before.start, walls, its.rigid, its.gain(dt), inertia, span.before, dt, middle, free
-    touching = near.touching * its.call(begin, *given)
+    gain, reach = its.gain_and_reach(dt)
+    given = before.start, walls, its.rigid, gain, inertia, span.before, dt, middle, free
+    touching = TOUCHING * its.call(begin, *given)
     at_middle = middle.state(state)
     if is_loaded := bool(model.loads or state.applied):
         free = free_motion(model, at_middle, dt)
 
-    reach = its.reach(dt) if scheme.reach is None else float(scheme.reach)
+    reach = reach if scheme.reach is None else float(scheme.reach)
     met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
     # Only rounds as those of Auto are compiled: another solver does its work in the general step.
     way = Way(EXACTLY, float(solver.tol), 1 if isinstance(solver, Auto) else 0, 0, 0.0)
