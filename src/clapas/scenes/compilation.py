@@ -101,7 +101,8 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
             if body in carriers:
                 raise SceneError(
                     f"joint '{joint.name}': '{records[body].name}' is part of the system '{carriers[body]}', "
-                    "which joints do not reach yet; add what joins it to the coordinates of the system"
+                    "which joints do not reach yet: a body holds rods by holder=, elastic bodies and trusses "
+                    "have supports, and a Lagrangian system takes what joins it into its coordinates"
                 )
         if not any(records[body].movable for body in ends):
             raise SceneError(

@@ -616,7 +616,8 @@ class Scene:
         ----------
         kind : str
             In 3-D "ball", "hinge", "universal", "slider", "cylindrical", "planar", "fixed" or "distance"; in
-            2-D "pin", "slot", "slider", "weld" or "distance".
+            2-D "pin", "slot", "slider", "weld" or "distance". A "turn", a "travel" and, in 3-D, a "swing"
+            hold nothing: each is a coordinate between two bodies, for laws on joints that leave several.
         a, b : int, str or None
             Numbers or names of the bodies; None or "world" for the world.
         at : d floats
@@ -626,7 +627,8 @@ class Scene:
         axis : d floats, optional
             Direction in the world of the axis, or of the line, fixed in a. Any length but zero.
         second : 3 floats, optional
-            For a universal joint, the axis fixed in b, at right angles to the first.
+            For a universal joint, the axis fixed in b, at right angles to the first. For a turn, a direction
+            of b that stays across the axis; for a swing, the axis of b if it is not aligned at the start.
         collide : bool
             Whether the two bodies may touch each other; by default they pass through one another.
         name : str, optional
@@ -731,6 +733,11 @@ class Scene:
         """Number of a body at the end of a joint; None for the world."""
         if body is None or (body == WORLD and WORLD not in self._numbers):
             return None
+        if body not in self._numbers and any(body == system.name for system in self.systems):
+            raise SceneError(
+                f"'{body}' is not rigid, and joints are between rigid bodies: a body holds rods by holder=, "
+                "elastic bodies and trusses have supports"
+            )
         return self.number(body)
 
     def ignore(self, a: int | str, b: int | str) -> None:

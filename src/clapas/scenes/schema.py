@@ -475,7 +475,7 @@ class JointEntry(Entry):
     at: Numbers = Field(description="the point of the joint, in the world (m)")
     to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
-    second: Numbers | None = Field(None, description="of a universal joint, fixed in b")
+    second: Numbers | None = Field(None, description="of a universal joint, a turn or a swing, fixed in b")
     collide: bool = Field(False, description="whether the two bodies may touch each other")
     start: float = Field(0.0, description="coordinate where the bodies are placed (rad, m)")
     limits: Numbers | None = Field(None, description="lower and upper, inf for none (rad, m)")

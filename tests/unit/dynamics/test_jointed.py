@@ -12,7 +12,7 @@ from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.motions import Oscillation
+from clapas.dynamics.motions import ConstantVelocity, Oscillation
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
@@ -190,6 +190,21 @@ def test_a_kept_state_leads_to_the_same_bits(make: Callable[[], Scene]) -> None:
         again = step(model, again, DT, Auto(tol=1e-10)).state
     np.testing.assert_array_equal(again.velocity, state.velocity)
     np.testing.assert_array_equal(again.impulses.impulse, state.impulses.impulse)
+
+
+def test_a_wall_that_moves_steadily_has_no_lead() -> None:
+    """A driven crank moves a bob, and a box rests beside."""
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    scene.add(Box((0.2, 0.2, 0.2)), (0, 0, 0.1), mass=1.0)
+    scene.add(Box((0.1, 0.1, 0.1)), (1, 0, 1), motion=ConstantVelocity((0.1, 0, 0)))
+    scene.add(Sphere(0.1), (1.5, 0, 1), mass=1.0, velocity=(0.1, 0, 0))
+    scene.join("hinge", 2, 3, at=(1, 0, 1), axis=(0, 1, 0))
+    for one, other in steps(compile_scene(scene), 5):
+        assert "outcome" in vars(one)
+        assert len(one.contacts) == 4
+        np.testing.assert_allclose(one.state.velocity, other.state.velocity, atol=1e-8)
 
 
 def test_bodies_that_float_together_bear_nothing() -> None:

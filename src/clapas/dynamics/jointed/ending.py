@@ -75,15 +75,15 @@ def works(
     for k in range(held.along.shape[1]):
         if held.along[3, k] != 0.0:
             through += held.along[3, k] * own_rate_of(ends, n_closing + k, of, mean, movable)
-    y, rate, length = np.empty(mean.shape), np.zeros(len(rows_impulse)), held.rows.length
+    y, rates, length = np.empty(mean.shape), np.zeros(len(rows_impulse)), held.rows.length
     for i in range(len(mean)):
-        for k in range(mean.shape[1]):
+        for k in range(velocity.shape[1]):
             y[i, k] = mean[i, k] * rigid.diagonals[1, i, k]
-    along_rows(linked.blocks, held.rows.A, y, rate)
+    along_rows(linked.blocks, held.rows.A, y, rates)
     n_held = linked.sums.n_held
-    for j in range(len(rate)):  # driven bodies and motors without bound; springs keep what they are given
+    for j in range(len(rates)):  # driven bodies and motors without bound; springs keep what they are given
         if not n_held <= j < n_held + drives.n_springs:
-            through += rows_impulse[j] * rate[j] * length[j]
+            through += rows_impulse[j] * rates[j] * length[j]
     done = work(rigid.diagonals[0], movable, before, held.free, velocity)
     return done, product(own[:n], wall), through
 

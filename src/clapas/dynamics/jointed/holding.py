@@ -126,7 +126,7 @@ def pushed(ends: Indices, of: Array, impulse: Array, movable: Mask, inverse_root
         for side in range(2):
             body = ends[1 + side, first + k]
             if impulse[k] != 0.0 and body >= 0 and movable[body]:
-                for m in range(change.shape[1]):
+                for m in range(inverse_root.shape[1]):
                     change[body, m] += impulse[k] * of[side, first + k, m] * inverse_root[body, m] ** 2
     return change
 

@@ -42,9 +42,11 @@ class Meeting(NamedTuple):
     def none(sizes: Sizes) -> Meeting:
         """No contact."""
         d, size = len(sizes.components), len(sizes.body)
-        shapes = (0, d), (0, 2, d, size), (0, d, d), (0, d), (0, d), (0,)
-        arrays = (np.empty(shape) for shape in shapes)
-        return Meeting(np.empty((0, 2), dtype=np.int64), *arrays, np.empty(0, dtype=np.bool_))
+        pairs, apart = np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.bool_)
+        vectors, frames = np.empty((0, d)), np.empty((0, d, d))
+        return Meeting(
+            pairs, vectors, np.empty((0, 2, d, size)), frames, vectors, vectors, np.empty(0), apart
+        )
 
 
 @kernel

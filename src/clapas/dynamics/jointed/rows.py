@@ -121,10 +121,10 @@ def factor_rows(
 @subroutine
 def are_redundant(inverse: Array) -> bool:
     """Whether some rows were left out of a factor."""
+    left_out = 0
     for j in range(len(inverse)):
-        if inverse[j] == 0.0:
-            return True
-    return False
+        left_out += inverse[j] == 0.0
+    return left_out > 0
 
 
 @subroutine

@@ -24,7 +24,7 @@ from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
-from clapas.typing import Indices
+from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
     from clapas.dynamics.stepping import MoreauJean
@@ -59,14 +59,16 @@ def step_of_mechanism(
     # Only rounds as those of Auto are compiled: another solver does its work in the general step.
     way = Way(EXACTLY, float(solver.tol), 1 if isinstance(solver, Auto) else 0, 0, 0.0)
     asked = Asked(its.targets(commands), its.driven(at_middle, dt), span, way)
-    ahead, how, iterations = its.no_lead, LEAVE_OUT, 0
+    ahead: Array | None = None
+    how, iterations = LEAVE_OUT, 0
     while how == LEAVE_OUT:
         if model.motions:
             treated = within_reach(model, at_middle, met.contacts(), touching, reach, dt)
             met, ahead = Met.of(treated), lead(model, at_middle, treated, state.velocity, scheme.theta, dt)
         meeting, after = its.no_contact, its.room(len(met.gap))
         if len(met.gap):
-            where = met, middle, its.rigid, its.laws, ahead, old, dt, touching, reach, its.sizes
+            missing = its.no_lead if ahead is None else ahead
+            where = met, middle, its.rigid, its.laws, missing, old, dt, touching, reach, its.sizes
             meeting = its.call(meet, *where, after.kept)
         if after.kept.all():
             how, iterations = its.call(
@@ -98,7 +100,7 @@ def step_of_mechanism(
         commands=commands,
         theta=scheme.theta,
         touching=touching,
-        lead=ahead if model.motions else None,
+        lead=ahead,
         treated=met,
         after=after,
         r=after.r[: len(met.gap) + int(linked)],
