@@ -2,11 +2,7 @@
 
 The engine asks a kind what :mod:`clapas.bodies.kind` lists and nothing else. Its carriers stand in the table
 of bodies as walls that move by themselves: detection, recordings and the viewer need no more. In the contact
-problem the velocities of the kind join those of the rigid bodies,
-
-    M = diag(M_rigid, M̃_1, M̃_2, …),    H = [H_rigid  H_1  H_2  …],
-
-where H_k are the velocities of material points at the contacts, from the kind, along the contact frames.
+problem their velocities join those of the rigid bodies (:mod:`clapas.dynamics.mixed`).
 """
 
 from __future__ import annotations
@@ -18,9 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.kind import (
-    BendingBodies,
     Bindings,
-    Bodies,
     Energy,
     Links,
     Neighbourhood,
@@ -29,21 +23,12 @@ from clapas.bodies.kind import (
     Poses,
     Sides,
     Span,
-    Touches,
 )
-from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.holding import Held, held
-from clapas.dynamics.joints.instep import JointsInStep
-from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
-from clapas.geometry.rotations import rotate
 from clapas.linalg.body_masses import BodyMasses
-from clapas.problems.contact import ContactProblem
-from clapas.typing import Array, Indices, Mask
-
-HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
-IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
+from clapas.typing import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -283,141 +268,7 @@ def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: f
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
 
-def mixed_problem(
-    model: Model,
-    systems: SystemsInStep,
-    middle: State,
-    contacts: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    lead: Array | None,
-    joints: JointsInStep | None = None,
-    linked: bool = True,
-) -> StepProblem:
-    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
-
-    A soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by
-    √E. See ``step_problem`` for the other arguments.
-    """
-    without = free
-    if joints is not None:
-        free = free + joints.push
-    geometry = contact_geometry(model, middle, contacts, free)
-    assert geometry.wall is not None
-    assert geometry.own_frame is not None
-    d, rigid = model.d, geometry.blocks
-    along = geometry.own_frame * geometry.scale[:, :d, None]
-    own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
-    H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
-    n_soft = 0 if joints is None else len(joints.motion.soft)
-    M = sparse.csr_array(
-        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
-    )
-    H.resize(H.shape[0], M.shape[0])
-    parting = _parting(H, d, M, joints)
-    if not parting.all():
-        kept = np.flatnonzero(parting)
-        ahead = None if lead is None else lead[kept]
-        return mixed_problem(
-            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
-        )
-    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
-    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
-    links = side_by_side((acting, *systems.links), sizes)
-    wall = geometry.wall.copy()
-    for k, system in enumerate(systems.systems):
-        if system.bending is not None:
-            bent = _bending(model, k, system.bending, systems.parts[k], middle, contacts, along)
-            before = None if geometry.before is None else geometry.before + bent
-            geometry, wall = geometry._replace(before=before), wall + bent
-    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
-    for matrix, part in zip(own, systems.parts, strict=True):
-        wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
-    v_free = np.concatenate(
-        [rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free, np.zeros(n_soft)]
-    )
-    f = -(M @ v_free)
-    J = b = None
-    if joints is not None:
-        J, b = joints.rows_with_soft(M.shape[0]), joints.b
-    if (bound := systems.rows(rigid.n_bodies * rigid.size, n_soft)) is not None:
-        J = bound[0] if J is None else sparse.csr_array(sparse.vstack((J, bound[0]), format="csr"))
-        b = bound[1] if b is None else np.concatenate((b, bound[1]))
-
-    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
-        if links is not None:
-            its, n = links.links, len(contacts)
-            rows = sparse.csr_array(sparse.vstack((H, its.H), format="csr"))
-            w = np.concatenate((np.zeros((n, d)) if w is None else w, its.w))
-            mu, C = np.concatenate((mu, its.mu)), np.concatenate((np.zeros((n, d)), its.compliance))
-        return ContactProblem(M=M, H=rows, f=loads, w=w, mu=mu, J=J, b=b, compliance=C, d=d)
-
-    problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
-    problem = replace(problem, links=links)
-    largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
-    if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
-        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
-        systems = replace(systems, links=unlinked)
-        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
-    return problem
-
-
 def split_velocity(v: Array, rigid: int, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
     """The ``rigid`` velocities of the rigid bodies, and those of each system."""
     ends = np.cumsum([rigid, *(len(free) for free in systems.free)])
     return v[: ends[0]], tuple(v[a:b] for a, b in pairwise(ends))
-
-
-def _jacobian(
-    model: Model, k: int, systems: SystemsInStep, contacts: Contacts, along: Array
-) -> sparse.csr_array:
-    """H_k (d·n × m_k): what the velocities of system k are along the frames of the contacts."""
-    bodies: Bodies = systems.systems[k].bodies
-    n, d = contacts.normal.shape
-    H = sparse.csr_array((n * d, bodies.n_dof))
-    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
-        at: Indices = np.flatnonzero(model.system_of[body] == k)
-        if not at.size:
-            continue
-        point = contacts.point[at] - shift * contacts.shift[at]
-        P = bodies.jacobian(systems.parts[k], Touches(model.carrier_of[body[at]], point))
-        own_rows = sparse.bsr_array(
-            (sign * along[at], np.arange(len(at)), np.searchsorted(at, np.arange(n + 1))),
-            shape=(n * d, len(at) * d),
-        )
-        H = H + sparse.csr_array(own_rows @ P)
-    return sparse.csr_array(H)
-
-
-def _bending(
-    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
-) -> Array:
-    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
-    missing = np.zeros_like(contacts.normal)
-    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
-        at: Indices = np.flatnonzero(model.system_of[body] == k)
-        if not at.size:
-            continue
-        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
-        twist, arm = middle.velocity[who], point - middle.position[who]
-        if model.d == 2:
-            rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
-        else:
-            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
-        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
-        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
-    return missing
-
-
-def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array, joints: JointsInStep | None = None) -> Mask:
-    """The contacts whose bodies can part: some velocity that joints allow moves them along the normal."""
-    normal = H[::d]
-    response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
-    parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
-    if joints is None or not len(response):
-        return parting
-    rigid = sparse.csr_array(normal[:, : joints.motion.J.shape[1]])
-    taken = joints.motion.taken(rigid)
-    return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

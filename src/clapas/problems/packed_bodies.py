@@ -198,6 +198,12 @@ class PackedBodies:
         return lower
 
 
+def packed_pairs(G: Array, bodies: Indices, n_bodies: int) -> Packed:
+    """Pack blocks (n, 2, d, size) between bodies of one size; the ground is body ``n_bodies``."""
+    start = G.shape[3] * np.arange(n_bodies + 1)
+    return Packed(*pack_pairs(G, np.where(bodies < n_bodies, bodies, -1), start))
+
+
 @kernel
 def add_packed(
     first: Indices, column: Indices, size: Indices, at: Indices, data: Array, r: Array, y: Array
