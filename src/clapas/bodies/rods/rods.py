@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,13 +52,17 @@ SETTLED = 1e-4  # of the velocities: what is left is less than the error of the 
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
 
 
+logger = logging.getLogger(__name__)
+
+
 class Placed(NamedTuple):
-    """A part in the world: roots and strains, elements, middles and frames of the segments."""
+    """A part in the world: roots and strains, elements; middles, frames and twists of the segments."""
 
     motion: RodMotion
     chain: Chain
     middle: Array
     axes: Array
+    twist: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +289,9 @@ class Rods(RodArrays):
         chain = self.chain(at)
         middle, axes = np.empty((self.n_carriers, 3)), np.empty((self.n_carriers, 3, 3))
         fill_sections(at, chain, s.rod, s.element, s.middle, middle, axes)
-        placed = Placed(at, chain, middle, axes)
+        twist = np.empty((self.n_carriers, 6))
+        fill_twists(self.table, at, chain, axes, s.rod, s.element, s.middle, twist)
+        placed = Placed(at, chain, middle, axes, twist)
         self._last[:] = [(part, placed)]
         return placed
 
@@ -301,10 +308,7 @@ class Rods(RodArrays):
 
     def twists(self, part: Part) -> Array:
         """Velocities of the middles of the segments, angular ones in the frames of the carriers."""
-        at, chain, _, axes = self._place(part)
-        s, twist = self.segments, np.empty((self.n_carriers, 6))
-        fill_twists(self.table, at, chain, axes, s.rod, s.element, s.middle, twist)
-        return twist
+        return self._place(part).twist
 
     def rows(self, part: Part, at: Touches) -> Rows:
         """Velocities of points fixed to the sections nearest to them."""
@@ -313,7 +317,9 @@ class Rods(RodArrays):
         placed, most = self._place(part), int(np.diff(t.dof).max())
         entries, imposed = np.zeros((len(carrier), 3, most)), np.zeros((len(carrier), 3))
         point = np.ascontiguousarray(at.point, dtype=float)
-        fill_rows(t, *placed[:2], s, *placed[2:], carrier, point, entries, imposed)
+        fill_rows(
+            t, placed.motion, placed.chain, s, placed.middle, placed.axes, carrier, point, entries, imposed
+        )
         return Rows(s.rod[carrier], entries, imposed)
 
     def jacobian(self, part: Part, at: Touches) -> sparse.csr_array:
@@ -364,17 +370,35 @@ class Rods(RodArrays):
         self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
     ) -> Contacts:
         """Contacts on the centrelines themselves (:mod:`clapas.bodies.rods.contacts`)."""
-        placed = self._place(part)
+        placed, h = self._place(part), float(part.q[-2])
+        if len(self.rods) > 1 and not self._said and h > self.longest_step(part, distance):
+            self._said.append(
+                f"rods: they approach each other by up to {self._closing(part) * h:.1e} m in a step, and "
+                f"contacts are looked for within {distance:.1e} m: they may pass through each other; "
+                "take shorter steps, MoreauJean(travel=0.5) or a longer reach"
+            )
+            logger.warning(self._said[0])
         arcs = Arcs(self.segments, placed.middle, placed.axes, placed.motion.strain, self.goes_on)
         return refined(arcs, contacts, own, others, distance)
 
-    def longest_step(self, part: Part) -> float:
-        """Time (s) in which no two segments come nearer by more than the thinnest radius, at their speeds.
+    @cached_property
+    def _said(self) -> list[str]:
+        return []
 
-        With longer steps thin rods may pass through each other unseen, unless the scheme has a reach:
-        contacts within its reach are active if they close by no more than it in a step.
+    def longest_step(self, part: Part, reach: float = 0.0) -> float:
+        """Time (s) in which no two segments come nearer by more than the thinnest radius and a reach (m).
+
+        With longer steps thin rods may pass through each other unseen. The reach is that of the scheme:
+        contacts within it are active if they close by no more than it in a step. A step that is longer is
+        said once, by a warning of the logger ``clapas``.
         """
-        v = self.twists(part)
-        speed = np.linalg.norm(v[:, :3], axis=1) + np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
-        fastest = float(speed.max(initial=0.0))
-        return float(self.segments.radius.min()) / (2.0 * fastest) if fastest > 0.0 else np.inf
+        fastest = self._closing(part)
+        return (float(self.segments.radius.min()) + reach) / fastest if fastest > 0.0 else np.inf
+
+    def _closing(self, part: Part) -> float:
+        """A bound on the speed at which two segments approach each other (m/s): from their common motion."""
+        v = self._place(part).twist
+        linear, turning = v[:, :3], np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
+        ball = 2.0 * np.linalg.norm(linear - linear.mean(axis=0), axis=1).max()
+        box = np.linalg.norm(np.ptp(linear, axis=0))
+        return float(min(ball, box) + 2.0 * turning.max())

@@ -41,10 +41,10 @@ def hair(
     shake = Oscillation(amplitude, frequency, (1, 0, 0))
     scene.add(Sphere(HEAD), motion=shake, name="head")
     scene.add_rods(_strands(rng, rods, elements, length, curl, radius, shake), name="hair")
-    # Contacts within 2 mm are active if they close by no more than that in a step: thin strands that approach
-    # each other by up to 2 m/s are not missed.
+    # Contacts within 3 mm are active if they close by no more than that in a step: thin strands that approach
+    # each other by up to 3 m/s are not missed.
     scene.run = Run(
-        duration=1.0, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 2e-3}
+        duration=1.0, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 3e-3}
     )
     return scene
 
