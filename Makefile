@@ -3,6 +3,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# A file of tests stays with one worker: its tests share kernels, which two workers would compile or wait for.
+WORKERS ?= -n 2 --dist loadfile
+# Many tests start Python anew: bytecode is kept, beside the environment.
+export PYTHONDONTWRITEBYTECODE =
+export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
 
 .PHONY: help demo test test-slow torture lint format layers docs viewer bench clean
 
@@ -45,10 +50,10 @@ demo: $(VENV)/.installed
 	@echo "To look at it in the browser: $(BIN)/clapas view heap.h5"
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
+	$(BIN)/python -m pytest $(WORKERS) -m "slow or not slow"
 
 # Counts that fit one's patience: make torture INPUTS=1000000 KILLS=1000
 INPUTS ?= 20000

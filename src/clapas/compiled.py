@@ -14,6 +14,9 @@ branches in its innermost loop; one that takes it as a closure cannot be cached.
 travel as named tuples, whose type selects the code at compile time, and dimensions as the length
 of a tuple.
 
+*Each kernel is compiled by one process.* Ranks of a parallel run, workers of a sweep or of the tests start
+together and need the same kernels: one compiles, the others wait and load what it left.
+
 *Kernels are sequential.* Several threads run the same kernel, in step (see ``clapas.team``): a parallel
 loop of Numba's compiles ten times longer, and its launches cost more than a small sweep.
 """
@@ -26,7 +29,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -35,6 +38,12 @@ import numba
 import numpy as np
 from numba.core import config as numba_config
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks: processes that start together each compile
+    fcntl = None  # type: ignore[assignment]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = numba_config
@@ -59,27 +68,35 @@ COMPILING = "compiling kernels for their first use, 10 to 60 s; they are kept ..
 
 
 @cache
-def _imports(path: Path) -> tuple[Path, ...]:
-    """The files of the package that one file names in its imports."""
-    found = []
-    for package, names in IMPORT.findall(path.read_text(encoding="utf-8")):
-        base = PACKAGE.joinpath(*package.split(".")[1:])
-        inside = [base / name.split(" as ")[0].strip() for name in names.strip("() \n").split(",")]
-        found += [p for stem in (base, *inside) for p in (stem.with_suffix(".py"), stem / "__init__.py")]
-    return tuple(sorted({file for file in found if file.is_file()}))
+def _source(path: str) -> tuple[bytes, tuple[str, ...]]:
+    """Digest of one file, and the files of the package that it names in its imports."""
+    with open(path, "rb") as file:
+        content = file.read()
+    stems = set()
+    for package, names in IMPORT.findall(content.decode("utf-8")):
+        base = os.path.join(PACKAGE, *package.split(".")[1:])
+        words = (name.split(" as ")[0].strip() for name in names.strip("() \n").split(","))
+        stems |= {base, *(os.path.join(base, word) for word in words)}
+    named = {file for stem in stems for file in (stem + ".py", os.path.join(stem, "__init__.py"))}
+    return hashlib.sha256(content).digest(), tuple(sorted(named & _package_files()))
+
+
+@cache
+def _package_files() -> frozenset[str]:
+    return frozenset(os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names)
 
 
 @cache
 def fingerprint(path: Path) -> str:
     """Digest of the sources the kernels of a file can be made of: the file and all it leads to."""
-    reached, ahead = {path}, [path]
+    reached, ahead = {str(path)}, [str(path)]
     while ahead:
-        fresh = set(_imports(ahead.pop())) - reached
+        fresh = set(_source(ahead.pop())[1]) - reached
         reached |= fresh
         ahead += fresh
     digest = hashlib.sha256(numba.__version__.encode())
     for file in sorted(reached):
-        digest.update(file.name.encode() + file.read_bytes())
+        digest.update(os.path.basename(file).encode() + _source(file)[0])
     return digest.hexdigest()[:16]
 
 
@@ -120,7 +137,47 @@ def kernel(function: Function) -> Function:
     """Compile a function on numbers, arrays and named tuples at its first call; keep it on disk."""
     with _caching_for(Path(function.__code__.co_filename)):
         compiled: Any = numba.njit(cache=True, error_model="numpy", fastmath=FAST_MATH, nogil=True)(function)
+    folder = cache_directory(Path(function.__code__.co_filename))
+    if fcntl is not None and folder != Path():
+        lock = folder / f"{function.__name__}-{function.__code__.co_firstlineno}.lock"
+        compiled.compile = _by_one_process(compiled.compile, lock)
     return cast(Function, compiled)
+
+
+def _by_one_process(compile_for: Callable[..., Any], lock: Path) -> Callable[..., Any]:
+    """A dispatcher's ``compile``, which looks at the cache first, for one process at a time.
+
+    Locks are taken from a kernel to those it calls, and within a process under Numba's own lock, so that
+    none waits for another in a circle. The system frees the lock of a process that dies.
+    """
+    depth = 0
+
+    def compile_alone(signature: Any) -> Any:
+        nonlocal depth
+        with global_compiler_lock:
+            if depth:  # a kernel that calls itself with other types
+                return compile_for(signature)
+            depth += 1
+            try:
+                with _held(lock):
+                    return compile_for(signature)
+            finally:
+                depth -= 1
+
+    return compile_alone
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    try:
+        file = lock.open("a")
+    except OSError:  # a folder that is full or can only be read
+        yield
+        return
+    with file:
+        with suppress(OSError):  # a network folder without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def is_kept(function: Callable[..., Any]) -> bool:
@@ -199,41 +256,40 @@ def threads(count: int | None, work: int) -> Iterator[None]:
         numba.set_num_threads(previous)
 
 
-class _Teller(event.Listener):
-    """Says once, to a person who waits at a terminal or a notebook, why nothing seems to happen."""
+class _AtCompile(event.Listener):
+    """Calls a function whenever a kernel begins to compile; kernels found in the cache do not count."""
 
-    is_done = False
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call = call
 
     def on_start(self, event: Any) -> None:
-        if not self.is_done and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            self.is_done = True
-            print(f"clapas: {COMPILING}", file=sys.stderr, flush=True)
+        self.call()
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-_TELLER = _Teller()
-cast(Any, event).register("numba:compile", _TELLER)
+class _Notice:
+    """Says once, to a person who waits at a terminal or a notebook, why nothing seems to happen."""
+
+    is_given = False
+
+    def __call__(self) -> None:
+        if not self.is_given and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            self.is_given = True
+            print(f"clapas: {COMPILING}", file=sys.stderr, flush=True)
+
+
+_NOTICE = _Notice()
+cast(Any, event).register("numba:compile", _AtCompile(_NOTICE))
 
 
 @contextmanager
 def on_compile(announce: Callable[[], None]) -> Iterator[None]:
     """Call ``announce`` once, when a kernel really compiles inside the block (cache misses only)."""
-    told = False
-    _TELLER.is_done = True  # the caller tells by its own means
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            nonlocal told
-            if not told:
-                told = True
-                announce()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
+    _NOTICE.is_given = True  # the caller announces by its own means
+    calls = iter([announce])
+    with event.install_listener("numba:compile", _AtCompile(lambda: next(calls, lambda: None)())):
         yield
 
 
@@ -242,18 +298,14 @@ class Compilations:
 
     count: int = 0
 
+    def add_one(self) -> None:
+        """Count one more."""
+        self.count += 1
+
 
 @contextmanager
 def count_compilations() -> Iterator[Compilations]:
     """Count the kernels that really compile inside the block."""
     counter = Compilations()
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            counter.count += 1
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
+    with event.install_listener("numba:compile", _AtCompile(counter.add_one)):
         yield counter

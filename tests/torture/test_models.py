@@ -17,8 +17,8 @@ from clapas.scenes.examples import arch_file
 from tests.torture.harness import ROOT, Random, fuzz, inputs
 from tests.torture.mutations import edited, spoilt_words, spoilt_xml
 from tests.torture.test_files import spoilt
+from tests.unit.bodies.elastic.test_files import GMSH
 from tests.unit.geometry.test_blockfiles import BLOCKS, QUADS, TRIANGLES, at, compas_mesh, dxf
-from tests.unit.io.test_meshes import GMSH
 from tests.unit.io.test_trusses import DXF, WIRES
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
 
 from clapas import compiled
 
@@ -59,6 +60,26 @@ def test_kernels_are_compiled_once_and_announced(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "clapas" / name).iterdir()] == [
         compiled.fingerprint(compiled.PACKAGE / "solvers" / "local" / "canonical.py")
     ]
+
+
+def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    started = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = sorted(process.communicate()[0].strip() for process in started)
+    assert said == ["compiled 1", "from the cache 0", "from the cache 0"]
+
+
+def test_a_kernel_that_cannot_be_compiled_holds_nobody_up() -> None:
+    @compiled.kernel
+    def unsound(x: float) -> float:
+        return x + "1"  # type: ignore[operator, no-any-return]
+
+    for _ in range(2):
+        with pytest.raises(numba.TypingError):
+            unsound(1.0)
 
 
 def test_a_kernel_is_compiled_anew_when_what_it_imports_changes(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ class Scene:
         density : float, optional
             kg/m³; kg/m² in 2-D.
         """
-        made = Material(name, density)
+        made = Material(checks.word("name of a material", name), density)
         old = self.materials.get(name)
         if old is not None and (name != DEFAULT or old.density is not None):
             raise SceneError(f"material '{name}' is already defined, with density {old.density}")
@@ -269,7 +269,8 @@ class Scene:
         >>> lid = scene.add(Box((1, 1, 0.1)), (0, 0, 2), mass=1, free="z", force=(0, 0, -50))
         """
         number = len(self.bodies)
-        if name is not None and name in self._numbers:
+        checks.word(f"group of body {number}", group)
+        if name is not None and checks.word(f"name of body {number}", name) in self._numbers:
             raise SceneError(
                 f"body '{name}': body {self._numbers[name]} already has this name; names are unique "
                 "(leave it out, or use group=… for what several bodies share)"
@@ -479,7 +480,7 @@ class Scene:
         >>> scene.add_system(pendulum, name="pendulum")
         [0]
         """
-        if name in (other.name for other in self.systems):
+        if checks.word("name of a system", name) in (other.name for other in self.systems):
             raise SceneError(f"system '{name}': another system has this name; names are unique")
         if system.shapes and system.d != self.d:
             raise SceneError(f"system '{name}': its links are in {system.d}-D, the scene is in {self.d}-D")
@@ -655,7 +656,7 @@ class Scene:
         >>> scene.join("hinge", "door", at=(0, 0, 0), axis=(0, 0, 1)).name
         'hinge 0'
         """
-        name = f"{kind} {len(self.joints)}" if name is None else name
+        name = f"{kind} {len(self.joints)}" if name is None else checks.word("name of a joint", name)
         if any(other.name == name for other in self.joints):
             raise SceneError(f"joint '{name}': another joint has this name; names are unique")
         try:
@@ -866,7 +867,7 @@ class Scene:
         >>> sand.number
         14400
         """
-        name = f"source {len(self.sources)}" if name is None else name
+        name = f"source {len(self.sources)}" if name is None else checks.word("name of a source", name)
         if any(other.name == name for other in self.sources):
             raise SceneError(f"source '{name}': another source has this name; names are unique")
         self._require_material(f"source '{name}'", material)
@@ -923,11 +924,13 @@ class Scene:
         if (body is None) == (joint is None):
             raise SceneError(f"probe of {quantity}: give a body, or the name of a joint")
         if joint is not None:
-            return self._probe_joint(quantity, joint, name or f"{quantity} {joint}")
+            name = checks.word("name of a probe", name or f"{quantity} {joint}")
+            return self._probe_joint(quantity, joint, name)
         assert body is not None
         first, second = self.number(body), None if other is None else self.number(other)
         if name is None:
             name = f"{quantity} {body}" + ("" if other is None else f" {other}")
+        checks.word("name of a probe", name)
         if any(probe.name == name for probe in self.probes):
             raise SceneError(f"probe '{name}': another probe has this name; names are unique")
         made = Probe(name, quantity, first, second)

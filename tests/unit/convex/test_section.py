@@ -87,7 +87,7 @@ def test_a_particle_on_a_tread() -> None:
     problem = ContactProblem(W=np.eye(3), q=[[-1.0, 2.0, 0.3]], mu=[0.5], section=SQUARE)
     solution = solve(problem)
     np.testing.assert_allclose(solution.r, [[1.0, -0.5, -0.3]], atol=1e-7)  # stops across, slides along
-    assert solution.method == "Auto: accelerated-projection"
+    assert solution.method == "Auto: nsgs, sweeps on blocks of W"
     faster = ContactProblem(W=np.eye(3), q=[[-1.0, 2.0, 0.9]], mu=[0.5], section=SQUARE)
     np.testing.assert_allclose(solve(faster).r, [[1.0, -0.5, -0.5]], atol=1e-7)
 

@@ -109,8 +109,12 @@ def test_probes_of_a_resumed_run_are_the_same_to_the_bit(tmp_path: Path, cut: in
             assert a.tobytes() == b.tobytes()
 
 
-def test_readings_after_the_last_frame_are_forgotten_when_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flush_seconds", [2.0, -1.0])
+def test_readings_after_the_last_frame_are_forgotten_when_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush_seconds: float
+) -> None:
     """As after a kill: rows of probes may be there for steps whose frame is not."""
+    monkeypatch.setattr("clapas.io.recording.writer.FLUSH_SECONDS", flush_seconds)
     whole, killed = tmp_path / "whole.h5", tmp_path / "killed.h5"
     simulate(stack(), 0.03, DT, out=whole, every=10).close()
     model = compile_scene(stack())

@@ -39,6 +39,7 @@ from clapas.bodies.rods.kinematics import (
     fill_sections,
     fill_twists,
 )
+from clapas.bodies.rods.roots import move_frames, place_roots
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
@@ -121,57 +122,35 @@ class Rods(RodArrays):
     def _moved(self, part: Part, v: Array, h: float, time: float, end: float) -> Part:
         """H seconds later, supports at their velocities at a time; the part is then at the time ``end``."""
         q = part.q.copy()
-        strain, roots, poses = self.split(q)
+        strain, frames = self.split(q)
         strain += h * v[self.rates]
-        if len(roots):
-            _move(roots, v[self.root_rates], h)
-        velocity = [support.at(time) for support in self.supports]
-        poses[:, :3] += h * np.array([linear for linear, _ in velocity])
-        spin = np.array([turn for _, turn in velocity])
-        poses[:, 3:] = rotations.normalise(rotations.product(poses[:, 3:], rotations.exponential(h * spin)))
+        move_frames(frames, self._frame_velocities(v, time), len(self.free_roots), h)
         q[-2:] = 0.0, end
         return Part(q, v)
 
+    def _frame_velocities(self, v: Array, time: float) -> Array:
+        """Velocities of free roots, then those of supports at a time."""
+        return np.concatenate((v[self.root_rates], self._support_velocities(time)))
+
+    def _support_velocities(self, time: float) -> Array:
+        velocity = np.zeros((len(self.supports), 6))
+        for k in self.moving_supports:
+            velocity[k, :3], velocity[k, 3:] = self.supports[k].at(time)
+        return velocity
+
     def motion(self, part: Part, h: float = 0.0) -> RodMotion:
         """Strains, rates, where and how the roots move; h (s) is the step of imposed accelerations."""
-        strain, free, poses = self.split(part.q)
-        n = len(self.rods)
-        position, frame, twist, change = (
-            np.empty((n, 3)),
-            np.empty((n, 3, 3)),
-            np.zeros((n, 6)),
-            np.zeros((n, 6)),
-        )
-        if len(free):
-            at = self.free_roots
-            v = part.v[self.root_rates]
-            position[at], frame[at], twist[at] = free[:, :3], rotations.to_matrix(free[:, 3:]), v
-            change[at, :3] = -np.cross(v[:, 3:], v[:, :3])
-        time = float(part.q[-1])
-        offset, own = self.offsets
-        for k, support in enumerate(self.supports):
-            on = np.flatnonzero(self.support_of == k)
-            x, R = poses[k, :3], rotations.to_matrix(poses[k, 3:])
-            arm = offset[on] @ R.T
-            position[on], frame[on] = x + arm, R @ own[on]
-            if support.motion is None:
-                continue
-            velocity, spin = support.at(time)
-            spin = R @ spin
-            twist[on, :3], twist[on, 3:] = velocity + np.cross(spin, arm), spin
-            if h > 0.0:
-                ahead, behind = support.at(time + 0.5 * h), support.at(time - 0.5 * h)
-                gain, turn = (ahead[0] - behind[0]) / h, R @ (ahead[1] - behind[1]) / h
-                change[on, :3] = gain + np.cross(turn, arm) - np.cross(spin, velocity)
-                change[on, 3:] = turn
-        return RodMotion(
-            np.ascontiguousarray(strain),
-            np.ascontiguousarray(part.v[self.rates]),
-            position,
-            frame,
-            twist,
-            change,
-        )
+        strain, frames = self.split(part.q)
+        n, n_free, time = len(self.rods), len(self.free_roots), float(part.q[-1])
+        gain = np.zeros((len(frames), 6))
+        if h > 0.0 and self.moving_supports:
+            ahead, behind = self._support_velocities(time + 0.5 * h), self._support_velocities(time - 0.5 * h)
+            gain[n_free:] = (ahead - behind) / h
+        places = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
+        at = RodMotion(strain, part.v[self.rates], *places)
+        velocity = self._frame_velocities(part.v, time)
+        place_roots(self.base, n_free, frames, velocity, gain, *self.root_offsets, at)
+        return at
 
     def inertia(self, part: Part, gravity: Array, h: float = 0.0, *, with_mass: bool = True) -> Inertia:
         """Mass matrices, forces and momenta; see :class:`clapas.bodies.rods.inertia.Inertia`."""
@@ -217,17 +196,20 @@ class Rods(RodArrays):
             push[kept] = 0.0
             return np.asarray(v + holding.solve(push))
 
-        after, last = later(force), np.inf
-        for _ in range(ROUNDS):
+        # The velocity before is the first iterate: already the first round shows how fast they converge.
+        after = later(force)
+        last = float(np.abs(after - v).max())
+        for attempt in range(ROUNDS):
             mean = Part(part.q, 0.5 * (v + after))
             at = self.motion(mean, h) if len(self.free_roots) else at._replace(rate=mean.v[self.rates])
             trial = self._inertia(at, time, span.gravity, False).force
             new = later(trial)
             change = float(np.abs(new - after).max())
-            if not change < CONTRACTING * last:
+            if not change < CONTRACTING * (last if attempt else np.inf):
                 break
+            left = change * change / (last - change) if change < CONTRACTING * last else np.inf
             last, after, force = change, new, trial
-            if change <= SETTLED * float(np.abs(new).max()):
+            if min(left, change) <= SETTLED * float(np.abs(new).max()):
                 break
         if len(kept):
             after = v + masses.solve(h * (elastic - force))
@@ -396,10 +378,3 @@ class Rods(RodArrays):
         speed = np.linalg.norm(v[:, :3], axis=1) + np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
         fastest = float(speed.max(initial=0.0))
         return float(self.segments.radius.min()) / (2.0 * fastest) if fastest > 0.0 else np.inf
-
-
-def _move(poses: Array, velocity: Array, h: float) -> None:
-    """Move positions and quaternions (n, 7) by velocities and angular velocities in the world, in place."""
-    poses[:, :3] += h * velocity[:, :3]
-    turn = rotations.exponential(h * velocity[:, 3:])
-    poses[:, 3:] = rotations.normalise(rotations.product(turn, poses[:, 3:]))
