@@ -161,7 +161,7 @@ def partial_slip(cells: int, mu: float = 0.3, increments: int = 8) -> PartialSli
         tangential, normal = np.abs(state.forces.sum(axis=0))
         ratio = min(1.0, tangential / (mu * normal))
         closed = state.r[:, 0] > 0.0
-        sticks = closed & (np.abs(state.r[:, 1]) < (1.0 - 1e-9) * mu * state.r[:, 0])
+        sticks = closed & (np.abs(state.r[:, 1]) < (1.0 - 1e-6) * mu * state.r[:, 0])
         x = mesh.nodes[state.nodes, 0]
         a = np.sqrt(4.0 * normal * RADIUS * (1.0 - 0.499**2) / np.pi)
         width = np.ptp(x[sticks]) + WIDTH / cells if sticks.any() else 0.0

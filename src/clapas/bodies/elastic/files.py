@@ -7,8 +7,10 @@ Physical groups of Gmsh, node sets and element sets of Abaqus become groups of n
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ NAMES = {
     "tetra10": "Tet10",
     "hexahedron": "Hex8",
 }
+# Solid elements of Abaqus in the plane and axisymmetric ones, by their number of nodes, as meshio calls them.
+PLANE_OF_ABAQUS = {"3": "CPS3", "4": "CPS4", "6": "CPE6", "8": "S8R"}
 FLAT = 1e-12  # of the size of the mesh: a third coordinate below is that of a plane mesh
 
 
@@ -50,12 +54,16 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     if not path.is_file():
         raise FormatError(f"{path}: there is no such file")
     try:
-        return _from_meshio(meshio.read(path), str(path))
+        return _from_meshio(_read(meshio, path), str(path))
     except FormatError:
         raise
     except SceneError as error:
         raise FormatError(f"{path}: {error}") from None
-    except (Exception, SystemExit) as error:  # meshio passes on what a damaged file holds, whatever it is
+    except SystemExit:  # so meshio ends, once it has printed why
+        raise FormatError(
+            f"{path}: meshio cannot read it: an element that it does not know, or not a file of this format"
+        ) from None
+    except Exception as error:  # meshio passes on what a damaged file holds, whatever it is
         raise FormatError(f"{path}: damaged, or not what it should be ({error})") from None
 
 
@@ -98,6 +106,20 @@ def write_mesh(
         meshio.Mesh(points, cells, **data).write(path, **options)
     except (Exception, SystemExit) as error:
         raise FormatError(f"{path}: meshio cannot write it: {error}") from None
+
+
+def _read(meshio: Any, path: Path) -> Any:
+    """The file as meshio reads it, with elements of Abaqus that it lacks (CPE4, CAX4R, …) renamed."""
+    if path.suffix != ".inp":
+        return meshio.read(path)
+    plane = re.compile(r"(TYPE\s*=\s*)(?:CPE|CPS|CAX)([3468])[A-Z]*", re.IGNORECASE)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    with TemporaryDirectory() as folder:
+        renamed = Path(folder) / path.name
+        renamed.write_text(
+            plane.sub(lambda found: found[1] + PLANE_OF_ABAQUS[found[2]], text), encoding="utf-8"
+        )
+        return meshio.read(renamed)
 
 
 def _from_meshio(found: Any, where: str) -> Mesh:

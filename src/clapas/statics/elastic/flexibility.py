@@ -15,16 +15,18 @@ from clapas.errors import ProblemError
 from clapas.linalg.factor import factorise
 from clapas.typing import Array, Indices, Mask
 
-EXACT = 500  # displacements up to which flexibilities are computed by solving; above, from the blocks of K
+EXACT = 64  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
 BLOCK_SHARE = 10.0  # a node pressed with its neighbours is about so much softer than its own block of K says
 
 
-def flexibilities(K: sparse.csr_array, free: Mask, rows: ContactRows, holding: Mask | None = None) -> Array:
+def flexibilities(
+    K: sparse.csr_array, free: Mask, rows: ContactRows, holding: Mask | None = None, exact: bool = True
+) -> Array:
     """How each contact gives way to its own force, H_i K⁻¹ H_iᵀ, (n, d, d).
 
-    In small solids by solving; in larger ones, where that would cost more than a Newton iteration, from the
-    block of K at the displacements of the contact, times a factor for the softness of what is around. Where
-    the supports leave a rigid motion, the contacts ``holding`` (n,) count as springs along their normals.
+    Of few contacts by solving, if ``exact``; else from the block of K at the displacements of the contact,
+    times a factor for the softness of what is around. Where the supports leave a rigid motion, the contacts
+    ``holding`` (n,) count as springs along their normals.
     """
     n, d, m = rows.H.shape
     if not n:
@@ -34,7 +36,7 @@ def flexibilities(K: sparse.csr_array, free: Mask, rows: ContactRows, holding: M
         values = float(K.diagonal().mean()) * normal[:, :, None] * normal[:, None, :]
         places = (np.repeat(at, m, axis=1).ravel(), np.tile(at, (1, m)).ravel())
         K = sparse.csr_array(K + sparse.coo_array((values.ravel(), places), shape=K.shape))
-    if K.shape[0] <= EXACT and (holding is None or holding.any()):
+    if exact and n <= EXACT and (holding is None or holding.any()):
         try:
             factor = factorise(sparse.csr_array(K[free][:, free]))
         except ProblemError:

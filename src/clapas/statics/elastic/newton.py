@@ -47,6 +47,7 @@ from clapas.status import Status
 from clapas.typing import Array
 
 REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
+SMALL = 500  # displacements up to which exact flexibilities cost nothing to speak of
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
@@ -358,16 +359,19 @@ class _Iteration:
         stage = self.increment.stage
         free = stage.held.free
         holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
+        # Exact flexibilities cost as much as an iteration. Without friction, in a linear solid, estimates
+        # serve as well; with friction exact ones save Newton's method from cycles.
+        exact = not stage.solid.is_linear or bool(stage.mu.any()) or stage.solid.n_dof <= SMALL
         elastic = stage.solid.stiffness
         first = self.elastic is None
         blocks = flexibilities(
-            elastic if first or self.method.tangent == "elastic" else K, free, rows, holding
+            elastic if first or self.method.tangent == "elastic" else K, free, rows, holding, exact
         )
         if first:
             self._warn_about_uniqueness(blocks)
             self.elastic = tangential_stiffness(blocks)
             if self.method.tangent == "current" and not stage.solid.is_linear:
-                blocks = flexibilities(K, free, rows, holding)
+                blocks = flexibilities(K, free, rows, holding, exact)
         rho = Augmentation.from_blocks(blocks)
         if self.method.safeguard and self.cuts and not stage.solid.is_linear:
             rho = rho.limited(self._yield_bound(blocks, r))

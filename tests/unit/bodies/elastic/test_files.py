@@ -38,6 +38,24 @@ $EndElements
 """
 
 
+ABAQUS = """\
+*HEADING
+ two squares
+*NODE
+1, 0., 0.
+2, 1., 0.
+3, 1., 1.
+4, 0., 1.
+5, 2., 0.
+6, 2., 1.
+*ELEMENT, TYPE={kind}, ELSET=BODY
+1, 1, 2, 3, 4
+2, 2, 5, 6, 3
+*NSET, NSET=FEET
+1, 2, 5
+"""
+
+
 @pytest.fixture(autouse=True)
 def _meshio() -> None:
     pytest.importorskip("meshio")
@@ -76,11 +94,25 @@ def test_physical_sides_become_groups_and_clockwise_cells_are_turned(tmp_path: P
     assert len(mesh.group("body")) == 4
 
 
+@pytest.mark.parametrize("kind", ["CPE4", "cps4r", "CAX4H"])
+def test_plane_elements_of_abaqus_are_read_with_their_sets(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "part.inp").write_text(ABAQUS.format(kind=kind))
+    mesh = read_mesh(tmp_path / "part.inp")
+    assert len(mesh.cells["Q4"]) == 2
+    np.testing.assert_array_equal(mesh.group("FEET"), [0, 1, 4])
+
+
+def test_an_element_of_abaqus_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "part.inp").write_text(ABAQUS.format(kind="ACIN3D4"))
+    with pytest.raises(FormatError, match="an element that it does not know"):
+        read_mesh(tmp_path / "part.inp")
+
+
 def test_bad_files_say_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FormatError, match="there is no such file"):
         read_mesh(tmp_path / "nothing.msh")
     (tmp_path / "odd.msh").write_text("nonsense")
-    with pytest.raises(FormatError, match="damaged, or not what it should be"):
+    with pytest.raises(FormatError, match="meshio cannot read it"):
         read_mesh(tmp_path / "odd.msh")
     (tmp_path / "line.msh").write_text(
         GMSH.replace("3\n1 1 2", "1\n1 1 2").split("2 2 2 2")[0] + "$EndElements\n"
