@@ -177,4 +177,4 @@ def test_scenes(tmp_path: Path) -> None:
         target.write_text(text, encoding="utf-8", errors="replace")
         yield str(target), f"scene {which}"
 
-    fuzz("scenes", "scene", inputs(60, 0.05), make)
+    fuzz("scenes", "scene", inputs(30, 0.05), make)
