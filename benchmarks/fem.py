@@ -31,7 +31,7 @@ from clapas.bodies.elastic import (
 from clapas.geometry.shapes import Disk
 from clapas.linalg.symmetric_pattern import SymmetricPattern
 from clapas.statics.elastic import ElasticContact, OneLoopNewton
-from clapas.statics.elastic.newton import Workspace
+from clapas.statics.elastic.matrix import Workspace
 from clapas.studies.report import markdown_table
 
 STEEL = Elastic(young=1.0, poisson=0.3)

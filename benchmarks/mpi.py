@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import time
@@ -24,7 +23,7 @@ from typing import Any
 
 from benchmarks import machine, packings
 from clapas.distributed.communication import Ranks, Traffic
-from clapas.distributed.launch import is_launched, world
+from clapas.distributed.launch import is_launched, launcher, world
 from clapas.distributed.simulation import RankSimulation
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
@@ -88,24 +87,10 @@ def measured(grains: int, steps: int, alone: bool) -> dict[str, Any]:
 
 def started(ranks: int, grains: int, steps: int) -> dict[str, Any]:
     """The same in a process, or ranks, of its own."""
-    program = [sys.executable, "-m", "benchmarks.mpi", "--measure", "--grains", grains, "--steps", steps]
-    environment = os.environ | {
-        "NUMBA_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
-    if ranks > (os.cpu_count() or 1):
-        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    if ranks:
-        beside = Path(sys.executable).with_name("mpirun")
-        launcher = str(beside) if beside.exists() else shutil.which("mpirun")
-        if launcher is None:
-            raise SystemExit("mpirun is not installed: pip install 'clapas[mpi]'")
-        program = [launcher, "-n", ranks, *program]
-    else:
-        program.append("--alone")
+    command, environment = ([sys.executable], dict(os.environ)) if ranks == 0 else launcher(ranks)
+    program = [*command, "-m", "benchmarks.mpi", "--measure", "--grains", grains, "--steps", steps]
+    program += ["--alone"] * (ranks == 0)
+    environment |= {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     root = Path(__file__).parents[1]
     done = subprocess.run(
         [str(word) for word in program], cwd=root, env=environment, capture_output=True, text=True

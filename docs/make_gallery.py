@@ -64,6 +64,7 @@ SHOTS = {
     "strands": Shot(0.3, colour="curvature"),
     "brush": Shot(0.3, colour="curvature"),
     "capstan": Shot(0.05, colour="curvature"),
+    "winch": Shot(0.9, colour="curvature"),
     "knot": Shot(0.3, colour="curvature"),
     "tensegrity-ball": Shot(0.42, colour="force"),
     "tensegrity-grid": Shot(0.05, colour="force"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import clapas
+from clapas.bodies.elastic.carriers import projected
 from clapas.bodies.elastic.generators import bar, block
 from clapas.bodies.elastic.kind import ElasticBodies
 from clapas.bodies.elastic.materials import Elastic, NeoHookean, VonMises
@@ -212,6 +213,52 @@ def test_an_elastic_block_stands_on_another_with_another_mesh() -> None:
     x = high.solid.mesh.nodes[high.solid.mesh.group("bottom"), 0]
     under = np.interp(x, low.solid.mesh.nodes[low.solid.mesh.group("top"), 0], tops[:, 1])
     assert (feet[:, 1] - under).min() > -3e-4  # no node has sunk through a side
+
+
+@pytest.mark.parametrize(("kind", "x"), [("Hex8", 0.5), ("Tet4", 0.502)])
+def test_a_ball_rests_on_the_ridge_between_two_sides(kind: str, x: float) -> None:
+    """Beside the ridge by less than R sin α the ball projects beyond the edge on both sides."""
+    flat = block((1.0, 1.0, 0.5), (2, 1, 1), kind)
+    nodes = flat.nodes.copy()
+    nodes[flat.group("top"), 2] -= 0.05 * np.abs(nodes[flat.group("top"), 0] - 0.5)
+    hard = Elastic(young=1e8, density=1000.0)
+    roof = ElasticBodies(
+        solid=Solid(mesh=flat.mapped(nodes), material=hard),
+        supports=[Support("bottom", "xyz")],
+        damping=(20.0, 2e-3),
+    )
+    scene = clapas.Scene(d=3)
+    scene.law(mu=0.5)
+    scene.add_system(roof, name="roof")
+    ball = scene.add(clapas.Sphere(0.1), position=(x, 0.4, 0.6), mass=1.0, free="z")
+    history = run(scene, 0.05, 5e-3)
+    assert len(history.steps[-1].contacts) == 1
+    fallen = (x - 0.5) ** 2 / (2 * 0.1)  # to the edge, beside the top of the ball
+    assert history.position(ball)[-1, 2] == pytest.approx(0.6 - fallen, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_a_ball_rests_on_a_face_in_space() -> None:
+    """On the face of a single cell: the contact lies on the triangles, and the top sinks by its mean."""
+    soft = Elastic(young=1e5, density=100.0)
+    cushion = ElasticBodies(
+        solid=Solid(mesh=block((1.0, 1.0, 0.5), (1, 1, 1), "Tet4"), material=soft),
+        supports=[Support("bottom", "xyz")],
+        damping=(40.0, 5e-3),
+    )
+    scene = clapas.Scene(d=3)
+    scene.law(mu=0.5)
+    scene.add_system(cushion, name="cushion")
+    ball = scene.add(clapas.Sphere(0.1), position=(0.6, 0.3, 0.6), mass=10.0)
+    history = run(scene, 0.5, 5e-3, solver=NSGS(tol=1e-8, max_iterations=20_000))
+    force = history.steps[-1].solution.r[:, 0].sum() / 5e-3
+    assert force == pytest.approx(10.0 * 9.81, rel=0.01)
+    position = cushion.solid.mesh.nodes + cushion.displacements(history.kept[-1].state.parts[0])
+    centre = history.position(ball)[-1]
+    triangles = position[cushion.carriers.sides]
+    beta, height = projected(np.tile(centre, (len(triangles), 1)), triangles)
+    under = (beta.min(axis=1) >= 0.0) & (height > 0.0)
+    assert height[under].min() == pytest.approx(0.1, abs=1e-4)
 
 
 def test_a_body_touches_itself_where_it_is_asked_to() -> None:

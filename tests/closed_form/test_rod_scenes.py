@@ -14,9 +14,10 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.stepping import MoreauJean, Stepped, step
 from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.travelling import followed
 from clapas.geometry.shapes import Sphere
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands
+from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands, winch
 from clapas.scenes.examples.knots import knot, least_friction
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
@@ -59,6 +60,41 @@ def test_friction_on_the_surface_of_a_thick_rope_weakens_the_capstan() -> None:
     clamp = force_on_rods(done[-1])[2] - pull
     exponent = mu * math.pi * drum / (drum + radius + mu**2 * radius)
     assert clamp / pull == pytest.approx(math.exp(exponent), rel=0.002)
+
+
+@pytest.mark.slow
+def test_a_winch_lifts_its_load_by_the_length_of_rope_on_the_drum() -> None:
+    """The rope lies at the distance R + r of its middle from the axis; it swings by 2 cm, so 1 %."""
+    model, done = run(winch(turns=0.75), 600)
+    rods, angle = model.systems[0].bodies, 0.75 * 2.0 * math.pi * 0.6
+    assert isinstance(rods, Rods)
+    rise = rods.tips(done[-1].state.parts[0])[0, 2] + 0.3
+    assert rise == pytest.approx(0.0305 * angle, rel=0.01)
+    assert max(each.solution.residual for each in done) < 1e-8
+
+
+def test_contacts_keep_their_impulses_over_the_borders_of_segments() -> None:
+    """A ball rolls along a rod that lies fixed: no step begins without the impulse that bears the ball."""
+    scene = Scene()
+    scene.law(mu=0.5)
+    rail = Rod(
+        length=0.4, radius=2e-3, density=1000, young=1e13, elements=2, segments=8, position=(-0.2, 0, 0)
+    )
+    scene.add_rods(rail)
+    ball = scene.add(Sphere(0.01), (-0.11, 0, 0.012), density=1000, velocity=(1.0, 0, 0))
+    model = compile_scene(scene)
+    state, surroundings = initial_state(model), Surroundings(model)
+    segments, carried = set(), []
+    for k in range(120):
+        done = step(model, state, 1e-3, Auto(tol=1e-10), MoreauJean(theta=1.0, reach=1e-4), surroundings)
+        if k:
+            kept = followed(model, state.impulses, done.problem.contacts)
+            carried.append(done.problem.guess(kept)[0, 0] * done.problem.scale[0, 0])
+        state = done.state
+        segments.add(int(model.carrier_of[done.contacts.a].max()))
+    assert len(segments) >= 5
+    weight = 9.81 * model.mass[ball] * 1e-3
+    assert min(carried[20:]) > 0.5 * weight
 
 
 def test_a_brush_slides_with_its_coefficient_of_friction() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from clapas.bodies.trusses.generators import grid
 from clapas.distributed.communication import Ranks
 from clapas.distributed.launch import world
 from clapas.distributed.simulation import RankSimulation, simulate_on_ranks
@@ -21,13 +22,16 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.sleeping import Sleeping
-from clapas.geometry.shapes import Box, Plane, Sphere
+from clapas.dynamics.stepping import MoreauMidpoint
+from clapas.geometry.shapes import Box, Clump, Plane, Sphere
+from clapas.multiscale import MicroMacroLATIN
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import Memory, Simulation, simulate
 from clapas.solvers import NSGS, Auto
 from clapas.solvers.loop import Solver
+from clapas.statics.trusses import link_problem, module_blocks
 
 TOL = 1e-8
 DT = 1e-3
@@ -81,6 +85,21 @@ def raining() -> Scene:
     scene.add(Plane(), name="floor")
     region = BoxRegion((0, 0, 0.2), (0.6, 0.3, 0.4))
     scene.source(region, rate=1000, until=0.024, radius=(0.02, 0.03), density=1000, velocity=(0, 0, -2.0))
+    return scene
+
+
+def varied() -> Scene:
+    """Clumps that roll badly and stick together, a piston that only falls, a body that is pushed."""
+    scene = Scene()
+    scene.law(mu=0.5, rolling=0.005, cohesion=0.02)
+    scene.add(Plane(), name="floor")
+    pair = Clump([(Sphere(0.04), (0, 0, 0)), (Sphere(0.03), (0.05, 0, 0))])
+    rng = np.random.default_rng(3)
+    for place in np.ndindex(5, 2, 2):
+        centre = np.array(place) * [0.122, 0.081, 0.081] + [0.05, 0.05, 0.0405] + rng.uniform(-2e-4, 2e-4, 3)
+        scene.add(pair, tuple(centre), density=1000)
+    scene.add(Box((0.1, 0.08, 0.05)), (0.31, 0.05, 0.188), density=500, free="z", name="piston")
+    scene.add(Sphere(0.04), (-0.035, 0.05, 0.0402), density=1000, force=(5.0, 0.0, 0.0), name="pushed")
     return scene
 
 
@@ -139,6 +158,31 @@ def born(ranks: Ranks) -> dict[str, Any]:
 
 def slept(ranks: Ranks) -> dict[str, Any]:
     return compared(ranks, packing(), 90, sleeping=Sleeping(speed=1.0, watch=5, rest=20))
+
+
+def mixed(ranks: Ranks) -> dict[str, Any]:
+    return compared(ranks, varied(), 20, solver=Auto(tol=TOL))
+
+
+def divided(ranks: Ranks) -> dict[str, Any]:
+    """A fast ball makes all ranks divide their steps."""
+    scene = packing()
+    scene.add(Sphere(0.03), (0.2, 0.15, 0.6), density=1000, velocity=(0.0, 0.0, -30.0))
+    return compared(ranks, scene, 20, scheme=MoreauMidpoint(travel=0.25))
+
+
+def substructured(ranks: Ranks) -> dict[str, Any]:
+    """Micro-macro LATIN with its substructures on ranks, and on one."""
+    truss = grid(4, load=640.0)
+    problem, labels = link_problem(truss, "down"), module_blocks(truss, 4, 2)
+    histories = [
+        MicroMacroLATIN(comm=comm).prepare(problem, labels).run(40, indicator=1e-6)
+        for comm in (ranks.comm, None)
+    ]
+    return {
+        "indicator": [history.indicator.tolist() for history in histories],
+        "U": [history.U.tolist() for history in histories],
+    }
 
 
 def momentum(ranks: Ranks) -> dict[str, Any]:
@@ -276,6 +320,9 @@ EXPERIMENTS: tuple[Callable[[Ranks], dict[str, Any]], ...] = (
     sheared,
     born,
     slept,
+    mixed,
+    divided,
+    substructured,
     momentum,
     crossing,
     large,

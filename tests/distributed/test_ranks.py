@@ -27,7 +27,9 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return {result["name"]: result for result in results} | {"ranks": {"count": request.param}}
 
 
-@pytest.mark.parametrize("name", ["falling", "general", "sheared", "born", "slept", "large", "lonely"])
+@pytest.mark.parametrize(
+    "name", ["falling", "general", "sheared", "born", "slept", "mixed", "divided", "large", "lonely"]
+)
 def test_ranks_move_bodies_as_one_does(found: Found, name: str) -> None:
     """Each step agrees to the residual; over some tens of steps what is left of it adds up."""
     result = found[name]
@@ -82,3 +84,11 @@ def test_what_rank_0_records(found: Found) -> None:
     for name in ("readings", "energy", "work"):
         shared, alone = (np.array(each) for each in result[name])
         np.testing.assert_allclose(shared, alone, rtol=1e-5, atol=1e-5 * np.abs(alone).max())
+
+
+def test_substructures_on_ranks_iterate_as_on_one(found: Found) -> None:
+    result = found["substructured"]
+    shared, alone = result["indicator"]
+    assert len(shared) == len(alone) < 40
+    np.testing.assert_array_equal(shared, alone)
+    np.testing.assert_array_equal(*result["U"])

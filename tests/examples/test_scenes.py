@@ -30,7 +30,7 @@ OF_MECHANISMS = {
     *("passive-walker", "gripper", "robot-arm", "tippe-top", "jansen-walker"),
 }
 """Scenes with joints and machines: tested in test_mechanisms."""
-OF_RODS = {"hair", "strands", "brush", "capstan", "knot"}
+OF_RODS = {"hair", "strands", "brush", "capstan", "winch", "knot"}
 """Scenes of rods, whose supports move by functions: tests/closed_form/test_rod_scenes has their numbers."""
 
 

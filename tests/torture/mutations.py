@@ -17,6 +17,7 @@ WORDS = (
     "18446744073709551616 9007199254740993 -9223372036854775808 1e-320 3.7 none ²"
 ).split(" ")
 NUMBERS = [0, -1, 1, 2**31, -(2**31), 2**62, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 0.5, 3, 10**9]
+FACTORS = [0, -1, 2, 3, 10, 1000, 0.5, 1e-3, 1e-8, 1e8, 1e-150, 1e150]
 
 
 def spoilt_bytes(data: bytes, rng: Random) -> tuple[bytes, str]:
@@ -77,6 +78,8 @@ def edited(value: Any, rng: Random) -> Any:
         if rng.random() < 0.1:
             return value[:place]
         return [*value[:place], edited(value[place], rng), *value[place + 1 :]]
+    if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.6:
+        return type(value)(value * FACTORS[int(rng.integers(0, len(FACTORS)))])  # of the right kind
     choices = [*NUMBERS, *WORDS[:5], [], [1.0], [1.0, 2.0, 3.0, 4.0], {}, [[1, 2], [3]], True, "stone"]
     return choices[int(rng.integers(0, len(choices)))]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from scipy import sparse
@@ -96,6 +98,40 @@ def test_siconos_text(tmp_path: Path) -> None:
     fuzz("Siconos text", "problem", inputs(150, 0.17), make)
 
 
+def relay(path: Path, form: str) -> Path:
+    """A relay, with texts of variable length, as a program that knows nothing of Clapas writes it."""
+    with h5py.File(path, "w", libver=(form, form if form != "earliest" else "v108")) as file:
+        file.attrs["name"] = "relay"
+        file["M"], file["q"] = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, 1.0])
+        file["lower"], file["upper"], file["kind"] = np.array([0.0, -1.0]), np.array([1.0, 1.0]), "dual"
+    return path
+
+
+@pytest.mark.parametrize("form", ["earliest", "v110"])
+def test_bits_of_texts_of_variable_length(form: str, tmp_path: Path) -> None:
+    """Bits of references to heaps, and of their types before them: the library crashed, or copied 1 GB."""
+    path, target = relay(tmp_path / "relay.hdf5", form), tmp_path / "spoilt.hdf5"
+    data = path.read_bytes()
+    heap = data.index(b"GCOL").to_bytes(8, "little")
+    places = [at for at in range(len(data)) if data.startswith(heap, at)]
+    assert len(places) >= 2
+    bits = [
+        (at + i, bit)
+        for at in places
+        for i in range(-40 if form == "earliest" else -4, 12)
+        for bit in range(8)
+    ]
+
+    def make(rng: Random) -> Iterator[tuple[object, str]]:
+        for at, bit in bits if "CLAPAS_TORTURE_INPUTS" in os.environ else bits[:: len(bits) // 200]:
+            spoilt = bytearray(data)
+            spoilt[at] ^= 1 << bit
+            target.write_bytes(spoilt)
+            yield str(target), f"bit {bit} of byte {at}"
+
+    fuzz(f"texts ({form})", "lcp", 1, make)
+
+
 def test_lcp_files(tmp_path: Path) -> None:
     M = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 3.0]])
     problems = {"full": LCP(M, [-5.0, -6.0, 1.0]), "sparse": LCP(sparse.csr_array(M), [-5.0, -6.0, 1.0])}
@@ -104,6 +140,8 @@ def test_lcp_files(tmp_path: Path) -> None:
         for ending in (".hdf5", ".npz", ".mtx", ".dat"):
             files.append(tmp_path / f"{name}{ending}")
             write_lcp(files[-1], problem)
+    for form in ("earliest", "v110"):
+        files += [relay(tmp_path / f"{form}.hdf5", form)]
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:
         path = files[int(rng.integers(0, len(files)))]
@@ -159,10 +197,28 @@ def _scenes() -> list[dict[str, object]]:
     return [*made, scene.to_dict()]
 
 
-def test_scenes(tmp_path: Path) -> None:
+def _systems() -> list[dict[str, object]]:
+    """Plain data of scenes with trusses, elastic bodies and rods."""
+    from clapas.scenes import examples
+
+    sizes: dict[str, dict[str, object]] = {
+        "tensegrity-ball": {"rocks": 1},
+        "tensegrity-deployment": {},
+        "elastic-bar": {"cells": 2},
+        "pulled-square": {"cells": 2},
+        "elastic-ring": {"cells": 8},
+        "brush": {"bristles": 1},
+        "capstan": {"elements": 6},
+        "hair": {"rods": 2, "elements": 3},
+    }
+    return [examples.load(name, **parameters).to_dict() for name, parameters in sizes.items()]
+
+
+@pytest.mark.parametrize("kind", ["scenes", "scenes with trusses, elastic bodies and rods"])
+def test_scenes(kind: str, tmp_path: Path) -> None:
     from clapas.scenes.toml import to_toml
 
-    scenes = _scenes()
+    scenes = _scenes() if kind == "scenes" else _systems()
 
     def make(rng: Random) -> Iterator[tuple[object, str]]:
         which = int(rng.integers(0, len(scenes)))
@@ -177,4 +233,4 @@ def test_scenes(tmp_path: Path) -> None:
         target.write_text(text, encoding="utf-8", errors="replace")
         yield str(target), f"scene {which}"
 
-    fuzz("scenes", "scene", inputs(30, 0.05), make)
+    fuzz(kind, "scene", inputs(30, 0.025), make)

@@ -17,8 +17,8 @@ from clapas.scenes.examples import arch_file
 from tests.torture.harness import ROOT, Random, fuzz, inputs
 from tests.torture.mutations import edited, spoilt_words, spoilt_xml
 from tests.torture.test_files import spoilt
+from tests.unit.bodies.elastic.test_files import GMSH
 from tests.unit.geometry.test_blockfiles import BLOCKS, QUADS, TRIANGLES, at, compas_mesh, dxf
-from tests.unit.io.test_meshes import GMSH
 from tests.unit.io.test_trusses import DXF, WIRES
 
 
@@ -128,8 +128,8 @@ def _ply(points: np.ndarray, triangles: np.ndarray) -> str:
 
 def test_finite_elements(tmp_path: Path) -> None:
     pytest.importorskip("meshio")
+    from clapas.bodies.elastic import write_mesh as write_elements
     from clapas.bodies.elastic.generators import block
-    from clapas.io.meshes import write_mesh as write_elements
 
     (tmp_path / "flat.msh").write_text(GMSH, encoding="utf-8")
     files = [tmp_path / name for name in ("flat.msh", "solid.msh", "solid.inp", "solid.vtk", "solid.vtu")]

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from clapas.bodies.elastic import read_mesh as read_elements
 from clapas.bodies.trusses import Group, Material, Section
 from clapas.cli import main
 from clapas.errors import Error
 from clapas.geometry.meshfiles import read_mesh
 from clapas.io import read
 from clapas.io.lcp import read_lcp
-from clapas.io.meshes import read_mesh as read_elements
 from clapas.io.recording import Recording, digest
 from clapas.io.trusses import read_truss
 from clapas.scenes.blocks import scene_of_blocks

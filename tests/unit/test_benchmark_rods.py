@@ -16,6 +16,11 @@ def test_rows() -> None:
         assert float(row["residual"]) <= float(row["tol"])
 
 
+def test_a_linear_cost_has_the_exponent_one() -> None:
+    table = [[f"{n}", "0.0001", "9", f"{2 * n}", f"{2 * n}", "9", "1", "-", "0"] for n in (10, 20, 80)]
+    assert rods.exponent(table, 1e-4) == pytest.approx(1.0)
+
+
 def test_free_rods_at_the_error_allowed() -> None:
     ours = dict(zip(cosserat.HEADER, cosserat.rows(2, timed=2e-3)[0], strict=True))
     assert ours["code"] == "clapas"

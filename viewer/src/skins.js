@@ -4,6 +4,8 @@ import * as THREE from "three";
 import { linearOf, table, toLinear } from "./colours.js";
 
 const PLAIN = linearOf("#c9b79c");
+const VOID = linearOf("#27ae60"); // no value: slack cables
+const WIDEST = 3; // of a segment's own radius that a field adds at most
 const SIDES = 12;
 
 // Triangles with vertices that move. A value per triangle is drawn flat: each triangle has corners of its own.
@@ -57,11 +59,12 @@ class Tubes {
     this.meshes = [this.bars, this.ends];
   }
 
-  update(vertices, colourOf) {
+  update(vertices, colourOf, widthOf) {
     const [a, b, middle, along] = Array.from({ length: 4 }, () => new THREE.Vector3());
     const [turn, still, matrix, size] = [new THREE.Quaternion(), new THREE.Quaternion(), new THREE.Matrix4(), new THREE.Vector3()];
     const up = new THREE.Vector3(0, 1, 0);
-    this.radius.forEach((radius, k) => {
+    this.radius.forEach((thin, k) => {
+      const radius = thin * widthOf(k);
       const [from, to] = [this.cells[2 * k], this.cells[2 * k + 1]];
       a.fromArray(vertices, 3 * from);
       b.fromArray(vertices, 3 * to);
@@ -114,9 +117,13 @@ export class Skins {
       const isOfCells = fields[i]?.of === "cell";
       const colourOf = (vertex, cell) => {
         const x = values[isOfCells ? cell : vertex];
-        return Number.isFinite(x) ? colours((x - low) / (high - low || 1)) : PLAIN;
+        return Number.isFinite(x) ? colours((x - low) / (high - low || 1)) : VOID;
       };
-      part.update(frame.arrays[`skin.${k}.vertices`], i < 0 ? () => PLAIN : colourOf);
+      // Wider where the first field is large, whatever the colours show.
+      const { doublesAt } = this.told[k];
+      const forces = frame.arrays[`skin.${k}.field.0`];
+      const widthOf = (cell) => (doublesAt ? 1 + Math.min(WIDEST, Math.abs(forces[cell]) / doublesAt || 0) : 1);
+      part.update(frame.arrays[`skin.${k}.vertices`], i < 0 ? () => PLAIN : colourOf, widthOf);
     });
   }
 

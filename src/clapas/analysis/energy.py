@@ -5,10 +5,8 @@ In Moreau's midpoint scheme the energy of a step changes by the work of its cont
     E = kinetic + potential,     E(t) = E(0) + births + given + work,     dissipated = −work,
 
 where bodies born on the way bring their own energy, and walls that move, guides and loads give theirs. This
-holds to rounding for disks, for spheres, and for any body in flight. Where bodies in 3-D with unequal
-moments of inertia touch something, the gyroscopic term may do work that is in no account: ``error`` shows
-it, and it vanishes with dt. It also shows what other schemes (θ ≠ ½, ``projection``, no inertia) gain or
-lose.
+holds to rounding for rigid bodies, whatever their shapes: the gyroscopic term does no work, in flight or in
+contact. What ``error`` shows is what other schemes (θ ≠ ½, ``projection``, no inertia) gain or lose.
 """
 
 from __future__ import annotations

@@ -255,6 +255,11 @@ class Resting(NamedTuple):
         found = Surroundings(model).detect(still, margin)
         made = step_problem(model, still, found, free_motion(model, still, 1.0), 1.0)
         assert made.problem.blocks is not None
+        if made.problem.section is not None:
+            raise SettingsError(
+                "limit analysis knows round and elliptic friction, got a law with a polygonal section; leave "
+                "section out, or simulate"
+            )
         kind = RollingProblemAtRest if isinstance(made.problem, RollingProblem) else ProblemAtRest
         problem = kind.from_blocks(made.problem.blocks, mu=made.problem.mu, w=made.problem.imposed)
         assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,19 @@ def save_picture(path: str | os.PathLike[str], state: Equilibrium, scale: float 
 
     figure = Figure(figsize=(7.5, 5.5), layout="constrained")
     draw_state(axes_for(figure, state.truss), state, scale)
+    figure.savefig(path, dpi=130)
+    return Path(path)
+
+
+def save_chart(path: str | os.PathLike[str], states: Sequence[Equilibrium]) -> Path:
+    """Draw the sorted cable forces of some states, and the utilisation of the last, into a picture file."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    draw_sorted_forces(left, {state.case or "no load": state for state in states})
+    draw_utilisation(right, states[-1])
+    right.set_title(states[-1].case or "no load", fontsize="medium")
     figure.savefig(path, dpi=130)
     return Path(path)
 

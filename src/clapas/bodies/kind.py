@@ -137,7 +137,9 @@ class Skin(NamedTuple):
     radius : array (k,)
         Radii of the segments (m); empty for a surface.
     fields : tuple of Field
-        What it can be coloured by.
+        What it can be coloured by. A segment without a value (NaN) has a colour of its own.
+    doubles_at : float
+        Size of the first field at which a segment is drawn with twice its radius; 0 for widths that stay.
     """
 
     name: str
@@ -145,6 +147,7 @@ class Skin(NamedTuple):
     cells: Indices
     radius: Array
     fields: tuple[Field, ...] = ()
+    doubles_at: float = 0.0
 
 
 class Look(NamedTuple):
@@ -467,6 +470,16 @@ class RootedBodies(Protocol):
 
     def roots(self, part: Part) -> Roots:
         """The frames by which they are fixed."""
+        ...
+
+
+@runtime_checkable
+class ChainedBodies(Protocol):
+    """Bodies whose carriers follow one another, so that a contact may slide from one to the next."""
+
+    @property
+    def chains(self) -> Indices:
+        """The chain of each carrier, (carriers,); carriers of a chain are in a row."""
         ...
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from clapas.bodies.kind import ShapedBodies
-from clapas.errors import SceneError
+from clapas.errors import Error, SceneError
 
 KINDS = {
     "elastic": "clapas.bodies.elastic.kind:ElasticBodies",
@@ -40,5 +40,12 @@ def made(kind: str, settings: Mapping[str, Any], folder: Path) -> ShapedBodies:
         hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(KINDS)}"
         raise SceneError(f"no kind of bodies is called '{kind}': {hint}")
     module, _, name = KINDS[kind].partition(":")
-    bodies: ShapedBodies = getattr(import_module(module), name).from_dict(settings, folder)
+    kind_of_bodies = getattr(import_module(module), name)
+    try:
+        bodies: ShapedBodies = kind_of_bodies.from_dict(settings, folder)
+    except Error:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        # Settings are anything that a file can hold; what a kind does not foresee is still the file's fault.
+        raise SceneError(f"{kind}: the settings do not fit ({type(error).__name__}: {error})") from None
     return bodies

@@ -39,6 +39,17 @@ def truss(
     factor: Annotated[float, typer.Option(help="Multiplies the loads.")] = 1.0,
     modes: Annotated[int, typer.Option(help="Print so many natural frequencies.")] = 0,
     length: Annotated[str | None, typer.Option(help="Unit of drawings and meshes: m, mm…")] = None,
+    tension: Annotated[
+        float | None,
+        typer.Option(help="Prestress it: a feasible self-stress whose largest cable force is this (N)."),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option(help="Add a case 'load': newtons along the last axis on every node that is free."),
+    ] = None,
+    self_weight: Annotated[
+        bool, typer.Option("--self-weight", help="Add the weight of the members.")
+    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,6 +60,10 @@ def truss(
         Path | None, typer.Option(help="Draw the state (of the last case) into this file.")
     ] = None,
     scale: Annotated[float, typer.Option(help="Multiplies the displacements in the picture.")] = 1.0,
+    chart: Annotated[
+        Path | None,
+        typer.Option(help="Draw sorted cable forces of all cases, and utilisation (of the last one), here."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the state (.vtp, .csv), or the structure (.json).")
     ] = None,
@@ -59,8 +74,8 @@ def truss(
     Exit code 0: solved; 1: not solved; 2: bad input, or a structure that nothing holds (with --picture its
     mechanism is drawn).
     """
-    from clapas.analysis.trusses import save_motion, save_picture
-    from clapas.bodies.trusses import Unstable, stability
+    from clapas.analysis.trusses import save_chart, save_motion, save_picture
+    from clapas.bodies.trusses import Unstable, require_stable, stability
     from clapas.errors import SettingsError
     from clapas.io.trusses import read_truss, write_result, write_truss
     from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
@@ -72,9 +87,11 @@ def truss(
     if model not in methods:
         raise SettingsError(f"--model must be 'large' or 'small', got '{model}'")
     structure = _make(file, assignments or []) if file in SHIPPED else read_truss(file, length=length)
-    found = stability(structure)
+    structure = _loaded(structure, tension, load, self_weight)
     cases: list[str | None] = [case] if case is not None else list(structure.cases) or [None]
     try:
+        # Loads may carry a soft structure to a shape that holds them; without loads nothing would.
+        found = stability(structure) if structure.cases else require_stable(structure, may_float=True)
         states = [methods[model].solve(structure, each, factor=factor, check=False) for each in cases]
     except Unstable as error:
         if picture is not None:
@@ -83,6 +100,8 @@ def truss(
         raise
     if picture is not None:
         save_picture(picture, states[-1], scale)
+    if chart is not None:
+        save_chart(chart, states)
     if out is not None:
         write_truss(out, structure) if out.suffix == ".json" else write_result(out, states[-1])
     if as_json:
@@ -90,6 +109,25 @@ def truss(
     else:
         _print_report(structure, found, states, modes)
     raise typer.Exit(0 if all(state.status.is_solved for state in states) else 1)
+
+
+def _loaded(structure: Truss, tension: float | None, load: float | None, self_weight: bool) -> Truss:
+    """The structure with what the options add to its file: prestress, a load, its weight."""
+    import numpy as np
+
+    from clapas.bodies.trusses import feasible_self_stress
+
+    if tension is not None:
+        structure = structure.with_(prestress=feasible_self_stress(structure, tension=tension))
+    cases = dict(structure.cases)
+    if load is not None:
+        along = np.zeros(structure.nodes.shape)
+        along[~structure.is_blocked[:, -1], -1] = load
+        cases["load"] = cases.get("load", 0.0) + along
+    if self_weight:
+        weight = structure.self_weight()
+        cases = {case: loads + weight for case, loads in cases.items()} or {"self-weight": weight}
+    return structure.with_(cases=cases)
 
 
 def _make(name: str, assignments: list[str]) -> Truss:

@@ -113,6 +113,29 @@ class Opposite(Cone):
         return self.cone.dual()
 
 
+@dataclass(frozen=True, eq=False)
+class DualCone(Cone):
+    """The dual of a cone that has no projection of its own: by Moreau's, P_{K*}(x) = x + P_K(−x)."""
+
+    cone: Cone
+
+    def project(self, x: Array) -> Array:
+        """Nearest point."""
+        return np.asarray(x + self.cone.project(-x))
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivative of the projection, I − DP_K(−x)."""
+        return np.asarray(np.eye(x.shape[1]) - self.cone.jacobian(-x))
+
+    def dual(self) -> Cone:
+        """K itself."""
+        return self.cone
+
+    def polar(self) -> Cone:
+        """The opposite of K."""
+        return Opposite(self.cone)
+
+
 def length_and_direction(x: Array) -> tuple[Array, Array]:
     """Length |x| (n,) and direction x/|x| (n, k) of each row; the direction of a zero row is zero.
 

@@ -14,7 +14,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from clapas.convex.base import Cone, FrictionCone, Opposite, require_contacts
+from clapas.convex.base import Cone, DualCone, FrictionCone, require_contacts
 from clapas.convex.coulomb import disc_violation
 from clapas.errors import ProblemError
 from clapas.typing import Array
@@ -121,7 +121,7 @@ class RollingCone(FrictionCone):
 
     def dual(self) -> Cone:
         """Dual cone, {x_N ≥ mu |x_T| + Σ |p|}: through Moreau's decomposition."""
-        return _DualRollingCone(self)
+        return DualCone(self)
 
     def shift(self, u: Array) -> Array:
         """De Saxcé's shift mu |u_T| + Σ |u_p|."""
@@ -135,20 +135,3 @@ class RollingCone(FrictionCone):
         for k, part in enumerate(DISCS[self.d]):
             result[:, part] = disc_violation(u[:, part], x[:, part], radii[:, k])
         return result
-
-
-@dataclass(frozen=True, eq=False)
-class _DualRollingCone(Cone):
-    cone: RollingCone
-
-    def project(self, x: Array) -> Array:
-        return np.asarray(x + self.cone.project(-x))
-
-    def jacobian(self, x: Array) -> Array:
-        return np.asarray(np.eye(self.cone.d) - self.cone.jacobian(-x))
-
-    def dual(self) -> Cone:
-        return self.cone
-
-    def polar(self) -> Cone:
-        return Opposite(self.cone)

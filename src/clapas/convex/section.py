@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from clapas.convex.base import Cone, FrictionCone, Opposite, length_and_direction, require_contacts
+from clapas.convex.base import Cone, DualCone, FrictionCone, length_and_direction, require_contacts
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
@@ -257,7 +257,7 @@ class SectionCone(FrictionCone):
 
     def dual(self) -> Cone:
         """Dual cone {mu σ(−x_T) ≤ x_N}: through Moreau's decomposition."""
-        return _DualSectionCone(self)
+        return DualCone(self)
 
     def shift(self, u: Array) -> Array:
         """De Saxcé's shift mu σ(−u_T)."""
@@ -270,20 +270,3 @@ class SectionCone(FrictionCone):
         nearest = self.section.project(x[:, 1:] - u[:, 1:], self.mu * np.maximum(x[:, 0], 0.0))
         result[:, 1:] = x[:, 1:] - nearest
         return result
-
-
-@dataclass(frozen=True, eq=False)
-class _DualSectionCone(Cone):
-    cone: SectionCone
-
-    def project(self, x: Array) -> Array:
-        return np.asarray(x + self.cone.project(-x))
-
-    def jacobian(self, x: Array) -> Array:
-        return np.asarray(np.eye(self.cone.d) - self.cone.jacobian(-x))
-
-    def dual(self) -> Cone:
-        return self.cone
-
-    def polar(self) -> Cone:
-        return Opposite(self.cone)

@@ -7,13 +7,15 @@ them in the order of the ranks, so that all ranks hold the same bits and take th
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from clapas.compiled import kernel
 from clapas.errors import Error
 from clapas.typing import Array, Indices
 
@@ -22,12 +24,23 @@ ROWS = 7  # tag of messages
 
 @dataclass
 class Traffic:
-    """What was sent, and the processor time spent sending and waiting (s): for benchmarks."""
+    """What was sent and what it took: for benchmarks and for the model of scale.
+
+    Parameters
+    ----------
+    messages, bytes, collectives : int
+        What was sent to neighbours, and how often all ranks gathered numbers.
+    seconds : float
+        Processor time spent sending and waiting.
+    phases : dict
+        Processor time of each phase of a step, without sending and waiting.
+    """
 
     messages: int = 0
     bytes: int = 0
     collectives: int = 0
     seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
 
 
 class EndedElsewhere(Error, RuntimeError):
@@ -58,6 +71,14 @@ class Ranks:
     def size(self) -> int:
         """How many there are."""
         return int(self.comm.size)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """A block whose own processor time counts for a phase of the step."""
+        began, waited = time.process_time(), self.traffic.seconds
+        yield
+        spent = time.process_time() - began - (self.traffic.seconds - waited)
+        self.traffic.phases[name] = self.traffic.phases.get(name, 0.0) + spent
 
     def gathered(self, numbers: Any) -> Array:
         """The numbers (k,) of all ranks, (size, k), on all of them."""
@@ -225,37 +246,87 @@ class Shared:
     copies: Indices
     pairs: dict[int, Indices]
 
-    def averaged(self, table: Array, rows: dict[int, Indices], bodies: Indices, at: Indices) -> None:
-        """Replace rows of shared bodies by their mean over the ranks that push them.
-
-        Parameters
-        ----------
-        table : array
-            Rows of numbers, of which those of shared bodies are averaged.
-        rows : dict
-            Rows of the bodies of ``pairs`` in the table, by rank.
-        bodies, at : arrays (k,)
-            All shared bodies, and their rows in the table.
-
-        Added in the order of the ranks, so that all copies have the same bits afterwards.
-        """
-        if not self.pairs:
-            return
-        out = {rank: table[where] for rank, where in rows.items()}
-        new = {rank: np.empty((len(where), table.shape[1])) for rank, where in rows.items()}
-        self.ranks.exchanged(out, new)
-        own = table[at]
-        table[at] = 0.0
-        for rank in sorted([*rows, self.ranks.rank]):
-            if rank == self.ranks.rank:
-                table[at] += own
-            else:
-                table[rows[rank]] += new[rank]
-        table[at] /= self.copies[bodies][:, None]
-
     @property
     def bodies(self) -> Indices:
         """All bodies shared with any rank, (k,), growing."""
         if not self.pairs:
             return np.empty(0, dtype=np.int64)
         return np.unique(np.concatenate(list(self.pairs.values())))
+
+
+class Averaging:
+    """The mean, over the ranks that push them, of the rows of shared bodies in a table that changes in place.
+
+    Parameters
+    ----------
+    shared : Shared
+        The bodies.
+    table : array (n, >= size)
+        Rows of numbers, the first ``size`` of which are averaged.
+    size : int
+        Numbers of a row.
+    rows : callable
+        Rows of bodies in the table.
+
+    Copies are added in the order of the ranks, so that all have the same bits afterwards. Rows travel in
+    buffers made once: this is done after each sweep.
+    """
+
+    def __init__(
+        self, shared: Shared, table: Array, size: int, rows: Callable[[Indices], Indices] = np.asarray
+    ) -> None:
+        self._ranks, self._table = shared.ranks, table
+        neighbours = sorted(shared.pairs)
+        lengths = [len(shared.pairs[rank]) for rank in neighbours]
+        self._ends = np.cumsum([0, *lengths])
+        pairs = [rows(shared.pairs[rank]) for rank in neighbours]
+        self._where = np.concatenate([*pairs, np.empty(0, dtype=np.int64)]).astype(np.int64)
+        bodies = shared.bodies
+        self._at, self._copies = np.asarray(rows(bodies), dtype=np.int64), shared.copies[bodies]
+        self._own = np.empty((len(bodies), size))
+        self._sent, self._received = np.empty((len(self._where), size)), np.empty((len(self._where), size))
+        spans = [slice(*self._ends[k : k + 2]) for k in range(len(neighbours))]
+        self._outgoing = {rank: self._sent[span] for rank, span in zip(neighbours, spans, strict=True)}
+        self._incoming = {rank: self._received[span] for rank, span in zip(neighbours, spans, strict=True)}
+        self._before = int(self._ends[sum(rank < self._ranks.rank for rank in neighbours)])
+
+    def average(self) -> None:
+        """Replace the rows of shared bodies by their means."""
+        if len(self._where):
+            take_rows(self._table, self._where, self._sent)
+            self._ranks.exchanged(self._outgoing, self._incoming)
+            mean_rows(
+                self._table, self._at, self._copies, self._where, self._received, self._before, self._own
+            )
+
+
+@kernel
+def take_rows(table: Array, where: Indices, taken: Array) -> None:
+    """Copy rows of a table, as many numbers of each as there is room for."""
+    for k in range(len(where)):
+        for j in range(taken.shape[1]):
+            taken[k, j] = table[where[k], j]
+
+
+@kernel
+def mean_rows(
+    table: Array, at: Indices, copies: Indices, where: Indices, received: Array, before: int, own: Array
+) -> None:
+    """Rows ``at`` become means over own ones and those received, ``before`` of which are from lower ranks."""
+    size = own.shape[1]
+    take_rows(table, at, own)
+    for i in range(len(at)):
+        for j in range(size):
+            table[at[i], j] = 0.0
+    for k in range(before):
+        for j in range(size):
+            table[where[k], j] += received[k, j]
+    for i in range(len(at)):
+        for j in range(size):
+            table[at[i], j] += own[i, j]
+    for k in range(before, len(where)):
+        for j in range(size):
+            table[where[k], j] += received[k, j]
+    for i in range(len(at)):
+        for j in range(size):
+            table[at[i], j] /= copies[i]

@@ -7,12 +7,15 @@ MPI is loaded, and a run is what it is without MPI.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from clapas.distributed.communication import EndedElsewhere
@@ -48,6 +51,28 @@ def world() -> Any:
         return import_module("mpi4py.MPI").COMM_WORLD
     except ImportError:
         raise MissingDependency("mpi4py", "mpi", "a run on several processes") from None
+
+
+def launcher(ranks: int) -> tuple[list[str], dict[str, str]]:
+    """The command that starts so many ranks of a program of this Python, and the environment it needs.
+
+    Raises
+    ------
+    MissingDependency
+        mpi4py, or mpirun, is not installed.
+    """
+    beside = Path(sys.executable).with_name("mpirun")
+    found = str(beside) if beside.exists() else shutil.which("mpirun")
+    if found is None or find_spec("mpi4py") is None:
+        raise MissingDependency("mpi4py", "mpi", "starting several processes")
+    environment = os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    if ranks > (os.cpu_count() or 1):
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return [found, "-n", str(ranks), sys.executable], environment
 
 
 def share_processors(comm: Any) -> None:

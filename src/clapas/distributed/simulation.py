@@ -252,7 +252,8 @@ class RankSimulation:
 
     def step(self) -> None:
         """Advance by one time step."""
-        self._renew()
+        with self.ranks.phase("share"):
+            self._renew()
         count = 1
         if not math.isinf(self.scheme.travel):
             local = parts(self.domain.model, self.state, self.dt, self.scheme)

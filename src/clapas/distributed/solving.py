@@ -21,6 +21,7 @@ Benevolenski, Voroshilov 2012 (masses split among the contacts that share a body
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.distributed.communication import Ghosts, Ranks
+from clapas.distributed.communication import Averaging, Ghosts, Ranks
 from clapas.errors import SettingsError
 from clapas.problems.blocks import BodyBlocks, contact_velocities
 from clapas.problems.contact import ROUNDING, ContactProblem
@@ -122,16 +123,7 @@ class BorderedProblem:
 
     def motion(self, r: Array) -> Array:
         """Rows of the bodies under the impulses of all ranks: those of ``x_free`` or ``y_free``."""
-        blocks = self.blocks
-        if isinstance(blocks, SphereBlocks):
-            rows, free = blocks.moved(r), blocks.x_free
-        else:
-            rows, free = blocks.motion(r), blocks.y_free
-        rows -= free
-        self.ghosts.to_owners(rows)
-        self.ghosts.from_owners(rows)
-        rows += free
-        return rows
+        return motion_under_all(self.ghosts, self.blocks, r)
 
     def velocity(self, rows: Array) -> Array:
         """Velocities u at the contacts of this rank, from the rows of the bodies."""
@@ -143,6 +135,10 @@ class BorderedProblem:
 
     def residual(self, r: Array) -> float:
         """The residual of the whole problem; the same number on all ranks."""
+        with self.ranks.phase("judge"):
+            return self._residual(r)
+
+    def _residual(self, r: Array) -> float:
         u, response, problem = self.velocity(self.motion(r)), self.problem.response, self.problem
         if isinstance(problem, RollingProblem):
             total = float(np.sum(problem.violation(r, u) ** 2))
@@ -170,9 +166,7 @@ class BorderedProblem:
         if isinstance(blocks, SphereBlocks):
             x_free = blocks.x_free.copy()
             x_free[:, 6:] *= copies[:, None]
-            light: BodyBlocks = SphereBlocks(
-                blocks.normal, blocks.reach, blocks.bodies, x_free, blocks.orientation
-            )
+            light: BodyBlocks = blocks.with_free(x_free)
         else:
             root = np.sqrt(copies)
             G = blocks.G * root[blocks.bodies][:, :, None, None]
@@ -182,6 +176,22 @@ class BorderedProblem:
         made = type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
         made.kept = problem.kept
         return made
+
+
+def motion_under_all(ghosts: Ghosts, blocks: BodyBlocks, r: Array) -> Array:
+    """Rows of bodies, copies with the bits of their owners, under the impulses of all ranks.
+
+    All ranks call it together, with the same free motion of the bodies they share.
+    """
+    if isinstance(blocks, SphereBlocks):
+        rows, free = blocks.moved(r), blocks.x_free
+    else:
+        rows, free = blocks.motion(r), blocks.y_free
+    rows -= free
+    ghosts.to_owners(rows)
+    ghosts.from_owners(rows)
+    rows += free
+    return rows
 
 
 @kernel
@@ -204,20 +214,15 @@ class BorderedSweeps(Method):
 
     def __init__(self, bordered: BorderedProblem, settings: NSGS, guess: Array) -> None:
         self._ranks = bordered.ranks
-        self._shared = bordered.ghosts.shared(bordered.touched())
+        shared = bordered.ghosts.shared(bordered.touched())
         self._sweeps: Sweeps | None = None
-        r, y = np.empty(0), np.empty((0, 1))
+        rows: Callable[[Indices], Indices] = np.asarray
+        r, y = np.empty(0), np.empty((0, bordered.blocks.size))
         if len(guess):
-            split = bordered.split(self._shared.copies)
-            self._sweeps = replace(settings, acceleration=0).sweeps(split, guess)
-            r, y = self._sweeps.r, self._sweeps.y
+            self._sweeps = replace(settings, acceleration=0).sweeps(bordered.split(shared.copies), guess)
+            r, y, rows = self._sweeps.r, self._sweeps.y, self._sweeps.rows
         self._guess, self._r, self._y = guess, r.reshape(-1), y.reshape(-1)
-        self._bodies = self._shared.bodies
-        self._size = bordered.blocks.size
-        self._columns = y[:, : self._size]
-        rows = self._sweeps.rows if self._sweeps is not None else np.asarray
-        self._at = np.asarray(rows(self._bodies))
-        self._pairs = {rank: np.asarray(rows(bodies)) for rank, bodies in self._shared.pairs.items()}
+        self._border = Averaging(shared, y, bordered.blocks.size, rows)
         self._depth = settings.acceleration
         self._memory: Memory | None = None
         self._done = self._fresh_until = 0
@@ -228,10 +233,14 @@ class BorderedSweeps(Method):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
+        with self._ranks.phase("sweep"):
+            return self._advance(count)
+
+    def _advance(self, count: int) -> int:
         if self._done >= self._fresh_until:
             if self._sweeps is not None:
                 self._sweeps.refresh()
-            self._average()
+            self._border.average()
             self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
         accelerates = bool(self._depth) and self._done >= PATIENCE and count >= PERIOD
         if not accelerates:
@@ -244,14 +253,11 @@ class BorderedSweeps(Method):
                 before(self._memory, self._r, self._y)
             if self._sweeps is not None:
                 self._sweeps.sweep(1)
-            self._average()
+            self._border.average()
             if self._memory is not None and turn % PERIOD == PERIOD - 1:
                 self._remember(self._memory)
         self._done += count
         return count
-
-    def _average(self) -> None:
-        self._shared.averaged(self._columns, self._pairs, self._bodies, self._at)
 
     def _remember(self, kept: Memory) -> None:
         """Keep what the sweeps have made; the products of gaps are those of all ranks."""

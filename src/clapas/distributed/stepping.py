@@ -15,7 +15,7 @@ import numpy as np
 from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, work
 from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
-from clapas.distributed.solving import Answer, BorderedProblem, solve_on_ranks
+from clapas.distributed.solving import Answer, BorderedProblem, motion_under_all, solve_on_ranks
 from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.following import lead
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
@@ -27,6 +27,7 @@ from clapas.dynamics.stepping import MoreauJean, drifted
 from clapas.dynamics.surroundings import TOUCHING
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.quaternions import spins_in_body_frames
+from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ROUNDING
 from clapas.problems.report import modes
 from clapas.problems.sphere_blocks import SphereBlocks
@@ -97,22 +98,30 @@ def step_on_ranks(
         assert asleep is not None
         model = model.holding(asleep)
         model.__dict__.update({name: getattr(domain.model, name) for name in ("has_spheres", "gyrates")})
-    middle = drifted(model, state, scheme, dt)[0]
-    free = free_motion(model, middle, dt)
-    touching = TOUCHING * ranks.largest(float(np.abs(middle.position).max(initial=0.0)))
-    reach = reach_of(model, scheme, dt)
-    found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
-    treated = between_free(model, found) if holds else found
-    near = within_reach(model, middle, treated, touching, reach, dt)
-    ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
+    with ranks.phase("detect"):
+        middle = drifted(model, state, scheme, dt)[0]
+        free = free_motion(model, middle, dt)
+        touching = TOUCHING * ranks.largest(float(np.abs(middle.position).max(initial=0.0)))
+        reach = reach_of(model, scheme, dt)
+        found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
+        treated = between_free(model, found) if holds else found
+        near = within_reach(model, middle, treated, touching, reach, dt)
+        ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
 
     total = int(ranks.total(len(near))[0])
     ghosts = _in_problem(model, domain.ghosts)
     moving = domain.ids[model.movable], domain.is_own[model.movable]
     longer = dt / state.dt if state.dt else 1.0
     guess: Array | None = None
+
+    def pushed_by_all(blocks: BodyBlocks, r: Array) -> BodyBlocks:
+        return blocks.with_free(motion_under_all(ghosts, blocks, r))
+
     for left in range(GYRO_ROUNDS - 1, -1, -1):
-        part = step_problem(model, middle, near, free, dt, touching, ahead, part_of=total)
+        with ranks.phase("assemble"):
+            part = step_problem(
+                model, middle, near, free, dt, touching, ahead, part_of=total, pushed=pushed_by_all
+            )
         part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)

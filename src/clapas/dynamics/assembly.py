@@ -97,11 +97,18 @@ class StepProblem:
             r = np.zeros((len(new), self.scale.shape[1]))
             couple = np.require(old.couple, requirements=("C", "W"))  # zeros may have no room of their own
             carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)
-        return r if self.links is None else np.concatenate((r, self.links.guess(links, ratio)))
+        if self.links is None:
+            return r
+        own = self.links.guess(links, ratio)
+        return np.concatenate((r, np.pad(own, ((0, 0), (0, r.shape[1] - own.shape[1])))))
 
     def of_links(self, r: Array) -> LinkImpulses | None:
         """Impulses of the links, from the unknowns r; None without links."""
-        return None if self.links is None else self.links.impulses(r[len(self.contacts) :])
+        return None if self.links is None else self.links.impulses(self.link_rows(r))
+
+    def link_rows(self, r: Array) -> Array:
+        """The part (n_links, d) of the unknowns r that belongs to links, which have no couples."""
+        return r[len(self.contacts) :, : self.contacts.normal.shape[1]]
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
@@ -152,6 +159,7 @@ def step_problem(
     lead: Array | None = None,
     *,
     part_of: int | None = None,
+    pushed: Callable[[BodyBlocks, Array], BodyBlocks] = lambda blocks, r: blocks.pushed(r),
 ) -> StepProblem:
     """Assemble the problem of one step.
 
@@ -175,6 +183,8 @@ def step_problem(
     part_of : int, optional
         Where these are some of the contacts of a larger problem: how many it has. The form is then that of
         the whole, and contacts whose free velocities are rounding stay, since others may push them.
+    pushed : callable, optional
+        Bodies whose free motion has felt impulses at these contacts, and at those of the other parts.
     """
     whole = len(contacts) if part_of is None else part_of
     if model.has_spheres and whole >= MANY:
@@ -187,12 +197,13 @@ def step_problem(
     if model.blocked is not None and not (parting := can_part(blocks.G)).all():
         kept = np.flatnonzero(parting)
         ahead = None if lead is None else lead[kept]
-        return step_problem(model, middle, contacts.take(kept), free, dt, touching, ahead, part_of=part_of)
+        chosen = contacts.take(kept)
+        return step_problem(model, middle, chosen, free, dt, touching, ahead, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        section = _sections(model, contacts) if model.laws.has_sections else None
-        return kind.from_blocks(blocks if pull is None else blocks.pushed(pull), mu=mu, w=w, section=section)
+        moved = blocks if pull is None else pushed(blocks, pull)
+        return kind.from_blocks(moved, mu=mu, w=w, section=sections(model, contacts))
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     if (
@@ -225,7 +236,7 @@ def under_laws(
         geometry = geometry._replace(wall=wall)
     shape = len(contacts), geometry.scale.shape[1]
     cohesion, pull = _of_pair(laws.cohesion, pair) * dt, None
-    if cohesion.any():
+    if laws.cohesion.any():
         pull = np.zeros(shape)
         pull[:, 0] = -cohesion
     mu = _of_pair(np.maximum(laws.mu, laws.mu_across), pair)
@@ -389,9 +400,12 @@ def _scale(model: Model, pair: tuple[Indices, Indices], shape: tuple[int, ...]) 
     return scale
 
 
-def _sections(model: Model, contacts: Contacts) -> Polygons | None:
-    """The sections of the friction cones of contacts; None if all are round."""
+def sections(model: Model, contacts: Contacts, n_links: int = 0) -> Polygons | None:
+    """The sections of the friction cones of contacts and of links, which are round; None if all are."""
+    if not model.laws.has_sections:
+        return None
     corners = model.laws.section[_materials(model, contacts)]
+    corners = np.concatenate((corners, np.zeros((n_links, *corners.shape[1:]))))
     is_round: Mask = np.asarray(~corners.any(axis=(1, 2)))
     return None if is_round.all() else Polygons(corners, is_round)
 

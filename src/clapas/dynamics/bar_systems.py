@@ -43,7 +43,10 @@ from clapas.problems.mixed_lcp import MixedLCP
 from clapas.solvers.lcp import LCPSolver, Lemke, solve_lcp
 from clapas.typing import Array, Mask
 
-TAUT = 1e-12  # m: an inextensible cable shorter than its length by this is taut
+# A cable shorter than its length by this share of it is taut. A solver leaves the cables that hold at lengths
+# that are exact to its residual only; a sign asked of such a length lets half of them go at the next step:
+# with 1e-12 m an interior point of residual 1e-10 left the path of pivoting after two steps.
+TAUT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,8 @@ class BarSystems:
     tie_preload : float
         r⁰_l (N); infinite, the default, for bilateral ties.
     solver : LCPSolver, optional
-        Lemke's method by default: which cables are active at the next step hangs on the last digits of
-        this one, and pivoting has them all. With inextensible cables τ is not unique (8 × 8 modules:
-        768 cables, rank 615) and depends on the solver; V does not.
+        Lemke's method by default, whose answers are exact to rounding. With inextensible cables τ is not
+        unique (8 × 8 modules: 768 cables, rank 615) and depends on the solver; V does not.
 
     Examples
     --------
@@ -155,7 +157,7 @@ class BarSystems:
         momentum = self._M @ V - h * (self._Kb @ (U + h * theta * (1.0 - theta) * V)) + h * F
         momentum -= h * share * (self._Bb.T @ truss.prestress[self._bars])
         e, rate = self._Bc @ U, self._Bc @ V
-        active: Mask = e + 0.5 * h * rate + self._e0 >= -TAUT
+        active: Mask = e + 0.5 * h * rate + self._e0 >= -TAUT * truss.lengths[self._cables]
         n, m = len(self._cables), self._Bl.shape[0]
         kept = np.concatenate((active, np.ones(m, dtype=bool)))
         is_tie = np.concatenate((np.zeros(n, dtype=bool), np.ones(m, dtype=bool)))[kept]

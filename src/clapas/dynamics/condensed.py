@@ -10,7 +10,7 @@ where v_J are the velocities without contact, which the joints have changed alre
     v = v_J + M^(−1/2) (Gᵀ r − Aᵀ S⁻¹ T r),    λ = λ_J − S⁻¹ T r.
 
 For the contacts of mechanisms, up to a few hundred. Larger problems, and those with systems, keep M, H and J
-(:func:`clapas.dynamics.systems.mixed_problem`).
+(:func:`clapas.dynamics.mixed.mixed_problem`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, sections, under_laws
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import OF_JOINTS, LinkRows
 from clapas.dynamics.model import Model, State
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
 MOST_ROWS = 450  # of contacts and links: more, and sparse matrices are faster
@@ -95,14 +96,16 @@ def condensed_problem(
     held = joints.velocity(free, own)
     geometry = contact_geometry(model, middle, contacts, held)
     assert geometry.wall is not None
-    n, d = len(contacts), model.d
+    n, width = len(contacts), geometry.scale.shape[1]
+    spare = (0, width - model.d)  # rows of couples, which links do not have
     links = joints.links(held) if linked else None
     G, bodies = geometry.blocks.G, np.where(model.movable[contacts.bodies], contacts.bodies, -1)
     if links is not None:
         rows, ends = joints.link_blocks()
+        rows = np.pad(rows, ((0, 0), (0, 0), spare, (0, 0)))
         G, bodies = np.concatenate((G, rows)), np.concatenate((bodies, ends))
     W, X, alone = _delassus(joints, G, bodies)
-    moves = np.diagonal(W)[::d][:n] > HELD_BY_JOINTS * alone[::d][:n]
+    moves = np.diagonal(W)[::width][:n] > HELD_BY_JOINTS * alone[::width][:n]
     if not moves.all():
         kept = np.flatnonzero(moves)
         ahead = None if lead is None else lead[kept]
@@ -110,19 +113,21 @@ def condensed_problem(
             model, joints, middle, contacts.take(kept), free, dt, touching, ahead, linked
         )
     y = held * model.mass_root
-    q_free = np.zeros((len(G), d))
+    q_free = np.zeros((len(G), width))
     rates_of(G, bodies, y, q_free)
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        q, C = q_free.copy(), np.zeros((len(G), d))
+        q, C, n_links = q_free.copy(), np.zeros((len(G), width)), len(G) - n
         if w is not None:
             q[:n] += w
         if pull is not None:
-            q[:n] += (W[: n * d, : n * d] @ pull.ravel()).reshape(n, d)
+            q[:n] += (W[: n * width, : n * width] @ pull.ravel()).reshape(n, width)
         if links is not None:
-            q[n:] += links.w
-            mu, C[n:] = np.concatenate((mu, links.mu)), links.compliance
-        return ContactProblem.from_full(W + np.diag(C.ravel()), q, mu=mu)
+            q[n:, : model.d] += links.w
+            mu, C[n:, : model.d] = np.concatenate((mu, links.mu)), links.compliance
+        kind = RollingProblem if model.laws.has_couples else ContactProblem
+        section = sections(model, contacts, n_links)
+        return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=section)
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     owned = None

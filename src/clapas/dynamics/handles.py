@@ -250,20 +250,20 @@ class JointHandle:
 
     @property
     def angle(self) -> float:
-        """Rotation about the axis (rad), turns counted: of hinges and pins."""
-        self._require("angle")
+        """Rotation about the axis (rad), turns counted: of hinges, pins and turns; the angle of a swing."""
+        self._require("angle", "swing")
         return self._read.value
 
     @property
     def position(self) -> float:
-        """Translation along the axis (m): of sliders, slots and cylindrical joints."""
+        """Translation along the axis (m): of sliders, slots, cylindrical joints and travels."""
         self._require("displacement")
         return self._read.value
 
     @property
     def rate(self) -> float:
         """Rate of the angle (rad/s), or of the position (m/s)."""
-        self._require("angle", "displacement")
+        self._require("angle", "displacement", "swing")
         return self._read.rate
 
     @property
@@ -332,7 +332,8 @@ class JointHandle:
 
     def _require(self, *kinds: str) -> None:
         if self._coordinate not in kinds:
-            word = "coordinate" if len(kinds) > 1 else "angle" if kinds[0] == "angle" else "position"
+            word = {"angle": "angle", "displacement": "position"}[kinds[0]]
+            word = "coordinate" if set(kinds) >= {"angle", "displacement"} else word
             raise SceneError(f"joint '{self.name}': a {self.definition.kind} joint has no {word}")
 
 

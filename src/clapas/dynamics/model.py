@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import Bodies, Part
+from clapas.bodies.kind import BendingBodies, Bodies, ChainedBodies, NonlinearBodies, Part, SmallBodies
 from clapas.dynamics.joints.leastmotion import Linkages, linkages
 from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.loads import Load
@@ -48,6 +48,23 @@ class System:
     carrier: Indices
     self_contact: bool = False
     holder: int = -1
+
+    # Whether an object has all that a protocol lists takes tens of microseconds to find: once is enough.
+
+    @cached_property
+    def bending(self) -> BendingBodies | None:
+        """The bodies, if their carriers bend."""
+        return self.bodies if isinstance(self.bodies, BendingBodies) else None
+
+    @cached_property
+    def small(self) -> SmallBodies | None:
+        """The bodies, if each has a few velocities."""
+        return self.bodies if isinstance(self.bodies, SmallBodies) else None
+
+    @cached_property
+    def nonlinear(self) -> NonlinearBodies | None:
+        """The bodies, if one linearisation does not serve a step."""
+        return self.bodies if isinstance(self.bodies, NonlinearBodies) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +241,20 @@ class Model:
         for system in self.systems:
             number[system.rows] = system.carrier
         return number
+
+    @cached_property
+    def chain_of(self) -> Indices | None:
+        """Number of the chain whose carrier each body is, (N,), −1 for the others; None without chains.
+
+        Contacts travel from a carrier of a chain to the next (:mod:`clapas.dynamics.travelling`).
+        """
+        number, count = np.full(self.n_bodies, -1), 0
+        for system in self.systems:
+            if isinstance(system.bodies, ChainedBodies):
+                chains = system.bodies.chains
+                number[system.rows] = count + chains[system.carrier]
+                count += int(chains.max(initial=-1)) + 1
+        return number if count else None
 
     @cached_property
     def linkages(self) -> Linkages:

@@ -23,6 +23,7 @@ sleep.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -62,8 +63,8 @@ class Sleeping:
 
     def __post_init__(self) -> None:
         for name in ("speed", "overload"):
-            if not getattr(self, name) > 0:
-                raise SettingsError(f"sleeping: {name} must be positive, got {getattr(self, name)}")
+            if not (isinstance(getattr(self, name), Real) and getattr(self, name) > 0):
+                raise SettingsError(f"sleeping: {name} must be positive, got {getattr(self, name)!r}")
         for name in ("watch", "rest"):
             steps = getattr(self, name)
             if not (isinstance(steps, int) and steps >= 1):

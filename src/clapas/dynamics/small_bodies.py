@@ -3,7 +3,7 @@
 Rods, for instance, have full masses M = L Lᵀ of some ten or twenty velocities. Their rows H of the contacts
 are brought to units of unit mass, G = H L⁻ᵀ, contact by contact, and packed beside those of rigid bodies
 (:class:`clapas.problems.packed_bodies.PackedBodies`). Joints, links and systems of other kinds need
-:func:`clapas.dynamics.systems.mixed_problem`.
+:func:`clapas.dynamics.mixed.mixed_problem`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.bodies.kind import SmallBodies, Touches
+from clapas.bodies.kind import Touches
 from clapas.compiled import kernel
-from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
+from clapas.dynamics.assembly import (
+    Geometry,
+    StepProblem,
+    contact_geometry,
+    is_rounding,
+    sections,
+    under_laws,
+)
+from clapas.dynamics.mixed import IDLE
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.systems import IDLE, SystemsInStep
+from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
 from clapas.problems.contact import ContactProblem
@@ -30,7 +38,7 @@ def are_small(model: Model, systems: SystemsInStep) -> bool:
     if systems.are_linked or model.laws.has_couples or model.blocked is not None:
         return False
     return all(
-        isinstance(mass, BodyMasses) and isinstance(system.bodies, SmallBodies)
+        isinstance(mass, BodyMasses) and system.small is not None
         for mass, system in zip(systems.mass, systems.systems, strict=True)
     )
 
@@ -49,33 +57,14 @@ def small_bodies_problem(
     # Velocities of carriers are unknown: they must not count as those of walls.
     velocity = np.where(model.system_of[:, None] >= 0, 0.0, middle.velocity)
     geometry = contact_geometry(model, replace(middle, velocity=velocity), contacts, free)
-    assert geometry.wall is not None
-    assert geometry.own_frame is not None
     n, d, rigid = len(contacts), model.d, geometry.blocks
-    along = geometry.own_frame * geometry.scale[:, :d, None]
     masses = [mass for mass in systems.mass if isinstance(mass, BodyMasses)]
     sizes = [np.full(rigid.n_bodies, rigid.size), *(np.diff(mass.start) for mass in masses)]
     start = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
-    most = int(max(size.max(initial=0) for size in sizes))
-    raw, bodies = np.zeros((n, 2, d, most)), np.where(rigid.bodies < rigid.n_bodies, rigid.bodies, -1)
+    raw = np.zeros((n, 2, d, int(max(size.max(initial=0) for size in sizes))))
     raw[:, :, :, : rigid.size] = rigid.G
-    wall, before, offset = geometry.wall.copy(), geometry.before, rigid.n_bodies
-    for k, mass in enumerate(masses):
-        kind, part = systems.systems[k].bodies, systems.parts[k]
-        assert isinstance(kind, SmallBodies)
-        for side, body, sign in ((0, contacts.a, -1.0), (1, contacts.b, 1.0)):
-            at: Indices = np.flatnonzero(model.system_of[body] == k)
-            if not at.size:
-                continue
-            point = contacts.point[at] - side * contacts.shift[at]
-            rows = kind.rows(part, Touches(model.carrier_of[body[at]], point))
-            bodies[at, side] = offset + rows.body
-            imposed, moved = np.zeros((n, d)), np.zeros((n, d))
-            given = mass.start, mass.roots[1], part.v
-            fill_side(at, side, sign, along, *rows, *given, raw, imposed, moved)
-            wall += imposed
-            before = None if before is None else before + imposed + moved
-        offset += len(mass.start) - 1
+    bodies = np.where(rigid.bodies < rigid.n_bodies, rigid.bodies, -1)
+    geometry = _fill(model, systems, masses, contacts, geometry, raw, bodies)
     responds = np.einsum("nsj,nsj->n", raw[:, :, 0], raw[:, :, 0])
     parting = responds > IDLE * responds.max(initial=0.0)
     if not parting.all():
@@ -95,14 +84,51 @@ def small_bodies_problem(
     )
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        return ContactProblem.from_packed(packed if pull is None else packed.pushed(pull), mu=mu, w=w)
+        moved = packed if pull is None else packed.pushed(pull)
+        return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(model, contacts))
 
-    geometry = geometry._replace(wall=wall, before=before)
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     if n and is_rounding(problem.problem, packed.largest_term(), problem.wall):
         none = contacts.take(np.empty(0, dtype=np.int64))
         return small_bodies_problem(model, systems, middle, none, free, dt, touching, None)
     return problem
+
+
+def _fill(
+    model: Model,
+    systems: SystemsInStep,
+    masses: list[BodyMasses],
+    contacts: Contacts,
+    geometry: Geometry,
+    raw: Array,
+    bodies: Indices,
+) -> Geometry:
+    """Write the blocks (n, 2, d, most) of the systems and their bodies (n, 2) beside those of rigid bodies.
+
+    Returns the geometry with the velocities of walls and of before that systems add.
+    """
+    assert geometry.wall is not None
+    assert geometry.own_frame is not None
+    n, d = contacts.normal.shape
+    along = geometry.own_frame * geometry.scale[:, :d, None]
+    wall, before, offset = geometry.wall.copy(), geometry.before, geometry.blocks.n_bodies
+    for k, mass in enumerate(masses):
+        kind, part = systems.systems[k].small, systems.parts[k]
+        assert kind is not None
+        for side, body, sign in ((0, contacts.a, -1.0), (1, contacts.b, 1.0)):
+            at: Indices = np.flatnonzero(model.system_of[body] == k)
+            if not at.size:
+                continue
+            point = contacts.point[at] - side * contacts.shift[at]
+            rows = kind.rows(part, Touches(model.carrier_of[body[at]], point))
+            bodies[at, side] = offset + rows.body
+            imposed, moved = np.zeros((n, d)), np.zeros((n, d))
+            given = mass.start, mass.roots[1], part.v
+            fill_side(at, side, sign, along, *rows, *given, raw, imposed, moved)
+            wall += imposed
+            before = None if before is None else before + imposed + moved
+        offset += len(mass.start) - 1
+    return geometry._replace(wall=wall, before=before)
 
 
 def _in_unit_mass(mass: BodyMasses, v: Array) -> Array:

@@ -26,10 +26,18 @@ from clapas.dynamics.assembly import StepProblem, step_problem
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.mixed import mixed_problem
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.nearness import solved_at_start, solved_from_near
+from clapas.dynamics.nearness import (
+    are_at_rest,
+    is_between_bodies,
+    set_in_motion,
+    solved_at_rest,
+    solved_from_near,
+)
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
-from clapas.dynamics.systems import SystemsInStep, mixed_problem, split_velocity
+from clapas.dynamics.systems import SystemsInStep, split_velocity
+from clapas.dynamics.travelling import followed
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ContactProblem
 from clapas.problems.kept import Kept
@@ -190,8 +198,8 @@ def _in_contact(
     model, middle, state = at.model, at.middle, at.start
     problem = at.problem(free, joints)
     longer = at.dt / state.dt if state.dt else 1.0
-    guess = problem.guess(state.impulses, longer, state.links)
-    solution = _solution(problem.problem, solver, state, guess)
+    guess = problem.guess(followed(model, state.impulses, problem.contacts), longer, state.links)
+    solution = _solution(at, problem.problem, solver, guess)
     velocity, others = _velocities(at, problem, solution, free)
     again = (model.gyrates or joints is not None) and problem.problem.n_contacts
     for left in range(GYRO_ROUNDS - 1, -1, -1) if again else ():
@@ -211,7 +219,7 @@ def _in_contact(
         problem = at.problem(free, joints)
         if problem.problem.n_contacts != len(r):  # a limit has joined: impulses are found by identity
             r = problem.guess(last.impulses(r), 1.0, last.of_links(r))
-        solution = _solution(problem.problem, solver, state, r)
+        solution = _solution(at, problem.problem, solver, r)
         velocity, others = _velocities(at, problem, solution, free)
     multipliers = None
     if joints is not None:
@@ -222,13 +230,15 @@ def _in_contact(
     return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
 
 
-def _solution(problem: ContactProblem, solver: Solver, state: State, guess: Array) -> Solution:
+def _solution(at: Instant, problem: ContactProblem, solver: Solver, guess: Array) -> Solution:
     """The solution from a guess (n, d): see :mod:`clapas.dynamics.nearness`; else by the solver."""
-    return (
-        solved_at_start(problem, solver, state, guess)
-        or solved_from_near(problem, solver, guess)
-        or solve(problem, solver, guess, check=False)
-    )
+    gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
+    found = None
+    if are_at_rest(solver, problem.n_contacts, before, gain) and is_between_bodies(problem):
+        after = problem.motion(guess)
+        found = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
+    found = found or solved_from_near(problem, solver, guess)
+    return found or solve(problem, solver, guess, check=False)
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

@@ -110,6 +110,10 @@ class MoreauMidpoint(MoreauJean):
     """Moreau's midpoint scheme, θ = ½: the default."""
 
 
+STEP_SCHEME = MoreauMidpoint()
+"""The scheme of steps for which none is named."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuasiStatic(MoreauJean):
     """Steps without inertia, implicit in position; impulses over the step are the static forces."""
@@ -219,7 +223,7 @@ def step(
     commands : Commands, optional
         What motors are asked for; that of the scene by default.
     """
-    scheme, surroundings = scheme or MoreauMidpoint(), surroundings or Surroundings(model)
+    scheme, surroundings = scheme or STEP_SCHEME, surroundings or Surroundings(model)
     solver = solver or STEP_SOLVER
     if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
         outcome = step_of_few(few, state, dt, solver, scheme, surroundings)
@@ -347,7 +351,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
     assert answer.multipliers is not None
     impulse, own = rows.of_terms(answer.multipliers), None
     if links is not None and joints.acting is not None:
-        own = answer.solution.r[len(answer.problem.contacts) :][links.owner == OF_JOINTS]
+        own = answer.problem.link_rows(answer.solution.r)[links.owner == OF_JOINTS]
     impulse[rows.n_closing :] += joints.along(own)
     return Reactions(rows, joints.motion.placed, joints.middle, impulse, joints.dt)
 
@@ -364,7 +368,7 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     if problem.links is not None:
         rigid = 0.5 * (middle.velocity + velocity)[model.movable]
         mean = np.concatenate((rigid.ravel(), *at.systems.mean(answer.others)))
-        its = r[len(problem.contacts) :]
+        its = problem.link_rows(r)
         done -= problem.links.work(its, mean, Account.STORED)
         through += problem.links.work(its, mean, Account.GIVEN)
     if answer.joints is not None:

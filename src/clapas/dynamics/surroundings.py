@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from clapas.collision import Detector
@@ -43,8 +41,6 @@ class Surroundings:
         Steps after which the kernels of few bodies are compiled, if they never were.
     """
 
-    touching: ClassVar[float] = TOUCHING
-
     def __init__(self, model: Model, *, patience: int = PATIENCE) -> None:
         self._model = model
         self._count = -1
@@ -58,12 +54,12 @@ class Surroundings:
     def few(self, state: State) -> FewBodies | None:
         """The bodies of a state, if they are few and of a sort that :mod:`clapas.dynamics.few` serves.
 
-        None in a step in which bodies appear or are pushed, and where they will be many. Where the kernels
+        None in a step in which bodies appear, and where they will be many. Where the kernels
         of such steps were never compiled, they are only after so many steps that the time is worth it; the
         answer is the same to the last bit.
         """
         model, count = self._model, state.n_bodies
-        if not self._stay_few or state.applied:
+        if not self._stay_few:
             return None
         if self._waits > 0:
             self._waits -= 1

@@ -2,11 +2,7 @@
 
 The engine asks a kind what :mod:`clapas.bodies.kind` lists and nothing else. Its carriers stand in the table
 of bodies as walls that move by themselves: detection, recordings and the viewer need no more. In the contact
-problem the velocities of the kind join those of the rigid bodies,
-
-    M = diag(M_rigid, M̃_1, M̃_2, …),    H = [H_rigid  H_1  H_2  …],
-
-where H_k are the velocities of material points at the contacts, from the kind, along the contact frames.
+problem their velocities join those of the rigid bodies (:mod:`clapas.dynamics.mixed`).
 """
 
 from __future__ import annotations
@@ -18,33 +14,21 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.kind import (
-    BendingBodies,
     Bindings,
-    Bodies,
     Energy,
     Links,
     Neighbourhood,
-    NonlinearBodies,
     Part,
     Pieces,
     Poses,
     Sides,
     Span,
-    Touches,
 )
-from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, under_laws
 from clapas.dynamics.holding import Held, held
-from clapas.dynamics.joints.instep import JointsInStep
-from clapas.dynamics.links import side_by_side
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts
-from clapas.geometry.rotations import rotate
 from clapas.linalg.body_masses import BodyMasses
-from clapas.problems.contact import ContactProblem
-from clapas.typing import Array, Indices, Mask
-
-HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
-IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
+from clapas.typing import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -165,7 +149,7 @@ class SystemsInStep:
     @property
     def are_linear(self) -> bool:
         """Whether one linearisation serves the step."""
-        return not any(_is_nonlinear(system.bodies) for system in self.systems)
+        return all(system.nonlinear is None or system.nonlinear.is_linear for system in self.systems)
 
     def relinearised(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
         """The systems linearised about velocities at the end of the step, and what was out of balance.
@@ -176,10 +160,10 @@ class SystemsInStep:
         assert self.span is not None
         mass, free, worst = list(self.mass), list(self.free), 0.0
         for k, (system, part, v) in enumerate(zip(self.systems, self.parts, velocities, strict=True)):
-            if not _is_nonlinear(system.bodies):
+            nonlinear = system.nonlinear
+            if nonlinear is None or nonlinear.is_linear:
                 continue
-            assert isinstance(system.bodies, NonlinearBodies)
-            mass[k], free[k] = system.bodies.linearised(part, self.span, v)
+            mass[k], free[k] = nonlinear.linearised(part, self.span, v)
             before, after = self.mass[k] @ (v - self.free[k]), mass[k] @ (v - free[k])
             pushes = before, mass[k] @ (v - part.v), mass[k] @ (free[k] - part.v)
             largest = max(float(np.abs(push).max(initial=0.0)) for push in pushes)
@@ -203,8 +187,8 @@ def systems_in_step(
     for system, part in zip(model.systems, state.parts, strict=True):
         start = part if inertia else Part(part.q, np.zeros_like(part.v))
         half = system.bodies.drift(start, (1.0 - theta) * dt)
-        if isinstance(system.bodies, BendingBodies):
-            half = system.bodies.during(half, span)
+        if system.bending is not None:
+            half = system.bending.during(half, span)
         own_pieces = getattr(system.bodies, "pieces", None)  # a PiecewiseBodies has them
         forces = None if own_pieces is None else own_pieces(half, span)
         now, M, v = (None, *system.bodies.free(half, span)) if forces is None else forces.free()
@@ -232,10 +216,6 @@ def systems_in_step(
         tuple(tied),
     )
     return step, with_carriers(model, replace(middle, parts=step.parts))
-
-
-def _is_nonlinear(bodies: Bodies) -> bool:
-    return isinstance(bodies, NonlinearBodies) and not bodies.is_linear
 
 
 def with_carriers(model: Model, state: State) -> State:
@@ -272,159 +252,23 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
 def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
     """How much further detection must look, as the carriers of some systems bend (m)."""
     pairs = zip(model.systems, parts, strict=True)
-    return max(
-        (s.bodies.margin(part) for s, part in pairs if isinstance(s.bodies, BendingBodies)), default=0.0
-    )
+    return max((s.bending.margin(part) for s, part in pairs if s.bending is not None), default=0.0)
 
 
 def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: float) -> Contacts:
     """The contacts with gap ≤ distance (m), those of carriers that bend put right by their systems."""
     where = Neighbourhood(model.colliders, Poses(state.position, state.orientation))
     for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
-        if isinstance(system.bodies, BendingBodies):
+        if system.bending is not None:
             own = (
                 np.where(model.system_of[c] == k, model.carrier_of[c], -1) for c in (contacts.a, contacts.b)
             )
-            contacts = system.bodies.refine(part, contacts, Sides(*own), where, distance)
+            contacts = system.bending.refine(part, contacts, Sides(*own), where, distance)
     near = contacts.gap <= distance
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
-
-
-def mixed_problem(
-    model: Model,
-    systems: SystemsInStep,
-    middle: State,
-    contacts: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    lead: Array | None,
-    joints: JointsInStep | None = None,
-    linked: bool = True,
-) -> StepProblem:
-    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
-
-    A soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by
-    √E. See ``step_problem`` for the other arguments.
-    """
-    without = free
-    if joints is not None:
-        free = free + joints.push
-    geometry = contact_geometry(model, middle, contacts, free)
-    assert geometry.wall is not None
-    assert geometry.own_frame is not None
-    d, rigid = model.d, geometry.blocks
-    along = geometry.own_frame * geometry.scale[:, :d, None]
-    own = [_jacobian(model, k, systems, contacts, along) for k in range(len(systems.systems))]
-    H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
-    n_soft = 0 if joints is None else len(joints.motion.soft)
-    M = sparse.csr_array(
-        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
-    )
-    H.resize(H.shape[0], M.shape[0])
-    parting = _parting(H, d, M, joints)
-    if not parting.all():
-        kept = np.flatnonzero(parting)
-        ahead = None if lead is None else lead[kept]
-        return mixed_problem(
-            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
-        )
-    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
-    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
-    links = side_by_side((acting, *systems.links), sizes)
-    wall = geometry.wall.copy()
-    for k, system in enumerate(systems.systems):
-        if isinstance(system.bodies, BendingBodies):
-            bent = _bending(model, k, system.bodies, systems.parts[k], middle, contacts, along)
-            before = None if geometry.before is None else geometry.before + bent
-            geometry, wall = geometry._replace(before=before), wall + bent
-    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
-    for matrix, part in zip(own, systems.parts, strict=True):
-        wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
-    v_free = np.concatenate(
-        [rigid.bodies_velocity(np.zeros((len(contacts), d))), *systems.free, np.zeros(n_soft)]
-    )
-    f = -(M @ v_free)
-    J = b = None
-    if joints is not None:
-        J, b = joints.rows_with_soft(M.shape[0]), joints.b
-    if (bound := systems.rows(rigid.n_bodies * rigid.size, n_soft)) is not None:
-        J = bound[0] if J is None else sparse.csr_array(sparse.vstack((J, bound[0]), format="csr"))
-        b = bound[1] if b is None else np.concatenate((b, bound[1]))
-
-    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        loads, rows, C = (f if pull is None else f - H.T @ pull.ravel()), H, None
-        if links is not None:
-            its, n = links.links, len(contacts)
-            rows = sparse.csr_array(sparse.vstack((H, its.H), format="csr"))
-            w = np.concatenate((np.zeros((n, d)) if w is None else w, its.w))
-            mu, C = np.concatenate((mu, its.mu)), np.concatenate((np.zeros((n, d)), its.compliance))
-        return ContactProblem(M=M, H=rows, f=loads, w=w, mu=mu, J=J, b=b, compliance=C, d=d)
-
-    problem = under_laws(model, contacts, geometry._replace(wall=wall), made, dt, touching, lead)
-    problem = replace(problem, links=links)
-    largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
-    if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
-        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
-        systems = replace(systems, links=unlinked)
-        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
-    return problem
 
 
 def split_velocity(v: Array, rigid: int, systems: SystemsInStep) -> tuple[Array, tuple[Array, ...]]:
     """The ``rigid`` velocities of the rigid bodies, and those of each system."""
     ends = np.cumsum([rigid, *(len(free) for free in systems.free)])
     return v[: ends[0]], tuple(v[a:b] for a, b in pairwise(ends))
-
-
-def _jacobian(
-    model: Model, k: int, systems: SystemsInStep, contacts: Contacts, along: Array
-) -> sparse.csr_array:
-    """H_k (d·n × m_k): what the velocities of system k are along the frames of the contacts."""
-    bodies: Bodies = systems.systems[k].bodies
-    n, d = contacts.normal.shape
-    H = sparse.csr_array((n * d, bodies.n_dof))
-    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
-        at: Indices = np.flatnonzero(model.system_of[body] == k)
-        if not at.size:
-            continue
-        point = contacts.point[at] - shift * contacts.shift[at]
-        P = bodies.jacobian(systems.parts[k], Touches(model.carrier_of[body[at]], point))
-        own_rows = sparse.bsr_array(
-            (sign * along[at], np.arange(len(at)), np.searchsorted(at, np.arange(n + 1))),
-            shape=(n * d, len(at) * d),
-        )
-        H = H + sparse.csr_array(own_rows @ P)
-    return sparse.csr_array(H)
-
-
-def _bending(
-    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
-) -> Array:
-    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
-    missing = np.zeros_like(contacts.normal)
-    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
-        at: Indices = np.flatnonzero(model.system_of[body] == k)
-        if not at.size:
-            continue
-        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
-        twist, arm = middle.velocity[who], point - middle.position[who]
-        if model.d == 2:
-            rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
-        else:
-            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
-        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
-        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
-    return missing
-
-
-def _parting(H: sparse.csr_array, d: int, M: sparse.csr_array, joints: JointsInStep | None = None) -> Mask:
-    """The contacts whose bodies can part: some velocity that joints allow moves them along the normal."""
-    normal = H[::d]
-    response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
-    parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
-    if joints is None or not len(response):
-        return parting
-    rigid = sparse.csr_array(normal[:, : joints.motion.J.shape[1]])
-    taken = joints.motion.taken(rigid)
-    return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

@@ -29,10 +29,28 @@ def number(label: str, name: str, value: Any) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real | np.number):
         raise SceneError(f"{label}: {name} must be a number, got {value!r}")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        result = math.inf
     if not math.isfinite(result):
         raise SceneError(f"{label}: {name} must be finite, got {result}")
     return result
+
+
+def word(label: str, value: Any) -> str:
+    """A name that files can hold.
+
+    >>> word("name of a body", "ball")
+    'ball'
+    """
+    if not isinstance(value, str):
+        raise SceneError(f"{label} must be a text, got {value!r:.60}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise SceneError(f"{label} must be a text that files can hold, got {value!r:.60}") from None
+    return value
 
 
 def positive(label: str, name: str, value: Any) -> float:
@@ -55,6 +73,8 @@ def vector(label: str, name: str, value: Any, size: int) -> Vector:
     """A tuple of finite numbers of a given size."""
     try:
         result = tuple(map(float, value))
+    except OverflowError:
+        raise SceneError(f"{label}: {name} must be finite, got numbers beyond 1e308") from None
     except (TypeError, ValueError):
         raise SceneError(f"{label}: {name} must be {size} numbers, got {value!r}") from None
     if len(result) != size:
@@ -94,6 +114,8 @@ def points(label: str, name: str, value: Any, d: int, at_least: int) -> Array:
     """A read-only array (n, d) of finite points, n large enough."""
     try:
         result = np.array(value, dtype=np.float64)
+    except OverflowError:
+        raise SceneError(f"{label}: {name} must be finite, got numbers beyond 1e308") from None
     except (TypeError, ValueError):
         raise SceneError(f"{label}: {name} must be rows of {d} numbers, got {value!r}") from None
     if result.ndim != 2 or result.shape[1] != d:

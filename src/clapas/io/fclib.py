@@ -34,9 +34,10 @@ from clapas.io.csparse import (
     write_compressed,
     write_matrix,
 )
-from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading
+from clapas.io.hdf5 import DAMAGE, first_line, reading
 from clapas.io.heaps import check_heaps
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
+from clapas.io.texts import attribute, text
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
 
@@ -283,20 +284,13 @@ def _info(group: Any) -> Info:
     where = f"{group.name}/info"
     stored = _group(group, "info", group.name)
     with reading(where):
-        texts = {name: _text(dataset(stored, name, where)[()]) for name in TEXTS if name in stored}
+        texts = {name: text(stored, name, where) for name in TEXTS if name in stored}
         attributes = {
             name: value.item()
-            for name, raw in stored.attrs.items()
-            if (value := np.asarray(raw)).size == 1 and value.dtype.kind in "iuf"
+            for name in stored.attrs
+            if (value := np.asarray(attribute(stored, name, where))).size == 1 and value.dtype.kind in "iuf"
         }
     return Info(**texts, attributes=attributes)
-
-
-def _text(value: Any) -> str:
-    if np.size(value) == 0:
-        return ""
-    value = np.ravel(np.asarray(value, dtype=object))[0]
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _expect(right: bool, message: str) -> None:

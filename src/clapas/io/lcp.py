@@ -39,6 +39,7 @@ from clapas.io.hdf5 import DAMAGE, dataset, first_line, reading, require_regular
 from clapas.io.heaps import check_heaps
 from clapas.io.mixed import read_mixed
 from clapas.io.siconos import read_matrix
+from clapas.io.texts import attribute, text
 from clapas.io.tokens import Tokens
 from clapas.problems.lcp import LCP
 from clapas.problems.mixed_lcp import MixedLCP
@@ -128,21 +129,36 @@ def _read_hdf5(path: Path) -> LCPFile:
     check_heaps(path)
     with reading(where), h5py.File(path, "r") as file:
         stored, _ = _require(path, file, "M"), _require(path, file, "q")
-        q = dataset(file, "q", where)[()]
+        q = _array(file, "q", where)
         if isinstance(stored, h5py.Group):
             data, indices, indptr = (
-                dataset(stored, name, f"{where}: M")[()] for name in ("data", "indices", "indptr")
+                _array(stored, name, f"{where}: M") for name in ("data", "indices", "indptr")
             )
-            M: Any = _compressed(path, data, indices, indptr, stored.attrs["shape"], np.size(q))
+            shape = attribute(stored, "shape", f"{where}: M")
+            M: Any = _compressed(path, data, indices, indptr, shape, np.size(q))
         else:
-            M = dataset(file, "M", where)[()]
-        extras = {key: dataset(file, key, where)[()] for key in EXTRAS if key in file}
-        name = str(file.attrs.get("name", "")) or path.stem
+            M = _array(file, "M", where)
+        extras = {
+            key: text(file, key, where) if key == "kind" else _array(file, key, where)
+            for key in EXTRAS
+            if key in file
+        }
+        name = str(attribute(file, "name", where) or path.stem)
     return _file(path, M, q, extras, name, "hdf5")
+
+
+def _array(group: Any, name: str, where: str) -> Any:
+    """A data set of numbers."""
+    data = dataset(group, name, where)
+    if data.dtype.kind not in "iufb":
+        raise FormatError(f"{where}: '{name}' must be an array of numbers, got {data.dtype}")
+    return data[()]
 
 
 def _compressed(path: Path, data: Any, indices: Any, indptr: Any, shape: Any, rows: int) -> sparse.csr_array:
     """The matrix of three arrays by rows, once they fit together: kernels do not check their indices."""
+    if shape is None:
+        raise FormatError(f"{path}: M has no attribute 'shape'")
     size = tuple(int(n) for n in np.ravel(shape))
     indices, indptr = (np.asarray(part) for part in (indices, indptr))
     if size != (rows, rows):

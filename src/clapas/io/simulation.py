@@ -413,9 +413,18 @@ def _agreed(ranks: Ranks, out: str | os.PathLike[str] | None) -> Path:
 def _place(out: str | os.PathLike[str] | None) -> Path:
     if out is None:
         return Path(tempfile.mkdtemp(prefix="clapas-")) / "run.h5"
-    path = Path(out)
-    if not path.resolve().parent.is_dir():
-        raise SettingsError(f"out: there is no folder '{path.resolve().parent}'; make it first")
+    try:
+        path = Path(out)
+        folder = path.resolve().parent
+        is_folder, has_folder = path.is_dir(), folder.is_dir()
+    except (TypeError, ValueError) as error:  # no path, or with a NUL in it
+        raise SettingsError(f"out: expected the name of a file, got {out!r:.60} ({error})") from None
+    except OSError as error:
+        raise WriteError(f"out: '{out!s:.60}' cannot be the name of a file: {error.strerror}") from None
+    if is_folder:
+        raise WriteError(f"'{out}' is a folder: name the file to write, such as run.h5")
+    if not has_folder:
+        raise SettingsError(f"out: there is no folder '{folder}'; make it first")
     return path
 
 

@@ -66,7 +66,9 @@ class BodyMasses:
 
     def __matmul__(self, v: Array) -> Array:
         """M v."""
-        return np.asarray(self.matrix @ v)
+        p = np.empty(self.n_dof)
+        apply_masses(self.entries, self.start, np.ascontiguousarray(v), p)
+        return p
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
@@ -112,6 +114,20 @@ def fill_roots(entries: Array, start: Indices, lower: Array, inverse: Array) -> 
                 R[j, i] = total / L[i, i]
         at += m * m
     return -1
+
+
+@kernel
+def apply_masses(entries: Array, start: Indices, v: Array, p: Array) -> None:
+    """Write p = M v."""
+    at = 0
+    for body in range(len(start) - 1):
+        first, m = start[body], start[body + 1] - start[body]
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += entries[at + j] * v[first + j]
+            p[first + i] = total
+            at += m
 
 
 @kernel

@@ -163,9 +163,10 @@ def column_structures(indptr: Indices, indices: Indices, parent: Indices) -> tup
     for stage in range(2):  # count, then fill
         mark = np.full(count, -1, dtype=np.int64)
         if stage == 1:
-            pointers[1:] = np.cumsum(filled)
-            structure = np.empty(pointers[-1], dtype=np.int64)
-            filled[:] = 0
+            for j in range(count):  # written out: an assignment to a slice takes seconds to compile
+                pointers[j + 1] = pointers[j] + filled[j]
+                filled[j] = 0
+            structure = np.empty(pointers[count], dtype=np.int64)
         for j in range(count):
             mark[j] = j
             for p in range(indptr[j], indptr[j + 1]):

@@ -53,20 +53,21 @@ class SymmetricPattern:
         self, rows: Indices, columns: Indices, size: int, groups: Indices, engine: Engine = "superlu"
     ) -> None:
         self.size, self.engine = size, engine
-        self._rows, self._columns = rows, columns
-        key, place = np.unique(columns.astype(np.int64) * size + rows, return_inverse=True)
+        order = dissection(rows, columns, groups)
+        if engine == "multifrontal":
+            self._fronts = Multifrontal(rows, columns, size, groups, order)
+            self._order = np.arange(size)
+        else:
+            self._order = np.argsort(np.argsort(order)[groups], kind="stable")
+        # Kept in the order of elimination: nothing is permuted before each factorisation.
+        rank = np.argsort(self._order)
+        key, place = np.unique(rank[columns] * size + rank[rows], return_inverse=True)
         self._place = place.ravel()
         self._indices = (key % size).astype(np.int32)
         self._indptr = np.searchsorted(key, np.arange(size + 1) * size).astype(np.int32)
-        if engine == "multifrontal":
-            self._fronts = Multifrontal(rows, columns, size, groups, dissection(rows, columns, groups))
-        else:
-            rank = np.argsort(dissection(rows, columns, groups))
-            self._order = np.argsort(rank[groups], kind="stable")
-            self._back = np.argsort(self._order)
 
     def matrix(self, values: Array) -> sparse.csc_array:
-        """The matrix with these entries, in the order of ``rows, columns``."""
+        """The matrix with these entries (in the order of ``rows, columns``), its unknowns as eliminated."""
         data = np.bincount(self._place, values, minlength=len(self._indices))
         return sparse.csc_array((data, self._indices, self._indptr), shape=(self.size, self.size))
 
@@ -84,9 +85,11 @@ class SymmetricPattern:
                 apply = self._factors(A, values, pivoting)
             except (RuntimeError, ArithmeticError, np.linalg.LinAlgError):
                 continue
-            x = _refined(A, apply, right)
+            x = _refined(A, apply, right[self._order])
             if x is not None:
-                return x
+                answer = np.empty_like(x)
+                answer[self._order] = x
+                return answer
         raise np.linalg.LinAlgError("the matrix is singular")
 
     def _factors(self, A: sparse.csc_array, values: Array, pivoting: bool) -> Solve:
@@ -94,12 +97,10 @@ class SymmetricPattern:
             return lu(A)
         if self.engine == "multifrontal":
             return self._fronts.factorise(values).solve
-        order, back = self._order, self._back
-        permuted = sparse.csc_array(A[order][:, order])
         factor = sparse_linalg.splu(
-            permuted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
-        return lambda b: np.asarray(factor.solve(np.ascontiguousarray(b[order]))[back])
+        return lambda right: np.asarray(factor.solve(right))
 
 
 def dissection(rows: Indices, columns: Indices, groups: Indices) -> Indices:

@@ -23,8 +23,14 @@ from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 
 from clapas.errors import ProblemError
+from clapas.multiscale.bordered import Bordered
 from clapas.multiscale.substructure import Substructure
+from clapas.multiscale.team import Share, one_by_one
 from clapas.typing import Array, Indices
+
+MANY = 800  # unknowns from which the problem is cut into groups that threads share
+GROUPS = 4
+BORDER = 0.2  # share of the unknowns that the border may have: it is solved by one thread, densely
 
 
 class CoarseProblem:
@@ -48,9 +54,16 @@ class CoarseProblem:
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
         self.f, self.f_hat = np.zeros(size), np.zeros(size)
-        # All places one after another, and where those of each substructure are among them.
-        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
-        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(place) for place in places]))]
+        # Macro components and rigid parts of each substructure, one after another as it tells and is told
+        # them, and where those of each are in that line: what one thread does alone is four operations.
+        own = [
+            np.concatenate((place, np.arange(rigid.start, rigid.stop)))
+            for place, rigid in zip(places, self.rigid_parts, strict=True)
+        ]
+        self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *own])
+        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
+        self._macro: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
+        self._groups: Bordered | None = None
         if not size:
             return
         rows, columns, values = [], [], []
@@ -68,6 +81,9 @@ class CoarseProblem:
         if math.isfinite(kappa):
             pull = np.concatenate((np.full(size, 2.0 / kappa), np.zeros(self.n_rigid)))
             matrix = sparse.csc_array(matrix + sparse.diags_array(pull))
+        self._groups = self._in_groups(matrix) if total >= MANY else None
+        if self._groups is not None:
+            return
         try:
             self._factor = sparse_linalg.splu(matrix)
         except RuntimeError:
@@ -75,19 +91,54 @@ class CoarseProblem:
                 "the coarse problem is singular: the structure can move as a whole. Add supports, or an M"
             ) from None
 
-    def solve(self, answers: list[tuple[Array, Array]]) -> tuple[list[Array], list[Array]]:
-        """Macro forces f and rigid parts α of each substructure, from their first answers."""
+    def _in_groups(self, matrix: sparse.csc_array) -> Bordered | None:
+        """The factor by groups of substructures, where there is one.
+
+        Between groups are the macro forces of the interfaces that join them. Nothing holds a group without
+        them, so that the rigid parts of one substructure of each belong to the border, too.
+        """
+        n = len(self.places)
+        sides: list[list[int]] = [[] for _ in range(self.size)]
+        for number, place in enumerate(self.places):
+            for component in place:
+                sides[component].append(number)
+        pairs = np.array([side for side in sides if len(side) == 2], dtype=np.int64).reshape(-1, 2)
+        best: Indices | None = None
+        for order in (np.arange(n), _along(pairs, n)):
+            of = np.empty(n, dtype=np.int64)
+            of[order] = GROUPS * np.arange(n) // n
+            group = np.full(self.size + self.n_rigid, -1)
+            for number, place in enumerate(self.places):
+                group[place] = of[number]
+                group[self.rigid_parts[number]] = of[number]
+            group[[c for c, side in enumerate(sides) if len({*of[side]}) > 1]] = -1
+            for each in range(GROUPS):
+                group[self.rigid_parts[int(np.flatnonzero(of == each)[0])]] = -1
+            if best is None or (group < 0).sum() < (best < 0).sum():
+                best = group
+        if best is None or (best < 0).sum() > BORDER * len(best):
+            return None
+        try:
+            return Bordered(matrix, best)
+        except ProblemError:
+            return None
+
+    def solve(self, answers: list[Array], share: Share = one_by_one) -> list[Array]:
+        """Macro forces f and rigid parts α of each substructure, from their first answers.
+
+        A large problem is in groups, which ``share`` distributes.
+        """
         if not self.size:
-            none = [np.zeros(0)] * len(answers)
-            return none, none
-        moved, pulled = (np.concatenate(each) for each in zip(*answers, strict=True))
-        right = -np.concatenate((np.bincount(self._all, weights=moved, minlength=self.size), pulled))
+            return [np.zeros(0)] * len(answers)
+        total = self.size + self.n_rigid
+        sums = np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
+        right: Array = -sums.astype(np.float64, copy=False)
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
-        found = self._factor.solve(right)
+        found = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
         self.f = found[: self.size]
-        at = self.f[self._all]
-        return [at[own] for own in self._own], [found[rigid] for rigid in self.rigid_parts]
+        told = found[self._all]
+        return [told[own] for own in self._own]
 
     def local(self, displacements: list[Array], relaxation: float) -> None:
         """Local stage of the macro forces, from the signed macro displacements of each substructure.
@@ -96,6 +147,14 @@ class CoarseProblem:
         """
         if not self.size or not math.isfinite(self.kappa):
             return
-        jump = np.bincount(self._all, weights=np.concatenate(displacements), minlength=self.size)
+        jump = np.bincount(self._macro, weights=np.concatenate(displacements), minlength=self.size)
         # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
         self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)
+
+
+def _along(pairs: Indices, n: int) -> Indices:
+    """Substructures (n,) in an order along which neighbours are near: by the slowest wave of their graph."""
+    joined = sparse.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)).toarray()
+    joined = np.minimum(joined + joined.T, 1.0)
+    laplacian = np.diag(joined.sum(axis=1)) - joined
+    return np.argsort(np.linalg.eigh(laplacian)[1][:, min(1, n - 1)], kind="stable")

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from clapas.multiscale.macro_basis import affine_fields, orthonormal, translatio
 from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.substructure import LinkSolver, Substructure, Trace
-from clapas.multiscale.team import Team, of_processes, of_threads, one_by_one
+from clapas.multiscale.team import Share, Team, of_processes, of_ranks, one_by_one, pool
 from clapas.typing import Array, Indices, Mask
 
 ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
@@ -78,6 +79,9 @@ class MicroMacroLATIN:
     processes : int
         The same with processes, which are started and sent their substructures at each run: for long ones. A
         script that asks for them needs the line ``if __name__ == "__main__":``.
+    comm : mpi4py communicator, optional
+        The same with ranks that ``mpirun`` started, such as ``MPI.COMM_WORLD``. All of them make the method
+        and run it together; each iterates its share of the substructures and has the whole answer.
 
     Examples
     --------
@@ -104,6 +108,7 @@ class MicroMacroLATIN:
     together: LinkSolver | None = None
     threads: int = 1
     processes: int = 1
+    comm: Any = None
 
     def __post_init__(self) -> None:
         if isinstance(self.direction, str):
@@ -125,10 +130,17 @@ class MicroMacroLATIN:
         for name in ("threads", "processes"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.processes > 1 and (self.threads > 1 or self.adapt):
+        if self.comm is not None and self.processes > 1:
+            raise SettingsError("substructures are shared by processes or by the ranks of comm, not by both")
+        if self.is_spread and (self.threads > 1 or self.adapt):
             raise SettingsError(
                 "processes hold their substructures for a run: give threads=1 and adapt=False with them"
             )
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether substructures are held by several processes during a run."""
+        return self.processes > 1 or self.comm is not None
 
     def prepare(self, problem: LinkProblem, labels: npt.ArrayLike) -> Substructured:
         """Cut a problem, factorise its substructures and its coarse problem.
@@ -180,6 +192,9 @@ class _Layout:
     free_of: list[Indices] = field(default_factory=list)  # global numbers of the free components of each
     places: list[Indices] = field(default_factory=list)  # macro components of each
     across: list[list[tuple[int, int]]] = field(default_factory=list)  # (neighbour, its part) per trace
+    # Of all that is sent, one substructure after the other: who sends each entry received, and whose it is.
+    sender: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    letters: list[slice] = field(default_factory=list)
 
 
 class Substructured:
@@ -204,6 +219,7 @@ class Substructured:
         self._layout = _Layout()
         with one_blas_thread():
             self.parts = self._make_parts()
+            self._make_post()
             self._make_coarse()
         self.iterations = 0
         self._moved: list[Array] = []  # signed macro displacements of the last linear stage
@@ -298,6 +314,17 @@ class Substructured:
             )
         return made
 
+    def _make_post(self) -> None:
+        """Who sends what each substructure receives."""
+        ends = np.cumsum([0] + [len(part.dofs) for part in self.parts])
+        self._layout.letters = [slice(a, b) for a, b in pairwise(ends)]
+        senders = [
+            ends[other] + np.arange(len(self.parts[other].dofs))[self.parts[other].parts[place]]
+            for across in self._layout.across
+            for other, place in across
+        ]
+        self._layout.sender = np.concatenate([np.zeros(0, dtype=np.int64), *senders])
+
     def _make_coarse(self) -> None:
         kappa = self.settings.macro_direction
         self.coarse = CoarseProblem(self.parts, self._layout.places, self.n_macro, kappa)
@@ -316,10 +343,10 @@ class Substructured:
 
     # ------------------------------------------------------------------ iterations
 
-    def linear_stage(self, team: Team | None = None) -> None:
-        """Equilibrium of the substructures, tied by the coarse problem."""
+    def linear_stage(self, team: Team | None = None, share: Share = one_by_one) -> None:
+        """Equilibrium of the substructures, tied by the coarse problem, whose groups ``share`` gives away."""
         team = team or one_by_one(self.parts)
-        self._moved = team("correct", *self.coarse.solve(team("predict")))
+        self._moved = team("correct", self.coarse.solve(team("predict"), share))
         self.iterations += 1
 
     def local_stage(self, team: Team | None = None) -> None:
@@ -327,33 +354,60 @@ class Substructured:
         team, relaxation = team or one_by_one(self.parts), self.settings.relaxation
         self.coarse.local(self._moved, relaxation)
         sent = team("local", self._for_all(relaxation), self._for_all(self.settings.together))
-        letters = [[sent[other][place] for other, place in across] for across in self._layout.across]
-        team("receive", letters, self._for_all(relaxation))
+        team("receive", self._letters(sent), self._for_all(relaxation))
+
+    def _letters(self, sent: list[Array]) -> list[Array]:
+        """What each substructure receives of all that was sent."""
+        post = np.concatenate(sent)[self._layout.sender]
+        return [post[own] for own in self._layout.letters]
+
+    def advance(self, count: int, team: Team, share: Share = one_by_one) -> None:
+        """The stages of some iterations with two calls of the team in each, instead of four.
+
+        Between two calls all wait for the slowest, which costs more than the work of small substructures. The
+        local stage of a finite macro direction comes between, so that it has no such form.
+        """
+        if not count:
+            return
+        relaxation, together = (
+            self._for_all(each) for each in (self.settings.relaxation, self.settings.together)
+        )
+        answers = team("predict")
+        for left in reversed(range(count)):
+            letters = self._letters(team("respond", self.coarse.solve(answers, share), relaxation, together))
+            answers = team("proceed" if left else "receive", letters, relaxation)
+        self.iterations += count
 
     def _for_all(self, value: Any) -> list[Any]:
         return [value] * self.n_parts
 
     @contextmanager
-    def _team(self) -> Iterator[Team]:
-        """Those who do the work, as the settings say."""
+    def _team(self) -> Iterator[tuple[Team, Share]]:
+        """Those who do the work of the substructures, and that of the coarse problem, as the settings say."""
         settings = self.settings
-        if settings.processes > 1:
+        if settings.comm is not None:
+            with of_ranks(self.parts, settings.comm) as team:
+                yield team, one_by_one
+        elif settings.processes > 1:
             with of_processes(self.parts, settings.processes) as team:
-                yield team
+                yield team, one_by_one
         elif settings.threads > 1:
-            with of_threads(self.parts, settings.threads) as team:
-                yield team
+            with pool(settings.threads) as share:
+                yield share(self.parts), share
         else:
-            yield one_by_one(self.parts)
+            yield one_by_one(self.parts), one_by_one
 
     def iterate(self, count: int, between: Callable[[Substructured], None] | None = None) -> None:
         """Do some iterations without measuring; ``between`` is called after each linear stage.
 
-        With processes ``between`` sees the values of the start.
+        With processes or ranks ``between`` sees the values of the start.
         """
-        with one_blas_thread(), self._team() as team:
+        with one_blas_thread(), self._team() as (team, share):
+            if between is None and math.isinf(self.settings.macro_direction):
+                self.advance(count, team, share)
+                return
             for _ in range(count):
-                self.linear_stage(team)
+                self.linear_stage(team, share)
                 if between:
                     between(self)
                 self.local_stage(team)
@@ -382,15 +436,15 @@ class Substructured:
         watch : callable, optional
             Called after each linear stage; True stops. Not with processes, which hold the values.
         """
-        if watch and self.settings.processes > 1:
+        if watch and self.settings.is_spread:
             raise SettingsError("watch: values are in other processes until the run ends; take threads")
         etas, errors, size = [], [], 0.0
-        with one_blas_thread(), self._team() as team:
+        with one_blas_thread(), self._team() as (team, share):
             if reference is not None:
                 exact = [self.problem.B[self.problem.rows(links)] @ reference for links in self.links_of]
                 size = sum(team("aim", exact)) or 1.0
             for _ in range(iterations):
-                self.linear_stage(team)
+                self.linear_stage(team, share)
                 etas.append(_indicator(team("distance")))
                 if reference is not None:
                     errors.append(math.sqrt(sum(team("missed")) / size))

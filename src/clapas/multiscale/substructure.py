@@ -160,6 +160,7 @@ class Substructure:
         soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
         self.rigid = np.ascontiguousarray(vectors[:, soft])
         self.flexibility = np.ascontiguousarray((vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T)
+        self._answer = np.concatenate((self.signs[:, None] * self.flexibility, self.rigid.T))
 
     @property
     def n_macro(self) -> int:
@@ -173,23 +174,25 @@ class Substructure:
 
     # ------------------------------------------------------------------ linear stage
 
-    def predict(self) -> tuple[Array, Array]:
+    def predict(self) -> Array:
         """First half: displacements without macro forces.
 
-        Returns what the coarse problem needs: signed macro displacements, and loads along rigid motions.
+        Returns what the coarse problem needs, one after the other: signed macro displacements, and loads
+        along rigid motions.
         """
         load = np.empty(len(self.F))
         Bt = self._transposed
         interior_load(self.F, Bt.indptr, Bt.indices, Bt.data, self.a, self.dofs, self.scale, self.h, load)
         self._U0 = self._solve(load)
         self._g = self._lift.T @ self._U0
-        return self.signs * (self.flexibility @ self._g), self.rigid.T @ self._g
+        return np.asarray(self._answer @ self._g)
 
-    def correct(self, forces: Array, alpha: Array) -> Array:
-        """Second half: displacements under the macro forces f of its interfaces and rigid parts α.
+    def correct(self, coarse_values: Array) -> Array:
+        """Second half: displacements under the macro forces f of its interfaces and rigid parts α after them.
 
         Returns the signed macro displacements.
         """
+        forces, alpha = coarse_values[: self.n_macro], coarse_values[self.n_macro :]
         self.f_macro = self.signs * forces
         self.U, B = np.empty(len(self.F)), self.B
         coarse = self.flexibility, self.rigid, self._spread
@@ -204,14 +207,13 @@ class Substructure:
 
     # ------------------------------------------------------------------ local stage
 
-    def local(self, relaxation: float, together: LinkSolver | None) -> list[Array]:
-        """Local stage of the links; returns what the neighbours across each interface need, s = U_m − F_m."""
+    def local(self, relaxation: float, together: LinkSolver | None) -> Array:
+        """Local stage of the links; returns what the neighbours across the interfaces need, s = U_m − F_m."""
         if together is None:
             self.links(relaxation)
         else:
             self.links_together(together, relaxation)
-        sent = self.U_micro - self.F_micro
-        return [sent[part] for part in self.parts]
+        return np.asarray(self.U_micro - self.F_micro)
 
     def links(self, relaxation: float) -> None:
         """Local stage of each link alone."""
@@ -259,10 +261,22 @@ class Substructure:
         self.t_hat = law.t0 + k * (self.e_hat + slack)
         self.a = self.a + relaxation * (self.t_hat - self.l * self.e_hat - self.a)
 
-    def receive(self, messages: list[Array], relaxation: float) -> None:
-        """Local stage of the interfaces, from the messages of the neighbours in the order of the traces."""
+    def receive(self, message: Array, relaxation: float) -> None:
+        """Local stage of the interfaces, from what the neighbours sent, in the order of the traces."""
         self.sent = self.U_micro - self.F_micro
-        self.h = self.h + relaxation * (_joined(messages) - self.h)
+        self.h = self.h + relaxation * (message - self.h)
+
+    # ------------------------------------------------------------------ two calls in one
+
+    def respond(self, coarse_values: Array, relaxation: float, together: LinkSolver | None) -> Array:
+        """End of the linear stage and local stage of the links; returns what the neighbours need."""
+        self.correct(coarse_values)
+        return self.local(relaxation, together)
+
+    def proceed(self, message: Array, relaxation: float) -> Array:
+        """Local stage of the interfaces and first half of the next linear stage."""
+        self.receive(message, relaxation)
+        return self.predict()
 
     # ------------------------------------------------------------------ measures
 

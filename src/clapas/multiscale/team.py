@@ -1,9 +1,10 @@
-"""Who does the work of substructures: one after another, threads, or processes.
+"""Who does the work of substructures: one after another, threads, processes, or ranks of MPI.
 
 A team is asked for one thing: call a method of every substructure, each with its own arguments, and give the
 results in order. What goes in and comes out are interface vectors and numbers, never a substructure, so that
 the method does not know where they are. On processes each worker holds its own substructures and makes its
-own factors; they are sent at the start and come back at the end.
+own factors; they are sent at the start and come back at the end. Ranks all run the same program and hold the
+same substructures; each does its share of the calls, and all of them get all results.
 
 Every substructure does the same operations in the same order in every team: results are equal to the last
 bit.
@@ -25,9 +26,11 @@ from clapas.multiscale.substructure import Substructure
 
 Team = Callable[..., list[Any]]
 """``team("name", first, second, …)`` is [part.name(a, b, …)], where first, second hold one a, b per part."""
+Share = Callable[[Sequence[Any]], Team]
+"""Makes the team of some parts."""
 
 
-def one_by_one(parts: Sequence[Substructure]) -> Team:
+def one_by_one(parts: Sequence[Any]) -> Team:
     """The caller does it all.
 
     Examples
@@ -43,20 +46,31 @@ def one_by_one(parts: Sequence[Substructure]) -> Team:
 
 
 @contextmanager
-def of_threads(parts: Sequence[Substructure], count: int) -> Iterator[Team]:
+def of_threads(parts: Sequence[Any], count: int) -> Iterator[Team]:
     """Equal runs of neighbours on threads; one is that of the caller."""
-    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
-    with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as pool:
+    with pool(count) as share:
+        yield share(parts)
 
-        def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-            each = _each(len(parts), arguments)
-            later = [pool.submit(_called, parts[run], method, each[run]) for run in runs[1:]]
-            done = _called(parts[runs[0]], method, each[runs[0]])
-            for run in later:
-                done += run.result()
-            return done
 
-        yield call
+@contextmanager
+def pool(count: int) -> Iterator[Share]:
+    """Threads for several teams that work in turn: a function that makes the team of some parts."""
+    with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as threads:
+
+        def share(parts: Sequence[Any]) -> Team:
+            runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
+
+            def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
+                each = _each(len(parts), arguments)
+                later = [threads.submit(_called, parts[run], method, each[run]) for run in runs[1:]]
+                done = _called(parts[runs[0]], method, each[runs[0]])
+                for run in later:
+                    done += run.result()
+                return done
+
+            return call
+
+        yield share
 
 
 @contextmanager
@@ -92,6 +106,31 @@ def of_processes(parts: list[Substructure], count: int) -> Iterator[Team]:
             worker.join()
 
 
+@contextmanager
+def of_ranks(parts: list[Substructure], comm: Any) -> Iterator[Team]:
+    """Equal runs of neighbours on the ranks of an mpi4py communicator, which all call this together.
+
+    At the end all ranks have the values of all substructures. An error of one rank is raised on all.
+    """
+    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), comm.size))]
+    own = runs[comm.rank] if comm.rank < len(runs) else slice(0, 0)
+
+    def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
+        done: list[Any] | Exception
+        try:
+            done = _called(parts[own], method, _each(len(parts), arguments)[own])
+        except Exception as error:
+            done = error
+        shares = comm.allgather(done)
+        for share in shares:
+            if isinstance(share, Exception):
+                raise share
+        return [result for share in shares for result in share]
+
+    yield call
+    parts[:] = [part for share in comm.allgather(parts[own]) for part in share]
+
+
 def _serve(line: Connection) -> None:
     """The loop of a worker: substructures first, then calls, then None, which asks for them back."""
     with one_blas_thread():
@@ -120,7 +159,7 @@ def _received(line: Connection) -> list[Any]:
     return list(answer)
 
 
-def _called(parts: Sequence[Substructure], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+def _called(parts: Sequence[Any], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
     return [getattr(part, method)(*own) for part, own in zip(parts, arguments, strict=True)]
 
 

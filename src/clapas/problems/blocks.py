@@ -92,7 +92,11 @@ class BodyBlocks:
 
     def pushed(self, r: Array) -> BodyBlocks:
         """The same bodies whose free motion has felt the impulses r."""
-        return replace(self, y_free=self.motion(r))
+        return self.with_free(self.motion(r))
+
+    def with_free(self, rows: Array) -> BodyBlocks:
+        """The same bodies with another free motion y_free."""
+        return replace(self, y_free=rows)
 
     @cached_property
     def extent(self) -> Extent:

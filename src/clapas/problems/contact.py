@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ROUNDING = float(np.finfo(float).eps)
 MANY = 1000  # contacts from which the residual is worth a compiled pass
 CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
+WRITTEN_OUT = 200_000  # entries of a sparse matrix up to which writing it in full takes less than its pattern
 
 
 class ContactProblem:
@@ -94,6 +95,12 @@ class ContactProblem:
     0.098
     """
 
+    has_couples: ClassVar[bool] = False
+    """Whether contacts have rows for couples after those of the impulse."""
+
+    widths: ClassVar[tuple[int, ...]] = (2, 3)
+    """Numbers of components that a contact may have."""
+
     section: Section | None = None
     """Shape of the sections of the friction cones; None is the disc."""
 
@@ -124,7 +131,7 @@ class ContactProblem:
         friction = np.atleast_1d(np.asarray(mu, dtype=float))
         if self.form == "reduced":
             rows = validation.square("W", W)
-            self.d = validation.dimension(rows, q, friction, np.ndim(mu), d)
+            self.d = validation.dimension(rows, q, friction, np.ndim(mu), d, self.widths)
             self.n_contacts = rows // self.d
             self._W = validation.delassus(W, self.d, symmetrise)
             if compliance is not None:
@@ -135,7 +142,7 @@ class ContactProblem:
         else:
             self.n_dof = validation.square("M", M)
             jacobian = validation.matrix("H", H, columns=self.n_dof)
-            self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d)
+            self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d, self.widths)
             self.n_contacts = jacobian.shape[0] // self.d
             self.M = validation.mass(M)
             self.H = jacobian
@@ -157,13 +164,14 @@ class ContactProblem:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
         self.mu = validation.friction(mu, self.n_contacts)
-        self.section = validation.section(section, self.n_contacts, self.d)
+        self.section = validation.section(section, self.n_contacts, self.d, self.has_couples)
 
     def __repr__(self) -> str:
         contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
         dofs = f", {self.n_dof} dof" if self.form == "global" else ""
         name = f"'{self.name}', " if self.name else ""
-        return f"ContactProblem({name}{contacts} in {self.d}-D, {self.form}{dofs})"
+        dimension = self.d if not self.has_couples else 2 if self.d == 3 else 3
+        return f"{type(self).__name__}({name}{contacts} in {dimension}-D, {self.form}{dofs})"
 
     @classmethod
     def from_blocks(
@@ -201,12 +209,18 @@ class ContactProblem:
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
-        problem.section = validation.section(section, problem.n_contacts, problem.d)
+        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
         return problem
 
     @classmethod
     def from_packed(
-        cls, bodies: PackedBodies, *, mu: npt.ArrayLike, w: npt.ArrayLike | None = None, name: str = ""
+        cls,
+        bodies: PackedBodies,
+        *,
+        mu: npt.ArrayLike,
+        w: npt.ArrayLike | None = None,
+        section: Section | npt.ArrayLike | None = None,
+        name: str = "",
     ) -> ContactProblem:
         """Make a global problem between bodies of any size from its blocks, without sparse matrices.
 
@@ -214,7 +228,7 @@ class ContactProblem:
         ----------
         bodies : PackedBodies
             The blocks of H in units of unit mass, and the free velocities of the bodies.
-        mu, w, name
+        mu, w, section, name
             See :meth:`from_blocks`.
         """
         problem = cls.__new__(cls)
@@ -227,10 +241,19 @@ class ContactProblem:
         if w is not None:
             problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
         problem.mu = validation.friction(mu, problem.n_contacts)
+        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
         return problem
 
     @classmethod
-    def from_full(cls, W: Array, q: Array, *, mu: npt.ArrayLike, name: str = "") -> ContactProblem:
+    def from_full(
+        cls,
+        W: Array,
+        q: Array,
+        *,
+        mu: npt.ArrayLike,
+        section: Section | npt.ArrayLike | None = None,
+        name: str = "",
+    ) -> ContactProblem:
         """Make a reduced problem from a full W, without the checks that files and people need.
 
         Parameters
@@ -241,6 +264,8 @@ class ContactProblem:
             Free velocity at the contacts (m/s).
         mu : array (n,) or float
             Coefficients of friction, ≥ 0.
+        section : Section or array (k, 2), optional
+            Shape of the sections of the friction cones.
         name : str
             What to call the problem in reports.
         """
@@ -254,6 +279,7 @@ class ContactProblem:
         for what, data in (("W", W), ("q", q)):
             validation.refuse_nonfinite(what, data)
         problem.mu = validation.friction(mu, n)
+        problem.section = validation.section(section, n, d, cls.has_couples)
         return problem
 
     @property
@@ -574,6 +600,9 @@ def _local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
 
 def _row_products(G: sparse.csr_array, d: int) -> Array:
     """Diagonal d×d blocks of G Gᵀ."""
+    if G.shape[0] * G.shape[1] <= WRITTEN_OUT:
+        full = G.toarray().reshape(-1, d, G.shape[1])
+        return np.asarray(full @ full.transpose(0, 2, 1))
     blocks = np.empty((G.shape[0] // d, d, d))
     for i in range(d):
         for j in range(i, d):

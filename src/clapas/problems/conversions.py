@@ -32,9 +32,8 @@ def reduce(problem: ContactProblem) -> ContactProblem:
     """
     if problem.form == "reduced":
         return problem
-    W = delassus_matrix(problem)
-    return ContactProblem(
-        W=W,
+    return type(problem)(
+        W=delassus_matrix(problem),
         q=problem.q,
         mu=problem.mu,
         section=problem.section,
@@ -142,11 +141,12 @@ def _packed_parts(
     for contacts in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         if wanted is not None and not wanted(contacts):
             continue
-        its, mu = bodies.take(contacts), problem.mu[contacts]
+        its, mu, kind = bodies.take(contacts), problem.mu[contacts], type(problem)
+        section = None if problem.section is None else problem.section.take(contacts)
         if problem.d * len(contacts) <= FULL:
-            part = ContactProblem.from_full(its.in_full(), problem.q[contacts], mu=mu)
+            part = kind.from_full(its.in_full(), problem.q[contacts], mu=mu, section=section)
         else:
-            part = ContactProblem.from_packed(its, mu=mu, w=problem.w[contacts])
+            part = kind.from_packed(its, mu=mu, w=problem.w[contacts], section=section)
         found.append(Component(part, contacts, its.dofs))
     return found
 
@@ -186,7 +186,7 @@ def _reduced_part(
 
 
 def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) -> ContactProblem:
-    part = ContactProblem.__new__(ContactProblem)
+    part = type(problem).__new__(type(problem))
     part.form, part.name, part._given_by_blocks = "reduced", "", False
     part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
     part._W, part._q = W, problem.q[contacts]
@@ -203,7 +203,7 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
         joints = {"J": J[held], "b": problem.b[held]} if held.size else {}
     if problem.compliance is not None:
         joints["compliance"] = problem.compliance[contacts]
-    part = ContactProblem(
+    part = type(problem)(
         M=problem.M[dofs][:, dofs],
         H=problem.H[rows][:, dofs],
         f=problem.f[dofs],

@@ -146,10 +146,10 @@ class PackedBodies:
     @property
     def dofs(self) -> Indices:
         """Velocities of the bodies that some contact touches."""
-        touched = np.zeros(self.n_dof + 1, dtype=np.int64)
-        np.add.at(touched, self.packed.column, 1)
-        np.add.at(touched, self.packed.column + self.packed.size, -1)
-        return np.flatnonzero(np.cumsum(touched)[:-1])
+        begin, end = self.packed.column, self.packed.column + self.packed.size
+        size = self.n_dof + 1
+        touched = np.cumsum(np.bincount(begin, minlength=size) - np.bincount(end, minlength=size))
+        return np.flatnonzero(touched[:-1])
 
     def in_full(self) -> Array:
         """W (d·n × d·n), written out."""
@@ -196,6 +196,12 @@ class PackedBodies:
         lower = sparse.coo_array((self.lower, places), shape=(self.n_dof, self.n_dof)).tocsr()
         lower.eliminate_zeros()
         return lower
+
+
+def packed_pairs(G: Array, bodies: Indices, n_bodies: int) -> Packed:
+    """Pack blocks (n, 2, d, size) between bodies of one size; the ground is body ``n_bodies``."""
+    start = G.shape[3] * np.arange(n_bodies + 1)
+    return Packed(*pack_pairs(G, np.where(bodies < n_bodies, bodies, -1), start))
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from clapas.linalg.norms import norm
 from clapas.problems import validation
 from clapas.problems.blocks import BodyBlocks, recognise
 from clapas.problems.contact import MANY, ROUNDING, ContactProblem
+from clapas.problems.conversions import delassus_matrix
 from clapas.problems.judge import couples_violation_norm
 from clapas.problems.report import Report, measure
 from clapas.typing import Array, Indices, MatrixLike
@@ -39,12 +41,16 @@ class RollingProblem(ContactProblem):
     lagged; the residual is that of Coulomb's law with a slider for each part of the couple, and an answer
     that passes obeys the coupled law.
 
-    Components are (N, T, R) in the plane and (N, T_1, T_2, S, R_1, R_2) in space: ``d`` is 3 or 6. Make
-    one with :meth:`from_blocks`, from blocks with that many rows, or with :meth:`from_matrices`. A length of
-    zero is a row of zeros: there the couple, whatever r says, does nothing.
+    Components are (N, T, R) in the plane and (N, T_1, T_2, S, R_1, R_2) in space: ``d`` is 3 or 6. All forms
+    of :class:`ContactProblem` serve, with that many rows a contact, joints and compliance included;
+    :meth:`from_matrices` and :meth:`from_delassus` take the five rows that files have. A length of zero is a
+    row of zeros: there the couple, whatever r says, does nothing.
 
-    NSGS solves it. Moreau 2003, section 3.3, names couples as an extension.
+    NSGS, methods that project, and Auto solve it. Moreau 2003, section 3.3, names couples as an extension.
     """
+
+    has_couples: ClassVar[bool] = True
+    widths: ClassVar[tuple[int, ...]] = (3, 6)
 
     @classmethod
     def from_matrices(
@@ -170,16 +176,21 @@ class RollingProblem(ContactProblem):
 
     def sliding_part(self, r: npt.ArrayLike) -> tuple[ContactProblem, Array]:
         """The problem of the impulses alone, the couples of r held as loads, and its unknown."""
-        r, blocks = self.impulse(r), self.blocks
-        assert blocks is not None
-        d = rolling.DISCS[self.d][0].stop
+        r, d = self.impulse(r), rolling.DISCS[self.d][0].stop
         couples = r.copy()
         couples[:, :d] = 0.0
+        own = np.ascontiguousarray(r[:, :d])
+        if self.blocks is None:
+            W = sparse.bsr_array(delassus_matrix(self), blocksize=(self.d, self.d))
+            size = d * self.n_contacts
+            inner = sparse.bsr_array((W.data[:, :d, :d], W.indices, W.indptr), shape=(size, size))
+            q = self.velocity(couples)[:, :d]
+            return ContactProblem(W=inner, q=q, mu=self.mu, d=d, name=self.name, symmetrise=True), own
+        blocks = self.blocks
         held = BodyBlocks(
             np.ascontiguousarray(blocks.G[:, :, :d]), blocks.bodies, blocks.motion(couples), blocks.root
         )
-        problem = ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name)
-        return problem, np.ascontiguousarray(r[:, :d])
+        return ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name), own
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
         """The impulses measured by every known form of Coulomb's law, the couples held as loads."""

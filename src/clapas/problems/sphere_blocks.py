@@ -98,7 +98,11 @@ class SphereBlocks(BodyBlocks):
 
     def pushed(self, r: Array) -> SphereBlocks:
         """The same bodies whose free motion has felt the impulses r."""
-        return SphereBlocks(self.normal, self.reach, self.bodies, self.moved(r), self.orientation)
+        return self.with_free(self.moved(r))
+
+    def with_free(self, rows: Array) -> SphereBlocks:
+        """The same bodies with other rows x_free."""
+        return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation)
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""

@@ -51,8 +51,15 @@ def square(name: str, value: MatrixLike) -> int:
     return int(shape[0])
 
 
-def dimension(rows: int, vector: npt.ArrayLike | None, mu: Array, mu_rank: int, given: int | None) -> int:
-    """Find d, the number of components per contact, and check that it is 2 or 3."""
+def dimension(
+    rows: int,
+    vector: npt.ArrayLike | None,
+    mu: Array,
+    mu_rank: int,
+    given: int | None,
+    widths: tuple[int, ...] = (2, 3),
+) -> int:
+    """Find d, the number of components per contact, and check that it is 2 or 3 (3 or 6 with couples)."""
     shape = np.shape(vector) if vector is not None else ()
     if given is not None:
         d = given
@@ -61,12 +68,14 @@ def dimension(rows: int, vector: npt.ArrayLike | None, mu: Array, mu_rank: int, 
     elif mu_rank == 1 and mu.size:
         d = rows // mu.size
     elif mu_rank == 1:
-        d = 3  # no contact: nothing depends on it
+        d = widths[-1]  # no contact: nothing depends on it
     else:
-        raise ProblemError("cannot tell 2-D from 3-D: give d=2 or d=3, or vectors of shape (n, d)")
-    if d not in (2, 3) or rows % d:
+        few, more = widths
+        raise ProblemError(f"cannot tell 2-D from 3-D: give d={few} or d={more}, or vectors of shape (n, d)")
+    if d not in widths or rows % d:
+        few, more = widths
         raise ProblemError(
-            f"{rows} rows do not make contacts of {d} components; expected d·n rows with d = 2 or 3"
+            f"{rows} rows do not make contacts of {d} components; expected d·n rows with d = {few} or {more}"
             + (f" and n = {mu.size} (the number of mu)" if mu_rank == 1 else "")
         )
     return int(d)
@@ -107,9 +116,15 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
     return result
 
 
-def section(value: Section | npt.ArrayLike | None, n: int, d: int) -> Section | None:
+def section(
+    value: Section | npt.ArrayLike | None, n: int, d: int, has_couples: bool = False
+) -> Section | None:
     """Read the shape of friction: a section, or the corners of one for all contacts."""
-    if value is None or hasattr(value, "support"):
+    if value is None:
+        return None
+    if has_couples:
+        raise ProblemError("section: contacts with couples have round friction cones; leave section out")
+    if hasattr(value, "support"):
         return value  # type: ignore[return-value]
     corners = np.asarray(value, dtype=float)
     if corners.ndim != 2 or corners.shape[1] != d - 1:

@@ -17,7 +17,7 @@ import numpy as np
 
 from clapas.dynamics.guides import blocked_axes, free_axes, free_turns, inertia_about_axes, slides_only
 from clapas.dynamics.loads import Course, Load, as_course
-from clapas.dynamics.motions import InBodyFrame, Motion, as_motion, spin_vector
+from clapas.dynamics.motions import InBodyFrame, Motion, as_motion
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
 from clapas.geometry.checks import Vector
@@ -25,7 +25,18 @@ from clapas.geometry.mass import principal_axes
 from clapas.geometry.shapes import Shape
 from clapas.geometry.shapes.clump import orientation_entry
 from clapas.geometry.table import Frame
-from clapas.scenes.definition import defined, readings, written
+from clapas.scenes.definition import (
+    as_entry,
+    defined,
+    if_so,
+    read_flag,
+    read_place,
+    read_positive,
+    read_spin,
+    readings,
+    unless_zero,
+    written,
+)
 from clapas.scenes.materials import DEFAULT
 from clapas.typing import Array
 
@@ -33,28 +44,8 @@ from clapas.typing import Array
 TRIANGLE = 1e-9
 
 
-def _place(label: str, name: str, value: Any, d: int) -> Vector:
-    return (0.0,) * d if value is None else checks.vector(label, name, value, d)
-
-
 def _vector(label: str, name: str, value: Any, d: int) -> Vector | None:
     return None if value is None else checks.vector(label, name, value, d)
-
-
-def _positive(label: str, name: str, value: Any, d: int) -> float | None:
-    return None if value is None else checks.positive(label, name, value)
-
-
-def _spin(label: str, name: str, value: Any, d: int) -> Vector:
-    return (0.0,) * (3 if d == 3 else 1) if value is None else spin_vector(label, value, d)
-
-
-def _unless_zero(values: Vector) -> list[float] | None:
-    return list(values) if any(values) else None
-
-
-def _if_so(value: Any) -> Any:
-    return value or None
 
 
 def _dimension(turn: Vector) -> int:
@@ -79,7 +70,7 @@ class Body:
     name: str | None = defined("word", "a name no other body has", None)
     material: str = defined("word", "for its density and the laws of contact", DEFAULT)
     position: Vector = defined(
-        "numbers", "of the origin of the shape's own frame (m)", None, read=_place, write=list
+        "numbers", "of the origin of the shape's own frame (m)", None, read=read_place, write=list
     )
     orientation: Vector = defined(
         "orientation",
@@ -89,17 +80,17 @@ class Body:
         write=lambda turn: None if turn == rotations.identity(_dimension(turn)) else orientation_entry(turn),
     )
     velocity: Vector = defined(
-        "numbers", "of the centre of mass (m/s)", None, read=_place, write=_unless_zero
+        "numbers", "of the centre of mass (m/s)", None, read=read_place, write=unless_zero
     )
     angular_velocity: Vector = defined(
         "angular velocity",
         "angular velocity in the world (rad/s): 3 numbers, one in 2-D",
         None,
-        read=_spin,
-        write=_unless_zero,
+        read=read_spin,
+        write=unless_zero,
     )
-    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=_positive)
-    mass: float | None = defined("number", "kg, kg/m in 2-D", None, read=_positive)
+    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
+    mass: float | None = defined("number", "kg, kg/m in 2-D", None, read=read_positive)
     inertia: tuple[Vector, ...] | None = defined(
         "tensor",
         "about the centre (kg·m²)",
@@ -110,15 +101,13 @@ class Body:
     centre: Vector | None = defined(
         "numbers", "centre of mass in the shape's own frame (m)", None, read=_vector, write=list
     )
-    fixed: bool = defined(
-        "yes or no", "it never moves", False, read=lambda label, name, value, d: bool(value), write=_if_so
-    )
+    fixed: bool = defined("yes or no", "it never moves", False, read=read_flag, write=if_so)
     motion: Motion | None = defined(
         "motion",
         "it moves as told, whatever touches it",
         None,
         read=lambda label, name, value, d: as_motion(label, value, d),
-        write=lambda motion: motion.to_dict(),
+        write=as_entry,
     )
     free: tuple[str, ...] | None = defined(
         "words",
@@ -141,7 +130,7 @@ class Body:
         read=lambda label, name, value, d: as_course(label, name, value, 3 if d == 3 else 1),
         write=lambda course: course.to_entry(),
     )
-    group: str = defined("word", "shared by bodies, to find them again", "", write=_if_so)
+    group: str = defined("word", "shared by bodies, to find them again", "", write=if_so)
 
     @property
     def label(self) -> str:

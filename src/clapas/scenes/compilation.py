@@ -54,22 +54,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         joints=_joints(scene, records),
         ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
     )
-    if laws.has_sections and (model.systems or model.joints is not None):
-        what = model.systems[0].name if model.systems else model.joints.names[0] if model.joints else ""
-        raise SceneError(
-            "laws with a polygonal section of friction do not reach systems and jointed bodies yet: leave "
-            f"section out where there are any (here '{what}')"
-        )
-    if model.systems and laws.has_couples:
-        raise SceneError(
-            "laws with rolling or spinning resistance do not reach systems yet: leave rolling and spinning "
-            f"out where there are systems (here '{model.systems[0].name}')"
-        )
-    if model.joints is not None and laws.has_couples:
-        raise SceneError(
-            "laws with rolling or spinning resistance do not reach jointed bodies yet: leave rolling and "
-            f"spinning out where there are joints (here '{model.joints.names[0]}')"
-        )
+    _refuse_couples(model)
     refuse_other_shapes(model)
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
@@ -79,6 +64,23 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
             found = on_true_surfaces(model, start, found, 0.0)
         refuse_overlaps(records, found, scene.overlap)
     return model
+
+
+def _refuse_couples(model: Model) -> None:
+    """Refuse rolling and spinning resistance beside polygonal friction, and on systems."""
+    if model.laws.has_sections and model.laws.has_couples:
+        raise SceneError(
+            "laws with a polygonal section of friction and laws with rolling or spinning resistance cannot "
+            "be in one scene yet: leave out one of them"
+        )
+    laws, material, body = model.laws, model.colliders.material, model.colliders.body
+    turning = np.flatnonzero(((laws.rolling > 0.0) | (laws.spinning > 0.0)).any(axis=1))
+    for system in model.systems:
+        if np.isin(material[np.isin(body, system.rows)], turning).any():
+            raise SceneError(
+                "laws with rolling or spinning resistance do not reach systems, whose points do not turn: "
+                f"give '{system.name}' a material whose laws have neither rolling nor spinning"
+            )
 
 
 def _blocked(records: Sequence[BodyRecord], size: int) -> Mask | None:
@@ -99,7 +101,8 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
             if body in carriers:
                 raise SceneError(
                     f"joint '{joint.name}': '{records[body].name}' is part of the system '{carriers[body]}', "
-                    "which joints do not reach yet; add what joins it to the coordinates of the system"
+                    "which joints do not reach yet: a body holds rods by holder=, elastic bodies and trusses "
+                    "have supports, and a Lagrangian system takes what joins it into its coordinates"
                 )
         if not any(records[body].movable for body in ends):
             raise SceneError(

@@ -11,7 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from typing import Any, NamedTuple
 
+from clapas.dynamics.motions import spin_vector
+from clapas.geometry import checks
+from clapas.geometry.checks import Vector
+
 KEY = "definition"
+NEEDED: Any = ...
+"""Default of a field that must be given."""
 
 
 class Definition(NamedTuple):
@@ -24,7 +30,7 @@ class Definition(NamedTuple):
     meaning : str
         What it is, with its unit.
     default : object
-        What stands where a file says nothing.
+        What stands where a file says nothing; ``NEEDED`` if it must say something.
     read : callable
         (label of the thing, name of the field, value, d) ↦ the checked value.
     write : callable
@@ -47,7 +53,8 @@ def defined(
     write: Callable[[Any], Any] = lambda value: value,
 ) -> Any:
     """A field of a definition."""
-    return field(default=default, metadata={KEY: Definition(kind, meaning, default, read, write)})
+    known = {KEY: Definition(kind, meaning, default, read, write)}
+    return field(metadata=known) if default is NEEDED else field(default=default, metadata=known)
 
 
 def definitions(of: type[Any]) -> dict[str, Definition]:
@@ -72,3 +79,41 @@ def written(thing: Any) -> dict[str, Any]:
         if entry is not None:
             entries[name] = entry
     return entries
+
+
+# ---------------------------------------------------------------- ways to read and write that things share
+
+
+def read_place(label: str, name: str, value: Any, d: int) -> Vector:
+    """D numbers, zero by default."""
+    return (0.0,) * d if value is None else checks.vector(label, name, value, d)
+
+
+def read_spin(label: str, name: str, value: Any, d: int) -> Vector:
+    """An angular velocity, zero by default."""
+    return (0.0,) * (3 if d == 3 else 1) if value is None else spin_vector(label, value, d)
+
+
+def read_positive(label: str, name: str, value: Any, d: int) -> float | None:
+    """A number above zero, if given."""
+    return None if value is None else checks.positive(label, name, value)
+
+
+def read_flag(label: str, name: str, value: Any, d: int) -> bool:
+    """Yes or no."""
+    return bool(value)
+
+
+def unless_zero(values: Vector) -> list[float] | None:
+    """Numbers, left out if all are zero."""
+    return list(values) if any(values) else None
+
+
+def if_so(value: Any) -> Any:
+    """A value, left out if it is false, zero or empty."""
+    return value or None
+
+
+def as_entry(thing: Any) -> Any:
+    """What a thing says of itself in files."""
+    return thing.to_dict()

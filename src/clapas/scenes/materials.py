@@ -15,6 +15,7 @@ from typing import Any
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.laws import Law, LawTable
+from clapas.scenes.definition import defined
 
 DEFAULT = "default"
 
@@ -29,18 +30,10 @@ RULES: dict[str, Callable[[float, float], float]] = {
 
 @dataclass(frozen=True)
 class Material:
-    """What a body is made of.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    density : float, optional
-        kg/m³; kg/m² in 2-D.
-    """
+    """What a body is made of. Its fields beside the name are the one list of what it may be given."""
 
     name: str
-    density: float | None = None
+    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,39 @@ import numpy as np
 from clapas.errors import SceneError
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
+from clapas.scenes.definition import NEEDED, defined, read_place, read_positive
 from clapas.scenes.grains import GrainSampler, origin_of
+from clapas.scenes.materials import DEFAULT
 from clapas.scenes.regions import BoxRegion
 from clapas.typing import Indices
 
 # Cells are this much wider than the largest grain, so that rounding cannot make two grains touch.
 ROOM = 1.0 + 1e-9
+
+
+def _box(label: str, name: str, value: Any, d: int) -> BoxRegion:
+    if not isinstance(value, BoxRegion) or value.d != d:
+        raise SceneError(f"{label}: region must be a {d}-D BoxRegion, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fill:
+    """Grains that fill a box loosely.
+
+    Its fields are the one list of what a filling may be given (:mod:`clapas.scenes.definition`);
+    :meth:`Scene.fill` takes the same. A scene keeps the grains that it makes.
+    """
+
+    region: BoxRegion = defined("box region", "where; grains stay inside", NEEDED, read=_box)
+    count: int = defined("whole number", "number of grains", NEEDED)
+    radius: Any = defined("radii", "radius, or [low, high] (m)", None)
+    shape: Shape | None = defined("shape", "instead of radii: copies of it, turned at random", None)
+    seed: int | None = defined("whole number", "made from that of the scene by default", None)
+    material: str = defined("word", "for their density and the laws of contact", DEFAULT)
+    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
+    velocity: Vector = defined("numbers", "m/s", None, read=read_place)
+    group: str = defined("word", "shared by bodies, to find them again", "")
 
 
 def packed(

@@ -30,9 +30,10 @@ from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
 from clapas.laws import Law, LawTable
 from clapas.scenes.body import Body, BodyRecord, make_body, record
+from clapas.scenes.definition import readings, written
 from clapas.scenes.grains import GrainSampler
 from clapas.scenes.materials import DEFAULT, RULES, LawBook, Material, Pair, law_entries, make_law, pair
-from clapas.scenes.packing import packed
+from clapas.scenes.packing import Fill, packed
 from clapas.scenes.regions import BoxRegion, Region
 from clapas.scenes.run import Run
 from clapas.scenes.sources import Source, make_source
@@ -143,7 +144,7 @@ class Scene:
         density : float, optional
             kg/m³; kg/m² in 2-D.
         """
-        made = Material(name, density)
+        made = Material(checks.word("name of a material", name), density)
         old = self.materials.get(name)
         if old is not None and (name != DEFAULT or old.density is not None):
             raise SceneError(f"material '{name}' is already defined, with density {old.density}")
@@ -269,7 +270,8 @@ class Scene:
         >>> lid = scene.add(Box((1, 1, 0.1)), (0, 0, 2), mass=1, free="z", force=(0, 0, -50))
         """
         number = len(self.bodies)
-        if name is not None and name in self._numbers:
+        checks.word(f"group of body {number}", group)
+        if name is not None and checks.word(f"name of body {number}", name) in self._numbers:
             raise SceneError(
                 f"body '{name}': body {self._numbers[name]} already has this name; names are unique "
                 "(leave it out, or use group=… for what several bodies share)"
@@ -412,8 +414,8 @@ class Scene:
         >>> len(scene.fill(BoxRegion((0, 0, 0), (1, 1, 1)), 100, radius=(0.04, 0.06), density=2500))
         100
         """
-        if not isinstance(region, BoxRegion) or region.d != self.d:
-            raise SceneError(f"fill: region must be a {self.d}-D BoxRegion, got {region!r}")
+        given = {"region": region, "count": count, "density": density, "velocity": velocity}
+        readings(Fill, "fill", given, self.d)
         grains = GrainSampler.of("fill", self.d, radius, shape)
         rng = np.random.default_rng([self.seed, self._fills if seed is None else seed, 0])
         placed = packed(region, grains, count, self.gravity, rng)
@@ -479,7 +481,7 @@ class Scene:
         >>> scene.add_system(pendulum, name="pendulum")
         [0]
         """
-        if name in (other.name for other in self.systems):
+        if checks.word("name of a system", name) in (other.name for other in self.systems):
             raise SceneError(f"system '{name}': another system has this name; names are unique")
         if system.shapes and system.d != self.d:
             raise SceneError(f"system '{name}': its links are in {system.d}-D, the scene is in {self.d}-D")
@@ -614,7 +616,8 @@ class Scene:
         ----------
         kind : str
             In 3-D "ball", "hinge", "universal", "slider", "cylindrical", "planar", "fixed" or "distance"; in
-            2-D "pin", "slot", "slider", "weld" or "distance".
+            2-D "pin", "slot", "slider", "weld" or "distance". A "turn", a "travel" and, in 3-D, a "swing"
+            hold nothing: each is a coordinate between two bodies, for laws on joints that leave several.
         a, b : int, str or None
             Numbers or names of the bodies; None or "world" for the world.
         at : d floats
@@ -624,7 +627,8 @@ class Scene:
         axis : d floats, optional
             Direction in the world of the axis, or of the line, fixed in a. Any length but zero.
         second : 3 floats, optional
-            For a universal joint, the axis fixed in b, at right angles to the first.
+            For a universal joint, the axis fixed in b, at right angles to the first. For a turn, a direction
+            of b that stays across the axis; for a swing, the axis of b if it is not aligned at the start.
         collide : bool
             Whether the two bodies may touch each other; by default they pass through one another.
         name : str, optional
@@ -655,7 +659,7 @@ class Scene:
         >>> scene.join("hinge", "door", at=(0, 0, 0), axis=(0, 0, 1)).name
         'hinge 0'
         """
-        name = f"{kind} {len(self.joints)}" if name is None else name
+        name = f"{kind} {len(self.joints)}" if name is None else checks.word("name of a joint", name)
         if any(other.name == name for other in self.joints):
             raise SceneError(f"joint '{name}': another joint has this name; names are unique")
         try:
@@ -729,6 +733,11 @@ class Scene:
         """Number of a body at the end of a joint; None for the world."""
         if body is None or (body == WORLD and WORLD not in self._numbers):
             return None
+        if body not in self._numbers and any(body == system.name for system in self.systems):
+            raise SceneError(
+                f"'{body}' is not rigid, and joints are between rigid bodies: a body holds rods by holder=, "
+                "elastic bodies and trusses have supports"
+            )
         return self.number(body)
 
     def ignore(self, a: int | str, b: int | str) -> None:
@@ -866,27 +875,26 @@ class Scene:
         >>> sand.number
         14400
         """
-        name = f"source {len(self.sources)}" if name is None else name
+        name = f"source {len(self.sources)}" if name is None else checks.word("name of a source", name)
         if any(other.name == name for other in self.sources):
             raise SceneError(f"source '{name}': another source has this name; names are unique")
         self._require_material(f"source '{name}'", material)
-        made = make_source(
-            self.d,
-            name,
-            region=region,
-            rate=rate,
-            radius=radius,
-            shape=shape,
-            number=number,
-            until=until,
-            start=start,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-            material=material,
-            density=density,
-            laid=laid,
-            group=group,
-        )
+        given = {
+            "region": region,
+            "rate": rate,
+            "radius": radius,
+            "shape": shape,
+            "number": number,
+            "until": until,
+            "start": start,
+            "velocity": velocity,
+            "angular_velocity": angular_velocity,
+            "material": material,
+            "density": density,
+            "laid": laid,
+            "group": group,
+        }
+        made = make_source(self.d, name, given)
         if made.density is None and self.materials[material].density is None:
             raise SceneError(
                 f"source '{name}': its grains have no mass; give density, or one to '{material}'"
@@ -923,11 +931,13 @@ class Scene:
         if (body is None) == (joint is None):
             raise SceneError(f"probe of {quantity}: give a body, or the name of a joint")
         if joint is not None:
-            return self._probe_joint(quantity, joint, name or f"{quantity} {joint}")
+            name = checks.word("name of a probe", name or f"{quantity} {joint}")
+            return self._probe_joint(quantity, joint, name)
         assert body is not None
         first, second = self.number(body), None if other is None else self.number(other)
         if name is None:
             name = f"{quantity} {body}" + ("" if other is None else f" {other}")
+        checks.word("name of a probe", name)
         if any(probe.name == name for probe in self.probes):
             raise SceneError(f"probe '{name}': another probe has this name; names are unique")
         made = Probe(name, quantity, first, second)
@@ -1022,7 +1032,7 @@ class Scene:
             "overlap": self.overlap,
             "run": self.run.to_dict(),
             "materials": {
-                name: {} if material.density is None else {"density": material.density}
+                name: written(material)
                 for name, material in self.materials.items()
                 if name != DEFAULT or material.density is not None
             },

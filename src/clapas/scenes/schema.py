@@ -22,6 +22,9 @@ from clapas.laws import Law
 from clapas.scenes import regions
 from clapas.scenes.body import Body
 from clapas.scenes.definition import definitions
+from clapas.scenes.materials import Material
+from clapas.scenes.packing import Fill
+from clapas.scenes.sources import Source
 
 
 class Entry(BaseModel):
@@ -341,12 +344,6 @@ RegionEntry = Annotated[BoxRegionEntry | DiscRegionEntry, Field(discriminator="t
 # ------------------------------------------------------------------ the scene
 
 
-class MaterialEntry(Entry):
-    """A material."""
-
-    density: float | None = Field(None, description="kg/m³, kg/m² in 2-D")
-
-
 def _law_fields() -> dict[str, Any]:
     """The fields of the law, whatever they are, as keys of a file."""
     hints = get_type_hints(Law)
@@ -373,13 +370,18 @@ KINDS: dict[str, Any] = {
     "word": str,
     "words": str | list[str],
     "number": float,
+    "whole number": int,
     "numbers": Numbers,
+    "radii": Radii,
     "yes or no": bool,
     "orientation": Orientation,
     "angular velocity": OneOrMore,
     "tensor": Tensor,
     "course": Course,
     "motion": MotionEntry,
+    "shape": ShapeEntry,
+    "region": RegionEntry,
+    "box region": BoxRegionEntry,
 }
 """How the kinds of values of definitions are checked in files."""
 
@@ -397,48 +399,39 @@ def _keys(of: type[Any]) -> dict[str, Any]:
 
 if TYPE_CHECKING:
 
+    class MaterialEntry(Entry):
+        """A material."""
+
+        density: float | None
+
     class BodyEntry(Entry):
         """A body or a wall."""
 
         shape: ShapeEntry
         motion: MotionEntry | None
+
+    class FillEntry(Entry):
+        """Grains that fill a box loosely."""
+
+        region: BoxRegionEntry
+        shape: ShapeEntry | None
+
+    class SourceEntry(Entry):
+        """Grains that appear during the run."""
+
+        region: RegionEntry
+        shape: ShapeEntry | None
 else:
+    MaterialEntry = create_model("MaterialEntry", __base__=Entry, __doc__="A material.", **_keys(Material))
     BodyEntry = create_model(
         "BodyEntry", __base__=Entry, __doc__="A body or a wall.", shape=(ShapeEntry, ...), **_keys(Body)
     )
-
-
-class FillEntry(Entry):
-    """Grains that fill a box loosely."""
-
-    region: BoxRegionEntry
-    count: int = Field(description="number of grains")
-    radius: Radii = None
-    shape: ShapeEntry | None = None
-    seed: int | None = None
-    material: str = "default"
-    density: float | None = Field(None, description="kg/m³, kg/m² in 2-D")
-    velocity: Numbers | None = Field(None, description="m/s")
-    group: str = ""
-
-
-class SourceEntry(Entry):
-    """Grains that appear during the run."""
-
-    region: RegionEntry
-    rate: float = Field(description="grains per second")
-    radius: Radii = None
-    shape: ShapeEntry | None = None
-    number: int | None = Field(None, description="grains in all")
-    until: float | None = Field(None, description="end (s)")
-    start: float = Field(0.0, description="time of the first (s)")
-    velocity: Numbers | None = Field(None, description="m/s")
-    angular_velocity: AngularVelocity = None
-    material: str = "default"
-    density: float | None = Field(None, description="kg/m³, kg/m² in 2-D")
-    laid: bool = Field(False, description="lower each grain until it touches what lies below")
-    name: str | None = None
-    group: str = ""
+    FillEntry = create_model(
+        "FillEntry", __base__=Entry, __doc__="Grains that fill a box loosely.", **_keys(Fill)
+    )
+    SourceEntry = create_model(
+        "SourceEntry", __base__=Entry, __doc__="Grains that appear during the run.", **_keys(Source)
+    )
 
 
 class VelocityMotorEntry(Maker):
@@ -482,7 +475,7 @@ class JointEntry(Entry):
     at: Numbers = Field(description="the point of the joint, in the world (m)")
     to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
-    second: Numbers | None = Field(None, description="of a universal joint, fixed in b")
+    second: Numbers | None = Field(None, description="of a universal joint, a turn or a swing, fixed in b")
     collide: bool = Field(False, description="whether the two bodies may touch each other")
     start: float = Field(0.0, description="coordinate where the bodies are placed (rad, m)")
     limits: Numbers | None = Field(None, description="lower and upper, inf for none (rad, m)")

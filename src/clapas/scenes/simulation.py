@@ -30,6 +30,7 @@ from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.loads import Load
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.readings import Reading, read
+from clapas.dynamics.representable import require_places, require_speeds
 from clapas.dynamics.sleeping import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped
 from clapas.dynamics.subdivision import divided_step
@@ -52,7 +53,8 @@ def energy(model: Model, state: State) -> Energy:
     alive = model.first(state.n_bodies)
     others = energy_of(alive, state)
     moving = alive.movable
-    kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is an answer; runs refuse it
+        kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
     springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
     potential = others.potential + springs - float(alive.mass[moving] @ height)
@@ -276,6 +278,8 @@ class Simulation:
         NotSolved
             A contact problem stayed above the tolerance, with ``on_unsolved="raise"``. The simulation is
             after that step, which was done with the best impulses found: go on, or :meth:`reset`.
+        SceneError
+            A speed is not a finite number, or too large to be squared.
         """
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
             raise SettingsError(f"step: expected a whole number of steps, at least 0, got {count!r}")
@@ -284,17 +288,19 @@ class Simulation:
 
     def _one_step(self) -> None:
         self._last = ()  # or its problem would take memory during this step
-        parts = divided_step(
-            self.model,
-            self.state,
-            self.dt,
-            self.solver,
-            self.scheme,
-            self._surroundings,
-            self.sleeping,
-            self._commands if self._targets else None,
-        )
+        with np.errstate(over="ignore"):  # what overflows is refused below
+            parts = divided_step(
+                self.model,
+                self.state,
+                self.dt,
+                self.solver,
+                self.scheme,
+                self._surroundings,
+                self.sleeping,
+                self._commands if self._targets else None,
+            )
         self.state, self._last = parts[-1].state, tuple(parts)
+        require_speeds(self.model, self.state)
         failed = None
         for part in parts:
             self.work += part.work
@@ -376,6 +382,7 @@ class Simulation:
                 f"reset: the state has {n} bodies in {sizes[0][1]}-D, the simulation {model.n_bodies} in "
                 f"{model.d}-D: it belongs to another scene"
             )
+        require_speeds(model, to.state)
         self.state, self.work, self.external_work, self._last = to.state, to.work, to.external_work, to.last
         self._targets, self._commands = {}, Commands.of(self.model)
         self.command(to.targets)
@@ -494,7 +501,8 @@ class Simulation:
         state = self.state
         if attached.origin:
             state = replace(state, step=state.step - attached.origin)
-        kept = Kept(self.last, state, self.energy, self.work, self.external_work)
+        require_places(self.model, self.state, now := self.energy)
+        kept = Kept(self.last, state, now, self.work, self.external_work)
         attached.recorder.keep(kept)
 
 

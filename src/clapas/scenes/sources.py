@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.dynamics.motions import spin_vector
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
+from clapas.scenes.definition import (
+    NEEDED,
+    as_entry,
+    defined,
+    if_so,
+    read_flag,
+    read_place,
+    read_positive,
+    read_spin,
+    readings,
+    unless_zero,
+    written,
+)
 from clapas.scenes.grains import GrainSampler, origin_of
+from clapas.scenes.materials import DEFAULT
 from clapas.scenes.regions import Region
 
 
@@ -34,6 +48,12 @@ class Grain(NamedTuple):
     orientation: Vector
 
 
+def _region(label: str, name: str, value: Any, d: int) -> Region:
+    if not isinstance(value, Region) or value.d != d:
+        raise SceneError(f"{label}: region must be a {d}-D BoxRegion or DiscRegion, got {value!r}")
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Grains dropped one by one at a constant rate, from random places of a region.
@@ -41,40 +61,57 @@ class Source:
     Grain k appears at start + k/rate. Radii, places and orientations are drawn once, from the seed of the
     scene and the number of the source: they do not depend on how the run goes, nor on its time step.
 
-    Parameters
-    ----------
-    name : str
-        Its name; grain k is called "name k".
-    grains : GrainSampler
-        Their shapes.
-    region : Region
-        Where their centres of mass appear.
-    rate : float
-        Grains per second.
-    number : int
-        How many in all.
-    start : float
-        Time of the first (s).
-    velocity, angular_velocity : tuples
-        At birth (m/s, rad/s, in the world).
-    material, density, group
-        As in ``scene.add``.
-    laid : bool
-        Lower each grain along gravity, when it appears, until it touches what lies below.
+    Its fields are the one list of what a source may be given, as those of a body are
+    (:mod:`clapas.scenes.definition`); :meth:`Scene.source` takes the same. ``grains`` draws their shapes.
     """
 
-    name: str
     grains: GrainSampler
-    region: Region
-    rate: float
-    number: int
-    start: float
-    velocity: Vector
-    angular_velocity: Vector
-    material: str
-    density: float | None = None
-    laid: bool = False
-    group: str = ""
+    name: str = defined("word", "its grains are called by it and a number", None)
+    radius: tuple[float, float] | None = defined("radii", "radius, or [low, high] (m)", None, write=list)
+    shape: Shape | None = defined(
+        "shape", "instead of radii: copies of it, turned at random", None, write=as_entry
+    )
+    region: Region = defined(
+        "region", "where their centres of mass appear", NEEDED, read=_region, write=as_entry
+    )
+    rate: float = defined(
+        "number",
+        "grains per second",
+        NEEDED,
+        read=lambda label, name, value, d: checks.positive(label, "rate (grains per second)", value),
+    )
+    number: int = defined("whole number", "grains in all", None)
+    until: float | None = defined(
+        "number",
+        "end (s)",
+        None,
+        write=lambda end: None,  # it is in the number
+    )
+    start: float = defined(
+        "number",
+        "time of the first (s)",
+        0.0,
+        read=lambda label, name, value, d: checks.number(label, name, value),
+        write=if_so,
+    )
+    velocity: Vector = defined("numbers", "m/s", None, read=read_place, write=unless_zero)
+    angular_velocity: Vector = defined(
+        "angular velocity",
+        "angular velocity in the world (rad/s): 3 numbers, one in 2-D",
+        None,
+        read=read_spin,
+        write=unless_zero,
+    )
+    material: str = defined("word", "for their density and the laws of contact", DEFAULT)
+    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
+    laid: bool = defined(
+        "yes or no",
+        "lower each grain until it touches what lies below",
+        False,
+        read=read_flag,
+        write=if_so,
+    )
+    group: str = defined("word", "shared by bodies, to find them again", "", write=if_so)
 
     def drawn(self, seed: int, number: int) -> list[Grain]:
         """All its grains, in the order of their birth; ``number`` is that of the source in the scene."""
@@ -87,68 +124,17 @@ class Source:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Its numbers, as scene files write them."""
-        grains = self.grains
-        entries: dict[str, Any] = {
-            "name": self.name,
-            "radius": None if grains.radius is None else list(grains.radius),
-            "shape": None if grains.shape is None else grains.shape.to_dict(),
-            "region": self.region.to_dict(),
-            "rate": self.rate,
-            "number": self.number,
-            "start": self.start or None,
-            "velocity": list(self.velocity) if any(self.velocity) else None,
-            "angular_velocity": list(self.angular_velocity) if any(self.angular_velocity) else None,
-            "material": self.material,
-            "density": self.density,
-            "laid": self.laid or None,
-            "group": self.group or None,
-        }
-        return {name: value for name, value in entries.items() if value is not None}
+        """Its fields, without those that have their default, as scene files write them."""
+        return written(self)
 
 
-def make_source(
-    d: int,
-    name: str,
-    *,
-    region: Any,
-    rate: Any,
-    radius: Any = None,
-    shape: Any = None,
-    number: Any = None,
-    until: Any = None,
-    start: Any = 0.0,
-    velocity: Any = None,
-    angular_velocity: Any = None,
-    material: str,
-    density: Any = None,
-    laid: bool = False,
-    group: str = "",
-) -> Source:
+def make_source(d: int, name: str, given: Mapping[str, Any]) -> Source:
     """A source from what a person gives, checked."""
     label = f"source '{name}'"
-    if not isinstance(region, Region) or region.d != d:
-        raise SceneError(f"{label}: region must be a {d}-D BoxRegion or DiscRegion, got {region!r}")
-    rate = checks.positive(label, "rate (grains per second)", rate)
-    start = checks.number(label, "start", start)
-    velocity = (0.0,) * d if velocity is None else checks.vector(label, "velocity", velocity, d)
-    spin = (0.0,) * (3 if d == 3 else 1)
-    if angular_velocity is not None:
-        spin = spin_vector(label, angular_velocity, d)
-    return Source(
-        name=name,
-        grains=GrainSampler.of(label, d, radius, shape),
-        region=region,
-        rate=rate,
-        number=_total(label, number, rate, start, until),
-        start=start,
-        velocity=velocity,
-        angular_velocity=spin,
-        material=material,
-        density=None if density is None else checks.positive(label, "density", density),
-        laid=bool(laid),
-        group=group,
-    )
+    values = readings(Source, label, given, d)
+    grains = GrainSampler.of(label, d, values["radius"], values["shape"])
+    total = _total(label, values["number"], values["rate"], values["start"], values["until"])
+    return Source(**values | {"name": name, "grains": grains, "radius": grains.radius, "number": total})
 
 
 def _total(label: str, number: Any, rate: float, start: float, until: Any) -> int:

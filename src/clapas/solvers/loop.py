@@ -16,6 +16,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -59,6 +60,9 @@ class IterativeSolver:
     measures_each_iteration: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        for name in ("tol", "max_iterations", "time_limit"):
+            if isinstance(value := getattr(self, name), bool) or not isinstance(value, Real):
+                raise SettingsError(f"{name} must be a number, got {value!r}")
         if not self.tol > 0:
             raise SettingsError(f"tol must be positive, got {self.tol}")
         if self.max_iterations < 0:

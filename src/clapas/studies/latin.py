@@ -22,6 +22,7 @@ from clapas.solvers.lcp import BlockPivoting, solve_lcp
 from clapas.statics.trusses import SmallDisplacements, link_problem, module_blocks
 from clapas.studies import latin_outlook
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_number
 from clapas.typing import Array, Indices
 
 DIRECTION = 3.92e6  # d of the thesis, N/m: "automatic, not optimal"
@@ -85,12 +86,23 @@ follows the modules is best; METIS needs no coordinates."""
 
 @dataclass
 class Verdicts:
-    """What was expected, what came, and what to say of it."""
+    """What was expected, what came, and what to say of it.
 
+    Few of the numbers are printed: those go to the report's own verdicts, too. The others are those of an
+    independent code of the same method.
+    """
+
+    report: Report
     rows: list[list[str]] = field(default_factory=list)
 
-    def add(self, what: str, expected: float, found: float | None, source: str = "independent code") -> None:
-        """Compare one number."""
+    def add(
+        self, what: str, expected: float, found: float | None, *, printed: str = "", why: str = ""
+    ) -> None:
+        """Compare one number; ``printed`` has the digits of the thesis."""
+        source = "printed" if printed else "independent code"
+        if printed and found is not None:
+            place = "LMGC thesis on tensegrity, 5.3"
+            self.report.judge(of_number(place, what, printed, found, within=0.03, why=why))
         if found is None:
             said = "not reproduced"
         elif found == expected:
@@ -137,7 +149,7 @@ class Latin:
 
     def run(self, report: Report) -> None:
         """Count, sweep, compare."""
-        verdicts = Verdicts()
+        verdicts = Verdicts(report)
         report.say(INTRODUCTION)
         truss = grid(16)
         exact = _exact(truss)
@@ -161,9 +173,10 @@ class Latin:
     def _rates(self, report: Report, verdicts: Verdicts, truss: Truss) -> None:
         report.say("## Interfaces, iterations and rates (R4, R5)")
         whole = _cut(truss, **PLAIN)
-        verdicts.add("strong interfaces", 24, whole.interfaces.n_strong, "printed")
-        verdicts.add("coarse unknowns", 216, whole.n_macro, "printed")
-        verdicts.add("unknowns of a substructure", 195, max(len(part.F) for part in whole.parts), "printed")
+        verdicts.add("strong interfaces", 24, whole.interfaces.n_strong, printed="24")
+        verdicts.add("coarse unknowns", 216, whole.n_macro, printed="216")
+        size = max(len(part.F) for part in whole.parts)
+        verdicts.add("unknowns of a substructure", 195, size, printed="195")
         kernels = ", ".join(f"{whole.kernels.count(k)} of {k}" for k in sorted(set(whole.kernels)))
         report.say(
             f"{whole.interfaces.n_strong} strong and {whole.interfaces.n_weak} weak interfaces, "
@@ -185,9 +198,8 @@ class Latin:
         rows.append(["one domain, α = 1", *_counts(single)])
         verdicts.add("iterations, one domain", 11, single.iterations_to(GOAL))
         one = single.iterations_to(GOAL)
-        verdicts.add(
-            "iterations, substructures / one domain", 3.0, many / one if many and one else None, "printed ≈"
-        )
+        ratio = many / one if many and one else None
+        verdicts.add("iterations, substructures / one domain", 3.0, ratio, printed="3")
         relaxed = _run(_cut(truss), _exact(truss))
         adapted = _run(_cut(truss, adapt=True), _exact(truss))
         curves["α = 1, defaults of Clapas"] = relaxed
@@ -227,8 +239,11 @@ class Latin:
             (whole.n_macro, _half_band(coarse.tocsr())),
         )
         found = _ratios(*sizes)
-        verdicts.add("cost of an iteration, one domain / substructures", 2.96, round(printed[0], 2))
-        verdicts.add("cost of set-up, one domain / substructures", 11.66, round(printed[1], 2))
+        costs = (("cost of an iteration", 2.96, "2.9"), ("cost of set-up", 11.66, "11.6"))
+        for (what, expected, digits), value in zip(costs, printed, strict=True):
+            name = f"{what}, one domain / substructures"
+            why = "of the printed sizes; cut off, not rounded"
+            verdicts.add(name, expected, round(value, 2), printed=digits, why=why)
         report.table(
             ["", "iteration", "set-up"],
             [

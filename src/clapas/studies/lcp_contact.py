@@ -12,6 +12,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.io.lcp import read_lcp
 from clapas.problems.friction_lcp import velocity_lcp
+from clapas.problems.gallery import elastic_rectangle
 from clapas.problems.lcp import LCP
 from clapas.solvers import NSGS, solve
 from clapas.solvers import latin as contact_latin
@@ -42,7 +43,6 @@ PRINTED_COUNTS = {
     "LATIN, k = 0.7": 127,
 }
 LATIN_DIRECTIONS = {f"LATIN, k = {k:g}": k for k in (0.09, 0.2, 0.3, 0.5, 0.7)}
-ORIGINAL = Path(__file__).parent / "data" / "lcp_mmc.dat"
 PRESSURES = (30e6, 300e6, 3000e6)  # Pa
 PRINTED_RECTANGLE = {201: 1.8928e-14, 301: 0.0263}  # residual of Lemke's method, by contacts
 SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)  # of the pivots of a path
@@ -243,7 +243,8 @@ class LCPRectangle:
         report.say(
             "## The original matrix" if not self.matrix else f"## The matrix of {Path(self.matrix).name}"
         )
-        compare(report, "original", read_lcp(self.matrix or ORIGINAL).problem, PRINTED_COUNTS)
+        original = read_lcp(self.matrix).problem if self.matrix else elastic_rectangle()
+        compare(report, "original", original, PRINTED_COUNTS)
         block = ElasticBlock(contacts=self.contacts)
         report.say(
             f"## Our rectangle: {block.contacts} contacts, {block.n_dof} displacements\n\nThe thesis gives "

@@ -1,4 +1,4 @@
-"""Methods against a stopping rule and the clock, from a cold start."""
+"""Methods against a stopping rule and the clock."""
 
 from __future__ import annotations
 
@@ -38,10 +38,20 @@ def residual(problem: ContactProblem, r: Array) -> float:
     return problem.residual(r)
 
 
-def race(problem: ContactProblem, solver: Solver, measure: Measure, goal: float, limit: float) -> Outcome:
-    """Run a method from zero until the measure falls below the goal, it gives up, or time is over."""
+def race(
+    problem: ContactProblem,
+    solver: Solver,
+    measure: Measure,
+    goal: float,
+    limit: float,
+    first: Array | None = None,
+) -> Outcome:
+    """Run a method until the measure falls below the goal, it gives up, or time is over.
+
+    It starts from the impulses ``first``, zero by default.
+    """
     start = time.process_time()
-    r = np.zeros((problem.n_contacts, problem.d))
+    r = np.zeros((problem.n_contacts, problem.d)) if first is None else first.copy()
     iteration = solver.start(problem, r)
     done, gave_up = 0, False
     while True:

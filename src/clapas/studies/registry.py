@@ -46,6 +46,7 @@ _STUDIES = {
     "fe-impact": "clapas.studies.fe_impact:FEImpact",
     "fe-drawing": "clapas.studies.fe_drawing:FEDrawing",
     "rods": "clapas.studies.rods:RodTables",
+    "scaling": "clapas.studies.scaling:Scaling",
 }
 
 

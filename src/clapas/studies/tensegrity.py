@@ -17,6 +17,7 @@ from clapas.solvers.lcp import (
     LATIN,
     ConjugateProjectedGradient,
     GaussSeidel,
+    LCPSolution,
     LCPSolver,
     registry,
     solve_lcp,
@@ -34,13 +35,28 @@ from clapas.statics.trusses import (
 from clapas.studies.point_mass import GRAVITY, PointMass, sinking
 from clapas.studies.report import Report
 from clapas.studies.tensegrity_motion import motion
+from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, of_number
 
 FACTORS = (0.1, 0.25, 0.5, 0.75, 1.0)
 LARGE_FACTORS = (0.5, 1.0, 1.5, 2.0)
 METHODS = tuple(name for name in registry.names() if name not in ("enumeration", "mixed-integer"))
 DENSE_PROGRAMS = ("quadratic-program", "fischer-burmeister")  # minutes on full matrices of thousands
 LARGEST_PROGRAM = 1000
+SOURCE = "LMGC thesis on tensegrity"
 GRID_LOADS = {3: 1000.0, 9: 120.0, 16: 40.0}  # N per node; those of figure 5.12 are not printed
+
+COUNTED = ("nodes", "displacements", "bars", "cables", "self-stress states", "internal mechanisms")
+PRINTED_KERNELS = {"guyed mast": "1", "kite": "3"}
+PRINTED_COUNTS = {  # by modules along a side, whether modified, and what is counted
+    (1, False, "self-stress states"): "1",
+    (1, False, "internal mechanisms"): "3",
+    (3, False, "cables"): "108",
+    (9, False, "cables"): "972",
+    (16, False, "cables"): "3072",
+    (16, False, "displacements"): "2500",  # "about"
+    (16, False, "internal mechanisms"): "1",
+    (4, True, "internal mechanisms"): "0",
+}
 
 INTRODUCTION = """\
 The thesis prints tables of the module and of the grid, the share of slack cables, kernels, and a comparison
@@ -165,8 +181,12 @@ class Tensegrity:
             counts = (*sizes, found.n_self_stress, found.internal.shape[1])
             rows.append([f"{n} × {n}" + " modified" * modified, *map(str, counts)])
             report.tell(" ".join(rows[-1]))
-        kernels = ["self-stress states", "internal mechanisms"]
-        report.table(["grid", "nodes", "displacements", "bars", "cables", *kernels], rows)
+            for quantity, value in zip(COUNTED, counts, strict=True):
+                printed = PRINTED_COUNTS.get((n, modified, quantity))
+                if printed is not None:
+                    what = f"{quantity}, {n} × {n} modules" + ", modified" * modified
+                    report.judge(of_number(f"{SOURCE}, 5.1 to 5.3", what, printed, value, within=0.001))
+        report.table(["grid", *COUNTED], rows)
         report.say(
             "Printed: 1 self-stress and 3 mechanisms for the module, one mechanism for every grid, none for "
             "the modified; 108, 972, 3072 (and 768 for 8 × 8) cables, about 2500 displacements (833 nodes)."
@@ -195,6 +215,13 @@ class Tensegrity:
             shares = [_percent(state.slack_share), _percent(nearly)]
             sizes = [f"{state.forces.max() / 1e3:.2f}", f"{state.largest_displacement:.4f}"]
             rows.append([f"{factor:g}", *shares, *_by_group(state), *sizes, f"{state.iterations}"])
+            if factor == 1.0 and self.modules == 16:
+                why = f"{100 * nearly:.2f} % with forces up to 100 N counted as slack"
+                found = 100.0 * state.slack_share
+                verdict = of_number(
+                    f"{SOURCE}, 5.3", "slack cables, α = 1", "14", found, within=0.06, unit="%", why=why
+                )
+                report.judge(verdict)
         measured = ["largest force (kN)", "largest u (m)", "factorisations"]
         report.table(["α", "slack", "≤ 100 N", "lower", "upper", "inclined", *measured], rows)
         up = SmallDisplacements().solve(truss, "up")
@@ -257,6 +284,9 @@ class Tensegrity:
             bars = truss.B[np.flatnonzero(~truss.is_cable)].toarray()
             kernel = int((values < 1e-9 * values[-1]).sum())
             free = truss.n_dof - int(np.linalg.matrix_rank(bars, tol=1e-9))
+            if truss.name in PRINTED_KERNELS:
+                what = f"dimension of ker W, {truss.name}"
+                report.judge(of_number(f"{SOURCE}, 5.2", what, PRINTED_KERNELS[truss.name], kernel))
             rows.append(
                 [truss.name, str(truss.n_cables), f"{values[0] / values[-1]:.0e}", str(kernel), str(free)]
             )
@@ -312,11 +342,15 @@ class Tensegrity:
                 if name in DENSE_PROGRAMS and stated.size > LARGEST_PROGRAM:
                     cells[name].append("not tried")
                     continue
+                began = time.process_time()
                 found = solve_lcp(stated, registry.make(name, tol=1e-8, time_limit=self.limit), check=False)
+                spent = time.process_time() - began
                 report.tell(f"{n} × {n}, {name}: {found}")
                 off = float(np.abs(found.w.clip(min=0.0) - reference).max() / reference.max())
-                solved = f"{found.iterations} ({found.time:.2g} s, {off:.0e})"
+                solved = f"{found.iterations} ({spent:.2g} s, {off:.0e})"
                 cells[name].append(solved if found.status.is_solved else f"not solved ({found.residual:.0e})")
+                if name == "lemke-tableau" and stated.size > 100:
+                    _judge_lemke(report, stated.size, found)
         direct = []
         for n in sizes:
             began = time.process_time()
@@ -325,8 +359,8 @@ class Tensegrity:
         head = ["method", *(f"{12 * n * n} cables, {GRID_LOADS[n]:g} N" for n in sizes)]
         report.table(head, [*([name, *row] for name, row in cells.items()), ["displacement Newton", *direct]])
         report.say(
-            "In each cell: iterations (seconds, largest difference of a cable force from the displacement "
-            "form)."
+            "In each cell: iterations (seconds of the processor, largest difference of a cable force from "
+            "that of the displacement form)."
         )
         self._plain(report, sizes)
 
@@ -381,6 +415,21 @@ class Tensegrity:
             "drift per step without the term (m)",
         ]
         report.table(head, rows)
+
+
+def _judge_lemke(report: Report, size: int, found: LCPSolution) -> None:
+    """Printed: no convergence beyond about 100 constraints."""
+    solved = found.status.is_solved
+    report.judge(
+        Verdict(
+            source=f"{SOURCE}, 5.2.2",
+            quantity=f"Lemke's method on a plain tableau, {size} constraints",
+            printed="does not converge",
+            found=f"{found.iterations} pivots" if solved else "does not converge",
+            grade=NOT_REPRODUCED if solved else REPRODUCED,
+            why="the program of the thesis is not known; rounding does not explain it" if solved else "",
+        )
+    )
 
 
 def _percent(share: float) -> str:

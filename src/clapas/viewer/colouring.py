@@ -25,6 +25,7 @@ LAYERS = ("#e9c46a", "#2a6f97", "#e76f51", "#7fb069", "#6d597a", "#f4a6a0", "#46
 GREYS = ("#f2f2f2", "#c4c4c4", "#8e8e8e", "#585858", "#141414")
 SIGNED = ("#1f4e8c", "#7fa9cf", "#e8e4da", "#e08a5c", "#9a2234")
 FIXED, PLAIN = "#b9b4a8", "#c9b79c"
+VOID = "#27ae60"  # cells of a skin without a value of its field: slack cables
 STEPS = 0.18  # thresholds of Moreau's grey levels are its powers
 
 
@@ -161,7 +162,9 @@ class Palette:
             if values is None:
                 colours.append(np.tile(to_rgb(PLAIN), (len(skin.cells), 1)))
             else:
-                colours.append(np.asarray(self.map(self.norm(values)))[:, :3])
+                void = np.isnan(values)
+                colours.append(np.asarray(self.map(self.norm(np.where(void, 0.0, values))))[:, :3])
+                colours[-1][void] = to_rgb(VOID)
         return colours
 
     def _of_field(self, frame: Frame) -> list[Array | None]:

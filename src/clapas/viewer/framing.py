@@ -7,6 +7,7 @@ part around them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from clapas.viewer import skins
 from clapas.viewer.frames import spatial
 
 if TYPE_CHECKING:
-    from clapas.io.recording import Recording
+    from clapas.io.recording import Frame, Recording
 
 SAMPLES = 5  # frames looked at
 CROWD = (10.0, 90.0)  # percentiles between which the bulk of the bodies lies
@@ -38,10 +39,12 @@ def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array
         ``most`` (what moves, without the few that went far), ``all``, or names of bodies separated by commas.
     """
     bounded = np.isfinite(reach) & (reach > 0.0)
+    chosen = np.unique(np.linspace(0, recording.n_frames - 1, SAMPLES).astype(int))
+    frames = [recording.frame(int(index)) for index in chosen]
     if fit == "most":
         movable = bounded & recording.model.movable
-        low, high = _together(*_extents(recording, reach, movable, with_skins=True))
-        fixed_low, fixed_high = _extents(recording, reach, bounded & ~movable, with_skins=False)
+        low, high = _together(*_extents(frames, reach, movable, with_skins=True))
+        fixed_low, fixed_high = _extents(frames, reach, bounded & ~movable, with_skins=False)
         if not np.isfinite(low).all():
             low, high = _whole(fixed_low, fixed_high)
         else:
@@ -51,12 +54,12 @@ def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array
             fixed_high = np.minimum(fixed_high[near], high + around)
             low, high = _whole(np.vstack([low, fixed_low]), np.vstack([high, fixed_high]))
     elif fit == "all":
-        low, high = _whole(*_extents(recording, reach, bounded, with_skins=True))
+        low, high = _whole(*_extents(frames, reach, bounded, with_skins=True))
     else:
         named = _named(recording, fit)
         if not (named & bounded).any():
             raise SettingsError(f"fit: '{fit}' has no end to fit the picture to; name bodies with a size")
-        low, high = _whole(*_extents(recording, reach, named & bounded, with_skins=False))
+        low, high = _whole(*_extents(frames, reach, named & bounded, with_skins=False))
     if not np.isfinite(low).all():  # nothing but half-spaces
         low, high = -np.ones(3), np.ones(3)
     if recording.model.d == 2:
@@ -76,11 +79,10 @@ def _named(recording: Recording, fit: str) -> Mask:
     return chosen
 
 
-def _extents(recording: Recording, reach: Array, chosen: Mask, *, with_skins: bool) -> tuple[Array, Array]:
-    """Lower and upper corners (k, 3) of the chosen bodies at some times of the run."""
+def _extents(frames: Sequence[Frame], reach: Array, chosen: Mask, *, with_skins: bool) -> tuple[Array, Array]:
+    """Lower and upper corners (k, 3) of the chosen bodies in some frames."""
     lows, highs = [np.empty((0, 3))], [np.empty((0, 3))]
-    for index in np.unique(np.linspace(0, recording.n_frames - 1, SAMPLES).astype(int)):
-        frame = recording.frame(int(index))
+    for frame in frames:
         state = frame.state
         rows = chosen[: state.n_bodies] & np.isfinite(state.position).all(axis=1)
         where, radius = spatial(state.position[rows]), reach[: state.n_bodies][rows, None]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import Skin
+from clapas.bodies.kind import Look, Skin
 from clapas.geometry import rotations
 from clapas.io.recording import Frame
 from clapas.typing import Array, Mask
@@ -123,7 +123,7 @@ class Painter:
             quaternions(frame.state.orientation),
         )
         for skin, look, tints in zip(self.skins, skins.seen(frame), of_skins, strict=True):
-            self._paint_skin(canvas, skin, spatial(look.vertices) - self.origin, tints)
+            self._paint_skin(canvas, skin, look, tints)
         for part in sorted(self.parts, key=lambda part: part.kind == "surface"):  # glass comes last
             for copy in np.flatnonzero(part.body < frame.state.n_bodies):
                 body = part.body[copy]
@@ -137,10 +137,10 @@ class Painter:
                     self._paint_faces(canvas, part, int(copy), centre, whole, colours[body])
         return np.clip(canvas.reduced(SAMPLES), 0.0, 1.0)
 
-    def _paint_skin(self, canvas: Canvas, skin: Skin, vertices: Array, tints: Array) -> None:
+    def _paint_skin(self, canvas: Canvas, skin: Skin, look: Look, tints: Array) -> None:
         """Triangles lit from both sides, or segments as cylinders with a ball on each end."""
         is_flat = self.shown.recording.model.d == 2
-        pixels = self._pixels(vertices)
+        pixels = self._pixels(spatial(look.vertices) - self.origin)
         if skin.cells.shape[1] == 3:
             for cell, tint in zip(skin.cells, tints, strict=True):
                 a, b, c = pixels[cell]
@@ -148,7 +148,9 @@ class Painter:
                 facing = abs(float(normal @ LIGHT)) / max(float(np.linalg.norm(normal)), 1e-300)
                 canvas.triangle(pixels[cell], tint, 1.0 if is_flat else float(shade(np.array(facing))), LINES)
             return
-        for (start, end), radius, tint in zip(skin.cells, skin.radius * self._fine, tints, strict=True):
+        for (start, end), radius, tint in zip(
+            skin.cells, skins.radii(skin, look) * self._fine, tints, strict=True
+        ):
             # Balls along the segment, less than a pixel short of its outline.
             count = 2 + int(np.linalg.norm(pixels[end] - pixels[start]) / max(0.6 * radius, 1.0))
             for centre in np.linspace(pixels[start], pixels[end], count):

@@ -14,6 +14,7 @@ from clapas.io.recording.systems import RecordedSystem
 from clapas.typing import Array, Indices
 
 Arrays = dict[str, npt.NDArray[Any]]
+WIDEST = 3.0  # of a segment's own radius that a field adds at most; the page has the same number
 
 
 def worn(systems: Sequence[RecordedSystem]) -> list[Skin]:
@@ -32,6 +33,14 @@ def clothed(systems: Sequence[RecordedSystem]) -> Indices:
     return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
 
+def radii(skin: Skin, look: Look) -> Array:
+    """Radii (k,) with which the segments of a skin are drawn (m): wider where the first field is large."""
+    if not skin.doubles_at or not look.values or skin.fields[0].of != "cell":
+        return skin.radius
+    share = np.nan_to_num(np.abs(look.values[0]) / skin.doubles_at, nan=0.0)
+    return np.asarray(skin.radius * (1.0 + np.minimum(share, WIDEST)))
+
+
 def packed(systems: Sequence[RecordedSystem]) -> tuple[list[dict[str, Any]], Arrays]:
     """What the page is told of the skins, and their arrays."""
     described: list[dict[str, Any]] = []
@@ -40,7 +49,8 @@ def packed(systems: Sequence[RecordedSystem]) -> tuple[list[dict[str, Any]], Arr
     for k, (owner, skin) in enumerate(zip(owners, worn(systems), strict=True)):
         fields = [field._asdict() for field in skin.fields]
         shape = "tube" if skin.cells.shape[1] == 2 else "surface"
-        described.append({"system": owner, "name": skin.name, "shape": shape, "fields": fields})
+        told = {"system": owner, "name": skin.name, "shape": shape, "fields": fields}
+        described.append(told | ({"doublesAt": skin.doubles_at} if skin.doubles_at else {}))
         arrays[f"skin.{k}.cells"] = skin.cells.astype("i4")
         arrays[f"skin.{k}.radius"] = skin.radius.astype("f4")
     return described, arrays

@@ -10,10 +10,19 @@ import pytest
 
 from clapas.analysis import Instant
 from clapas.analysis.cells import cell_volumes, owners, packing_fraction
-from clapas.analysis.distributions import force_distribution, mobilised_friction, slip_velocities
-from clapas.analysis.network import strong
+from clapas.analysis.distributions import (
+    force_distribution,
+    friction_distribution,
+    mobilised_friction,
+    slip_distribution,
+    slip_velocities,
+)
+from clapas.analysis.energy import energy_balance
+from clapas.analysis.network import chains, strong
 from clapas.analysis.stress import box_stress, grain_stresses, stress_field
-from clapas.analysis.structure import coordination, fabric
+from clapas.analysis.structure import anisotropy, coordination, directions, fabric
+from clapas.analysis.volumes import body_volumes
+from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
 from clapas.geometry.shapes import Box, Clump, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
@@ -24,6 +33,8 @@ from clapas.viewer.frames import forces, mean_pressure, middles
 from tests.unit.analysis.twins import Raw
 
 DT, STEPS = 2e-3, 60
+BODY = 7  # a grain in all scenes
+PROBED = (*OF_BODIES, *OF_CONTACTS)
 
 
 def disks_between_walls() -> Scene:
@@ -110,7 +121,10 @@ def name(request: pytest.FixtureRequest) -> str:
 def run(name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
     path: Path = tmp_path_factory.mktemp("twins") / "run.h5"
     solver = NSGS(tol=1e-10, max_iterations=20_000)
-    with simulate(SCENES[name][0](), STEPS * DT, DT, solver, out=path, on_unsolved="record") as recording:
+    scene = SCENES[name][0]()
+    for quantity in PROBED:
+        scene.probe(quantity, BODY)
+    with simulate(scene, STEPS * DT, DT, solver, out=path, on_unsolved="record") as recording:
         assert len(recording.frame(-1).contacts) > 10
         yield recording
 
@@ -212,6 +226,113 @@ def test_sliding_contacts_use_all_their_friction(end: Instant, raw: Raw) -> None
     assert sliding.any()
     np.testing.assert_allclose(share[sliding], 1.0, atol=1e-5)
     assert share[sticking].max(initial=0.0) <= 1.0 + 1e-6
+
+
+def test_slip_velocities(end: Instant, raw: Raw) -> None:
+    found, expected = slip_velocities(end), np.zeros_like(raw.normal)
+    for k in range(len(raw.a)):
+        relative = raw.velocities_at(k)[1]
+        expected[k] = relative - (relative @ raw.normal[k]) * raw.normal[k]
+    # The package goes back from the end of the step: arms differ by what the gyroscopic term turned.
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(end.velocity).max())
+    carrying = [bool(raw.force[k].any()) for k in range(len(raw.a))]
+    speeds = np.linalg.norm(expected, axis=1)[carrying]
+    assert slip_distribution(end).mean == pytest.approx(speeds.mean())
+    share = mobilised_friction(end)
+    spread = friction_distribution(end, bins=5)
+    counts = np.histogram(share[~np.isnan(share)], spread.edges)[0]
+    np.testing.assert_allclose(spread.density * np.diff(spread.edges), counts / counts.sum())
+
+
+def test_chains(end: Instant, raw: Raw) -> None:
+    for angle, shortest in ((np.pi / 4, 2), (np.pi / 3, 3)):
+        found, expected = chains(end, angle, shortest), raw.chains(end.volume, np.cos(angle), shortest)
+        groups = [set(np.flatnonzero(found.label == k).tolist()) for k in range(len(found.lengths))]
+        assert sorted(groups, key=min) == expected
+        assert sorted(found.lengths.tolist()) == sorted(map(len, expected))
+
+
+def test_directions(end: Instant, raw: Raw) -> None:
+    """The share of normals in each twelfth, and a of 1 + a cos 2θ as the second Fourier coefficient."""
+    angles = [
+        np.arctan2(raw.normal[k][-1], raw.normal[k][0]) for k in range(len(raw.a)) if raw.force[k].any()
+    ]
+    counts = np.zeros(12)
+    for angle in angles:
+        counts[int((angle % np.pi) / (np.pi / 12)) % 12] += 1
+    edges, density = directions(end, 12)
+    np.testing.assert_allclose(density * np.diff(edges), counts / counts.sum(), atol=1e-12)
+    if end.d == 2:
+        second = abs(np.mean(np.exp(2j * np.array(angles))))
+        assert anisotropy(fabric(end)) == pytest.approx(2.0 * second)
+
+
+def test_energies(run: Recording, name: str) -> None:
+    """Kinetic and potential energy from the arrays, the work of contacts from impulses and velocities."""
+    balance, model = energy_balance(run), run.model
+    moving = model.movable
+    for k in (0, 1, STEPS // 2, STEPS):
+        row = run.row(k)
+        kinetic = 0.5 * np.sum(model.masses[moving] * row["velocity"][moving] ** 2)
+        potential = -np.sum(model.mass[moving] * (row["position"][moving] @ model.gravity))
+        assert balance.kinetic[k] == pytest.approx(kinetic, rel=1e-12)
+        assert balance.potential[k] == pytest.approx(potential, rel=1e-12)
+    scale = balance.kinetic.max() + np.ptp(balance.potential)
+    assert np.abs(balance.error).max() < 1e-12 * scale
+    if name == "clumps_that_stick_and_roll":  # spins are about axes that turn during the step
+        return
+    for k in range(STEPS - 9, STEPS + 1):
+        lost = balance.dissipated[k] - balance.dissipated[k - 1]
+        assert lost == pytest.approx(-DT * Raw.of(run, k).work(), abs=1e-9 * scale)
+
+
+def test_probes(run: Recording) -> None:
+    """All quantities of a grain, at every tenth step, from the contacts and bodies of that frame."""
+    times, values = run.readings()
+    assert len(times) == STEPS + 1
+    widths = [len(probe.components(run.model.d)) for probe in run.model.probes]
+    parts = np.split(values, np.cumsum(widths)[:-1], axis=1)
+    found = dict(zip(PROBED, parts, strict=True))
+    for k in range(10, STEPS + 1, 10):
+        raw, row = Raw.of(run, k), run.row(k)
+        force, moment = raw.push(BODY)
+        own = [i for i in range(len(raw.a)) if BODY in (raw.a[i], raw.b[i])]
+        along = [raw.force[i] @ raw.normal[i] for i in own]
+        across = [raw.force[i] - f * raw.normal[i] for i, f in zip(own, along, strict=True)]
+        kinetic = 0.5 * np.sum(run.model.masses[BODY] * row["velocity"][BODY] ** 2)
+        expected = {
+            "position": row["position"][BODY],
+            "orientation": row["orientation"][BODY],
+            "velocity": raw.velocity[BODY],
+            "angular_velocity": raw.spin[BODY],
+            "kinetic_energy": kinetic,
+            "force": force,
+            "torque": moment,
+            "contacts": len(own),
+            "gap": min((run.contact_rows(k)["gap"][i] for i in own), default=np.nan),
+            "normal_force": sum(along),
+            "tangential_force": sum(np.linalg.norm(f) for f in across),
+            "contact_force": force,
+        }
+        size = 1.0 + max(np.abs(raw.force).max(initial=0.0), np.abs(row["velocity"]).max())
+        for quantity, value in expected.items():
+            np.testing.assert_allclose(found[quantity][k], value, atol=1e-9 * size, err_msg=quantity)
+
+
+def test_volumes_by_sampling(run: Recording, end: Instant) -> None:
+    """Volumes of grains as shares of points in a cube that fall into a part, parts that overlap twice."""
+    model, random = run.model, np.random.default_rng(1)
+    volume = body_volumes(model.colliders, model.n_bodies)
+    own = np.flatnonzero(model.colliders.body == BODY)
+    reach, total = float(model.reach[BODY]), 0
+    points = random.uniform(-reach, reach, (20_000, end.d))
+    for part in own:
+        away = np.linalg.norm(points - model.colliders.position[part], axis=1)
+        total += int((away < model.colliders.size[part, 0]).sum())
+    share = total / len(points)
+    error = 4.0 * len(own) * np.sqrt(0.25 / len(points)) * (2.0 * reach) ** end.d
+    assert volume[BODY] == pytest.approx(share * (2.0 * reach) ** end.d, abs=error)
+    np.testing.assert_array_equal(end.volume, volume)
 
 
 def test_sticking_contacts_do_not_slip(end: Instant, raw: Raw, name: str) -> None:

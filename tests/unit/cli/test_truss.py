@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clapas.bodies.trusses.generators import grid, module
+from clapas.bodies.trusses.generators import grid, module, prism
 from clapas.cli.truss import SHIPPED
 from clapas.io.trusses import read_truss, write_truss
 
@@ -46,6 +46,29 @@ def test_parameters_pictures_and_files(run: Run, tmp_path: Path) -> None:
     assert "displacement" in table.read_text()
     run("truss", "kite", "--out", tmp_path / "kite.json")
     assert read_truss(tmp_path / "kite.json").name == "kite"
+
+
+def test_a_drawing_is_prestressed_loaded_and_charted(run: Run, tmp_path: Path) -> None:
+    """Lines of a prism on its feet: a mechanism without prestress, a structure with it."""
+    plain = prism(3).with_(prestress=None)
+    foot = plain.nodes[:, 2] < plain.nodes[:, 2].mean()
+    write_truss(tmp_path / "nodes.csv", plain.with_(is_blocked=[[each] * 3 for each in foot]))
+    outcome = run("truss", tmp_path, "--picture", tmp_path / "soft.png")
+    assert outcome.code == 2
+    assert "it has 1 mechanism and no prestress; the softest motion moves nodes" in outcome.err
+    assert (tmp_path / "soft.png").stat().st_size > 5_000
+    settings = ("--tension", 2000, "--load", -300, "--self-weight", "--chart", tmp_path / "chart.png")
+    document = run("truss", tmp_path, *settings, "--json").document
+    assert document["is_stable"]
+    assert document["cases"][0]["case"] == "load"
+    assert document["cases"][0]["largest_cable_force"] > 2000.0
+    assert (tmp_path / "chart.png").stat().st_size > 10_000
+
+
+def test_weight_on_nothing_is_refused(run: Run) -> None:
+    outcome = run("truss", "ball", "--self-weight")
+    assert outcome.code == 2
+    assert "nothing holds the structure along z, and its loads add up to -" in outcome.err
 
 
 def test_a_mechanism_is_drawn(run: Run, tmp_path: Path) -> None:

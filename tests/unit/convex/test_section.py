@@ -87,7 +87,7 @@ def test_a_particle_on_a_tread() -> None:
     problem = ContactProblem(W=np.eye(3), q=[[-1.0, 2.0, 0.3]], mu=[0.5], section=SQUARE)
     solution = solve(problem)
     np.testing.assert_allclose(solution.r, [[1.0, -0.5, -0.3]], atol=1e-7)  # stops across, slides along
-    assert solution.method == "Auto: accelerated-projection"
+    assert solution.method == "Auto: nsgs, sweeps on blocks of W"
     faster = ContactProblem(W=np.eye(3), q=[[-1.0, 2.0, 0.9]], mu=[0.5], section=SQUARE)
     np.testing.assert_allclose(solve(faster).r, [[1.0, -0.5, -0.5]], atol=1e-7)
 
@@ -104,6 +104,7 @@ def test_a_ratchet_in_the_plane() -> None:
     "solver",
     [
         Auto(tol=1e-8),
+        NSGS(tol=1e-8),
         AcceleratedProjection(tol=1e-8),
         ADMM(tol=1e-8),
         Extragradient(tol=1e-6),
@@ -139,7 +140,38 @@ def test_sections_follow_the_problem_through_conversions() -> None:
     assert isinstance(reduced.cone, SectionCone)
     with pytest.raises(ProblemError, match="about Coulomb's law, got that of SectionCone"):
         existence.check(problem)
-    with pytest.raises(ProblemError, match=r"NSGS does not take the law of these contacts \(SectionCone\)"):
+    assert "bodies of any size" in solve(problem, NSGS()).method
+
+
+class Stadium:
+    """A section that people bring: a square with round corners, as a disc added to a smaller square."""
+
+    def __init__(self, inner: Polygons) -> None:
+        self.inner = inner
+
+    def project(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        at = self.inner.project(x, 0.5 * scale)
+        away = x - at
+        length = np.linalg.norm(away, axis=1, keepdims=True)
+        return at + away * np.minimum(1.0, 0.5 * scale[:, None] / np.where(length > 0.0, length, 1.0))
+
+    def support(self, z: np.ndarray) -> np.ndarray:
+        return 0.5 * self.inner.support(z) + 0.5 * np.linalg.norm(z, axis=1)
+
+    def jacobian(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def take(self, contacts: np.ndarray) -> Stadium:
+        return Stadium(self.inner.take(contacts))
+
+
+def test_sections_that_people_bring_are_solved_by_projection() -> None:
+    given = reduce(random_global(5))
+    section = Stadium(Polygons.same(SQUARE, given.n_contacts))
+    problem = ContactProblem(W=given.W, q=given.q, mu=given.mu, section=section)
+    solution = solve(problem, Auto(tol=1e-6))
+    assert "accelerated-projection" in solution.method
+    with pytest.raises(ProblemError, match="sweeps take sections that are polygons, got Stadium: use Auto"):
         solve(problem, NSGS())
 
 

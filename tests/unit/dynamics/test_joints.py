@@ -40,9 +40,13 @@ LEFT_FREE = {
         "planar": 3,
         "fixed": 0,
         "distance": 5,
+        "turn": 6,
+        "travel": 6,
+        "swing": 6,
     },
-    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2},
+    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3},
 }
+SWUNG = (1.0, 1.0, 1.0)
 ALL = [(d, kind) for d, kinds in KINDS.items() for kind in kinds]
 
 
@@ -63,6 +67,8 @@ def two_bodies(d: int, kind: str) -> Scene:
         given["second"] = (2.0, -1.0, 0.0)
     if kind == "distance":
         given["to"] = (1.0, 0.4, 0.7)[:d]
+    if kind == "swing":
+        given |= {"second": SWUNG, "limits": (None, 2.0)}
     scene.join(kind, 0, 1, **given)
     return scene
 
@@ -77,13 +83,14 @@ def test_a_kind_leaves_free_what_it_says_and_holds_where_it_was_made(d: int, kin
     assert model.joints is not None
     rows = model.joints
     placed = rows.placed(model.position, model.orientation)
-    assert np.max(np.abs(rows.gap(placed))) < 1e-15
+    assert np.max(np.abs(rows.gap(placed)), initial=0.0) < 1e-15
     J = np.hstack((placed.of_a, placed.of_b))
     size, free = (6 if d == 3 else 3), LEFT_FREE[d][kind]
     assert np.linalg.matrix_rank(J[: rows.n_closing], tol=1e-9) == len(rows) == size - free
     coordinate = KINDS[d][kind].coordinate is not None
     assert np.linalg.matrix_rank(J, tol=1e-9) == len(rows) + coordinate
-    np.testing.assert_allclose(rows.coordinates(placed), 0.0, atol=1e-15)
+    start = math.acos(np.dot((1.0, 2.0, -0.5), SWUNG) / math.sqrt(5.25 * 3.0)) if kind == "swing" else 0.0
+    np.testing.assert_allclose(rows.coordinates(placed), start, atol=1e-15)
 
 
 @pytest.mark.parametrize(("d", "kind"), ALL)
@@ -243,16 +250,10 @@ def test_names_are_unique_and_walls_are_not_joined() -> None:
 
 
 def test_what_does_not_reach_joints_yet_says_so() -> None:
-    def scene(**law: float) -> Scene:
-        made = Scene(d=2)
-        made.law(**(law or {"mu": 0.3}))
-        made.add(Disk(0.1), mass=1.0)
-        made.join("pin", 0, at=(0, 0), name="bolt")
-        return made
-
-    with pytest.raises(SceneError, match="rolling or spinning resistance do not reach jointed bodies yet"):
-        compile_scene(scene(mu=0.3, rolling=0.01))
-    made = scene()
+    made = Scene(d=2)
+    made.law(mu=0.3)
+    made.add(Disk(0.1), mass=1.0)
+    made.join("pin", 0, at=(0, 0), name="bolt")
     system = LagrangianSystem(
         mass=lambda q: [[1.0]],
         force=lambda q, v, t: 0.0 * q,
@@ -263,6 +264,8 @@ def test_what_does_not_reach_joints_yet_says_so() -> None:
     made.join("pin", made.add_system(system)[0], 0, at=(0, 0))
     with pytest.raises(SceneError, match="is part of the system 'system', which joints do not reach yet"):
         compile_scene(made)
+    with pytest.raises(SceneError, match=r"joint 'nail': 'system' is not rigid, .* holds rods by holder="):
+        made.join("pin", "system", 0, at=(0, 0), name="nail")
 
 
 def swing_and_pile() -> Scene:

@@ -13,6 +13,7 @@ import pytest
 from clapas.cli.run import describe, print_summary
 from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
 from clapas.dynamics.stepping import MoreauMidpoint
+from clapas.errors import SceneError
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter
 from clapas.io.simulation import resume, simulate
@@ -109,8 +110,12 @@ def test_probes_of_a_resumed_run_are_the_same_to_the_bit(tmp_path: Path, cut: in
             assert a.tobytes() == b.tobytes()
 
 
-def test_readings_after_the_last_frame_are_forgotten_when_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flush_seconds", [2.0, -1.0])
+def test_readings_after_the_last_frame_are_forgotten_when_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush_seconds: float
+) -> None:
     """As after a kill: rows of probes may be there for steps whose frame is not."""
+    monkeypatch.setattr("clapas.io.recording.writer.FLUSH_SECONDS", flush_seconds)
     whole, killed = tmp_path / "whole.h5", tmp_path / "killed.h5"
     simulate(stack(), 0.03, DT, out=whole, every=10).close()
     model = compile_scene(stack())
@@ -200,3 +205,33 @@ def test_forces_of_divided_steps_are_means_over_the_whole_step(travel: float) ->
         touched = run.probe("contacts") > 0
         np.testing.assert_array_equal(touched, ~np.isnan(run.probe("gap")))
         assert np.all(touched[force.any(axis=1)])
+
+
+def test_probes_of_joints(tmp_path: Path) -> None:
+    """A bar held out by friction: its weight and its moment; and one welded, another that falls."""
+    scene = Scene(d=2)
+    scene.law(mu=0.3)
+    for y, friction in ((0.0, 50.0), (3.0, 0.0)):
+        scene.add(Disk(0.1), (1, y), mass=2.0)
+        scene.join("pin", len(scene.bodies) - 1, at=(0, y), name=f"pin {y:g}", friction=friction)
+    scene.add(Disk(0.1), (1, 6), mass=2.0)
+    scene.join("weld", 2, at=(0, 6), name="weld")
+    for quantity in ("coordinate", "rate", "effort", "force", "torque"):
+        scene.probe(f"joint_{quantity}", joint="pin 0", name=f"held {quantity}")
+        scene.probe(f"joint_{quantity}", joint="pin 3", name=f"loose {quantity}")
+    scene.probe("joint_torque", joint="weld", name="moment")
+    moment, inertia = 2.0 * G * 1.0, 2.0 * (1.0 + 0.5 * 0.1**2)
+    with simulate(scene, 0.05, DT, out=tmp_path / "run.h5") as run:
+        assert run.probe("held coordinate")[-1] == pytest.approx(0.0, abs=1e-12)
+        np.testing.assert_allclose(run.probe("held effort")[1:], moment, rtol=1e-7)
+        np.testing.assert_allclose(run.probe("held torque")[1:].ravel(), moment, rtol=1e-7)
+        np.testing.assert_allclose(run.probe("held force")[1:], [[0.0, 2.0 * G]] * 50, atol=1e-3)
+        np.testing.assert_allclose(run.probe("moment")[1:].ravel(), moment, rtol=1e-9)
+        np.testing.assert_allclose(run.probe("loose rate")[-1], -moment / inertia * 0.05, rtol=1e-3)
+        np.testing.assert_allclose(
+            run.probe("loose coordinate")[-1], -moment / inertia * 0.05**2 / 2, rtol=1e-2
+        )
+        assert not run.probe("loose effort").any()
+        np.testing.assert_allclose(run.probe("loose torque")[1:], 0.0, atol=1e-9)
+    with pytest.raises(SceneError, match="a weld joint has no single coordinate"):
+        scene.probe("joint_rate", joint="weld", name="none")

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from clapas.bodies.elastic import Elastic, ElasticBodies, Solid, Support, block
 from clapas.geometry.shapes import Capsule, Clump, Cylinder, Disk, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
@@ -112,3 +113,25 @@ def test_round_bodies_have_closed_surfaces_that_face_outward(
     corners = surface["points"][own] - surface["points"][own].mean(axis=(0, 1))
     enclosed = np.linalg.det(corners).sum() / 6
     assert volume * 0.96 < enclosed < volume  # inscribed, outward
+
+
+def test_skins_of_elastic_bodies_carry_their_stresses_as_tensors(tmp_path: Path) -> None:
+    soft = Elastic(young=1e5, poisson=0.3, density=1000.0)
+    body = ElasticBodies(
+        solid=Solid(mesh=block((1.0, 1.0, 1.0), (3, 3, 3)), material=soft),
+        supports=[Support("bottom", "xyz")],
+    )
+    scene = Scene()
+    scene.add_system(body, name="jelly")
+    with simulate(scene, 0.02, 0.01, out=tmp_path / "run.h5") as run:
+        written = {path.stem for path in export_vtk(run, tmp_path, frames=[2])}
+    assert "jelly" in written
+    found = arrays_of(tmp_path / "jelly-000002.vtp")
+    T = found["nodal stress"].reshape(-1, 3, 3)
+    assert len(T) == body.solid.mesh.n_nodes
+    np.testing.assert_array_equal(T, T.transpose(0, 2, 1))
+    assert T[:, 2, 2].min() < 0.0  # it is pressed by its weight
+    deviator = T - np.trace(T, axis1=1, axis2=2)[:, None, None] / 3.0 * np.eye(3)
+    mises = np.sqrt(1.5 * (deviator**2).sum(axis=(1, 2)))
+    # the field is the mean of the Gauss points around a node, the tensor is averaged before
+    np.testing.assert_allclose(found["von Mises"], mises, rtol=0.03)

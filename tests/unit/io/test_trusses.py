@@ -12,7 +12,7 @@ import pytest
 
 from clapas.bodies.trusses import Group, Material, Section, Truss
 from clapas.bodies.trusses.generators import cable_net, grid, kite
-from clapas.errors import FormatError, MissingDependency, ProblemError
+from clapas.errors import Error, FormatError, MissingDependency, ProblemError
 from clapas.io.trusses import read_truss, write_result, write_truss
 from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
 
@@ -169,7 +169,7 @@ def test_mistakes_in_documents_are_named(old: str, new: str, words: str, tmp_pat
 
 def test_impossible_structures_name_their_file(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text(WIRES.replace("area = 1e-5", "area = 1e-5\nprestress = -1"))
-    with pytest.raises(ProblemError, match=r"bad.toml: member 0 is a cable"):
+    with pytest.raises(ProblemError, match=r"bad.toml: groups.wire.members, pair 1 .*: member 0 is a cable"):
         read_truss(tmp_path / "bad.toml")
 
 
@@ -193,10 +193,13 @@ def test_tables_with_units(tmp_path: Path) -> None:
         ("x [mm]", "x [mile]", "unknown unit 'mile' of length"),
         ("support", "support [mm]", "column 'support' has no unit"),
         (",x [mm]", ",z", "column 'x' is missing"),
-        ("-1000,1000,all", "-1000,high,all", "row 2, column 'y': expected a number, got 'high'"),
-        ("right,1000,1000,xy", "right,1000,1000,xz", "support of node right must be 'all' or axes"),
-        ("right,1000", "left,1000", "two nodes are called 'left'"),
+        ("-1000,1000,all", "-1000,high,all", "line 2, column 'y': expected a number, got 'high'"),
+        ("right,1000,1000,xy", "right,1000,1000,xz", "line 3: support must be 'all' or axes like 'xy'"),
+        ("right,1000", "left,1000", "line 3: node 'left' stands in line 2 already"),
         ("fy:weight", "fz:weight", "in a table of plane nodes"),
+        ("y [mm]", "x [mm]", "two columns are called 'x'"),
+        ("left,-1000,1000", "left,,1000", "line 2, column 'x': expected a number, got ''"),
+        ("foot,0,0,,-0.1", "foot,0,0,,-0,1", "line 4 has 6 cells for 5 columns separated by ','"),
     ],
 )
 def test_mistakes_in_node_tables_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
@@ -210,9 +213,16 @@ def test_mistakes_in_node_tables_are_named(old: str, new: str, words: str, tmp_p
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("left,foot", "left,food", "row 2 names node 'food'"),
+        ("left,foot", "left,food", "line 2 names node 'food'"),
         ("cable,200,10\nright", "cable,100,10\nright", "group 'wire' has two materials or sections"),
         ("area [mm2]", "inertia [mm4]", "column 'area' is missing"),
+        (
+            "200,10\nright",
+            "-200,10\nright",
+            "line 3: group 'wire' has two materials or sections: young '200'",
+        ),
+        ("kind,young", "kind,yong", "unknown column 'yong [GPa]': expected a, b, name"),
+        ("right,foot", "foot,left", "line 3: the member joins the same nodes as that of line 2. Remove one"),
     ],
 )
 def test_mistakes_in_member_tables_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
@@ -221,6 +231,61 @@ def test_mistakes_in_member_tables_are_named(old: str, new: str, words: str, tmp
     with pytest.raises(FormatError) as caught:
         read_truss(tmp_path / "nodes.csv")
     assert words in str(caught.value)
+
+
+def test_tables_as_spreadsheets_of_other_countries_write_them(tmp_path: Path) -> None:
+    """Semicolons, decimal commas, a byte order mark, remarks, empty lines; lines count as in the file."""
+    nodes = "\ufeff# two wires;;\n\n" + NODES.replace(",", ";").replace("-0.1", "-0,1")
+    members = (
+        MEMBERS.replace(",", ";").replace("area [mm2]", "diameter [mm];name").replace(";10\n", ";3,5;w\n")
+    )
+    (tmp_path / "nodes.csv").write_text(nodes, encoding="utf-8")
+    (tmp_path / "members.csv").write_text(members + ";\n", encoding="utf-8")
+    truss = read_truss(tmp_path)
+    np.testing.assert_allclose(SmallDisplacements().solve(truss, "weight").forces, 100 / np.sqrt(2))
+    assert truss.groups[0].section == Section.round(diameter=3.5e-3)
+    (tmp_path / "nodes.csv").write_text(nodes.replace("foot;0", "foot;o"), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"nodes.csv: line 6, column 'x': expected a number, got 'o'"):
+        read_truss(tmp_path)
+
+
+def test_rest_lengths_in_some_rows_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    members = MEMBERS.replace("area [mm2]", "area [mm2],rest_length").replace("10\nright", "10,1.4\nright")
+    (tmp_path / "members.csv").write_text(members)
+    np.testing.assert_allclose(read_truss(tmp_path).rest_lengths, [1.4, np.sqrt(2)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("right,foot", "foot,foot", "members.csv: line 3: member 1 has no length"),
+        (
+            "200,10\nright,foot,wire,cable,200",
+            "-2,10\nright,foot,wire,cable,-2",
+            "line 2: material: young must be positive",
+        ),
+        ("right,foot,wire,cable", "right,foot,wood,beam", "line 3: group 'wood': kind must be"),
+    ],
+)
+def test_impossible_members_are_named_by_their_line(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    (tmp_path / "members.csv").write_text(MEMBERS.replace(old, new, 1))
+    with pytest.raises(ProblemError if "length" in words else FormatError) as caught:
+        read_truss(tmp_path)
+    assert words in str(caught.value)
+
+
+def test_a_lonely_node_is_named_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES + "away,5,5,,\n")
+    (tmp_path / "members.csv").write_text(MEMBERS)
+    with pytest.raises(ProblemError, match=r"nodes.csv: line 5: node away belongs to no member"):
+        read_truss(tmp_path)
+
+
+def test_parallel_cables_survive_tables(tmp_path: Path) -> None:
+    write_truss(tmp_path / "nodes.csv", grid(2))
+    same(read_truss(tmp_path), grid(2))
 
 
 def test_lines_of_a_drawing(tmp_path: Path) -> None:
@@ -241,7 +306,9 @@ SUPPORT = "POINT\n8\nsupports\n10\n"
     [
         (DXF.format(unit=0), "does not say its unit of length: pass length='mm'"),
         (DXF.format(unit=4).replace("LINE", "CIRCLE"), "has no LINE"),
-        ("hello\nworld\n", "not an ASCII DXF file"),
+        ("hello\nworld\n", "line 1: not an ASCII DXF file: expected a group code"),
+        ("0\nEOF\n", "not an ASCII DXF file (no SECTION)"),
+        (DXF.format(unit=4).replace("0\nPOINT", "0\nARC", 1), "a curve (ARC) on layer 'supports'"),
         ("AutoCAD Binary DXF\n", "save the drawing as ASCII DXF"),
         (DXF.format(unit=4).replace(f"{SUPPORT}-1000.0", f"{SUPPORT}-900.0"), "lies on no end"),
     ],
@@ -251,6 +318,80 @@ def test_drawings_that_say_too_little(text: str, words: str, tmp_path: Path) -> 
     with pytest.raises(FormatError) as caught:
         read_truss(tmp_path / "a.dxf")
     assert words in str(caught.value)
+
+
+def entity(kind: str, *pairs: object) -> str:
+    return "\n".join(["0", kind, *(str(each) for each in pairs)]) + "\n"
+
+
+def drawn(tmp_path: Path, *entities: str) -> Path:
+    """A drawing in metres with these entities, and a line in a block that it never refers to."""
+    header = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n"
+    blocks = (
+        "0\nSECTION\n2\nBLOCKS\n" + entity("LINE", 8, "frame", 10, 7, 20, 7, 11, 8, 21, 9) + "0\nENDSEC\n"
+    )
+    body = "0\nSECTION\n2\nENTITIES\n" + "".join(entities) + "0\nENDSEC\n0\nEOF\n"
+    (tmp_path / "drawing.dxf").write_text(header + blocks + body)
+    return tmp_path / "drawing.dxf"
+
+
+def test_polylines_blocks_and_rollers_of_a_drawing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    corner = [
+        entity("VERTEX", 8, "top", 10, x, 20, y, 30, z) for x, y, z in ((0, 0, 1), (1, 0, 2), (1, 1, 1))
+    ]
+    path = drawn(
+        tmp_path,
+        entity("LWPOLYLINE", 8, "ring", 90, 3, 70, 1, 38, 1.0, 10, 0, 20, 0, 10, 1, 20, 0, 10, 1, 20, 1),
+        entity("POLYLINE", 8, "top", 66, 1, 70, 8),
+        *corner,
+        entity("SEQEND", 8, "top"),
+        entity("LINE", 8, "paper", 67, 1, 10, 50, 20, 50, 11, 51, 21, 50),
+        entity("INSERT", 8, "0", 2, "title"),
+        entity("POINT", 8, "supports", 10, 0, 20, 0, 30, 1),
+        entity("POINT", 8, "support-yz", 10, 1, 20, 1, 30, 1),
+    )
+    truss = read_truss(path)
+    assert [(group.name, int((truss.group == k).sum())) for k, group in enumerate(truss.groups)] == [
+        ("ring", 3),
+        ("top", 2),
+    ]
+    assert truss.n_nodes == 4
+    np.testing.assert_array_equal(truss.is_blocked.sum(axis=1), [3, 0, 2, 0])
+    assert "1 references to blocks are left out" in caplog.text
+
+
+def test_near_ends_are_one_node_wherever_they_lie(tmp_path: Path) -> None:
+    """Ends that differ in the last digits of a drawing may round to different places of any lattice."""
+    near = (0.49999999, 0.50000001)
+    lines = [entity("LINE", 8, "bars", 10, x, 20, 0.0, 11, x + 1, 21, 1.0 + k) for k, x in enumerate(near)]
+    assert read_truss(drawn(tmp_path, *lines)).n_nodes == 3
+
+
+def test_members_of_a_drawing_are_named_by_their_line(tmp_path: Path) -> None:
+    line = entity("LINE", 8, "bars", 10, 0, 20, 0, 11, 1, 21, 1)
+    with pytest.raises(ProblemError, match=r"drawing.dxf: line \d+, layer 'bars': 2 members join the nodes"):
+        read_truss(drawn(tmp_path, line, line))
+    with pytest.raises(FormatError, match=r"LINE of line \d+: code 10 must be a finite number, got 'x'"):
+        read_truss(drawn(tmp_path, line.replace("10\n0", "10\nx")))
+    with pytest.raises(FormatError, match="a polyline with arcs on layer 'ring'"):
+        read_truss(drawn(tmp_path, entity("LWPOLYLINE", 8, "ring", 10, 0, 20, 0, 42, 0.5, 10, 1, 20, 0)))
+
+
+def test_lines_and_supports_of_a_mesh(tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    points = np.array([[-1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    mesh = meshio.Mesh(
+        points,
+        [("line", [[0, 2], [1, 2]]), ("vertex", [[0], [1]])],
+        cell_data={"gmsh:physical": [np.array([1, 1]), np.array([2, 3])],
+                   "gmsh:geometrical": [np.array([1, 1]), np.array([1, 2])]},
+        field_data={"wires": np.array([1, 1]), "anchor": np.array([2, 0]), "roller y": np.array([3, 0])},
+    )  # fmt: skip
+    meshio.write(tmp_path / "a.msh", mesh, file_format="gmsh22", binary=False)
+    truss = read_truss(tmp_path / "a.msh", length="cm")
+    assert [group.kind for group in truss.groups] == ["cable"]
+    np.testing.assert_allclose(truss.lengths, np.sqrt(2) / 100)
+    assert truss.is_blocked.tolist() == [[True, True], [False, False], [False, True]]
 
 
 @pytest.mark.parametrize("key", ["data", "value"])
@@ -321,6 +462,8 @@ def test_results_for_other_programs(tmp_path: Path) -> None:
         ("a.dxf", DXF.format(unit="4Ý0")),
         ("a.json", '{"data": {"node": {"0": {"x": [1]}, "1": {}}, "edge": {"0": {"1": {}}}}}'),
         ("a.json", '{"data": {"node": {"0": {}}, "edge": {"0": {"7": {}}}}}'),
+        ("a.json", '{"data": {"node": {"0": {}, "1": {"x": 1}}, "edge": {"0": {"1": {"f": "big"}}}}}'),
+        ("nodes.csv", "x,y\n"),
         ("a.json", '{"nodes": 3, "groups": 4}'),
     ],
 )
@@ -328,3 +471,51 @@ def test_damage_found_by_fuzzers_is_named(tmp_path: Path, name: str, text: str) 
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=name):
         read_truss(tmp_path / name)
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    """Empty lines count, and so does the line in which a group is described first."""
+    head, *rows = MEMBERS.splitlines()
+    (tmp_path / "nodes.csv").write_text(NODES)
+    members = tmp_path / "members.csv"
+    members.write_text(
+        "\n".join([head, "", "", rows[0], "", *rows[1:], ",".join(["nobody", *["1"] * head.count(",")])])
+    )
+    with pytest.raises(FormatError, match=f"members.csv: line {len(rows) + 5} names node 'nobody'"):
+        read_truss(tmp_path / "nodes.csv")
+    columns = head.split(",")
+    place = next(k for k, name in enumerate(columns) if name.startswith("young"))
+    cells = rows[0].split(",")
+    for value, words in (
+        ("soft", "line 4, column 'young': expected a number, got 'soft'"),
+        ("-1", "line 4: "),
+    ):
+        cells[place] = value
+        members.write_text("\n".join([head, "", "", ",".join(cells)]))
+        with pytest.raises(Error, match=words):
+            read_truss(tmp_path / "nodes.csv")
+
+
+@pytest.mark.parametrize("word", ["far", "nan", "1e400"])
+def test_a_drawing_names_the_line_of_a_wrong_coordinate(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "drawing.dxf"
+    text = DXF.format(unit=4).replace("-1000.0", word, 1)
+    path.write_text(text)
+    words = f"drawing.dxf: LINE of line 16: code 10 must be a finite number, got '{word}'"
+    with pytest.raises(FormatError, match=words):
+        read_truss(path)
+
+
+def test_a_network_names_the_node_or_edge_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "net.json"
+    nodes = {"0": {"x": 0.0}, "1": {"x": 1.0}}
+    wrong: list[tuple[dict[str, object], dict[str, object], str]] = [
+        ({**nodes, "1": {"x": "far"}}, {"0": {"1": {}}}, "node 1, 'x' must be a finite number, got 'far'"),
+        (nodes, {"0": {"7": {}}}, "edge 0-7 names node 7, which is not in 'node'"),
+        (nodes, {"0": {"1": {"q": True}}}, "edge 0-1, 'q' must be a finite number, got True"),
+    ]
+    for node, edge, words in wrong:
+        content = {"dtype": "compas.datastructures/Network", "data": {"node": node, "edge": edge}}
+        path.write_text(json.dumps(content))
+        with pytest.raises(FormatError, match=words):
+            read_truss(path)

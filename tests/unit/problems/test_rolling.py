@@ -11,6 +11,7 @@ import pytest
 from clapas.convex.rolling import RollingCone
 from clapas.errors import ProblemError
 from clapas.problems.blocks import BodyBlocks
+from clapas.problems.conversions import reduce
 from clapas.problems.rolling import RollingProblem
 from clapas.solvers import (
     ADMM,
@@ -196,3 +197,42 @@ def test_other_methods_say_so() -> None:
     said = "Haslinger does not take the law of these contacts (RollingCone); these do: auto, nsgs, "
     with pytest.raises(ProblemError, match=re.escape(said)):
         solve(packing(0, 2), Haslinger())
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_every_form_is_the_same_problem(d: int) -> None:
+    """Blocks, matrices, W, and W by blocks: one law, one answer."""
+    blocks = packing(3, d)
+    matrices = RollingProblem(
+        M=blocks.M, H=blocks.H, f=blocks.f, w=blocks.w, mu=blocks.mu, d=blocks.d, compliance=0.0
+    )
+    reduced = reduce(blocks)
+    full = RollingProblem.from_full(reduced.W.toarray(), reduced.q, mu=blocks.mu)
+    assert isinstance(reduced, RollingProblem)
+    assert repr(full) == f"RollingProblem(30 contacts in {d}-D, reduced)"
+    answer = solve(blocks, NSGS(tol=1e-10))
+    for problem in (matrices, reduced, full):
+        assert problem.residual(answer.r) < 1e-9
+        again = solve(problem, NSGS(tol=1e-10))
+        np.testing.assert_allclose(again.u, answer.u, atol=1e-6)
+    sliding, r = blocks.sliding_part(answer.r)
+    other, same = full.sliding_part(answer.r)
+    assert sliding.d == other.d == d
+    np.testing.assert_array_equal(r, same)
+    assert abs(sliding.residual(r) - other.residual(r)) < 1e-12
+
+
+def test_joints_and_couples_in_one_problem() -> None:
+    """A wheel whose axle a joint holds cannot roll: the couple has nothing to do, the impulse carries."""
+    H = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.0, 0.1]])  # of a disc: N, T, R
+    data: dict[str, Any] = {"M": np.eye(3), "H": H, "f": [0.0, 1.0, 2.0], "mu": [0.5], "d": 3}
+    free = solve(RollingProblem(**data), NSGS(tol=1e-12))
+    held = solve(RollingProblem(**data, J=[[0.0, 0.0, 1.0]], b=[0.0]), NSGS(tol=1e-12))
+    assert free.r[0, 2] == pytest.approx(1.0)  # it turns against all the couple there is
+    assert held.multipliers == pytest.approx([2.0])
+    assert held.v == pytest.approx([0.0, 0.0, 0.0])
+
+
+def test_sections_beside_couples_are_refused() -> None:
+    with pytest.raises(ProblemError, match="contacts with couples have round friction cones"):
+        RollingProblem(W=np.eye(6), q=np.zeros((1, 6)), mu=[0.5], section=[[1, -1], [0, 1], [-1, -1]])

@@ -14,7 +14,7 @@ from clapas.cli import main
 from clapas.dynamics.motions import Oscillation
 from clapas.errors import SceneError
 from clapas.geometry.shapes import Box, Plane
-from clapas.scenes.examples.hair import brush, capstan, hair, strands
+from clapas.scenes.examples.hair import brush, capstan, hair, strands, winch
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 
@@ -40,7 +40,7 @@ def comb() -> Scene:
     return scene
 
 
-@pytest.mark.parametrize("make", [comb, hair, strands, brush, capstan])
+@pytest.mark.parametrize("make", [comb, hair, strands, brush, capstan, winch])
 def test_a_scene_of_rods_is_read_back_as_written(make: Any, tmp_path: Path) -> None:
     scene = make()
     scene.save(tmp_path / "rods.toml")

@@ -14,7 +14,7 @@ from clapas.statics.elastic import ElasticContact, OneLoopNewton, State, condens
 from clapas.studies import registry
 from clapas.studies.elastic_block import ElasticBlock
 from clapas.studies.fe_drawing import drawing_force, flange, punch_force, tools
-from clapas.studies.fe_hertz import flat_punch, hertz, partial_slip, spence
+from clapas.studies.fe_hertz import coupled_punch, flat_punch, hertz, partial_slip, spence
 from clapas.studies.report import Report
 
 
@@ -77,35 +77,35 @@ def test_contacts_of_the_curved_punch_follow_the_load() -> None:
 
 
 def test_flow_in_cycles_with_elastic_r_and_passes_with_the_safeguard() -> None:
-    press, drawn = flange(0.5, 0.5, 50.0, 5e-4)
+    press, drawn = flange(0.5, 0.1, 50.0, 5e-4, cells=16)
     start = OneLoopNewton().solve(press)
-    plain = OneLoopNewton(tangent="elastic", safeguard=False, max_iterations=100)
-    failed = plain.solve(drawn, start, check=False)
+    failed = OneLoopNewton(tangent="elastic", safeguard=False).solve(drawn, start, check=False)
     assert not failed.status.is_solved
     assert failed.orders
-    found = OneLoopNewton(max_iterations=100).solve(drawn, start)
-    assert found.orders
-    assert found.cuts >= 1
-    many = follow(drawn, start, increments=8, newton=OneLoopNewton(max_iterations=100)).last
-    assert drawing_force(drawn, found) == pytest.approx(drawing_force(drawn, many), rel=0.01)
-
-
-def test_a_drawing_step_passes_with_the_safeguard_only() -> None:
-    """Blank, punch, die and holder, in large strain: one increment, and the same answer in many."""
-    press, drawn = tools(0.5, 0.1, 1e-2)
-    start = OneLoopNewton().solve(press)
-    for tangent in ("elastic", "current"):
-        plain = OneLoopNewton(tangent=tangent, safeguard=False, max_iterations=100)
-        failed = plain.solve(drawn, start, check=False)
-        assert not failed.status.is_solved
-    assert failed.orders == (2,)  # with elastic r it may also wander without end, by rounding
     found = OneLoopNewton().solve(drawn, start)
-    assert found.orders
-    assert found.cuts >= 1
-    many = follow(drawn, start, increments=20).last
-    # friction and plasticity depend on the path, by a per cent here
+    many = follow(drawn, start, increments=8).last
+    assert drawing_force(drawn, found) == pytest.approx(drawing_force(drawn, many), rel=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [2e-3, 1e-2])
+@pytest.mark.parametrize(("pressure", "mu"), [(0.05, 0.1), (0.5, 0.1), (0.5, 0.5)])
+def test_a_drawing_step_passes_once_steps_are_damped(pressure: float, mu: float, draw: float) -> None:
+    """Blank, punch, die and holder, in large strain: one increment, and the same answer in many."""
+    press, drawn = tools(pressure, mu, draw)
+    start = OneLoopNewton().solve(press)
+    found = OneLoopNewton(max_iterations=100).solve(drawn, start)
+    many = follow(drawn, start, increments=16, newton=OneLoopNewton(max_iterations=100)).last
     assert punch_force(drawn, found) == pytest.approx(punch_force(drawn, many), rel=0.02)
-    assert found.history[0]["accumulated"].max() > 0.0
+
+
+def test_whole_steps_wander_where_damped_ones_arrive() -> None:
+    press, drawn = tools(0.05, 0.1, 2e-3)
+    start = OneLoopNewton().solve(press)
+    whole = OneLoopNewton(damping=False).solve(drawn, start, check=False)
+    assert not whole.status.is_solved
+    found = OneLoopNewton().solve(drawn, start)
+    assert found.history[0]["accumulated"].max() == 0.0  # it yields on the way only
 
 
 @pytest.mark.parametrize(("mu", "nu"), [(0.2, 0.3), (0.1, 0.4), (0.1, 0.45), (0.05, 0.45)])
@@ -113,6 +113,15 @@ def test_spences_punch_sticks_within_the_same_part_whatever_the_load(mu: float, 
     last, first = flat_punch(16, mu, nu)
     assert flat_punch(16, mu, nu, depth=1e-4) == (last, first)
     assert last - 1 / 16 <= spence(mu, nu) <= first + 1 / 16
+
+
+@pytest.mark.parametrize(("mu", "nu"), [(0.4, 0.0), (0.2, 0.0), (0.4, 0.3)])
+def test_the_stick_zone_is_that_of_the_coupled_half_plane(mu: float, nu: float) -> None:
+    """Where β is not small friction changes the pressure, and the formula of Goodman does not hold."""
+    last, first = flat_punch(16, mu, nu)
+    coupled = coupled_punch(mu, nu)
+    assert last - 1 / 16 <= coupled <= first + 1 / 16
+    assert coupled < spence(mu, nu) - 0.03
 
 
 def test_one_element_is_alarts_elastoplastic_oscillator() -> None:

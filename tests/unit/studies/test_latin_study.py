@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from clapas.studies.latin import Latin, Verdicts, _ratios
 from clapas.studies.report import Report
 
 
-def test_verdicts_say_how_far() -> None:
-    verdicts = Verdicts()
+def test_verdicts_say_how_far(tmp_path: Path) -> None:
+    """All are in the table; those that the thesis prints are judged with its digits, too."""
+    report = Report(tmp_path, "numbers")
+    verdicts = Verdicts(report)
     verdicts.add("a", 24, 24)
-    verdicts.add("b", 3.0, 2.7, "printed")
+    verdicts.add("b", 3.0, 2.7, printed="3")
     verdicts.add("c", 10, 20)
     verdicts.add("d", 10, None)
     assert [row[-1] for row in verdicts.rows] == [
@@ -23,6 +26,9 @@ def test_verdicts_say_how_far() -> None:
         "not reproduced",
         "not reproduced",
     ]
+    report.close()
+    judged = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))["verdicts"]
+    assert [(each["quantity"], each["grade"]) for each in judged] == [("b", "reproduced")]
 
 
 def test_the_cost_model_of_the_thesis() -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from clapas.errors import SettingsError
-from clapas.io.lcp import read_lcp
 from clapas.problems import matrix_classes
+from clapas.problems.gallery import elastic_rectangle
 from clapas.problems.lcp import LCP
 from clapas.solvers import NSGS, solve
 from clapas.solvers.lcp import Lemke, LemkeTableau, solve_lcp
 from clapas.studies import registry
 from clapas.studies.elastic_block import ElasticBlock
-from clapas.studies.lcp_contact import ORIGINAL, PRINTED_COUNTS, LCPRectangle, _path, _punch, compare
+from clapas.studies.lcp_contact import PRINTED_COUNTS, LCPRectangle, _path, _punch, compare
 from clapas.studies.report import Report
 
 
@@ -61,7 +61,7 @@ def test_granular_quick_run(tmp_path: Path) -> None:
 
 def test_the_printed_counts_of_the_original_matrix(tmp_path: Path) -> None:
     report = Report(tmp_path, "original")
-    compare(report, "original", read_lcp(ORIGINAL).problem, PRINTED_COUNTS)
+    compare(report, "original", elastic_rectangle(), PRINTED_COUNTS)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in report.text.splitlines()]
     counts = {row[0]: row[1:] for row in rows if len(row) == 4}
     assert counts["Gauss-Seidel"] == ["182", "-", "182"]

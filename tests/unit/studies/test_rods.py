@@ -7,7 +7,12 @@ import pytest
 
 from clapas.errors import SettingsError
 from clapas.problems import reduce
-from clapas.studies.rods import RodTables, collect, in_centimetres, solved_by_auto
+from clapas.studies.rods import UNITS, Found, RodTables, Units, collect, solved_by_auto
+
+
+@pytest.fixture(scope="module")
+def met() -> Found:
+    return collect([(3, 9)], steps=80, probe=0.0)[0]
 
 
 def test_problems_have_the_printed_sizes_and_conditioning() -> None:
@@ -19,10 +24,18 @@ def test_problems_have_the_printed_sizes_and_conditioning() -> None:
     assert solved_by_auto(found)[0] == 2
 
 
-def test_units_do_not_change_a_problem() -> None:
-    problem = collect([(3, 5)], steps=80, probe=0.0)[0].problem
-    r = np.random.default_rng(0).normal(size=(problem.n_contacts, 3))
-    assert in_centimetres(problem).velocity(1e5 * r) == pytest.approx(1e2 * problem.velocity(r), rel=1e-6)
+@pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
+def test_units_do_not_change_a_problem(units: Units, met: Found) -> None:
+    r = np.random.default_rng(0).normal(size=(met.problem.n_contacts, 3))
+    problem, start = met.measured_in(units)
+    own = met.problem.velocity(r) / units.velocity
+    assert problem.velocity(r / (units.mass * units.velocity)) == pytest.approx(own, rel=1e-6)
+    assert problem.residual(start) == pytest.approx(met.problem.residual(met.start), rel=1e-6)
+
+
+def test_methods_start_from_the_step_before(met: Found) -> None:
+    nothing = met.problem.residual(np.zeros_like(met.start))
+    assert met.problem.residual(met.start) < nothing
 
 
 def test_too_few_steps_and_wrong_settings_are_refused() -> None:

@@ -6,6 +6,7 @@
 """
 
 from clapas.bodies.elastic.contact import RigidContact, SurfaceContact
+from clapas.bodies.elastic.files import read_mesh, write_mesh
 from clapas.bodies.elastic.generators import bar, block, graded, hertz_block, ring
 from clapas.bodies.elastic.kind import ElasticBodies
 from clapas.bodies.elastic.logarithmic import FiniteVonMises
@@ -35,6 +36,8 @@ __all__ = [
     "hertz_block",
     "join",
     "oriented",
+    "read_mesh",
     "ring",
     "symmetry",
+    "write_mesh",
 ]

@@ -72,10 +72,11 @@ class Batch:
         Axisymmetric volumes are those of the full circle.
         """
         J = jacobians(self.corners[part], self.element.gradients(rule.points))
-        volume = np.linalg.det(J) * rule.weights * self.thickness
+        determinant, inverse = inverted(J)
+        volume = determinant * rule.weights * self.thickness
         if self.kinematics == "axisymmetric":
             volume = volume * 2.0 * np.pi * self.radius(rule, part)
-        return volume, np.asarray(np.linalg.inv(J), dtype=np.float64)
+        return volume, inverse
 
     def radius(self, rule: Rule, part: slice = slice(None)) -> Array:
         """Distance from the axis at the points of a rule, (m, g)."""
@@ -88,7 +89,7 @@ class Batch:
         for first in range(0, len(self.cells), CHUNK):
             part = slice(first, first + CHUNK)
             volume, inverse = self.volumes(rule, part)
-            gradients = np.einsum("gke,mged->mgkd", slopes, inverse)
+            gradients = slopes @ inverse
             hoop = None
             if self.kinematics == "axisymmetric":
                 hoop = self.element.functions(rule.points)[None] / self.radius(rule, part)[:, :, None]
@@ -107,6 +108,22 @@ class Batch:
         functions = self.element.functions(self.element.mass.points)
         volume, _ = self.volumes(self.element.mass)
         return np.asarray(self.material.density * np.einsum("mg,gi,gj->mij", volume, functions, functions))
+
+
+def inverted(J: Array) -> tuple[Array, Array]:
+    """Determinants (…) and inverses (…, d, d) of many small matrices, d = 2 or 3, by cofactors.
+
+    Several times faster than LAPACK, which is called once per matrix.
+    """
+    cofactors = np.empty_like(J)
+    if J.shape[-1] == 2:
+        cofactors[..., 0, 0], cofactors[..., 1, 1] = J[..., 1, 1], J[..., 0, 0]
+        cofactors[..., 0, 1], cofactors[..., 1, 0] = -J[..., 1, 0], -J[..., 0, 1]
+    else:
+        for row in range(3):
+            cofactors[..., row, :] = np.cross(J[..., (row + 1) % 3, :], J[..., (row + 2) % 3, :])
+    determinant = (J[..., 0, :] * cofactors[..., 0, :]).sum(axis=-1)
+    return determinant, np.swapaxes(cofactors, -1, -2) / determinant[..., None, None]
 
 
 def _strain_operator(gradients: Array, hoop: Array | None) -> Array:

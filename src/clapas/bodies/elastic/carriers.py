@@ -8,7 +8,8 @@ found is then put right on the side as it is: the other's point x is projected o
     x = Σ β_k x_k + g n,     Σ β_k = 1,
 
 and there is a contact with gap g along the outward normal n if the projection is on the side, and not at one
-of its nodes, whose ball has it. The contact moves with the nodes by the weights β. Pairs that were found
+of its nodes, whose ball has it. The contact moves with the nodes by the weights β. In space a ball on a ridge
+between two triangles projects beyond their common edge on both: it touches the edge. Pairs that were found
 along another normal are not those of a side and a corner: they are the faces of others, which the nodes meet,
 and in space crossing edges, which nothing here sees.
 """
@@ -35,7 +36,7 @@ from clapas.typing import Array, Indices, Mask
 
 SKIN = 1e-4  # radius of the balls at the nodes, as a share of the shortest side
 DEPTH = 0.2  # of the shortest side: how deep the slabs are
-LONGER = 1.1  # a slab is so much longer than its side, which may stretch
+LONGER = {2: 1.1, 3: 1.5}  # a slab is so much longer than its side, which may stretch, by d
 AT_NODE = 1e-6  # of a side: a contact so near to a node is the node's
 BEYOND = 1e-9  # of a side: what rounding may leave between neighbours
 ALONG = 1.0 - 1e-6  # cosine: a corner before a side is found along the normal of the side
@@ -90,6 +91,19 @@ class SurfaceCarriers:
             return np.empty((0, self.mesh.d), dtype=np.int64)
         return np.vstack([rows[:, list(part)] for kind, rows in self.faces for part in SIMPLICES[kind]])
 
+    @cached_property
+    def neighbours(self) -> Indices:
+        """The side across the edge opposite to each node of a triangle, (k, d); −1 where there is none."""
+        found = np.full(self.sides.shape, -1)
+        if self.mesh.d == 2 or not len(self.sides):
+            return found
+        edges = np.sort(self.sides[:, [[1, 2], [2, 0], [0, 1]]], axis=2).reshape(-1, 2)
+        order = np.lexsort(edges.T)
+        same = np.flatnonzero((edges[order][1:] == edges[order][:-1]).all(axis=1))
+        first, second = order[same], order[same + 1]
+        found.ravel()[first], found.ravel()[second] = second // 3, first // 3
+        return found
+
     @property
     def n(self) -> int:
         """Number of carriers."""
@@ -118,11 +132,11 @@ class SurfaceCarriers:
         poses = self._slabs(self.mesh.nodes)
         for k, points in enumerate(corners):
             if self.mesh.d == 2:
-                length = LONGER * float(np.linalg.norm(points[1] - points[0]))
+                length = LONGER[2] * float(np.linalg.norm(points[1] - points[0]))
                 slab: Shape = Polygon.rectangle(length, depth)
             else:
                 local = rotations.rotate_back(
-                    np.tile(poses.orientation[k], (3, 1)), LONGER * (points - points.mean(axis=0))
+                    np.tile(poses.orientation[k], (3, 1)), LONGER[3] * (points - points.mean(axis=0))
                 )
                 local[:, 2] = 0.5 * depth
                 slab = Polyhedron(np.concatenate((local, local - np.array([0.0, 0.0, depth]))))
@@ -216,16 +230,51 @@ class SurfaceCarriers:
                 corners = position[self.sides[mine[at] - count]]
                 beta, true_gap = projected(x - shift, corners)
                 true_normal = simplex_normals(corners)
-                on = (beta.min(axis=1) >= -BEYOND) & (beta.max(axis=1) <= 1.0 - AT_NODE)
-                on &= np.einsum("nd,nd->n", true_normal, outward) > ALONG
+                facing = np.einsum("nd,nd->n", true_normal, outward) > ALONG
+                facing &= beta.max(axis=1) <= 1.0 - AT_NODE
+                on = facing & (beta.min(axis=1) >= -BEYOND)
                 keep[at] = on
                 normal[at], gap[at] = sign * true_normal, true_gap
                 point[at] = x - 0.5 * true_gap[:, None] * true_normal
+                row = (found.collider_b if sign > 0 else found.collider_a)[at]
+                ball = facing & ~on & (others.colliders.kind[row] == Kind.SPHERE)
+                if self.mesh.d == 3 and ball.any():
+                    at, row, side = at[ball], row[ball], mine[at[ball]] - count
+                    radius = others.colliders.size[row, 0]
+                    centre = x[ball] - shift[ball] + radius[:, None] * outward[ball]
+                    ridge, away, on_edge = self._on_ridges(position, centre, beta[ball], side, row)
+                    at, away, on_edge = at[ridge], away[ridge], on_edge[ridge]
+                    length = np.linalg.norm(away, axis=1)
+                    keep[at] = True
+                    gap[at] = length - radius[ridge]
+                    unit = away / length[:, None]
+                    normal[at] = sign * unit
+                    point[at] = on_edge + 0.5 * gap[at, None] * unit + shift[ball][ridge]
             balls = np.flatnonzero(keep & (mine >= 0) & (mine < count) & (other < 0))
             if balls.size:
                 keep[balls] = self._faces_it(position, found, balls, mine[balls], sign, others)
         made = replace(found, point=point, normal=normal, gap=gap)
         return made if keep.all() else made.take(np.flatnonzero(keep))
+
+    def _on_ridges(
+        self, position: Array, centre: Array, beta: Array, side: Indices, collider: Indices
+    ) -> tuple[Mask, Array, Array]:
+        """Balls before an edge: beyond it for the triangles on both sides, each edge once.
+
+        Returns which (n,), and for all the way from the edge to the centre and the point of the edge, (n, 3).
+        """
+        opposite = beta.argmin(axis=1)
+        across = self.neighbours[side, opposite]
+        ends = self.sides[side[:, None], (opposite[:, None] + np.array([1, 2])) % 3]
+        start, along = position[ends[:, 0]], position[ends[:, 1]] - position[ends[:, 0]]
+        part = np.einsum("nd,nd->n", centre - start, along) / np.einsum("nd,nd->n", along, along)
+        on_edge = start + part[:, None] * along
+        beyond, _ = projected(centre, position[self.sides[across]])
+        far = (self.sides[across][:, :, None] != ends[:, None, :]).all(axis=2)  # the node not on the edge
+        ridge = (across >= 0) & (beyond[far] < 0.0) & (part > AT_NODE) & (part < 1.0 - AT_NODE)
+        pair = collider * len(self.sides)
+        twice = np.isin(pair + across, (pair + side)[ridge]) & (across < side)
+        return ridge & ~twice, centre - on_edge, on_edge
 
     def _may_touch(self, a: Indices, b: Indices) -> Mask:
         """Own carriers that may touch each other: a ball and a slab that is not at its node."""

@@ -63,11 +63,12 @@ class ContactRows:
         if self.frames.shape != (n, d, d):
             object.__setattr__(self, "frames", self.H[:, :, :d] if n else np.empty((0, d, d)))
 
-    def slip_gradient(self, moved: Array) -> Array:
-        """Derivative of the slip by the displacements, (n, d − 1, m), after a motion ``moved`` (n, m)."""
+    def gradient(self, moved: Array) -> Array:
+        """Derivative of (gap, slip) by the displacements, (n, d, m), after a motion ``moved`` (n_dof,)."""
         if self.bend is None:
-            return self.H[:, 1:]
-        return np.asarray(self.H[:, 1:] + np.einsum("ncij,ni->ncj", self.bend[:, 1:], moved))
+            return self.H
+        turning = np.einsum("ncij,ni->ncj", self.bend[:, 1:], moved[self.dofs])
+        return np.concatenate((self.H[:, :1], self.H[:, 1:] + turning), axis=1)
 
 
 class ContactDefinition(Protocol):

@@ -148,6 +148,9 @@ def _mesh(table: Mapping[str, Any], folder: Path) -> Mesh:
     if way == "file":
         mesh = read_mesh(folder / str(table["file"]))
     elif way == "nodes":
+        for word in ("cells", "groups"):
+            if not isinstance(table.get(word, {}), Mapping):
+                raise SceneError(f"elastic: mesh {word} must be a table, got {table[word]!r:.60}")
         mesh = Mesh(table["nodes"], table.get("cells", {}), table.get("groups"))
     else:
         if not isinstance(table[way], Mapping):

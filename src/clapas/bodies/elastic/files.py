@@ -15,7 +15,7 @@ import numpy as np
 
 from clapas.bodies.elastic.elements import ELEMENTS, SOLID_ELEMENTS, element
 from clapas.bodies.elastic.mesh import Mesh, oriented
-from clapas.errors import FormatError, MissingDependency
+from clapas.errors import FormatError, MissingDependency, SceneError
 from clapas.typing import Array, Indices
 
 NAMES = {
@@ -50,14 +50,12 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     if not path.is_file():
         raise FormatError(f"{path}: there is no such file")
     try:
-        found = meshio.read(path)
-    except (Exception, SystemExit) as error:
-        raise FormatError(f"{path}: meshio cannot read it: {error}") from None
-    try:
-        return _from_meshio(found, str(path))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-        if isinstance(error, FormatError):
-            raise
+        return _from_meshio(meshio.read(path), str(path))
+    except FormatError:
+        raise
+    except SceneError as error:
+        raise FormatError(f"{path}: {error}") from None
+    except (Exception, SystemExit) as error:  # meshio passes on what a damaged file holds, whatever it is
         raise FormatError(f"{path}: damaged, or not what it should be ({error})") from None
 
 
@@ -160,5 +158,5 @@ def _meshio() -> Any:
     try:
         import meshio
     except ImportError:
-        raise MissingDependency("meshio", "fem", "reading and writing meshes of finite elements") from None
+        raise MissingDependency("meshio", "mesh", "reading and writing meshes of finite elements") from None
     return meshio

@@ -21,7 +21,7 @@ Miehe, Apel, Lambrecht 2002 (the framework); Higham 2008, 3.2 (derivatives of ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +43,7 @@ _ROWS, _COLUMNS = np.array(_PAIRS).T
 
 
 @dataclass(frozen=True, kw_only=True)
-class FiniteVonMises:
+class FiniteVonMises(VonMises):
     """Elastoplasticity of von Mises at large strain: :class:`VonMises` in logarithmic strains.
 
     The yield stress is that of the stress conjugate to ½ ln C: for principal axes that do not turn, that of
@@ -67,34 +67,16 @@ class FiniteVonMises:
     0.5
     """
 
-    young: float
-    poisson: float = 0.3
-    density: float = 0.0
-    yield_stress: float
-    isotropic: float = 0.0
-    kinematic: float = 0.0
-
     measure: ClassVar[Measure] = "gradient"
-    is_linear: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _ = self.small
 
     @property
     def small(self) -> VonMises:
         """The law between T and E."""
-        return VonMises(
-            young=self.young,
-            poisson=self.poisson,
-            density=self.density,
-            yield_stress=self.yield_stress,
-            isotropic=self.isotropic,
-            kinematic=self.kinematic,
-        )
+        return VonMises(**{constant.name: getattr(self, constant.name) for constant in fields(VonMises)})
 
     def history(self, points: int, components: int) -> History:
         """As of :class:`VonMises`, in six components."""
-        return self.small.history(points, 6)
+        return super().history(points, 6)
 
     def respond(self, measure: Array, history: History, flat: bool) -> tuple[Array, Array, History]:
         """P, ∂P/∂F and the history after a return in logarithmic strains; not a number where J ≤ 0."""

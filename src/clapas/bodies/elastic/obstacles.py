@@ -85,7 +85,9 @@ class Obstacle:
         place = np.zeros(d) if self.position is None else np.asarray(self.position, dtype=float)
         if place.shape != (d,) or self.shape.d != d:
             raise SceneError(
-                f"obstacle: a {self.shape.word} in {self.shape.d}-D at {self.position} meets points in {d}-D"
+                f"obstacle: a {self.shape.word} in {self.shape.d}-D"
+                + ("" if self.position is None else f" at {tuple(self.position)}")
+                + f" meets points in {d}-D: shape, position and mesh must agree"
             )
         x = points - place - (0.0 if shift is None else shift)
         if self.orientation is None:

@@ -238,7 +238,7 @@ class Solid:
     @cached_property
     def pattern(self) -> Pattern:
         """Where the entries of cell matrices go."""
-        return Pattern([batch.dofs for batch in self.batches], self.n_dof)
+        return Pattern([batch.cells for batch in self.batches], self.mesh.n_nodes, self.d)
 
     # ---------------------------------------------------------------- mass
 

@@ -143,5 +143,5 @@ def refuse_rigid_motions(solid: Solid, held: Held) -> None:
     if words:
         raise SceneError(
             f"the solid is free to move as a rigid body: {'; '.join(words)}. Hold it with Support(...), or "
-            "let contact hold it (a contact solver may then still find that nothing does)"
+            "let contacts hold it; free_motions of the stage are these motions, to be drawn"
         )

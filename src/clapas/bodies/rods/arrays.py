@@ -81,6 +81,25 @@ class RodArrays:
         return position, np.array([rod.frame for rod in self.rods])
 
     @cached_property
+    def base(self) -> Indices:
+        """The frame that each root stands on: its own if it is free, or that of its support after these."""
+        return np.where(
+            self.support_of < 0, np.cumsum(self.table.free) - 1, len(self.free_roots) + self.support_of
+        )
+
+    @cached_property
+    def root_offsets(self) -> tuple[Array, Array]:
+        """Positions and frames of the roots in the frames that they stand on."""
+        position, frame = (array.copy() for array in self.offsets)
+        position[self.free_roots], frame[self.free_roots] = 0.0, np.eye(3)
+        return position, frame
+
+    @cached_property
+    def moving_supports(self) -> Sequence[int]:
+        """Supports with an imposed motion."""
+        return [k for k, support in enumerate(self.supports) if support.motion is not None]
+
+    @cached_property
     def rates(self) -> Indices:
         """Where the strain rates (elements, 3) are among the velocities."""
         t = self.table
@@ -141,6 +160,11 @@ class RodArrays:
         place = middle + (element - first[rod]) * self.table.length[element]
         return Segments(rod, element, middle, half, radius, place)
 
+    @property
+    def chains(self) -> Indices:
+        """The rod of each carrier."""
+        return self.segments.rod
+
     @cached_property
     def shapes(self) -> Sequence[tuple[int, Shape]]:
         """Capsules about the segments, for detection; contacts are then refined on the curve."""
@@ -171,16 +195,10 @@ class RodArrays:
         """Segments."""
         return len(self.segments.rod)
 
-    def split(self, q: Array) -> tuple[Array, Array, Array]:
-        """Strains, free roots and supports: parts of q itself."""
-        ends = 3 * self.n_elements + np.array(
-            [0, 7 * len(self.free_roots), 7 * (len(self.free_roots) + len(self.supports))]
-        )
-        return (
-            q[: ends[0]].reshape(-1, 3),
-            q[ends[0] : ends[1]].reshape(-1, 7),
-            q[ends[1] : ends[2]].reshape(-1, 7),
-        )
+    def split(self, q: Array) -> tuple[Array, Array]:
+        """Strains, and the poses of free roots and supports: parts of q itself."""
+        end = 3 * self.n_elements
+        return q[:end].reshape(-1, 3), q[end:-2].reshape(-1, 7)
 
     @cached_property
     def _steady_loads(self) -> tuple[Array, Array]:

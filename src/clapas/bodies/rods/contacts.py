@@ -18,19 +18,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from clapas.bodies.rods.helix import (
-    Frame,
-    Vec,
-    add,
-    arc_frame,
-    dot,
-    frame_of,
-    less,
-    plus,
-    times,
-    turned,
-    vec,
-)
+from clapas.bodies.rods.arcs import Arc, arc_at, arc_through
+from clapas.bodies.rods.helix import Frame, Vec, add, dot, frame_of, less, plus, times, vec
 from clapas.bodies.rods.kinematics import Segments
 from clapas.compiled import inlined, kernel, subroutine
 from clapas.geometry.colliders import Kind
@@ -81,31 +70,13 @@ class Others(NamedTuple):
     frame: Array
 
 
-class Arc(NamedTuple):
-    """One segment in plain numbers: counting references to arrays costs more than the formulas."""
-
-    middle: Vec
-    frame: Frame
-    strain: Vec
-    half: float
-    radius: float
-
-
 @inlined
 def arc_of(arcs: Arcs, k: int) -> Arc:
     """Segment k."""
     s = arcs.segments
-    return Arc(
+    return arc_through(
         vec(arcs.middle, k), frame_of(arcs.axes, k), vec(arcs.strain, s.element[k]), s.half[k], s.radius[k]
     )
-
-
-@subroutine
-def arc_at(arc: Arc, s: float) -> tuple[Vec, Vec, Vec]:
-    """Point, tangent and its derivative at arc length s from the middle of a segment."""
-    q, Q = arc_frame(arc.strain, s)
-    bend = plus(times(arc.strain[2], Q[1]), -arc.strain[1], Q[2])
-    return add(arc.middle, turned(arc.frame, q)), turned(arc.frame, Q[0]), turned(arc.frame, bend)
 
 
 @inlined
@@ -217,7 +188,12 @@ def nearest_of_arcs(first: Arc, second: Arc, shift: Vec, point: Vec) -> tuple[fl
         det = ss * tt - st * st
         ds = 0.0 if held_s else -(gs * tt - gt * st) / det
         dt = 0.0 if held_t else -(gt * ss - gs * st) / det
+        # A step that an end cuts short takes the other along only as far as it goes itself.
         s1, t1 = min(max(s + ds, -ha), ha), min(max(t + dt, -hb), hb)
+        if s1 != s + ds and not held_t:
+            t1 = min(max(t - (gt + st * (s1 - s)) / tt, -hb), hb)
+        elif t1 != t + dt and not held_s:
+            s1 = min(max(s - (gs + st * (t1 - t)) / ss, -ha), ha)
         a1, ta1, ca1 = arc_at(first, s1)
         b1, tb1, cb1 = arc_at(second, t1)
         d1 = less(add(b1, shift), a1)

@@ -9,18 +9,20 @@ of the arc, the section is moved by the exponential of a twist, exp(s ξ) with �
 When u changes at the rate w, the section moves by the twist η (velocity of the point at the start of the arc,
 angular velocity, along the axes there),
 
-    η = (1 + c₁ ad + c₂ ad² + c₃ ad³ + c₄ ad⁴) (0, s w),    ad (a, b) = (φ × a + s e₀ × b, φ × b),
+    angular:  s (S₁ w + S₂ φ × w + S₃ (φ·w) φ),
+    linear:   s ((½ − 2 x S₄) ρ × w + (3 S₄ − S₃) (ρ·φ) φ × w + S₃ ((φ·w) ρ + (ρ·w) φ)
+                 + S₄ (φ × ρ·w φ − φ·w φ × ρ) − (S₄ − 3 S₅) (ρ·φ) ((φ·w) φ − x w) − 2 S₃ (ρ·φ) w),
 
-since on twists ad⁵ = −2|φ|² ad³ − |φ|⁴ ad. The rate of η at constant w follows by the product rule. All
-coefficients are combinations of Stumpff's functions S_k(x) = Σ (−x)ʲ/(2j + k)!, x = |φ|²: S₀ = cos,
-S₁ = sin φ/φ. Nothing is divided by a curvature, and straight rods are no special case.
+with ρ = s e₀, x = |φ|²: the left Jacobian of the exponential of (ρ, φ) on (0, s w). The rate of η at constant
+w follows by the product rule. S_k(x) = Σ (−x)ʲ/(2j + k)! are Stumpff's functions: S₀ = cos, S₁ = sin φ/φ.
+Nothing is divided by a curvature, and straight rods are no special case.
 
 Vectors are tuples of three numbers, twists pairs (velocity, angular velocity) of them, frames triples of
 axes: the compiler keeps them in registers.
 
 References
 ----------
-Bertails et al. 2006 (super-helices); Selig 2005, 4.5 (the derivative of the exponential of a twist).
+Bertails et al. 2006 (super-helices); Barfoot and Furgale 2014, eq. 102 (the derivative of the exponential).
 """
 
 from __future__ import annotations
@@ -174,54 +176,42 @@ def arc_point_frame(f: Vec, s: float, k: Stumpff) -> tuple[Vec, Frame]:
     return p, (n0, n1, n2)
 
 
-@subroutine
+@inlined
 def arc_twist(f: Vec, s: float, k: Stumpff, w: Vec) -> Twist:
     """Twist η of the section at s when u changes at the rate w."""
-    X = (s, 0.0, 0.0), f
-    x1 = cross((s * s, 0.0, 0.0), w), cross(f, times(s, w))
-    x2 = bracket(X, x1)
-    x3 = bracket(X, x2)
-    x4 = bracket(X, x3)
-    c1, c2, c3, c4 = (
-        2.0 * k.s2 - 0.5 * k.s1,
-        0.5 * (5.0 * k.s3 - k.s2),
-        0.5 * k.s3 - k.s4,
-        0.5 * (k.s4 - 3.0 * k.s5),
-    )
-    lin = plus(plus(plus(times(c1, x1[0]), c2, x2[0]), c3, x3[0]), c4, x4[0])
-    ang = plus(plus(plus(plus(times(s, w), c1, x1[1]), c2, x2[1]), c3, x3[1]), c4, x4[1])
-    return lin, ang
+    x, k4 = dot(f, f), k.s4 - 3.0 * k.s5
+    across, side, p = (0.0, -w[2], w[1]), cross(f, w), s * f[0]
+    a, n = dot(f, w), s * (f[2] * w[1] - f[1] * w[2])
+    spin = plus(plus(times(k.s1, w), k.s2, side), k.s3 * a, f)
+    push = plus(times(s * (0.5 - 2.0 * x * k.s4), across), (3.0 * k.s4 - k.s3) * p, side)
+    push = plus(push, k.s3 * s * w[0] + k.s4 * n - k4 * p * a, f)
+    push = plus(push, p * (k4 * x - 2.0 * k.s3), w)
+    push = push[0] + k.s3 * a * s, push[1] - k.s4 * a * s * f[2], push[2] + k.s4 * a * s * f[1]
+    return times(s, push), times(s, spin)
 
 
-@subroutine
-def arc_twist_rate(f: Vec, s: float, k: Stumpff, w: Vec) -> tuple[Twist, Twist]:
-    """Twist η, and its rate at constant w."""
-    X, D = ((s, 0.0, 0.0), f), ((0.0, 0.0, 0.0), times(s, w))
-    x1 = bracket(X, D)
-    x2 = bracket(X, x1)
-    x3 = bracket(X, x2)
-    x4 = bracket(X, x3)
-    c1, c2, c3, c4 = (
-        2.0 * k.s2 - 0.5 * k.s1,
-        0.5 * (5.0 * k.s3 - k.s2),
-        0.5 * k.s3 - k.s4,
-        0.5 * (k.s4 - 3.0 * k.s5),
-    )
-    eta = combined(combined(combined(combined(D, c1, x1), c2, x2), c3, x3), c4, x4)
-    # Rates of ad² D, ad³ D, ad⁴ D (that of ad D is [D, D] = 0) ...
-    y2 = bracket(D, x1)
-    y3 = combined(bracket(X, y2), 1.0, bracket(D, x2))
-    y4 = combined(bracket(X, y3), 1.0, bracket(D, x3))
-    # ... and of the coefficients, by S_k' = ½ (k S_{k+2} − S_{k+1})
+@inlined
+def arc_twist_rate(f: Vec, s: float, k: Stumpff, w: Vec) -> Twist:
+    """Rate of η at constant w, as φ grows at the rate s w."""
+    x, k4 = dot(f, f), k.s4 - 3.0 * k.s5
+    across, side, p = (0.0, -w[2], w[1]), cross(f, w), s * f[0]
+    a, n = dot(f, w), s * (f[2] * w[1] - f[1] * w[2])
+    # Rates of x, of a = φ·w and of p = s φ₀; derivatives of coefficients, by S_k' = ½ (k S_{k+2} − S_{k+1})
+    dx, da, dp = 2.0 * s * a, s * dot(w, w), s * s * w[0]
     d1, d2, d3 = 0.5 * (k.s3 - k.s2), 0.5 * (2.0 * k.s4 - k.s3), 0.5 * (3.0 * k.s5 - k.s4)
-    d4, d5 = 0.5 * (4.0 * k.s6 - k.s5), 0.5 * (5.0 * k.s7 - k.s6)
-    growth = 2.0 * s * dot(f, w)  # of |φ|²
-    rate = combined(combined(((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), c2, y2), c3, y3)
-    rate = combined(rate, c4, y4)
-    rate = combined(rate, growth * (2.0 * d2 - 0.5 * d1), x1)
-    rate = combined(rate, growth * 0.5 * (5.0 * d3 - d2), x2)
-    rate = combined(rate, growth * (0.5 * d3 - d4), x3)
-    return eta, combined(rate, growth * 0.5 * (d4 - 3.0 * d5), x4)
+    d4 = 0.5 * (4.0 * k.s6 - k.s5)
+    e4 = d4 - 1.5 * (5.0 * k.s7 - k.s6)
+    spin = plus(plus(times(dx * d1 + k.s3 * a * s, w), dx * d2, side), dx * d3 * a + k.s3 * da, f)
+    push = times(s * (k.s4 * a * s - 2.0 * dx * (k.s4 + x * d4)), across)
+    push = plus(push, (3.0 * d4 - d3) * dx * p + (3.0 * k.s4 - k.s3) * dp, side)
+    along = dx * (d3 * s * w[0] + d4 * n - e4 * p * a) - k4 * (dp * a + p * da)
+    push = plus(push, along, f)
+    own = k.s3 * s * s * w[0] + k.s4 * n * s - k4 * p * a * s
+    own += dp * (k4 * x - 2.0 * k.s3) + p * dx * (e4 * x + k4 - 2.0 * d3)
+    push = plus(push, own, w)
+    tangent, normal = s * (dx * d3 * a + k.s3 * da), s * (dx * d4 * a + k.s4 * da)
+    push = push[0] + tangent, push[1] - normal * f[2], push[2] + normal * f[1]
+    return times(s, push), times(s, spin)
 
 
 @inlined

@@ -147,6 +147,7 @@ def inertia(
     unit = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     g = gravity[0], gravity[1], gravity[2]
     zero = 0.0, 0.0, 0.0
+    still = zero, zero
     for k in range(len(rods.free)):
         first, n = rods.first[k], rods.first[k + 1] - rods.first[k]
         p, R = zero, frame_of(at.frame, k)
@@ -165,15 +166,15 @@ def inertia(
                 f = times(s, u)
                 S = stumpff(dot(f, f))
                 q, Q = arc_point_frame(f, s, S)
-                eta, eta_rate = arc_twist_rate(f, s, S, w)
                 x, F = add(p, turned(R, q)), turned_frame(R, Q)
-                moved = carried(p, R, eta)
-                Vx = combined(V, 1.0, moved)
-                Ax = combined(combined(A, 1.0, carried(p, R, eta_rate)), 1.0, bracket(V, moved))
                 c0 = carried(p, R, arc_twist(f, s, S, unit[0]))
                 c1 = carried(p, R, arc_twist(f, s, S, unit[1]))
                 c2 = carried(p, R, arc_twist(f, s, S, unit[2]))
                 columns = (c0, c1, c2)
+                moved = combined(combined(combined(still, w[0], c0), w[1], c1), w[2], c2)
+                Vx = combined(V, 1.0, moved)
+                rate = carried(p, R, arc_twist_rate(f, s, S, w))
+                Ax = combined(combined(A, 1.0, rate), 1.0, bracket(V, moved))
                 if at_end:
                     for j in range(3):
                         for i in range(3):

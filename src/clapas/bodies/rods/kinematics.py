@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.bodies.rods.arcs import Arc, arc_at, arc_through
 from clapas.bodies.rods.helix import (
-    Frame,
     Vec,
     add,
     arc_frame,
@@ -20,7 +20,6 @@ from clapas.bodies.rods.helix import (
     dot,
     frame_of,
     less,
-    plus,
     stumpff,
     times,
     turned,
@@ -181,18 +180,16 @@ def fill_twists(
 
 
 @subroutine
-def nearest_section(x: Vec, R: Frame, u: Vec, half: float, y: Vec) -> float:
-    """Arc length in [−half, half] of the section nearest to y; the arc passes x with frame R at 0.
+def nearest_section(arc: Arc, y: Vec) -> float:
+    """Arc length from the middle of the section of an arc that is nearest to y.
 
     Newton's method on (r(s) − y)·t(s) = 0, with the curvature of the arc left out where it would lead to a
     farthest point.
     """
-    s = 0.0
+    s, half = 0.0, arc.half
     for _ in range(PROJECTIONS):
-        q, Q = arc_frame(u, s)
-        away = less(add(x, turned(R, q)), y)
-        t, n1, n2 = turned(R, Q[0]), turned(R, Q[1]), turned(R, Q[2])
-        bend = plus(times(u[2], n1), -u[1], n2)  # t' = Ω × t
+        x, t, bend = arc_at(arc, s)
+        away = less(x, y)
         slope = 1.0 + dot(away, bend)
         step = dot(away, t) / (slope if slope > 0.25 else 1.0)
         new = min(max(s - step, -half), half)
@@ -243,7 +240,8 @@ def fill_rows(
         c = carrier[k]
         b, e = segments.rod[c], segments.element[c]
         u, y = vec(at.strain, e), vec(point, k)
-        s = nearest_section(vec(middle, c), frame_of(axes, c), u, segments.half[c], y)
+        arc = arc_through(vec(middle, c), frame_of(axes, c), u, segments.half[c], segments.radius[c])
+        s = nearest_section(arc, y)
         s += segments.middle[c]
         y = less(y, vec(at.position, b))  # from the root
         first, root = rods.first[b], 6 * rods.free[b]

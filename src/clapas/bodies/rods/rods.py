@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,7 @@ from clapas.bodies.rods.kinematics import (
     fill_sections,
     fill_twists,
 )
+from clapas.bodies.rods.roots import move_frames, place_roots
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
@@ -50,13 +52,17 @@ SETTLED = 1e-4  # of the velocities: what is left is less than the error of the 
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
 
 
+logger = logging.getLogger(__name__)
+
+
 class Placed(NamedTuple):
-    """A part in the world: roots and strains, elements, middles and frames of the segments."""
+    """A part in the world: roots and strains, elements; middles, frames and twists of the segments."""
 
     motion: RodMotion
     chain: Chain
     middle: Array
     axes: Array
+    twist: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,57 +127,35 @@ class Rods(RodArrays):
     def _moved(self, part: Part, v: Array, h: float, time: float, end: float) -> Part:
         """H seconds later, supports at their velocities at a time; the part is then at the time ``end``."""
         q = part.q.copy()
-        strain, roots, poses = self.split(q)
+        strain, frames = self.split(q)
         strain += h * v[self.rates]
-        if len(roots):
-            _move(roots, v[self.root_rates], h)
-        velocity = [support.at(time) for support in self.supports]
-        poses[:, :3] += h * np.array([linear for linear, _ in velocity])
-        spin = np.array([turn for _, turn in velocity])
-        poses[:, 3:] = rotations.normalise(rotations.product(poses[:, 3:], rotations.exponential(h * spin)))
+        move_frames(frames, self._frame_velocities(v, time), len(self.free_roots), h)
         q[-2:] = 0.0, end
         return Part(q, v)
 
+    def _frame_velocities(self, v: Array, time: float) -> Array:
+        """Velocities of free roots, then those of supports at a time."""
+        return np.concatenate((v[self.root_rates], self._support_velocities(time)))
+
+    def _support_velocities(self, time: float) -> Array:
+        velocity = np.zeros((len(self.supports), 6))
+        for k in self.moving_supports:
+            velocity[k, :3], velocity[k, 3:] = self.supports[k].at(time)
+        return velocity
+
     def motion(self, part: Part, h: float = 0.0) -> RodMotion:
         """Strains, rates, where and how the roots move; h (s) is the step of imposed accelerations."""
-        strain, free, poses = self.split(part.q)
-        n = len(self.rods)
-        position, frame, twist, change = (
-            np.empty((n, 3)),
-            np.empty((n, 3, 3)),
-            np.zeros((n, 6)),
-            np.zeros((n, 6)),
-        )
-        if len(free):
-            at = self.free_roots
-            v = part.v[self.root_rates]
-            position[at], frame[at], twist[at] = free[:, :3], rotations.to_matrix(free[:, 3:]), v
-            change[at, :3] = -np.cross(v[:, 3:], v[:, :3])
-        time = float(part.q[-1])
-        offset, own = self.offsets
-        for k, support in enumerate(self.supports):
-            on = np.flatnonzero(self.support_of == k)
-            x, R = poses[k, :3], rotations.to_matrix(poses[k, 3:])
-            arm = offset[on] @ R.T
-            position[on], frame[on] = x + arm, R @ own[on]
-            if support.motion is None:
-                continue
-            velocity, spin = support.at(time)
-            spin = R @ spin
-            twist[on, :3], twist[on, 3:] = velocity + np.cross(spin, arm), spin
-            if h > 0.0:
-                ahead, behind = support.at(time + 0.5 * h), support.at(time - 0.5 * h)
-                gain, turn = (ahead[0] - behind[0]) / h, R @ (ahead[1] - behind[1]) / h
-                change[on, :3] = gain + np.cross(turn, arm) - np.cross(spin, velocity)
-                change[on, 3:] = turn
-        return RodMotion(
-            np.ascontiguousarray(strain),
-            np.ascontiguousarray(part.v[self.rates]),
-            position,
-            frame,
-            twist,
-            change,
-        )
+        strain, frames = self.split(part.q)
+        n, n_free, time = len(self.rods), len(self.free_roots), float(part.q[-1])
+        gain = np.zeros((len(frames), 6))
+        if h > 0.0 and self.moving_supports:
+            ahead, behind = self._support_velocities(time + 0.5 * h), self._support_velocities(time - 0.5 * h)
+            gain[n_free:] = (ahead - behind) / h
+        places = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
+        at = RodMotion(strain, part.v[self.rates], *places)
+        velocity = self._frame_velocities(part.v, time)
+        place_roots(self.base, n_free, frames, velocity, gain, *self.root_offsets, at)
+        return at
 
     def inertia(self, part: Part, gravity: Array, h: float = 0.0, *, with_mass: bool = True) -> Inertia:
         """Mass matrices, forces and momenta; see :class:`clapas.bodies.rods.inertia.Inertia`."""
@@ -217,17 +201,20 @@ class Rods(RodArrays):
             push[kept] = 0.0
             return np.asarray(v + holding.solve(push))
 
-        after, last = later(force), np.inf
-        for _ in range(ROUNDS):
+        # The velocity before is the first iterate: already the first round shows how fast they converge.
+        after = later(force)
+        last = float(np.abs(after - v).max())
+        for attempt in range(ROUNDS):
             mean = Part(part.q, 0.5 * (v + after))
             at = self.motion(mean, h) if len(self.free_roots) else at._replace(rate=mean.v[self.rates])
             trial = self._inertia(at, time, span.gravity, False).force
             new = later(trial)
             change = float(np.abs(new - after).max())
-            if not change < CONTRACTING * last:
+            if not change < CONTRACTING * (last if attempt else np.inf):
                 break
+            left = change * change / (last - change) if change < CONTRACTING * last else np.inf
             last, after, force = change, new, trial
-            if change <= SETTLED * float(np.abs(new).max()):
+            if min(left, change) <= SETTLED * float(np.abs(new).max()):
                 break
         if len(kept):
             after = v + masses.solve(h * (elastic - force))
@@ -302,7 +289,9 @@ class Rods(RodArrays):
         chain = self.chain(at)
         middle, axes = np.empty((self.n_carriers, 3)), np.empty((self.n_carriers, 3, 3))
         fill_sections(at, chain, s.rod, s.element, s.middle, middle, axes)
-        placed = Placed(at, chain, middle, axes)
+        twist = np.empty((self.n_carriers, 6))
+        fill_twists(self.table, at, chain, axes, s.rod, s.element, s.middle, twist)
+        placed = Placed(at, chain, middle, axes, twist)
         self._last[:] = [(part, placed)]
         return placed
 
@@ -319,10 +308,7 @@ class Rods(RodArrays):
 
     def twists(self, part: Part) -> Array:
         """Velocities of the middles of the segments, angular ones in the frames of the carriers."""
-        at, chain, _, axes = self._place(part)
-        s, twist = self.segments, np.empty((self.n_carriers, 6))
-        fill_twists(self.table, at, chain, axes, s.rod, s.element, s.middle, twist)
-        return twist
+        return self._place(part).twist
 
     def rows(self, part: Part, at: Touches) -> Rows:
         """Velocities of points fixed to the sections nearest to them."""
@@ -331,7 +317,9 @@ class Rods(RodArrays):
         placed, most = self._place(part), int(np.diff(t.dof).max())
         entries, imposed = np.zeros((len(carrier), 3, most)), np.zeros((len(carrier), 3))
         point = np.ascontiguousarray(at.point, dtype=float)
-        fill_rows(t, *placed[:2], s, *placed[2:], carrier, point, entries, imposed)
+        fill_rows(
+            t, placed.motion, placed.chain, s, placed.middle, placed.axes, carrier, point, entries, imposed
+        )
         return Rows(s.rod[carrier], entries, imposed)
 
     def jacobian(self, part: Part, at: Touches) -> sparse.csr_array:
@@ -382,24 +370,35 @@ class Rods(RodArrays):
         self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
     ) -> Contacts:
         """Contacts on the centrelines themselves (:mod:`clapas.bodies.rods.contacts`)."""
-        placed = self._place(part)
+        placed, h = self._place(part), float(part.q[-2])
+        if len(self.rods) > 1 and not self._said and h > self.longest_step(part, distance):
+            self._said.append(
+                f"rods: they approach each other by up to {self._closing(part) * h:.1e} m in a step, and "
+                f"contacts are looked for within {distance:.1e} m: they may pass through each other; "
+                "take shorter steps, MoreauJean(travel=0.5) or a longer reach"
+            )
+            logger.warning(self._said[0])
         arcs = Arcs(self.segments, placed.middle, placed.axes, placed.motion.strain, self.goes_on)
         return refined(arcs, contacts, own, others, distance)
 
-    def longest_step(self, part: Part) -> float:
-        """Time (s) in which no two segments come nearer by more than the thinnest radius, at their speeds.
+    @cached_property
+    def _said(self) -> list[str]:
+        return []
 
-        With longer steps thin rods may pass through each other unseen, unless the scheme has a reach:
-        contacts within its reach are active if they close by no more than it in a step.
+    def longest_step(self, part: Part, reach: float = 0.0) -> float:
+        """Time (s) in which no two segments come nearer by more than the thinnest radius and a reach (m).
+
+        With longer steps thin rods may pass through each other unseen. The reach is that of the scheme:
+        contacts within it are active if they close by no more than it in a step. A step that is longer is
+        said once, by a warning of the logger ``clapas``.
         """
-        v = self.twists(part)
-        speed = np.linalg.norm(v[:, :3], axis=1) + np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
-        fastest = float(speed.max(initial=0.0))
-        return float(self.segments.radius.min()) / (2.0 * fastest) if fastest > 0.0 else np.inf
+        fastest = self._closing(part)
+        return (float(self.segments.radius.min()) + reach) / fastest if fastest > 0.0 else np.inf
 
-
-def _move(poses: Array, velocity: Array, h: float) -> None:
-    """Move positions and quaternions (n, 7) by velocities and angular velocities in the world, in place."""
-    poses[:, :3] += h * velocity[:, :3]
-    turn = rotations.exponential(h * velocity[:, 3:])
-    poses[:, 3:] = rotations.normalise(rotations.product(turn, poses[:, 3:]))
+    def _closing(self, part: Part) -> float:
+        """A bound on the speed at which two segments approach each other (m/s): from their common motion."""
+        v = self._place(part).twist
+        linear, turning = v[:, :3], np.linalg.norm(v[:, 3:], axis=1) * self.segments.half
+        ball = 2.0 * np.linalg.norm(linear - linear.mean(axis=0), axis=1).max()
+        box = np.linalg.norm(np.ptp(linear, axis=0))
+        return float(min(ball, box) + 2.0 * turning.max())

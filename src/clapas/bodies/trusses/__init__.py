@@ -4,6 +4,7 @@ from clapas.bodies.trusses.actuators import Actuator, History
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.form_finding import adaptive_force_densities, force_densities
 from clapas.bodies.trusses.kinematics import Kinematics, kinematics, rigid_motions
+from clapas.bodies.trusses.materials import Group, Material, Section
 from clapas.bodies.trusses.modal import Modes, mass_matrix, modes
 from clapas.bodies.trusses.moving import MovingTruss
 from clapas.bodies.trusses.prestress import feasible_self_stress, orbits
@@ -16,7 +17,7 @@ from clapas.bodies.trusses.stability import (
     stability,
     stress_matrix,
 )
-from clapas.bodies.trusses.structure import Group, Material, Section, Truss
+from clapas.bodies.trusses.structure import ImpossibleTruss, Truss
 
 __all__ = [
     "Actuator",
@@ -24,6 +25,7 @@ __all__ = [
     "DynamicRelaxation",
     "Group",
     "History",
+    "ImpossibleTruss",
     "Kinematics",
     "Material",
     "Modes",

@@ -36,7 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.trusses.structure import Group, Material, Section, Truss
+from clapas.bodies.trusses.materials import Group, Material, Section
+from clapas.bodies.trusses.structure import ImpossibleTruss, Truss
 from clapas.bodies.trusses.units import Units
 from clapas.errors import FormatError
 
@@ -124,18 +125,27 @@ def from_document(content: Mapping[str, Any], where: str = "document") -> Truss:
             if len(values) != d:
                 raise FormatError(f"{where}: cases.{name}.{label} needs {d} components, got {len(values)}")
             cases[name][node(label, f"cases.{name}")] = np.array(values) * units.force
-    truss = Truss(
-        nodes=positions,
-        members=np.array(members, dtype=np.int64).reshape(-1, 2),
-        groups=groups,
-        group=group,
-        prestress=np.array(prestress) * units.force,
-        is_blocked=blocked,
-        cases=cases,
-        labels=labels,
-        allow_parallel=bool(content.get("allow_parallel", False)),
-        name=str(content.get("name", "")),
-    )
+    try:
+        truss = Truss(
+            nodes=positions,
+            members=np.array(members, dtype=np.int64).reshape(-1, 2),
+            groups=groups,
+            group=group,
+            prestress=np.array(prestress) * units.force,
+            is_blocked=blocked,
+            cases=cases,
+            labels=labels,
+            allow_parallel=bool(content.get("allow_parallel", False)),
+            name=str(content.get("name", "")),
+        )
+    except ImpossibleTruss as error:
+        if error.member is None:
+            raise ImpossibleTruss(f"{where}: {error}", node=error.node) from None
+        name, row = groups[group[error.member]].name, error.member - group.index(group[error.member])
+        pair = [labels[end] for end in members[error.member]]
+        raise ImpossibleTruss(
+            f"{where}: groups.{name}.members, pair {row + 1} {pair}: {error}", member=error.member
+        ) from None
     lengths = np.array(rest) * units.length
     given = np.isfinite(lengths)
     if given.any():

@@ -93,7 +93,7 @@ def modes(
     --------
     A string: a mass of 1 kg in the middle of 2 m of light cable under 100 N; f = √(2T/(a m))/2π:
 
-    >>> from clapas.bodies.trusses.structure import Group, Material, Section
+    >>> from clapas.bodies.trusses.materials import Group, Material, Section
     >>> silk = Material(young=1e9, density=1e-9)
     >>> light = Group(name="string", kind="cable", material=silk, section=Section(area=1e-6))
     >>> string = Truss(nodes=[[0, 0], [1, 0], [2, 0]], members=[[0, 1], [1, 2]], groups=[light], group=[0, 0],

@@ -40,7 +40,6 @@ from clapas.bodies.kind import (
     Account,
     Bindings,
     Energy,
-    Field,
     Links,
     Look,
     Part,
@@ -51,6 +50,7 @@ from clapas.bodies.kind import (
 )
 from clapas.bodies.trusses.actuators import Actuator, History
 from clapas.bodies.trusses.document import from_document, read_tables, to_document
+from clapas.bodies.trusses.looks import Looks
 from clapas.bodies.trusses.members import Members, Shapes
 from clapas.bodies.trusses.modal import mass_matrix
 from clapas.bodies.trusses.structure import Truss
@@ -60,8 +60,6 @@ from clapas.bodies.trusses.touching import Touching
 from clapas.errors import SceneError
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
-
-DRAWN = 0.008  # radius of members without a contact radius, as a share of their mean length
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -446,24 +444,16 @@ class MovingTruss:
     # ---------------------------------------------------------------- looks
 
     def skins(self) -> Sequence[Skin]:
-        """Bars and cables as tubes, coloured by their forces; slack cables have none."""
-        mean = float(self.truss.lengths.mean())
-        made = []
-        for name, which in (("bars", ~self.truss.is_cable), ("cables", self.truss.is_cable)):
-            cells = self.truss.members[which]
-            radius = self.bar_radius if name == "bars" and self.bar_radius > 0.0 else DRAWN * mean
-            radius *= 1.0 if name == "bars" else 0.5
-            if len(cells):
-                forces = (Field("force", "N", "cell"),)
-                made.append(Skin(name, self.truss.n_nodes, cells, np.full(len(cells), radius), forces))
-        return made
+        """Bars, cables, and the unloaded shape of a structure on supports."""
+        return self._looks.skins()
 
     def looks(self, part: Part) -> Sequence[Look]:
         """Members between their nodes."""
-        x, forces = self.nodes_at(part), self.tensions(part)
-        forces = np.where(self.truss.is_cable & (forces <= 0.0), np.nan, forces)
-        cable = self.truss.is_cable
-        return [Look(x, (forces[which],)) for which in (~cable, cable) if which.any()]
+        return self._looks.looks(self.nodes_at(part), self.tensions(part))
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return Looks(self.truss, bar_radius=self.bar_radius, has_forces_of_cables=not self.is_inextensible)
 
 
 def _normal_rows(rows: sparse.csr_array, d: int) -> sparse.csr_array:

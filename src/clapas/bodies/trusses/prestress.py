@@ -2,9 +2,8 @@
 
 The states of self-stress of a structure with many of them form a cone; a program picks one:
 
-    linear        maximise s  under  Bᵀ t = 0,  s ≤ t_c ≤ 1  for cables          the smallest cable force is
-    largest quadratic     minimise Σ (t_c − 1)²  under  Bᵀ t = 0,  t_c ≥ 0                forces as even as
-    can be
+    linear       maximise s  under  Bᵀ t = 0,  s ≤ t_c ≤ 1     the smallest cable force is largest
+    quadratic    minimise Σ (t_c − 1)²  under  Bᵀ t = 0,  t_c ≥ 0     forces are as even as can be
 
 then it is scaled. Members of one class share one unknown: groups, or orbits of the symmetries of the
 structure.

@@ -114,13 +114,14 @@ def _smallest(K: sparse.csc_array, rigid: Array) -> tuple[float, Array]:
     return (0.0 if abs(value) <= 1e-13 * top else value), vector
 
 
-def require_stable(truss: Truss) -> Stability:
+def require_stable(truss: Truss, *, may_float: bool = False) -> Stability:
     """Raise :class:`Unstable`, which carries the mechanism, unless the structure is stable at rest.
 
-    Rigid motions that the supports allow count as mechanisms here: nothing would carry a load along them.
+    Rigid motions that the supports allow count as mechanisms, since nothing would carry a load along them,
+    unless a structure that stands free is meant (``may_float``).
     """
     found = stability(truss)
-    if found.kinematics.rigid.shape[1]:
+    if found.kinematics.rigid.shape[1] and not may_float:
         motion = truss.displacements(found.kinematics.rigid[:, 0])
         motion = motion / np.abs(motion).max()
         raise Unstable(
@@ -148,8 +149,8 @@ def _words(truss: Truss, found: Stability) -> str:
     return (
         f"the structure is unstable: {cause}; the softest motion moves node{'s' * (len(most) != 1)} "
         f"{', '.join(most)} most (stiffness {found.smallest:.3g} N/m). Add members or supports there, or a "
-        "self-stress that stiffens it (clapas.bodies.trusses.feasible_self_stress); error.mechanism holds "
-        "the motion"
+        "self-stress that stiffens it (clapas.bodies.trusses.feasible_self_stress, --tension in the shell); "
+        "error.mechanism holds the motion"
     )
 
 

@@ -15,115 +15,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from clapas.bodies.trusses.materials import Group
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
-Kind = Literal["bar", "cable"]
 COINCIDENT = 1e-12  # length of a member, relative to the size of the structure, that counts as zero
 UNBALANCED = (
     1e-6  # largest force left at a free node by the self-stress, relative to the largest member force
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Material:
-    """A linear elastic material.
+class ImpossibleTruss(ProblemError):
+    """Members and nodes that make no truss.
 
     Parameters
     ----------
-    young : float
-        Young's modulus E (Pa).
-    density : float
-        Mass per volume (kg/m³); used by modal analysis and self-weight only.
-    yield_stress : float
-        Largest stress accepted by the member checks (Pa); infinite if it is not to be checked.
-
-    Examples
-    --------
-    >>> Material(young=210e9).density
-    7850.0
+    message : str
+        What came, what was expected, and what to do.
+    member, node : int, optional
+        The first one at fault: those who read files say where it stands.
     """
 
-    young: float
-    density: float = 7850.0
-    yield_stress: float = np.inf
-
-    def __post_init__(self) -> None:
-        for name in ("young", "density", "yield_stress"):
-            _positive(f"material: {name}", getattr(self, name))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
-    """A cross section: its area, and its second moment of area for the buckling of bars.
-
-    Parameters
-    ----------
-    area : float
-        A (m²).
-    inertia : float, optional
-        Smallest second moment of area I (m⁴); that of a solid round bar, A²/4π, if it is not given.
-
-    Examples
-    --------
-    >>> tube = Section.tube(diameter=0.048, thickness=0.003)
-    >>> f"{tube.area:.3e} {tube.inertia:.3e}"
-    '4.241e-04 1.078e-07'
-    >>> bool(np.isclose(Section(area=np.pi).inertia, np.pi / 4))
-    True
-    """
-
-    area: float
-    inertia: float = 0.0
-
-    def __post_init__(self) -> None:
-        _positive("section: area", self.area)
-        if self.inertia == 0.0:
-            object.__setattr__(self, "inertia", self.area**2 / (4.0 * np.pi))
-        _positive("section: inertia", self.inertia)
-
-    @classmethod
-    def round(cls, *, diameter: float) -> Section:
-        """A solid round bar."""
-        return cls(area=np.pi * diameter**2 / 4.0)
-
-    @classmethod
-    def tube(cls, *, diameter: float, thickness: float) -> Section:
-        """A round tube; the diameter is the outer one."""
-        _positive("tube: thickness", thickness)
-        inner = diameter - 2.0 * thickness
-        if inner < 0.0:
-            raise ProblemError(
-                f"tube: a thickness of {thickness:g} m does not fit in a diameter of {diameter:g} m: give at "
-                "most half the outer diameter, or use Section.round"
-            )
-        return cls(
-            area=np.pi * (diameter**2 - inner**2) / 4.0, inertia=np.pi * (diameter**4 - inner**4) / 64.0
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
-    """Members of one sort: all bars or all cables, of one material and one section.
-
-    Groups carry names ("lower", "strut") because people speak of them, and because members that symmetry
-    makes equal get equal prestress in design.
-    """
-
-    name: str
-    kind: Kind
-    material: Material
-    section: Section
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("bar", "cable"):
-            raise ProblemError(f"group '{self.name}': kind must be 'bar' or 'cable', got {self.kind!r}")
+    def __init__(self, message: str, *, member: int | None = None, node: int | None = None) -> None:
+        super().__init__(message)
+        self.member, self.node = member, node
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -155,9 +76,10 @@ class Truss:
 
     Raises
     ------
+    ImpossibleTruss
+        A member of zero length or given twice, a node without members, a cable with a negative prestress.
     ProblemError
-        A member of zero length or given twice, a node without members, a cable with a negative prestress,
-        arrays that do not fit together.
+        Arrays that do not fit together.
 
     Examples
     --------
@@ -214,9 +136,8 @@ class Truss:
                 f"nodes must be an array of n rows with 2 or 3 coordinates, got shape {points.shape}"
             )
         if not np.isfinite(points).all():
-            raise ProblemError(
-                f"nodes: coordinates must be finite; row {_first(~np.isfinite(points).all(axis=1))} is not"
-            )
+            place = _first(~np.isfinite(points).all(axis=1))
+            raise ImpossibleTruss(f"nodes: coordinates must be finite; row {place} is not", node=place)
         ends = np.asarray(members)
         if ends.size == 0:
             raise ProblemError("a truss needs at least one member, got none")
@@ -344,6 +265,20 @@ class Truss:
             case = self.cases[case]
         return _grid("loads", case, self.nodes.shape, np.float64).ravel()[self.free]
 
+    def self_weight(self, gravity: npt.ArrayLike | None = None) -> Array:
+        """Weight of the members at their ends (n × d, N), half of each at either one.
+
+        Gravity is 9.81 m/s² against the last axis unless it is given. To add it to the load cases:
+        ``truss.with_(cases={case: loads + truss.self_weight() for case, loads in truss.cases.items()})``.
+        """
+        down = np.append(np.zeros(self.d - 1), -9.81) if gravity is None else np.asarray(gravity, dtype=float)
+        if down.shape != (self.d,) or not np.isfinite(down).all():
+            raise ProblemError(f"gravity must have {self.d} components (m/s²), got {gravity!r}")
+        held = np.bincount(
+            self.members.ravel(), weights=np.repeat(0.5 * self.mass, 2), minlength=self.n_nodes
+        )
+        return np.asarray(held[:, None] * down)
+
     def displacements(self, free: Array) -> Array:
         """Displacements (n × d) from their free components, zero at supports."""
         whole = np.zeros(self.nodes.size)
@@ -413,9 +348,10 @@ def _check(truss: Truss) -> None:
     outside = (truss.members < 0) | (truss.members >= n)
     if outside.any():
         member = _first(outside.any(axis=1))
-        raise ProblemError(
+        raise ImpossibleTruss(
             f"member {member} names node {truss.members[member][outside[member]][0]}, but the nodes are 0 to "
-            f"{n - 1}"
+            f"{n - 1}",
+            member=member,
         )
     if group.min(initial=0) < 0 or group.max(initial=0) >= len(truss.groups):
         raise ProblemError(
@@ -426,25 +362,30 @@ def _check(truss: Truss) -> None:
     short = truss.lengths <= COINCIDENT * size
     if short.any():
         a, b = truss.members[_first(short)]
-        raise ProblemError(
+        raise ImpossibleTruss(
             f"member {_first(short)} has no length: its ends {truss.label(a)} and {truss.label(b)} are at "
-            "the same point. Remove it, or merge the two nodes"
+            "the same point. Remove it, or merge the two nodes",
+            member=_first(short),
         )
     lonely = np.bincount(truss.members.ravel(), minlength=n) == 0
     lonely &= ~truss.is_blocked.all(axis=1)
     if lonely.any():
-        raise ProblemError(
+        raise ImpossibleTruss(
             f"node {truss.label(_first(lonely))} belongs to no member and nothing holds it "
-            f"({int(lonely.sum())} such). Remove it, or join it to the structure"
+            f"({int(lonely.sum())} such). Remove it, or join it to the structure",
+            node=_first(lonely),
         )
     if not truss.allow_parallel:
         pairs = np.sort(truss.members, axis=1)
         _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
         if counts.max() > 1:
             a, b = pairs[first[int(np.argmax(counts))]]
-            raise ProblemError(
-                f"{counts.max()} members join the nodes {truss.label(a)} and {truss.label(b)}. Remove the "
-                "doubles, or say allow_parallel=True if they are meant to lie side by side"
+            doubles = np.flatnonzero((pairs == (a, b)).all(axis=1))
+            raise ImpossibleTruss(
+                f"{len(doubles)} members join the nodes {truss.label(a)} and {truss.label(b)}: "
+                f"{', '.join(map(str, doubles))}. Remove the doubles, or say allow_parallel=True if they are "
+                "meant to lie side by side",
+                member=int(doubles[1]),
             )
     for values, what in (
         (truss.prestress, "prestress"),
@@ -455,23 +396,20 @@ def _check(truss: Truss) -> None:
     pushed = truss.is_cable & (truss.prestress < 0.0)
     if pushed.any():
         member = _first(pushed)
-        raise ProblemError(
+        raise ImpossibleTruss(
             f"member {member} is a cable of group '{truss.groups[group[member]].name}' and would be in "
             f"compression at rest ({truss.prestress[member]:.4g} N, {int(pushed.sum())} such). Make it a "
             "bar, or take a self-stress with tension in all cables "
-            "(clapas.bodies.trusses.feasible_self_stress)"
+            "(clapas.bodies.trusses.feasible_self_stress)",
+            member=member,
         )
     if (truss.prestress <= -truss.axial_stiffness).any():
         member = _first(truss.prestress <= -truss.axial_stiffness)
-        raise ProblemError(
+        raise ImpossibleTruss(
             f"member {member}: a compression of {-truss.prestress[member]:.4g} N exceeds E A = "
-            f"{truss.axial_stiffness[member]:.4g} N, no rest length gives it. Check the units (N, Pa, m²)"
+            f"{truss.axial_stiffness[member]:.4g} N, no rest length gives it. Check the units (N, Pa, m²)",
+            member=member,
         )
-
-
-def _positive(what: str, value: float) -> None:
-    if not value > 0.0:
-        raise ProblemError(f"{what} must be positive, got {value!r}")
 
 
 def _first(mask: Any) -> int:

@@ -40,6 +40,7 @@ def advance(
     span: Span,
     way: Way,
     sizes: Sizes,
+    kick: Array,
     after: Placed,
     r: Array,
     impulse: Array,
@@ -48,8 +49,8 @@ def advance(
     """Pose the problem, solve it from the carried impulses and end the step.
 
     ``free`` (N, size), velocities at the end without contacts, are left as the last problem took them, or as
-    they are if that is not solved. Returns how it ends, the number of sweeps of the last problem, and the
-    rest of the answer if that is SETTLED.
+    they are if that is not solved; ``kick`` (N, 3) is what loads change of spins. Returns how it ends, the
+    number of sweeps of the last problem, and the rest of the answer if that is SETTLED.
     """
     n, nothing = len(r), (0, 0.0, 0.0)
     pairs = np.empty((n, 2), dtype=np.int64)
@@ -73,7 +74,7 @@ def advance(
         if how != SETTLED:
             put(at_first, free)
             return how, 0, nothing
-        given = posed, r, middle.velocity, free, rigid, span.dt, sizes
+        given = posed, r, middle.velocity, free, rigid, kick, span.dt, sizes
         if not respond(*given, after.velocity, without) or left == 0:
             break
         put(without, free)

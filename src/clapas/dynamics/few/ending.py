@@ -22,6 +22,7 @@ def respond(
     before: Array,
     free: Array,
     rigid: Rigid,
+    kick: Array,
     dt: float,
     sizes: Sizes,
     velocity: Array,
@@ -30,7 +31,8 @@ def respond(
     """Write the velocities (N, size) under the impulses r (n, d), and those without impulses.
 
     Where bodies gyrate, both with the gyroscopic term at the mean of the velocities before and after
-    (:func:`clapas.bodies.rigid.motion.gyrate`). Returns whether that matters to the contacts.
+    (:func:`clapas.bodies.rigid.motion.gyrate`), to which loads add ``kick`` (N, 3), in rad/s. Returns
+    whether that matters to the contacts.
     """
     movable, gyrates = rigid.flags[0], rigid.flags[1]
     masses, inverse_root = rigid.diagonals[0], rigid.diagonals[2]
@@ -46,8 +48,8 @@ def respond(
     for body in range(len(gyrates)):
         number += gyrates[body]
     if number > 0 and len(r) > 0:
-        bodies, no_push = (masses, rigid.inertia, movable, gyrates), np.zeros((len(free), 3))
-        return gyrate(before, free, plain, *bodies, no_push, dt, GYRO_SHARE, velocity, without)
+        bodies = masses, rigid.inertia, movable, gyrates
+        return gyrate(before, free, plain, *bodies, kick, dt, GYRO_SHARE, velocity, without)
     put(plain, velocity)
     put(free, without)
     return False

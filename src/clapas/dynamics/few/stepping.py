@@ -18,8 +18,17 @@ from clapas.dynamics.few.posing import guess
 from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way, settle
 from clapas.dynamics.few.tables import Carried, Met, Placed
 from clapas.dynamics.following import lead
-from clapas.dynamics.model import Impulses, State
-from clapas.dynamics.nearness import MOST_SWEPT, NEAR, begins_with_sweeps, solved_at_start
+from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, pushes
+from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.nearness import (
+    MOST_SWEPT,
+    NEAR,
+    are_at_rest,
+    begins_with_sweeps,
+    set_in_motion,
+    solved_at_rest,
+    solved_from_near,
+)
 from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.problems.contact import MANY
@@ -53,6 +62,9 @@ def step_of_few(
     touching = TOUCHING * few.call(
         begin, start, imposed, few.rigid, gain, bool(scheme.inertia), drift, dt, middle, free
     )
+    kick = few.no_kick
+    if model.loads or state.applied:
+        free, kick = _loaded(model, middle.state(state), dt)
     met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
     if model.has_spheres and len(met.gap) >= MANY:
         return None
@@ -62,7 +74,9 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    way = _way(solver)
+    gained = few.speed_gained(dt)
+    rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, gained)
+    way = _way(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
     how = OUT_OF_REACH
@@ -70,13 +84,19 @@ def step_of_few(
         n = len(problem.met.gap)
         r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
         given = problem.met, middle, free, old, few.rigid, few.laws, problem.lead, span, way, few.sizes
-        how, sweeps, ended = few.call(advance, *given, after, r, impulse, measured)
+        how, sweeps, ended = few.call(advance, *given, kick, after, r, impulse, measured)
         if how == OUT_OF_REACH:
             _leave_out(problem, state, reach)
-    if how != SETTLED:
-        return _by_solver(problem, state, free, old, span, way, solver)
+    pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
+    if how != SETTLED or pushed:
+        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed)
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
+
+
+def _loaded(model: Model, middle: State, dt: float) -> tuple[Array, Array]:
+    """Velocities (N, size) without contacts under loads, and what these change of the spins (N, 3)."""
+    return free_motion(model, middle, dt), kicks(model, pushes(model, middle, dt))
 
 
 def _leave_out(problem: Problem, state: State, reach: float) -> None:
@@ -117,15 +137,29 @@ def _outcome(
         dt=problem.dt,
     )
     few.last = end
-    return Outcome(end, work + walls, 0.0 - walls, rows, state, problem, free, r, answer, solver)
+    outside = 0.0
+    if few.model.loads or state.applied:
+        middle = problem.middle.state(state)
+        outside = given_by_loads(few.model, state.velocity, middle, velocity, problem.dt)
+    return Outcome(end, work + walls, outside - walls, rows, state, problem, free, r, answer, solver)
 
 
 def _by_solver(
-    problem: Problem, state: State, free: Array, old: Carried, span: Span, way: Way, solver: Solver
+    problem: Problem,
+    state: State,
+    free: Array,
+    kick: Array,
+    old: Carried,
+    span: Span,
+    way: Way,
+    solver: Solver,
+    rests: bool,
+    pushed: bool,
 ) -> Outcome | None:
     """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
 
-    None if numbers are refused: the general step says why.
+    ``rests`` says that bodies are at rest, and ``pushed`` that the carried impulses set them in motion. None
+    if numbers are refused: the general step says why.
     """
     few, middle, treated = problem.few, problem.middle, problem.met
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
@@ -141,11 +175,13 @@ def _by_solver(
             posed, r = problem.posed(), r[:0]
             settle(posed, free, few.rigid, way, few.sizes, r, measured)
         answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
-        if how == UNSETTLED:
-            made = problem.made(posed, free).problem
-            answer = solved_at_start(made, solver, state, r) or solve(made, solver, r, check=False)
+        if how == UNSETTLED or (how == SETTLED and pushed):
+            made, found = problem.made(posed, free).problem, None
+            if rests:  # else the sweeps are done
+                found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
+            answer = found or solve(made, solver, r, check=False)
             r = answer.r
-        given = posed, r, middle.velocity, free, few.rigid, span.dt, few.sizes
+        given = posed, r, middle.velocity, free, few.rigid, kick, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
             break
         free = without.copy()
@@ -159,7 +195,11 @@ def _by_solver(
     return done
 
 
-def _way(solver: Solver) -> Way:
-    """How the impulses are looked for before the solver is asked, which would begin alike."""
+def _way(solver: Solver, rests: bool) -> Way:
+    """How the impulses are looked for before the solver is asked, which would begin alike.
+
+    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.nearness`.
+    """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
-    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, MOST_SWEPT if sweeps else 0, NEAR * tol)
+    swept = MOST_SWEPT if sweeps and not rests else 0
+    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, swept, NEAR * tol)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.compiled import kernel, put
 from clapas.dynamics.few.settling import Way
-from clapas.dynamics.few.tables import Carried, Laws, Met, Placed, Rigid, Sizes
-from clapas.dynamics.jointed.ending import end_jointed
+from clapas.dynamics.few.tables import Placed, Rigid
+from clapas.dynamics.jointed.ending import end_jointed, works, write_impulses
 from clapas.dynamics.jointed.holding import hold
+from clapas.dynamics.jointed.linking import links
+from clapas.dynamics.jointed.meeting import Meeting
 from clapas.dynamics.jointed.posing import HELD_FAST, TOO_LARGE, pose_jointed
 from clapas.dynamics.jointed.responding import ENDS, GOES_ON, respond
 from clapas.dynamics.jointed.settling import REFUSED, STILL, UNSOLVED, settle
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
-from clapas.dynamics.reaching import mark_within_reach
 from clapas.typing import Array, Indices, Mask
 
 DONE, LEAVE_OUT, REFUSES = range(3)
-"""How it ends: well; with contacts to leave out, that are beyond reach or that joints let no motion; so that
-the general step must do it."""
+"""How it ends: well; with contacts to leave out, that joints let no motion; so that the general step must do
+it."""
 
 
 class Constants(NamedTuple):
@@ -30,9 +29,7 @@ class Constants(NamedTuple):
     linked: Linked
     drives: DriveTable
     rigid: Rigid
-    laws: Laws
     gravity: Array
-    sizes: Sizes
 
 
 class Asked(NamedTuple):
@@ -48,26 +45,25 @@ class Asked(NamedTuple):
         The step.
     way : Way
         How impulses are looked for.
-    touching, reach : float
-        Gap of contacts that touch, and beyond which contacts do not count (m).
     """
 
     target: Array
     driven: Driven
     scheme: Scheme
     way: Way
-    touching: float
-    reach: float
 
 
 class Before(NamedTuple):
-    """What a step starts from: bodies, coordinates (k,), impulses of contacts, and of links by identity."""
+    """What a step starts from: bodies, coordinates (k,), and impulses of links by identity.
+
+    ``ratio`` is how much longer it is than the last one.
+    """
 
     start: Placed
     coordinates: Array
-    contacts: Carried
     identity: Indices
     links: Array
+    ratio: float
 
 
 class After(NamedTuple):
@@ -116,60 +112,51 @@ def advance_jointed(
     before: Before,
     middle: Placed,
     free: Array,
-    met: Met,
-    lead: Array,
+    meeting: Meeting,
     after: After,
 ) -> tuple[int, int]:
     """Do the step of bodies at a middle, from velocities (N, size) without joints and the contacts there.
 
-    ``lead`` (n, d) is what the velocities of walls miss at the contacts, without rows where that is
-    nothing. Returns how it ends, and the number of sweeps and Newton steps.
+    Returns how it ends, and the number of sweeps and Newton steps.
     """
-    linked, drives, rigid, sizes = its.linked, its.drives, its.rigid, its.sizes
-    n, d, scheme = len(met.gap), len(sizes.components), asked.scheme
-    pairs = np.empty((n, 2), dtype=np.int64)
+    linked, drives, rigid, gravity = its
+    target, driven, scheme, way = asked
+    start, coordinates, old_identity, old_links, ratio = before
+    n, d = meeting.w.shape
     for i in range(n):
-        pairs[i, 0], pairs[i, 1] = met.identity[0, i], met.identity[1, i]
-    place = pairs, met.point, np.empty((0, d)), met.normal, met.gap
-    at = middle.position, middle.orientation, middle.velocity
-    mark_within_reach(*place, *at, asked.touching, asked.reach, scheme.dt, after.kept)
-    for i in range(n):
-        if not after.kept[i]:
-            return LEAVE_OUT, 0
-    independent, held = hold(
-        linked, drives, rigid, before.start, middle, free, before.coordinates, asked.target,
-        asked.driven, scheme, sizes,
-    )  # fmt: skip
-    if not independent:
+        after.kept[i] = True
+    clear, held = hold(linked, drives, rigid, start, middle, free, coordinates, target, driven, scheme)
+    if not clear:
         return REFUSES, 0
     velocity, left = after.placed.velocity, GYRO_ROUNDS - 1
     while True:
+        acting = links(held, linked.terms.ends, drives, rigid, target, scheme, d)
         code, problem, r = pose_jointed(
-            met, middle, held, linked, drives, rigid, its.laws, asked.target, lead, before.contacts,
-            before.identity, before.links, scheme, asked.touching, sizes,
-        )  # fmt: skip
+            meeting, acting, held.rows, linked, rigid, old_identity, old_links, ratio, after.kept
+        )
         if code == TOO_LARGE:
             return REFUSES, 0
         if code == HELD_FAST:
-            for i in range(n):
-                after.kept[i] = not problem.held_fast[i]
             return LEAVE_OUT, 0
         how, state, iterations, residual = GOES_ON, STILL, 0, 0.0
         while how == GOES_ON:
-            state, iterations, residual = settle(problem, held.velocity, rigid, asked.way, sizes, r)
+            state, iterations, residual = settle(problem, held.velocity, rigid.diagonals[1], way, r)
             if state in (REFUSED, UNSOLVED):
                 return REFUSES, 0
             how = respond(
-                problem, r, linked, drives, rigid, middle, asked.driven, scheme, sizes, left <= 0,
+                problem.listed, r, linked, drives, rigid, middle, driven, scheme, left <= 0,
                 held, velocity, after.rows,
             )  # fmt: skip
             left -= 1
         if how == ENDS:
             break
-    closes, ended = end_jointed(
-        problem, r, linked, drives, rigid, its.gravity, middle, held, after.rows, asked.target, scheme,
-        sizes, after.placed, after.coordinates, after.r, after.impulse,
-    )  # fmt: skip
+    touching = write_impulses(problem.islands.order, r, meeting.frame, meeting.apart, after.r, after.impulse)
+    work, walls, through = works(
+        acting, after.r, meeting.wall, linked, drives, rigid, middle.velocity, held, after.rows, velocity
+    )
+    closes, lift, stored = end_jointed(
+        linked, drives, rigid, gravity, middle, held, target, scheme, after.placed, after.coordinates
+    )
     if not closes:
         return REFUSES, 0
     put(held.free, after.free)
@@ -177,10 +164,10 @@ def advance_jointed(
         after.ahead[i] = held.ahead[i]
     for k in range(len(held.active)):
         after.active[k, 0], after.active[k, 1] = held.active[k, 0], held.active[k, 1]
-    for i in range(len(problem.acting.identity)):
-        after.identity[i] = problem.acting.identity[i]
-    after.account[0], after.account[1] = ended.touching, len(problem.acting.identity)
-    after.account[2], after.account[3] = 1.0 if state == STILL else 0.0, residual
-    after.account[4], after.account[5] = ended.work, ended.walls
-    after.account[6], after.account[7] = ended.through, ended.lift
+    for i in range(len(acting.identity)):
+        after.identity[i] = acting.identity[i]
+    account = after.account
+    account[0], account[1], account[2] = touching, len(acting.identity), 1.0 if state == STILL else 0.0
+    account[3], account[4], account[5] = residual, work + stored, walls
+    account[6], account[7] = through, lift
     return DONE, iterations

@@ -10,7 +10,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_SHARE, gyrate, move
 from clapas.compiled import put, subroutine
-from clapas.dynamics.few.tables import Placed, Rigid, Sizes
+from clapas.dynamics.few.tables import Placed, Rigid
 from clapas.dynamics.jointed.rows import (
     along_bodies,
     along_rows,
@@ -20,9 +20,20 @@ from clapas.dynamics.jointed.rows import (
     rate_of,
     solve_rows,
 )
-from clapas.dynamics.jointed.tables import SERVO, TORQUE, Driven, DriveTable, Held, Linked, Scheme
+from clapas.dynamics.jointed.tables import (
+    SERVO,
+    TORQUE,
+    Driven,
+    DriveTable,
+    Elimination,
+    Held,
+    Linked,
+    Scheme,
+    Sums,
+    Terms,
+)
 from clapas.dynamics.joints.drives import AT_LIMIT
-from clapas.typing import Array
+from clapas.typing import Array, Indices, Mask
 
 ROUNDS = 12  # at most
 SHARE = 1e-12  # of what joints change: less is rounding
@@ -41,13 +52,12 @@ def hold(
     target: Array,
     driven: Driven,
     scheme: Scheme,
-    sizes: Sizes,
 ) -> tuple[bool, Held]:
     """Make the rows at the middle of a step, and find the velocities at its end without contact.
 
     Parameters
     ----------
-    linked, drives, rigid, sizes
+    linked, drives, rigid
         What does not change.
     start, middle : Placed
         The bodies there; the velocities of the middle are those the step starts from.
@@ -61,60 +71,64 @@ def hold(
     Returns
     -------
     bool
-        False if rows are redundant: then nothing else was done.
+        False if rows are too nearly redundant: then nothing else was done.
     Held
         The joints and the motion.
     """
-    t, size, n = linked.terms.shape[1], len(sizes.body), linked.n_closing
-    movable, begin = rigid.flags[0], drives.numbers[0]
-    value = np.empty(t)
-    of_a, of_b = np.zeros((t, size)), np.zeros((t, size))
-    along = np.zeros((4, len(x)))
-    place(linked, start.position, start.orientation, n, x, begin, sizes, value, of_a, of_b)
-    near = np.empty(len(x))
+    terms, sums, blocks, filling, elimination, _ = linked
+    ends, n = terms.ends, terms.n_closing
+    value, of = np.empty(ends.shape[1]), np.zeros((2, ends.shape[1], free.shape[1]))
+    along, near = np.zeros((4, len(x))), np.empty(len(x))
+    place(terms, start.position, start.orientation, n, x, value, of)
     for k in range(len(x)):
-        along[0, k], along[2, k] = x[k], rate_of(linked, n + k, of_a, of_b, middle.velocity)
+        along[0, k], along[2, k] = x[k], rate_of(ends, n + k, of, middle.velocity)
         near[k] = x[k] + scheme.before * along[2, k]
-    place(linked, middle.position, middle.orientation, 0, near, begin, sizes, value, of_a, of_b)
-    push = np.zeros(free.shape)
+    place(terms, middle.position, middle.orientation, 0, near, value, of)
     for k in range(len(x)):
         along[1, k] = value[n + k]
-        if drives.motor[k] == TORQUE:
-            along[3, k] = scheme.dt * target[k]
-            for end in range(2):
-                body = linked.terms[1 + end, n + k]
-                if body >= 0 and movable[body]:
-                    of = of_a if end == 0 else of_b
-                    for m in range(size):
-                        push[body, m] += along[3, k] * of[n + k, m] * rigid.diagonals[2, body, m] ** 2
+        along[3, k] = scheme.dt * target[k] if drives.motor[k] == TORQUE else 0.0
+    push = pushed(ends, of, along[3], rigid.flags[0], rigid.diagonals[2])
     soft, imposed = soft_rows(drives, along, target, scheme)
-    independent, rows = factor_rows(linked, rigid, of_a, of_b, soft)
+    clear, rows = factor_rows(ends, sums, blocks, filling, elimination, rigid.diagonals[2], of, soft)
     held = Held(
-        of_a,
-        of_b,
+        of,
         along,
         imposed,
         push,
-        np.zeros(t),
+        np.zeros(len(value)),
         np.empty(free.shape),
         np.empty(free.shape),
-        np.empty(len(linked.offset)),
+        np.empty(len(sums.offset)),
         np.zeros((len(x), 2), dtype=np.bool_),
         rows,
     )
-    if not independent:
+    if not clear:
         return False, held
     put(free, held.free)
-    join(linked, rigid, held)
+    join(sums, blocks, elimination, rigid.diagonals, held)
     previous = np.empty(free.shape)
     for _ in range(ROUNDS):
         put(held.velocity, previous)
-        lead(linked, drives, rigid, middle, driven, scheme, sizes, held.velocity, held)
-        join(linked, rigid, held)
-        if not differ(rigid, previous, held.velocity, held.free, SHARE):
+        lead(terms, rigid, middle, driven, scheme, held.velocity, of, held.ahead, held.free)
+        join(sums, blocks, elimination, rigid.diagonals, held)
+        if not differ(rigid.flags[0], rigid.diagonals[0], previous, held.velocity, held.free, SHARE):
             break
-    watch(linked, drives, rigid, scheme, held)
+    if drives.has_links:
+        watch(ends, n, drives.numbers, rigid.flags[0], scheme, held)
     return True, held
+
+
+@subroutine
+def pushed(ends: Indices, of: Array, impulse: Array, movable: Mask, inverse_root: Array) -> Array:
+    """What impulses (k,) along the coordinates change of the velocities (N, size)."""
+    change, first = np.zeros(inverse_root.shape), ends.shape[1] - len(impulse)
+    for k in range(len(impulse)):
+        for side in range(2):
+            body = ends[1 + side, first + k]
+            if impulse[k] != 0.0 and body >= 0 and movable[body]:
+                for m in range(inverse_root.shape[1]):
+                    change[body, m] += impulse[k] * of[side, first + k, m] * inverse_root[body, m] ** 2
+    return change
 
 
 @subroutine
@@ -123,102 +137,104 @@ def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -
 
     See :mod:`clapas.dynamics.joints.drives`.
     """
-    count, h, theta = len(drives.soft), scheme.dt, scheme.theta
+    numbers, its = drives.numbers, drives.soft
+    count, h, theta = len(its), scheme.dt, scheme.theta
     soft, imposed = np.zeros(count), np.empty(count)
     for i in range(count):
-        k = drives.soft[i]
+        k = its[i]
         if i < drives.n_springs:
-            stiffness, rest, damping = drives.numbers[5, k], drives.numbers[6, k], drives.numbers[7, k]
+            stiffness, rest, damping = numbers[5, k], numbers[6, k], numbers[7, k]
             s = h * (theta * theta * h * stiffness + damping)
             ahead = along[0, k] + theta * (1.0 - theta) * h * along[2, k]
             soft[i], imposed[i] = 1.0 / s, h * stiffness * (ahead - rest) / s
         else:
-            soft[i], imposed[i] = motor_row(drives, k, along[1, k], target[k], scheme)
+            soft[i], imposed[i] = motor_row(numbers, drives.motor[k], k, along[1, k], target[k], scheme)
     return soft, imposed
 
 
 @subroutine
 def motor_row(
-    drives: DriveTable, k: int, middle: float, target: float, scheme: Scheme
+    numbers: Array, motor: int, k: int, middle: float, target: float, scheme: Scheme
 ) -> tuple[float, float]:
     """The same of the velocity motor, which is not soft, or servo on coordinate k."""
-    if drives.motor[k] != SERVO:
+    if motor != SERVO:
         return 0.0, -target
-    stiffness, h = drives.numbers[9, k], scheme.dt
-    s = h * (scheme.theta * h * stiffness + drives.numbers[10, k])
+    stiffness, h = numbers[9, k], scheme.dt
+    s = h * (scheme.theta * h * stiffness + numbers[10, k])
     return 1.0 / s, h * stiffness * (middle - target) / s
 
 
 @subroutine
-def join(linked: Linked, rigid: Rigid, held: Held) -> None:
+def join(sums: Sums, blocks: Indices, elimination: Elimination, diagonals: Array, held: Held) -> None:
     """Write the velocities at the end without contact, and the impulses of the joints, from ``held.free``."""
-    rows, mass_root, inverse_root = held.rows, rigid.diagonals[1], rigid.diagonals[2]
-    n_rows = len(linked.offset)
-    x, y = np.zeros(n_rows), np.empty(held.free.shape)
-    for e in range(linked.entries.shape[1]):
-        x[linked.entries[0, e]] -= linked.factor[e] * held.ahead[linked.entries[1, e]]
-    for i in range(len(held.imposed)):
-        x[linked.n_held + i] -= held.imposed[i]
-    for j in range(n_rows):
-        x[j] /= rows.length[j]
+    _, _, imposed, push, ahead, free, velocity, impulse, _, rows = held
+    entries, factor, _, n_held = sums
+    A, length, L, inverse = rows
+    x, y = np.zeros(len(length)), np.empty(free.shape)
+    for e in range(entries.shape[1]):
+        x[entries[0, e]] -= factor[e] * ahead[entries[1, e]]
+    for i in range(len(imposed)):
+        x[n_held + i] -= imposed[i]
+    for j in range(len(x)):
+        x[j] /= length[j]
     for i in range(len(y)):
-        for k in range(held.free.shape[1]):
-            y[i, k] = -(held.free[i, k] + held.push[i, k]) * mass_root[i, k]
-    along_rows(linked, rows, y, x)
-    solve_rows(linked, rows, x)
+        for k in range(free.shape[1]):
+            y[i, k] = -(free[i, k] + push[i, k]) * diagonals[1, i, k]
+    along_rows(blocks, A, y, x)
+    solve_rows(elimination, L, inverse, x)
     for i in range(len(y)):
-        for k in range(held.free.shape[1]):
+        for k in range(free.shape[1]):
             y[i, k] = 0.0
-    along_bodies(linked, rows, x, y)
-    for j in range(n_rows):
-        held.impulse[j] = x[j] / rows.length[j]
+    along_bodies(blocks, A, x, y)
+    for j in range(len(x)):
+        impulse[j] = x[j] / length[j]
     for i in range(len(y)):
-        for k in range(held.free.shape[1]):
-            held.velocity[i, k] = held.free[i, k] + held.push[i, k] + y[i, k] * inverse_root[i, k]
+        for k in range(free.shape[1]):
+            velocity[i, k] = free[i, k] + push[i, k] + y[i, k] * diagonals[2, i, k]
 
 
 @subroutine
 def lead(
-    linked: Linked,
-    drives: DriveTable,
+    terms: Terms,
     rigid: Rigid,
     middle: Placed,
     driven: Driven,
     scheme: Scheme,
-    sizes: Sizes,
     velocity: Array,
-    held: Held,
+    of: Array,
+    ahead: Array,
+    free: Array,
 ) -> None:
-    """Write what joints impose, and velocities without impulses, if the step ends with these (N, size)."""
-    t, movable = linked.terms.shape[1], rigid.flags[0]
+    """Write what joints impose if the step ends with velocities (N, size), and those without impulses.
+
+    ``of`` are the derivatives at the middle; ``ahead`` and ``free`` are those of :class:`Held`.
+    """
+    ends, movable = terms.ends, rigid.flags[0]
     position, orientation = np.empty(middle.position.shape), np.empty(middle.orientation.shape)
     move(middle.position, middle.orientation, velocity, scheme.after, position, orientation)
-    value, of_a, of_b = np.empty(t), np.zeros(held.of_a.shape), np.zeros(held.of_b.shape)
-    begin = drives.numbers[0]
-    place(linked, position, orientation, 0, begin, begin, sizes, value, of_a, of_b)
-    at_end = np.empty(velocity.shape)
+    value, there, at_end = np.empty(len(ahead)), np.zeros(of.shape), np.empty(velocity.shape)
+    place(terms, position, orientation, 0, terms.start, value, there)
     for body in range(len(velocity)):
         for k in range(velocity.shape[1]):
             at_end[body, k] = driven.velocity[body, k] if driven.is_driven[body] else velocity[body, k]
-    for i in range(t):
-        own = own_rate_of(linked, i, held.of_a, held.of_b, velocity, movable)
-        held.ahead[i] = rate_of(linked, i, of_a, of_b, at_end) - own
+    for i in range(len(ahead)):
+        ahead[i] = rate_of(ends, i, there, at_end) - own_rate_of(ends, i, of, velocity, movable)
     if scheme.gyrates:
         turned, without = np.empty(velocity.shape), np.empty(velocity.shape)
         bodies = rigid.diagonals[0], rigid.inertia, movable, rigid.flags[1]
-        given = middle.velocity, held.free, velocity, *bodies, driven.kick, scheme.dt, GYRO_SHARE
+        given = middle.velocity, free, velocity, *bodies, driven.kick, scheme.dt, GYRO_SHARE
         gyrate(*given, turned, without)
-        put(without, held.free)
+        put(without, free)
 
 
 @subroutine
-def differ(rigid: Rigid, before: Array, after: Array, free: Array, share: float) -> bool:
+def differ(movable: Mask, masses: Array, before: Array, after: Array, free: Array, share: float) -> bool:
     """Whether velocities (N, size) changed by more than a share of what impulses change of those without."""
     change, kick, all_of_it = 0.0, 0.0, 0.0
     for i in range(len(before)):
-        if rigid.flags[0, i]:
+        if movable[i]:
             for k in range(before.shape[1]):
-                mass = rigid.diagonals[0, i, k]
+                mass = masses[i, k]
                 change += mass * (after[i, k] - before[i, k]) ** 2
                 kick += mass * (after[i, k] - free[i, k]) ** 2
                 all_of_it += mass * after[i, k] ** 2
@@ -229,32 +245,23 @@ def differ(rigid: Rigid, before: Array, after: Array, free: Array, share: float)
 
 
 @subroutine
-def end_rate(linked: Linked, held: Held, rigid: Rigid, k: int, velocity: Array) -> float:
-    """Rate of coordinate k at the end of the step, from the velocities (N, size) there."""
-    i = linked.n_closing + k
-    own = own_rate_of(linked, i, held.of_a, held.of_b, velocity, rigid.flags[0])
-    return float(own + held.ahead[i])
-
-
-@subroutine
-def gap_of(drives: DriveTable, held: Held, k: int, side: int) -> tuple[float, float]:
-    """How far coordinate k is from its lower or upper limit at the middle, and what gap counts as zero."""
-    limit = drives.numbers[1 + side, k]
-    gap = held.along[1, k] - limit if side == 0 else limit - held.along[1, k]
+def gap_of(limit: float, middle: float, side: int) -> tuple[float, float]:
+    """How far a coordinate is from its lower or upper limit at the middle, and what gap counts as zero."""
+    gap = middle - limit if side == 0 else limit - middle
     return gap, AT_LIMIT * max(1.0, abs(limit) if np.isfinite(limit) else 0.0)
 
 
 @subroutine
-def watch(linked: Linked, drives: DriveTable, rigid: Rigid, scheme: Scheme, held: Held) -> None:
+def watch(ends: Indices, n_closing: int, numbers: Array, movable: Mask, scheme: Scheme, held: Held) -> None:
     """Mark the limits that may act if the step ends at about the velocities without contact."""
-    if not drives.has_links:
-        return
-    for k in range(len(held.active)):
-        rate, before = end_rate(linked, held, rigid, k, held.velocity), held.along[2, k]
+    of, along, ahead, velocity, active = held.of, held.along, held.ahead, held.velocity, held.active
+    for k in range(len(active)):
+        i, before = n_closing + k, along[2, k]
+        rate = own_rate_of(ends, i, of, velocity, movable) + ahead[i]
         fast = max(abs(rate), abs(before))
         slow = abs(before) <= abs(rate - before)
         for side in range(2):
-            gap, nothing = gap_of(drives, held, k, side)
+            gap, nothing = gap_of(numbers[1 + side, k], along[1, k], side)
             # With restitution an impact waits until the limit is passed.
-            waits = drives.numbers[3, k] > 0.0 and gap > nothing and not slow
-            held.active[k, side] = gap <= 2.0 * scheme.dt * fast + nothing and not waits and np.isfinite(gap)
+            waits = numbers[3, k] > 0.0 and gap > nothing and not slow
+            active[k, side] = gap <= 2.0 * scheme.dt * fast + nothing and not waits and np.isfinite(gap)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, subroutine
-from clapas.dynamics.jointed.tables import Linked
+from clapas.dynamics.jointed.tables import Elimination, Trees, UnitRows
 from clapas.typing import Array, Indices
 
 
@@ -43,11 +43,14 @@ def root_of(parent: Indices, body: int) -> int:
 
 
 @subroutine
-def islands_of(linked: Linked, bodies: Indices, d: int) -> Islands:
-    """Connect bodies by contacts and links between ``bodies`` (m, 2), −1 for those that cannot move."""
-    m, parent = len(bodies), np.empty(len(linked.leader), dtype=np.int64)
+def islands_of(leader: Indices, of_linkage: Indices, bodies: Indices, d: int) -> Islands:
+    """Connect bodies by contacts and links between ``bodies`` (m, 2), −1 for those that cannot move.
+
+    ``leader`` and ``of_linkage`` are ``leader`` and ``of_label`` of :class:`Trees`.
+    """
+    m, parent = len(bodies), np.empty(len(leader), dtype=np.int64)
     for body in range(len(parent)):
-        parent[body] = linked.leader[body]
+        parent[body] = leader[body]
     for i in range(m):
         if bodies[i, 0] >= 0 and bodies[i, 1] >= 0:
             a, b = root_of(parent, bodies[i, 0]), root_of(parent, bodies[i, 1])
@@ -60,13 +63,13 @@ def islands_of(linked: Linked, bodies: Indices, d: int) -> Islands:
             count += 1
         own[i] = number[root]
     start, order = np.zeros(count + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
-    of_label = np.full(len(linked.of_label), -1, dtype=np.int64)
+    of_label = np.full(len(of_linkage), -1, dtype=np.int64)
     label_start = np.zeros(count + 1, dtype=np.int64)
     for i in range(m):
         start[own[i] + 1] += 1
     for label in range(len(of_label)):
-        if linked.of_label[label] >= 0:
-            of_label[label] = number[root_of(parent, linked.of_label[label])]
+        if of_linkage[label] >= 0:
+            of_label[label] = number[root_of(parent, of_linkage[label])]
             if of_label[label] >= 0:
                 label_start[of_label[label] + 1] += 1
     matrix = np.zeros(count + 1, dtype=np.int64)
@@ -90,10 +93,10 @@ def islands_of(linked: Linked, bodies: Indices, d: int) -> Islands:
 
 @subroutine
 def eliminate(
-    linked: Linked,
-    A: Array,
-    L: Array,
-    inverse: Array,
+    trees: Trees,
+    elimination: Elimination,
+    row: Indices,
+    rows: UnitRows,
     G: Array,
     bodies: Indices,
     labels: Indices,
@@ -102,10 +105,14 @@ def eliminate(
 ) -> None:
     """Write W = G Gᵀ − Yᵀ D⁻¹ Y of an island, L Y = A Gᵀ, and its diagonal with all joints open.
 
-    ``G`` (m, 2, d, size) on ``bodies`` (m, 2) are its rows, ``labels`` its linkages.
+    ``row`` (p,) are the rows of the blocks of A; ``G`` (m, 2, d, size) on ``bodies`` (m, 2) are the rows of
+    the island, ``labels`` its linkages.
     """
+    columns, label_start, place, row_place, by_body, body_start, leaders, of_label = trees
+    pointers, structure, _ = elimination
+    A, _, L, inverse = rows
     m, _, d, size = G.shape
-    pattern, width = linked.pattern, m * d
+    width = m * d
     for i in range(m):
         for j in range(i + 1):
             for k in range(d):
@@ -121,24 +128,24 @@ def eliminate(
     for i in range(width):
         alone[i] = W[i, i]
     for which in range(len(labels)):
-        first, last = pattern.label_start[labels[which]], pattern.label_start[labels[which] + 1]
+        first, last = label_start[labels[which]], label_start[labels[which] + 1]
         Y = np.zeros((last - first, width))
-        leader = linked.of_label[labels[which]]
+        leader = of_label[labels[which]]
         for i in range(m):
             for s in range(2):
                 body = bodies[i, s]
-                if body < 0 or linked.leader[body] != leader:
+                if body < 0 or leaders[body] != leader:
                     continue
-                for e in range(linked.body_start[body], linked.body_start[body + 1]):
-                    p = linked.by_body[e]
-                    row = pattern.row_place[linked.blocks[0, p]]
+                for e in range(body_start[body], body_start[body + 1]):
+                    p = by_body[e]
+                    its = row_place[row[p]]
                     for k in range(d):
                         total = 0.0
                         for c in range(size):
                             total += A[p, c] * G[i, s, k, c]
-                        Y[row, i * d + k] += total
+                        Y[its, i * d + k] += total
         for q in range(first, last):
-            j, mine = pattern.columns[q], Y[q - first]
+            j, mine = columns[q], Y[q - first]
             is_idle = True
             for c in range(width):
                 if mine[c] != 0.0:
@@ -146,8 +153,8 @@ def eliminate(
                     break
             if is_idle:
                 continue
-            for p in range(pattern.pointers[j], pattern.pointers[j + 1]):
-                add_multiple(-L[p], mine, Y[pattern.place[pattern.structure[p]]])
+            for p in range(pointers[j], pointers[j + 1]):
+                add_multiple(-L[p], mine, Y[place[structure[p]]])
             for c in range(width):
                 if mine[c] != 0.0:
                     add_multiple(-inverse[j] * mine[c], mine, W[c])

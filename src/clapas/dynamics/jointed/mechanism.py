@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from clapas.compiled import bound, plain
-from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid, Sizes
+from clapas.compiled import plain
+from clapas.dynamics.few.bound import BoundModel, kernels_know
+from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid
 from clapas.dynamics.freemotion import kicks, pushes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
+from clapas.dynamics.jointed.meeting import Meeting
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.reaching import default_reach
-from clapas.geometry.colliders import zeros_without_room
 from clapas.typing import Array
 
 
-class Mechanism:
+class Mechanism(BoundModel):
     """The arrays of a model with joints, and whether its steps can be done by kernels alone.
 
     Parameters
@@ -31,16 +28,11 @@ class Mechanism:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.serves = model, serves(model)
-        self._entries: dict[Any, Callable[..., Any]] = {}
-        self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
-        self.no_lead = np.empty((0, model.d))
-        self._still = np.zeros(model.velocity.shape)
+        super().__init__(model)
+        self.serves = serves(model)
+        self.no_contact = Meeting.none(self.sizes)
         self._no_kick = np.zeros((model.n_bodies, 3))
-        self._no_couples = zeros_without_room((0, 1))
         self._no_links = np.empty(0, dtype=np.int64), np.empty((0, model.d))
-        self._of_dt = -1.0, np.empty(0), 0.0
-        self.last: State | None = None  # the state the last step led to
         self.is_driven = np.zeros(model.n_bodies, dtype=bool)
         self.is_driven[list(model.motions)] = True
         if self.serves:
@@ -48,23 +40,13 @@ class Mechanism:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
             self.linked, drives = Linked.of(model), DriveTable.of(model)
             gravity = plain(model.gravity, float)
-            self.constants = Constants(self.linked, drives, self.rigid, self.laws, gravity, self.sizes)
+            self.constants = Constants(self.linked, drives, self.rigid, gravity)
             self._most_links = LAWS_PER_COORDINATE * len(drives.motor) if drives.has_links else 0
             self.target: Array = plain(model.joints.drives.target, float)
             self.motors = model.joints.drives.motors
 
-    def __reduce__(self) -> tuple[type[Mechanism], tuple[Model]]:
-        return Mechanism, (self.model,)  # machine code stays here
-
-    def call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a kernel; its arguments always have the same types (see :func:`clapas.compiled.bound`)."""
-        entry = self._entries.get(kernel)
-        if entry is None:
-            entry = self._entries[kernel] = bound(kernel, *arguments)
-        return entry(*arguments)
-
-    def taken(self, state: State, dt: float) -> Before:
-        """A state for a step of length dt, in arrays that kernels can be bound to."""
+    def taken(self, state: State, dt: float) -> tuple[Before, Carried]:
+        """A state for a step of length dt, as arrays to bind kernels to, and the impulses of its contacts."""
         ratio, old, links, last = (
             float(dt / state.dt) if state.dt else 1.0,
             state.impulses,
@@ -84,15 +66,16 @@ class Mechanism:
             and last.links is links
             and last.coordinates is state.coordinates
         ):  # made here
-            return Before(placed, last.coordinates, carried, identity, linked)
+            return Before(placed, last.coordinates, identity, linked, ratio), carried
         a, b, feature = (plain(column, np.int64) for column in carried[:3])
-        return Before(
+        before = Before(
             Placed(*(plain(column, float) for column in placed)),
             plain(coordinates_of(self.model, state), float),
-            Carried(a, b, feature, plain(old.impulse, float), ratio),
             plain(identity, np.int64),
             plain(linked, float),
+            ratio,
         )
+        return before, Carried(a, b, feature, plain(old.impulse, float), ratio)
 
     def room(self, n: int) -> After:
         """Room for what a step with n contacts leaves."""
@@ -102,9 +85,9 @@ class Mechanism:
             Placed(np.empty(x), np.empty(turn), np.empty(v)),
             np.empty(v),
             np.empty(k),
-            np.empty(self.linked.terms.shape[1]),
+            np.empty(self.linked.terms.ends.shape[1]),
             np.empty((k, 2), dtype=np.bool_),
-            np.empty(len(self.linked.offset)),
+            np.empty(len(self.linked.sums.offset)),
             np.empty(most, dtype=np.int64),
             np.empty((n + most, model.d)),
             np.empty((n, model.d)),
@@ -122,45 +105,14 @@ class Mechanism:
         """The step as kernels take it."""
         return Scheme((1.0 - theta) * dt, theta * dt, dt, theta, bool(self.model.gyrates))
 
-    def imposed(self, time: float) -> Array:
-        """Velocities (N, size) of walls at a time."""
-        if not self.model.motions:
-            return self._still
-        velocity = self._still.copy()
-        for body in self.model.motions:
-            velocity[body] = self.model.driven(body, velocity[body], time)
-        return velocity
-
     def driven(self, middle: State, dt: float) -> Driven:
         """What the world does in a step."""
         loaded = self.model.loads or middle.applied
         kick = kicks(self.model, pushes(self.model, middle, dt)) if loaded else self._no_kick
         return Driven(self.is_driven, self.imposed(middle.time + dt), kick)
 
-    def gain(self, dt: float) -> Array:
-        """What gravity adds to velocities in a step (m/s)."""
-        return self._for(dt)[1]
-
-    def reach(self, dt: float) -> float:
-        """The default reach (m)."""
-        return self._for(dt)[2]
-
-    def _for(self, dt: float) -> tuple[float, Array, float]:
-        if dt != self._of_dt[0]:
-            self._of_dt = dt, dt * self.model.gravity, default_reach(self.model, dt)
-        return self._of_dt
-
-    def no_couples(self, n: int) -> Array:
-        """The couples of n contacts that carry none."""
-        if len(self._no_couples) != n:
-            self._no_couples = zeros_without_room((n, 3 if self.model.d == 3 else 1))
-        return self._no_couples
-
 
 def serves(model: Model) -> bool:
     """Whether all a step does is in the kernels: rigid bodies with joints, contacts that slide, walls."""
-    laws = model.laws
-    is_plain = not (laws.has_couples or laws.is_elliptic or laws.cohesion.any())
     is_rigid = model.joints is not None and not model.systems and model.blocked is None
-    is_bounded = all(length is None for length in model.period)
-    return is_plain and is_rigid and is_bounded and bool(model.movable.any())
+    return kernels_know(model) and is_rigid and bool(model.movable.any())

@@ -106,7 +106,7 @@ class JointedOutcome:
             history=History(*seen),
         )
         rows, links = joints.motion.rows, self.r[len(treated) :]
-        impulse = rows.of_terms(self.after.rows)
+        impulse = rows.of_terms(joints.motion.smallest(self.after.rows))
         impulse[rows.n_closing :] += joints.along(links if len(links) else None)
         return {
             "middle": self.middle,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import put, subroutine
-from clapas.dynamics.few.tables import Placed, Rigid, Sizes
-from clapas.dynamics.jointed.holding import differ, end_rate, gap_of, join, lead
-from clapas.dynamics.jointed.posing import JointedProblem
-from clapas.dynamics.jointed.rows import hold_back
+from clapas.dynamics.few.tables import Placed, Rigid
+from clapas.dynamics.jointed.holding import differ, gap_of, join, lead
+from clapas.dynamics.jointed.posing import Listed
+from clapas.dynamics.jointed.rows import hold_back, own_rate_of
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Held, Linked, Scheme
 from clapas.dynamics.joints.drives import AT_LIMIT, PASSED
-from clapas.typing import Array
+from clapas.typing import Array, Indices, Mask
 
 SHARE = 1e-5  # of what joints and contacts change: less, and the problem is not solved again
 
@@ -21,7 +21,7 @@ ENDS, GOES_ON, PASSES = 0, 1, 2
 
 @subroutine
 def respond(
-    problem: JointedProblem,
+    listed: Listed,
     r: Array,
     linked: Linked,
     drives: DriveTable,
@@ -29,7 +29,6 @@ def respond(
     middle: Placed,
     driven: Driven,
     scheme: Scheme,
-    sizes: Sizes,
     is_last: bool,
     held: Held,
     velocity: Array,
@@ -40,49 +39,26 @@ def respond(
     Where what joints impose changes with them by more than a share, ``held`` is put right, unless it
     ``is_last``.
     """
-    inverse_root, y, change = rigid.diagonals[2], np.zeros(velocity.shape), np.zeros(len(impulse))
-    for i in range(len(r)):
-        for end in range(2):
-            body = problem.bodies[i, end]
-            if body >= 0:
-                for k in range(r.shape[1]):
-                    if r[i, k] != 0.0:
-                        for e in range(velocity.shape[1]):
-                            y[body, e] += problem.G[i, end, k, e] * r[i, k]
-    hold_back(linked, held.rows, y, change)
-    for i in range(len(y)):
-        for e in range(velocity.shape[1]):
-            velocity[i, e] = held.velocity[i, e] + y[i, e] * inverse_root[i, e]
+    terms, movable, inverse_root = linked.terms, rigid.flags[0], rigid.diagonals[2]
+    y, change = np.zeros(velocity.shape), np.zeros(len(impulse))
+    push_bodies(listed.G, listed.bodies, r, y)
+    hold_back(linked.blocks, linked.elimination, held.rows, y, change)
+    add_motion(held.velocity, y, inverse_root, velocity)
     for j in range(len(impulse)):
         impulse[j] = held.impulse[j] + change[j]
     if is_last or len(r) == 0:
         return ENDS
-    ahead, own = np.empty(len(held.ahead)), np.empty(len(impulse))
+    ahead, own = held.ahead.copy(), held.impulse.copy()
     free, without = np.empty(velocity.shape), np.empty(velocity.shape)
     put(held.free, free)
     put(held.velocity, without)
-    for i in range(len(ahead)):
-        ahead[i] = held.ahead[i]
-    for j in range(len(own)):
-        own[j] = held.impulse[j]
-    lead(linked, drives, rigid, middle, driven, scheme, sizes, velocity, held)
-    join(linked, rigid, held)
-    passes = False
-    for k in range(len(held.active) if drives.has_links else 0):
-        rate = end_rate(linked, held, rigid, k, velocity)
-        for side in range(2):
-            gap, nothing = gap_of(drives, held, k, side)
-            travel = scheme.dt * (rate if side == 0 else -rate)
-            beyond = max(gap, 0.0) + travel < -PASSED / AT_LIMIT * nothing
-            if beyond and np.isfinite(gap) and drives.numbers[3, k] == 0.0 and not held.active[k, side]:
-                held.active[k, side] = passes = True
-    if passes:
+    lead(terms, rigid, middle, driven, scheme, velocity, held.of, held.ahead, held.free)
+    join(linked.sums, linked.blocks, linked.elimination, rigid.diagonals, held)
+    if drives.has_links and pass_limits(terms.ends, drives.numbers, movable, scheme.dt, velocity, held):
         return PASSES
     moved = np.empty(velocity.shape)
-    for i in range(len(y)):
-        for e in range(velocity.shape[1]):
-            moved[i, e] = held.velocity[i, e] + y[i, e] * inverse_root[i, e]
-    if differ(rigid, velocity, moved, held.free, SHARE):
+    add_motion(held.velocity, y, inverse_root, moved)
+    if differ(movable, rigid.diagonals[0], velocity, moved, held.free, SHARE):
         return GOES_ON
     put(free, held.free)
     put(without, held.velocity)
@@ -91,3 +67,40 @@ def respond(
     for j in range(len(own)):
         held.impulse[j] = own[j]
     return ENDS
+
+
+@subroutine
+def push_bodies(G: Array, bodies: Indices, r: Array, y: Array) -> None:
+    """Add Gᵀ r to velocities y (N, size) in units of unit mass."""
+    for i in range(len(r)):
+        for end in range(2):
+            body = bodies[i, end]
+            if body >= 0:
+                for k in range(r.shape[1]):
+                    if r[i, k] != 0.0:
+                        for e in range(y.shape[1]):
+                            y[body, e] += G[i, end, k, e] * r[i, k]
+
+
+@subroutine
+def add_motion(velocity: Array, y: Array, inverse_root: Array, moved: Array) -> None:
+    """Write velocities (N, size) with y, in units of unit mass, added."""
+    for i in range(len(y)):
+        for e in range(y.shape[1]):
+            moved[i, e] = velocity[i, e] + y[i, e] * inverse_root[i, e]
+
+
+@subroutine
+def pass_limits(ends: Indices, numbers: Array, movable: Mask, dt: float, velocity: Array, held: Held) -> bool:
+    """Mark the limits, without restitution, that velocities (N, size) pass; whether there are some."""
+    of, along, ahead, active, passes = held.of, held.along, held.ahead, held.active, False
+    for k in range(len(active)):
+        i = ends.shape[1] - len(active) + k
+        rate = own_rate_of(ends, i, of, velocity, movable) + ahead[i]
+        for side in range(2):
+            gap, nothing = gap_of(numbers[1 + side, k], along[1, k], side)
+            travel = dt * (rate if side == 0 else -rate)
+            beyond = max(gap, 0.0) + travel < -PASSED / AT_LIMIT * nothing
+            if beyond and np.isfinite(gap) and numbers[3, k] == 0.0 and not active[k, side]:
+                active[k, side] = passes = True
+    return passes

@@ -10,78 +10,116 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.compiled import plain
 from clapas.dynamics.model import Model
 from clapas.typing import Array, Indices, Mask
 
 NO_MOTOR, TORQUE, VELOCITY, SERVO = range(4)
 
 
-class Pattern(NamedTuple):
-    """Where the entries of A Aᵀ + E and of its factor are (:class:`clapas.linalg.ldl.SparsePattern`).
-
-    ``columns`` (j,) are the columns, in the order of elimination, of each linkage one after another, from
-    ``label_start`` on. ``place`` (j,) is where each column stands in its linkage, ``row_place`` (j,) where
-    that of each row does.
-    """
-
-    entry_start: Indices
-    entry_row: Indices
-    entry: Indices
-    pointers: Indices
-    structure: Indices
-    order: Indices
-    columns: Indices
-    label_start: Indices
-    place: Indices
-    row_place: Indices
-
-
-class Linked(NamedTuple):
-    """What does not change of the joints: t terms, j rows, p blocks of rows on bodies, k coordinates.
+class Terms(NamedTuple):
+    """The t numbers that poses give (:class:`clapas.dynamics.joints.rows.JointRows`), k of them coordinates.
 
     Parameters
     ----------
-    terms : array (3, t)
-        Form and bodies a and b of each term (:class:`clapas.dynamics.joints.rows.JointRows`).
+    ends : array (3, t)
+        Form and bodies a and b of each.
     frames : array (5, t, 3)
         Its ``arm_a``, ``arm_b``, ``along``, ``across`` and ``beside``.
     numbers : array (2, t)
         Its ``length`` and ``sign``.
+    start : array (k,)
+        Coordinates where bodies were placed.
+    n_closing : int
+        Terms that close joints; the coordinates follow.
+    """
+
+    ends: Indices
+    frames: Array
+    numbers: Array
+    start: Array
+    n_closing: int
+
+
+class Sums(NamedTuple):
+    """The j rows as sums of terms.
+
+    Parameters
+    ----------
     entries, factor : arrays (4, e) and (e,)
-        Rows as sums of terms: row, term, and the blocks they add to on a and b; factors.
+        Row, term, and the blocks they add to on a and b; factors.
     offset : array (j,)
         Values of rows where they hold.
-    n_closing, n_held : int
-        Terms that close joints; rows that hold positions.
-    blocks : array (2, p)
-        Row and body of each block, sorted by row.
-    products : array (2, q)
-        The blocks whose products the entries of A Aᵀ are.
+    n_held : int
+        Rows that hold positions; those of springs and motors follow.
+    """
+
+    entries: Indices
+    factor: Array
+    offset: Array
+    n_held: int
+
+
+class Filling(NamedTuple):
+    """Where the entries of A Aᵀ + E are (:class:`clapas.linalg.ldl.SparsePattern`).
+
+    ``products`` (2, q) are the blocks whose products they are.
+    """
+
+    products: Indices
+    start: Indices
+    row: Indices
+    entry: Indices
+
+
+class Elimination(NamedTuple):
+    """The pattern of the factor L, column by column in the order of elimination."""
+
+    pointers: Indices
+    structure: Indices
+    order: Indices
+
+
+class Trees(NamedTuple):
+    """Which bodies and rows make linkages.
+
+    Parameters
+    ----------
+    columns, label_start : arrays (j,) and (labels + 1,)
+        Columns of L, in the order of elimination, of each linkage one after another.
+    place, row_place : arrays (j,)
+        Where each column stands in its linkage, and where that of each row does.
     by_body, body_start : arrays (p,) and (N + 1,)
         Blocks sorted by body.
     leader : array (N,)
         First body of the linkage of each body; itself without joints.
     of_label : array (labels,)
         A movable body of each linkage.
-    pattern : Pattern
-        Of A Aᵀ + E.
     """
 
-    terms: Indices
-    frames: Array
-    numbers: Array
-    entries: Indices
-    factor: Array
-    offset: Array
-    n_closing: int
-    n_held: int
-    blocks: Indices
-    products: Indices
+    columns: Indices
+    label_start: Indices
+    place: Indices
+    row_place: Indices
     by_body: Indices
     body_start: Indices
     leader: Indices
     of_label: Indices
-    pattern: Pattern
+
+
+class Linked(NamedTuple):
+    """What does not change of the joints.
+
+    Kernels take the parts that they read: each array that is passed on is paid for when they are compiled.
+    ``blocks`` (2, p) are the row and the body of each block of A, sorted by row.
+    """
+
+    terms: Terms
+    sums: Sums
+    blocks: Indices
+    filling: Filling
+    elimination: Elimination
+    trees: Trees
 
     @staticmethod
     def of(model: Model) -> Linked:
@@ -89,48 +127,45 @@ class Linked(NamedTuple):
         rows, plan = model.joints, model.linkages
         assert rows is not None
         row, term, factor = rows.entries
-        leader, of_label = _leaders(model)
         pattern = plan.pattern
-        label = plan.label[pattern.order]
-        columns = np.argsort(label, kind="stable")
-        label_start = np.searchsorted(label[columns], np.arange(len(of_label) + 1))
-        place = np.empty(len(label), dtype=np.int64)
-        place[columns] = np.arange(len(label)) - label_start[label[columns]]
-        row_place = np.empty_like(place)
-        row_place[pattern.order] = place
         return Linked(
-            terms=np.stack((rows.form, rows.a, rows.b)),
-            frames=np.stack((rows.arm_a, rows.arm_b, rows.along, rows.across, rows.beside)),
-            numbers=np.stack((rows.length, rows.sign)),
-            entries=np.stack((row, term, plan.block_a, plan.block_b)).astype(np.int64),
-            factor=factor,
-            offset=rows.offset,
-            n_closing=rows.n_closing,
-            n_held=rows.n_held,
-            blocks=np.stack((plan.row, plan.body)),
-            products=np.stack((plan.left, plan.right)),
-            by_body=plan.by_body,
-            body_start=plan.body_start.astype(np.int64),
-            leader=leader,
-            of_label=of_label,
-            pattern=Pattern(
-                *(
-                    np.ascontiguousarray(part, dtype=np.int64)
-                    for part in (
-                        pattern.entry_start,
-                        pattern.entry_row,
-                        pattern.entry,
-                        pattern.pointers,
-                        pattern.structure,
-                        pattern.order,
-                        columns,
-                        label_start,
-                        place,
-                        row_place,
-                    )
-                )
+            Terms(
+                np.stack((rows.form, rows.a, rows.b)),
+                np.stack((rows.arm_a, rows.arm_b, rows.along, rows.across, rows.beside)),
+                np.stack((rows.length, rows.sign)),
+                rows.drives.start,
+                rows.n_closing,
             ),
+            Sums(
+                np.stack((row, term, plan.block_a, plan.block_b)).astype(np.int64),
+                factor,
+                rows.offset,
+                rows.n_held,
+            ),
+            np.stack((plan.row, plan.body)),
+            Filling(
+                np.stack((plan.left, plan.right)),
+                *(plain(part, np.int64) for part in (pattern.entry_start, pattern.entry_row, pattern.entry)),
+            ),
+            Elimination(
+                *(plain(part, np.int64) for part in (pattern.pointers, pattern.structure, pattern.order))
+            ),
+            _trees(model),
         )
+
+
+def _trees(model: Model) -> Trees:
+    plan = model.linkages
+    leader, of_label = _leaders(model)
+    label = plan.label[plan.pattern.order]
+    columns = np.argsort(label, kind="stable")
+    label_start = np.searchsorted(label[columns], np.arange(len(of_label) + 1))
+    place = np.empty(len(label), dtype=np.int64)
+    place[columns] = np.arange(len(label)) - label_start[label[columns]]
+    row_place = np.empty_like(place)
+    row_place[plan.pattern.order] = place
+    parts = columns, label_start, place, row_place, plan.by_body, plan.body_start, leader, of_label
+    return Trees(*(plain(part, np.int64) for part in parts))
 
 
 def _leaders(model: Model) -> tuple[Indices, Indices]:
@@ -216,8 +251,8 @@ class Held(NamedTuple):
 
     Parameters
     ----------
-    of_a, of_b : arrays (t, size)
-        Derivatives of the terms at the middle.
+    of : array (2, t, size)
+        Derivatives of the terms at the middle, by the velocities of a and of b.
     along : array (4, k)
         Coordinates at the start and at the middle, rates at the start, impulses of torque motors.
     imposed : array (s,)
@@ -236,8 +271,7 @@ class Held(NamedTuple):
         The rows at the middle.
     """
 
-    of_a: Array
-    of_b: Array
+    of: Array
     along: Array
     imposed: Array
     push: Array

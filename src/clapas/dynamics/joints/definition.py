@@ -9,7 +9,8 @@ Each kind is a set of rows, equations that the poses of two bodies obey, of four
 
 where P_a and P_b are the points of a and b that were at the joint at the start. Directions come from the
 frame of the joint: its axis first, then those across. Some kinds have a coordinate, an angle or a
-displacement (:mod:`clapas.dynamics.joints.laws`).
+displacement (:mod:`clapas.dynamics.joints.laws`). Three kinds are a coordinate and nothing else, without
+rows: a *turn*, a *travel* and a *swing*. They put laws on what joints with several freedoms leave free.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clapas.dynamics.joints.laws import JointLaws, make_laws
+from clapas.dynamics.joints.laws import JointLaws, make_laws, make_swing_laws
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
@@ -47,8 +48,10 @@ class JointKind:
         Whether the points stay as far from each other as at the start.
     axis : bool
         Whether the kind has an axis.
-    coordinate : "angle", "displacement" or None
-        What is measured of the motion left, about or along the axis.
+    second : bool or None
+        Whether it has a second axis, fixed in b; None if that may be left out.
+    coordinate : "angle", "displacement", "swing" or None
+        What is measured of the motion left, about, along or from the axis.
     """
 
     meaning: str
@@ -57,7 +60,13 @@ class JointKind:
     angles: tuple[tuple[int, int], ...] = ()
     distance: bool = False
     axis: bool = False
-    coordinate: Literal["angle", "displacement"] | None = None
+    second: bool | None = False
+    coordinate: Literal["angle", "displacement", "swing"] | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it has rows: a coordinate alone holds nothing."""
+        return bool(self.point or self.lines or self.angles or self.distance)
 
 
 PARALLEL = ((0, 1), (0, 2))
@@ -73,6 +82,7 @@ KINDS: dict[int, dict[str, JointKind]] = {
             point=True,
             angles=((0, 1),),
             axis=True,
+            second=True,
         ),
         "slider": JointKind(
             meaning="translation along an axis",
@@ -96,6 +106,23 @@ KINDS: dict[int, dict[str, JointKind]] = {
         ),
         "fixed": JointKind(meaning="nothing", point=True, angles=ALIGNED),
         "distance": JointKind(meaning="all but the distance of two points: a rod", distance=True),
+        "turn": JointKind(
+            meaning="everything; the angle about an axis is a coordinate",
+            axis=True,
+            second=None,
+            coordinate="angle",
+        ),
+        "travel": JointKind(
+            meaning="everything; the displacement along an axis is a coordinate",
+            axis=True,
+            coordinate="displacement",
+        ),
+        "swing": JointKind(
+            meaning="everything; the angle between an axis of a and one of b is a coordinate",
+            axis=True,
+            second=None,
+            coordinate="swing",
+        ),
     },
     2: {
         "pin": JointKind(meaning="rotation about a point", point=True, coordinate="angle"),
@@ -114,6 +141,12 @@ KINDS: dict[int, dict[str, JointKind]] = {
         ),
         "weld": JointKind(meaning="nothing", point=True, angles=((0, 1),)),
         "distance": JointKind(meaning="all but the distance of two points: a rod", distance=True),
+        "turn": JointKind(meaning="everything; the angle is a coordinate", coordinate="angle"),
+        "travel": JointKind(
+            meaning="everything; the displacement along a line is a coordinate",
+            axis=True,
+            coordinate="displacement",
+        ),
     },
 }
 
@@ -153,7 +186,7 @@ class Joint:
             x, y = self.axis or (1.0, 0.0)
             return np.array([[x, y, 0.0], [-y, x, 0.0], [0.0, 0.0, 1.0]])
         axis = np.array(self.axis or (1.0, 0.0, 0.0))
-        if self.second is not None:
+        if self.second is not None and self.rows.coordinate != "swing":
             across = np.array(self.second) - (axis @ np.array(self.second)) * axis
         else:
             least = np.eye(3)[int(np.argmin(np.abs(axis)))]
@@ -226,15 +259,21 @@ def make_joint(
         need = "needs axis, a direction in the world" if rows.axis else "has no axis: leave it out"
         raise SceneError(f"{label}: a {kind} joint {need}")
     axis = None if axis is None else checks.unit_vector(label, "axis", axis, d)
-    if (kind == "universal") == (second is None):
+    if rows.second is not None and rows.second == (second is None):
         need = "needs second, the axis fixed in b" if second is None else "has no second axis: leave it out"
         raise SceneError(f"{label}: a {kind} joint {need}")
     second = None if second is None else checks.unit_vector(label, "second", second, d)
-    if second is not None and abs(np.dot(axis, second)) > PERPENDICULAR:
+    is_swing = rows.coordinate == "swing"
+    if second is not None and not is_swing and abs(np.dot(axis, second)) > PERPENDICULAR:
         raise SceneError(
             f"{label}: its axes must be at right angles, got {list(axis)} and {list(second)}; "
             "turn one of them"
         )
+    if is_swing:
+        cosine = 1.0 if second is None else float(np.clip(np.dot(axis, second), -1.0, 1.0))
+        checked = make_swing_laws(label, float(np.arccos(cosine)), laws)
+    else:
+        checked = make_laws(label, kind, rows.coordinate is not None, laws)
     return Joint(
         kind=kind,
         name=name,
@@ -245,5 +284,5 @@ def make_joint(
         axis=axis,
         second=second,
         collide=collide,
-        laws=make_laws(label, kind, rows.coordinate is not None, laws),
+        laws=checked,
     )

@@ -156,7 +156,7 @@ class JointsInStep:
         a, b = rows.a[n:], rows.b[n:]
         response = np.sum((placed.of_a[n:] * root[a]) ** 2 + (placed.of_b[n:] * root[b]) ** 2, axis=1)
         light = root[a, 0] ** 2 + root[b, 0] ** 2
-        turns = (rows.form[n:] == TURN) & (response > 0.0) & (light > 0.0)
+        turns = (rows.form[n:] >= TURN) & (response > 0.0) & (light > 0.0)
         length = np.ones(len(response))
         length[turns] = np.sqrt(light[turns] / response[turns])
         return response, length

@@ -2,8 +2,13 @@
 
 A hinge or a pin has an angle (rad), a slider, a slot and a cylindrical joint a displacement (m): how far b
 has gone relative to a, positive about or along the axis (in 2-D, counterclockwise). Where b is the world it
-is the other way round, how far a has gone. A cylindrical joint and a slot leave a rotation free as well, on
-which nothing acts.
+is the other way round, how far a has gone.
+
+Joints that leave more free get further coordinates beside them: a turn, a travel or a swing
+(:mod:`clapas.dynamics.joints.definition`), each with its own laws. A turn needs an axis that a keeps and a
+direction of b that stays across it: for the first axis of a universal joint its second; for the second axis,
+the bodies are exchanged and the axis is reversed. Where b tilts freely, as in a ball joint, its rate is still
+that about the axis, so that friction, damping and motors mean what they say, but its angle is no rotation.
 
 What follows says *force* for a force along a displacement (N) and for a torque about an axis (N·m).
 """
@@ -11,7 +16,7 @@ What follows says *force* for a force along a displacement (N) and for a torque 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from clapas.errors import SceneError
@@ -101,6 +106,7 @@ class Servo:
 
 
 Motor = VelocityMotor | TorqueMotor | Servo
+_SWING = {"ball": ", or a 'swing' for a cone"}
 MOTORS: dict[str, type[Motor]] = {"velocity": VelocityMotor, "torque": TorqueMotor, "servo": Servo}
 
 
@@ -171,7 +177,8 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
         name = next(name for name, value in given.items() if value != getattr(default, name))
         raise SceneError(
             f"{label}: {name} acts along one coordinate, which a {kind} joint does not have; hinge, slider "
-            "and cylindrical joints have one, in 2-D pin, slot and slider"
+            "and cylindrical joints have one, in 2-D pin, slot and slider. Beside this one, join the same "
+            f"bodies by a 'turn' or a 'travel'{_SWING.get(kind, '')} with {name}, for each freedom"
         )
     laws: dict[str, Any] = {}
     if "start" in given:
@@ -201,6 +208,28 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
             )
         laws["motor"] = motor.checked(label)
     return JointLaws(**laws)
+
+
+def make_swing_laws(label: str, start: float, given: dict[str, Any]) -> JointLaws:
+    """The laws of a swing that starts at an angle: an upper limit, the half-angle of a cone, and no more."""
+    given = {name: value for name, value in given.items() if value is not None}
+    default = JointLaws()
+    for name, value in given.items():
+        if name not in ("limits", "restitution") and value != getattr(default, name):
+            raise SceneError(
+                f"{label}: {name} does not act along a swing, which has no direction where its axes are "
+                "aligned; give it to a 'turn' about each axis across"
+            )
+    if "limits" not in given:
+        raise SceneError(f"{label}: a swing needs limits=(None, angle), the half-angle of its cone (rad)")
+    lower, upper = _two(label, "limits", given["limits"], "(None, angle)")
+    if lower is not None and lower != -math.inf:
+        raise SceneError(f"{label}: a swing has no lower limit, got {lower!r}; give limits=(None, angle)")
+    upper = checks.positive(label, "upper limit", upper)
+    if upper >= math.pi:
+        raise SceneError(f"{label}: the half-angle of a cone is below pi, got {upper}; leave the swing out")
+    checked = make_laws(label, "swing", True, {**given, "limits": (None, upper), "start": start})
+    return replace(checked, start=0.0)  # the angle itself, not one counted from where bodies are placed
 
 
 def _limits(label: str, value: Any, start: float) -> tuple[float, float]:

@@ -203,6 +203,15 @@ class LeastMotion:
             unit[part.rows] = part.U @ (part.U.T @ unit[part.rows])
         return np.asarray(unit * self._length)
 
+    def smallest(self, multipliers: Array) -> Array:
+        """The smallest impulses (j,) along rows of unit size that move the bodies as these do."""
+        if not self._redundant:
+            return multipliers
+        unit = multipliers * self._length
+        for part in self._redundant:
+            unit[part.rows] = part.U @ (part.U.T @ unit[part.rows])
+        return self.in_units(unit)
+
     def taken(self, H: sparse.csr_array) -> Array:
         """How much less impulses along rows of H (n × m) change their own velocities by the joints, (n,)."""
         taken = np.zeros(H.shape[0])

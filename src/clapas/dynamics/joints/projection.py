@@ -47,14 +47,14 @@ def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
     extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
     placed = rows.placed(state.position, state.orientation, state.coordinates)
     gap = rows.gap(placed)
-    size = float(np.max(np.abs(gap)))
+    size = float(np.max(np.abs(gap), initial=0.0))
     for _ in range(ITERATIONS):
         if size <= ROUNDING * extent:
             break
         position, orientation = moved(state.position, state.orientation, motion.reach(-gap), 1.0)
         there = rows.placed(position, orientation, state.coordinates)
         gap = rows.gap(there)
-        left = float(np.max(np.abs(gap)))
+        left = float(np.max(np.abs(gap), initial=0.0))
         if left >= size and size <= 1e3 * ROUNDING * extent:
             break  # rounding
         if left > STALLED * size:

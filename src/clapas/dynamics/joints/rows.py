@@ -6,14 +6,16 @@ A *term* is a number that the poses of two bodies a and b give, with arms r to t
     point, line, distance    ġ = n·(v_b − v_a) + (r_b × n)·ω_b − (r × n)·ω_a
     angle                    ġ = (n × m)·(ω_a − ω_b)
     turn                     ġ = n·(ω_b − ω_a)
+    swing                    ġ = (n × m)·(ω_b − ω_a)/|n × m|
 
 where n is an axis of the world, a direction fixed in a, or Δ/|Δ|. A direction fixed in a turns with it, so
 that for lines r is the arm of a to P_b, and r_a for the others. Angular velocities are taken in the frames of
 the bodies, as everywhere. In the plane the same formulas hold with all that is out of it left out.
 
 The first terms close the joints: g = 0. The others are the coordinates of the joints that have one: a turn
-about the axis, or a line along it. *Rows* are what bilateral conditions hold: each closing term is a row; a
-mimic is one made of two coordinates; a spring, a damper or a motor without bound is one on a coordinate.
+about the axis, a line along it, or the angle between n and m. *Rows* are what bilateral conditions hold: each
+closing term is a row; a mimic is one made of two coordinates; a spring, a damper or a motor without bound is
+one on a coordinate.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from clapas.geometry.rotations import rotate_back as in_body_frame
 from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices
 
-POINT, LINE, ANGLE, DISTANCE, TURN = range(5)
+POINT, LINE, ANGLE, DISTANCE, TURN, SWING = range(6)
+ALIGNED = 1e-9  # sine up to which a swing has no direction, and nothing acts along it
 IN_PLANE = np.array([0, 1, 5])  # velocities of a body in the plane among those of one in space
 FULL_TURN = 2.0 * np.pi
 
@@ -74,7 +77,7 @@ class JointRows:
     mimics : tuple of Mimic
         Coordinates that follow others.
     joint, form : arrays (t,)
-        Joint of each term; POINT, LINE, ANGLE, DISTANCE or TURN.
+        Joint of each term; POINT, LINE, ANGLE, DISTANCE, TURN or SWING.
     a, b : arrays (t,)
         Its bodies; −1 is the world.
     arm_a, arm_b : arrays (t, 3)
@@ -82,7 +85,7 @@ class JointRows:
     along : array (t, 3)
         n in the frame of a; in the world for points.
     across : array (t, 3)
-        m in the frame of b, for angles; for turns a direction across the axis, fixed in b.
+        m in the frame of b, for angles and swings; for turns a direction across the axis, fixed in b.
     beside : array (t, 3)
         For turns, the direction fixed in a that the one across had at the start.
     length : array (t,)
@@ -204,7 +207,7 @@ class JointRows:
         found = {
             (min(joint.a, joint.b), max(joint.a, joint.b))
             for joint in self.joints
-            if joint.a is not None and joint.b is not None and not joint.collide
+            if joint.a is not None and joint.b is not None and joint.rows.holds and not joint.collide
         }
         return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
@@ -240,6 +243,9 @@ def joint_rows(
             coordinates.append((number, turning[0], a, b, *arms, *turning[1:], sign))
         elif kind.coordinate == "displacement":
             coordinates.append((number, LINE, a, b, *arms, in_a[0], none, none, 0.0, sign))
+        elif kind.coordinate == "swing":
+            other = in_body_frame(turn[b], np.array(its.second or its.axis))
+            coordinates.append((number, SWING, a, b, *arms, in_a[0], other, none, 0.0, 1.0))
     joint, form, bodies_a, bodies_b, *rest = zip(*(closing + coordinates), strict=True)
     arm_a, arm_b, along, across, beside, length, signs = (np.array(part, dtype=float) for part in rest)
     return JointRows(
@@ -326,6 +332,17 @@ def place_rows(
                 of_a[i, 3 + k] = -sign[i] * along[i, k]
             c_x, c_y, c_z = rotate_back(turn[q], n[0], n[1], n[2])
             of_b[i, 3], of_b[i, 4], of_b[i, 5] = sign[i] * c_x, sign[i] * c_y, sign[i] * c_z
+            continue
+        if form[i] == SWING:
+            n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])
+            m = rotate(turn[q], across[i, 0], across[i, 1], across[i, 2])
+            c_x, c_y, c_z = n[1] * m[2] - n[2] * m[1], n[2] * m[0] - n[0] * m[2], n[0] * m[1] - n[1] * m[0]
+            sine = np.sqrt(c_x * c_x + c_y * c_y + c_z * c_z)
+            gap[i] = np.arctan2(sine, n[0] * m[0] + n[1] * m[1] + n[2] * m[2])
+            if sine > ALIGNED:
+                c_x, c_y, c_z = c_x / sine, c_y / sine, c_z / sine
+                of_a[i, 3], of_a[i, 4], of_a[i, 5] = rotate_back(turn[p], -c_x, -c_y, -c_z)
+                of_b[i, 3], of_b[i, 4], of_b[i, 5] = rotate_back(turn[q], c_x, c_y, c_z)
             continue
         if form[i] == ANGLE:
             n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])

@@ -24,6 +24,7 @@ from clapas.io.heaps import check_heaps
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
 from clapas.io.recording.writer import STATUSES
+from clapas.io.texts import attribute, has_checksums
 from clapas.io.watching import InteractivePage, ViewerProcess, show
 from clapas.laws import LawTable
 from clapas.status import Status
@@ -120,7 +121,7 @@ def is_recording(path: str | os.PathLike[str]) -> bool:
         if not Path(path).is_file() or not h5py.is_hdf5(path):
             return False
         with _opened(Path(path)) as file:
-            return bool(file.attrs.get("format") == layout.FORMAT)
+            return bool(attribute(file, "format", str(path)) == layout.FORMAT)
     except (FormatError, *DAMAGE):
         return False
 
@@ -181,7 +182,7 @@ class Recording:
         self._opened: dict[str, Any] = {}  # data sets in use: looking them up takes longer than reading a row
         where = str(self.path)
         with reading(where):
-            attributes = dict(self._file.attrs)
+            attributes = dict(self._file.attrs) if has_checksums(self._file) else {}
         if not isinstance(form := attributes.get("format"), str) or form != layout.FORMAT:
             raise FormatError(f"{self.path}: an HDF5 file, but not a recording made by clapas run")
         version = int(validation.number(self._file, "version", where))

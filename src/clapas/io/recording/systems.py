@@ -204,6 +204,7 @@ def _arrays(systems: Sequence[RecordedSystem]) -> Iterator[tuple[str, Any]]:
 def _to_dict(system: RecordedSystem) -> dict[str, Any]:
     skins = [
         {"name": skin.name, "vertices": skin.n_vertices, "fields": [list(field) for field in skin.fields]}
+        | ({"doubles_at": skin.doubles_at} if skin.doubles_at else {})
         for skin in system.skins
     ]
     return {
@@ -222,10 +223,7 @@ def _from_dict(file: Any, k: int, entry: Any, where: str) -> RecordedSystem:
         counts = [entry["coordinates"], entry["velocities"], *(skin["vertices"] for skin in entry["skins"])]
         if not all(isinstance(count, int) and 0 <= count < 2**31 for count in counts):
             raise ValueError(f"sizes {counts}")
-        skins = [
-            _skin(file, f"systems/{k}/skin/{j}", skin["name"], skin["vertices"], skin["fields"], where)
-            for j, skin in enumerate(entry["skins"])
-        ]
+        skins = [_skin(file, f"systems/{k}/skin/{j}", skin, where) for j, skin in enumerate(entry["skins"])]
         rows = np.array(entry["bodies"], dtype=np.int64).reshape(-1)
         gauges = [
             Gauge(str(name), str(unit), tuple(shape), str(meaning))
@@ -243,7 +241,10 @@ def _from_dict(file: Any, k: int, entry: Any, where: str) -> RecordedSystem:
         ) from None
 
 
-def _skin(file: Any, at: str, name: str, n_vertices: int, fields: Any, where: str) -> Skin:
+def _skin(file: Any, at: str, entry: Any, where: str) -> Skin:
+    n_vertices, doubles_at = entry["vertices"], float(entry.get("doubles_at", 0.0))
+    if not 0.0 <= doubles_at < np.inf:
+        raise ValueError(f"doubles_at {doubles_at}")
     cells, radius = dataset(file, f"{at}/cells", where), dataset(file, f"{at}/radius", where)
     if cells.ndim != 2 or cells.shape[1] not in (2, 3) or cells.dtype.kind != "i":
         raise FormatError(f"{where}: '{at}/cells' must be rows of 2 or 3 vertices, got {cells.shape}")
@@ -253,10 +254,10 @@ def _skin(file: Any, at: str, name: str, n_vertices: int, fields: Any, where: st
     with reading(f"{where}: '{at}'"):
         known = cells[()], radius[()]
     validation.within(known[0], 0, n_vertices, f"{at}/cells", where)
-    made = tuple(Field(str(field), str(unit), of) for field, unit, of in fields)
+    made = tuple(Field(str(field), str(unit), of) for field, unit, of in entry["fields"])
     if not all(field.of in ("vertex", "cell") for field in made):
-        raise ValueError(f"fields {fields}")
-    return Skin(str(name), n_vertices, *known, made)
+        raise ValueError(f"fields {entry['fields']}")
+    return Skin(str(entry["name"]), n_vertices, *known, made, doubles_at)
 
 
 def _size(skin: Skin, field: Field) -> int:

@@ -166,6 +166,7 @@ class RecordingWriter:
         """Flush and close the file. Without any frame nothing takes the place of what was there."""
         if self._file:
             if self._pending or self._noted:
+                self._readings_covered = self._readings_written + len(self._noted)  # no frame will come
                 self.flush()
             self.abandon()
 
@@ -198,8 +199,10 @@ class RecordingWriter:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
 
     def _write_pending(self) -> None:
-        noted, pending = self._noted, self._pending
-        self._noted, self._pending = [], []
+        # Readings wait for the frame whose digest covers them.
+        covered = self._readings_covered - self._readings_written
+        noted, self._noted = self._noted[:covered], self._noted[covered:]
+        pending, self._pending = self._pending, []
         self._readings_written += len(noted)
         with self._writing():
             if noted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clapas.bodies.trusses.document import from_document, read_tables
-from clapas.bodies.trusses.structure import Truss
+from clapas.bodies.trusses.structure import ImpossibleTruss, Truss
 from clapas.errors import Error, FormatError
 
 
@@ -14,7 +14,7 @@ def read_document(path: Path) -> Truss:
     content = read_tables(path)
     try:
         return from_document(content, str(path))
-    except FormatError:
+    except (FormatError, ImpossibleTruss):
         raise
     except Error as error:  # a structure that cannot be: say in which file
         raise type(error)(f"{path}: {error}") from None

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clapas.bodies.trusses.document import to_document
-from clapas.bodies.trusses.structure import Group, Truss
+from clapas.bodies.trusses.materials import Group
+from clapas.bodies.trusses.structure import Truss
 from clapas.errors import FormatError
 from clapas.io.hdf5 import reading
+from clapas.io.trusses.compas import find_graph, read_compas
 from clapas.io.trusses.document import read_document
-from clapas.io.trusses.lines import find_graph, read_compas, read_dxf, read_mesh
+from clapas.io.trusses.dxf import read_dxf
+from clapas.io.trusses.meshes import read_mesh
 from clapas.io.trusses.tables import read_tables, write_tables
 
 MESHES = (".msh", ".vtk", ".vtu", ".inp", ".bdf", ".med", ".xdmf")

@@ -25,6 +25,7 @@ from clapas.problems.gallery.alea import catalogue as _alea
 from clapas.problems.gallery.entry import Continuum, GalleryProblem, Known
 from clapas.problems.gallery.packings import SpherePacking, sphere_packing
 from clapas.problems.gallery.painleve import painleve_rod
+from clapas.problems.gallery.rectangle import elastic_rectangle
 from clapas.problems.gallery.small import (
     crushed_disc,
     inclined_plane,
@@ -48,6 +49,7 @@ __all__ = [
     "brick_wall",
     "crushed_disc",
     "elastic_node",
+    "elastic_rectangle",
     "elastic_row",
     "families",
     "get",

@@ -87,6 +87,7 @@ _SCENES: dict[str, Callable[..., Scene]] = {
     "strands": hair.strands,
     "brush": hair.brush,
     "capstan": hair.capstan,
+    "winch": hair.winch,
     "knot": knots.knot,
 }
 

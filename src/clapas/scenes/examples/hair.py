@@ -1,4 +1,4 @@
-"""Rods in motion: hair on a head that moves fast, two strands that wrap, a brush over a floor, a capstan."""
+"""Rods in motion: hair on a head that moves fast, strands that wrap, a brush, a capstan, a winch."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def hair(
     shake = Oscillation(amplitude, frequency, (1, 0, 0))
     scene.add(Sphere(HEAD), motion=shake, name="head")
     scene.add_rods(_strands(rng, rods, elements, length, curl, radius, shake), name="hair")
-    # Contacts within 2 mm are active if they close by no more than that in a step: thin strands that approach
-    # each other by up to 2 m/s are not missed.
+    # Contacts within 3 mm are active if they close by no more than that in a step: thin strands that approach
+    # each other by up to 3 m/s are not missed.
     scene.run = Run(
-        duration=1.0, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 2e-3}
+        duration=1.0, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 3e-3}
     )
     return scene
 
@@ -130,6 +130,47 @@ def capstan(
     scene.add_rods(rope, name="rope")
     scene.run = Run(
         duration=0.3, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 1e-4}
+    )
+    return scene
+
+
+@ranged
+def winch(
+    turns: Annotated[float, Range(0.0, 0.9, "of the drum")] = 0.75,
+    load: Annotated[float, Range(1e-6, 1e6, "force on the hanging end", "N")] = 2.0,
+    mu: Mu = 0.3,
+    elements: Annotated[int, Range(4, 400, "helices of the rope")] = 24,
+) -> Scene:
+    """A rope on a drum that winds it up: the load rises by (R + r) times the angle of the drum.
+
+    The rope, of radius r, is clamped on the side of a drum of radius R = 3 cm and hangs straight down with a
+    load at its end. The drum turns by ``turns`` in one second and takes the rope along. It starts at once, so
+    that the rope swings at first.
+    """
+    drum, radius, length = 0.03, 5e-4, 0.3
+    spin = Rotation((0, -1, 0), 2.0 * math.pi * turns)
+    rope = Rod(
+        length=length,
+        radius=radius,
+        density=1e6,  # slow waves
+        young=4e8,
+        elements=elements,
+        position=(drum + radius, 0.0, 0.0),
+        tangent=(0, 0, -1),
+        support=Support(motion=spin),
+        damping=0.02,
+        drag=10.0 * 1e6 * math.pi * radius**2,
+        tip_force=(0.0, 0.0, -load),
+        bare=0.5 * length / elements,
+        segments=2,
+    )
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=mu)
+    turn = (math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0)  # the axis of a cylinder is z in its own frame
+    scene.add(Cylinder(drum, 0.02), orientation=turn, motion=spin, name="drum")
+    scene.add_rods(rope, name="rope")
+    scene.run = Run(
+        duration=1.0, dt=1e-3, every=10, scheme={"name": "moreau-jean", "theta": 1.0, "reach": 1e-4}
     )
     return scene
 

@@ -24,7 +24,7 @@ from clapas.scenes.robots.leftovers import NO_PART
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-WITH_LAWS = ("hinge", "slider")
+WITH_LAWS = ("hinge", "slider", "turn", "travel")
 
 
 @dataclass
@@ -121,7 +121,10 @@ def add_robot(
         if joint.kind not in ("fixed", "free"):
             _join(scene, robot, joint, carrier, of_link, coordinates, dict(motors or {}), prefix)
             names.append(prefix + joint.name)
-    unknown = set(motors or {}) - {joint.name for joint in robot.joints}
+        for own in joint.along:
+            _join(scene, robot, own, carrier, of_link, coordinates, dict(motors or {}), prefix)
+            names.append(prefix + own.name)
+    unknown = set(motors or {}) - {one.name for joint in robot.joints for one in (joint, *joint.along)}
     if unknown:
         raise SceneError(f"{label}: motors for {sorted(unknown)}, which are no joints of it")
     for one in robot.followers:
@@ -299,14 +302,17 @@ def _join(
     composite, own = carrier[joint.child]
     frame = composite.pose @ own
     kind: dict[str, Any] = {}
+    a, b, axis = of_link[joint.parent], of_link[joint.child], joint.axis
+    if joint.is_exchanged:  # how far the parent goes back from the child
+        a, b, axis = b, a, axis if a is None else (-axis[0], -axis[1], -axis[2])
     if joint.kind != "ball":
-        kind["axis"] = frame.along(joint.axis)
+        kind["axis"] = frame.along(axis)
     if joint.second is not None:
         kind["second"] = frame.along(joint.second)
     laws: dict[str, Any] = {}
     if joint.kind in WITH_LAWS:
         laws = {
-            "start": coordinates[joint.name],
+            "start": coordinates.get(joint.name, 0.0),
             "limits": joint.limits,
             "friction": joint.friction or None,
             "damping": joint.damping or None,
@@ -316,8 +322,8 @@ def _join(
     try:
         scene.join(
             joint.kind,
-            of_link[joint.parent],
-            of_link[joint.child],
+            a,
+            b,
             at=frame.at(joint.anchor),
             name=prefix + joint.name,
             **kind,

@@ -150,6 +150,10 @@ class RobotJoint:
         Largest effort of its motor (N·m, N).
     place : str
         File and line, for messages.
+    is_exchanged : bool
+        Whether the axis is fixed in the child instead of in the parent.
+    along : tuple of RobotJoint
+        The coordinates of a joint that leaves several free, each a "turn" or a "travel" with its own laws.
     """
 
     name: str
@@ -167,6 +171,8 @@ class RobotJoint:
     spring: tuple[float, float] | None = None
     effort: float | None = None
     place: str = ""
+    is_exchanged: bool = False
+    along: tuple[RobotJoint, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,9 @@ class Auto(IterativeSolver):
     Gauss-Seidel begins, or on a small problem compiled rounds of sweeps and Newton steps
     (:class:`DenseNewton`). If they have not arrived after some sweeps, the parts of the problem that share
     no body and are already solved are put aside, and for each other part a race begins: Gauss-Seidel and
-    the accelerated projection, then the costly methods: the interior point, branch and bound on small
-    problems, which may prove that there is no solution, and Cadoux's fixed point. The turn goes to the
+    the accelerated projection, then the costly methods: the least impulses where all may be at rest
+    (:class:`LeastImpulses`), the interior point, branch and bound on small problems, which may prove that
+    there is no solution, and Cadoux's fixed point. The turn goes to the
     method that has worked least, except that one whose residual falls fast enough to arrive soon keeps it.
     No method is given up while its best residual still falls. Work is counted in products by W, not in
     seconds: the same input gives the same bits. The notes say what was tried.

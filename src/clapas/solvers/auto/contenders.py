@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from clapas.convex import CoulombCone
+from clapas.convex.section import Polygons
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers.accelerated_projection import AcceleratedProjection
@@ -27,12 +28,14 @@ from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.dense import DenseNewton
 from clapas.solvers.interior_point import InteriorPoint
+from clapas.solvers.least_impulses import LeastImpulses, can_rest
 from clapas.solvers.loop import Solver
 from clapas.solvers.nsgs import NSGS
 
 OPENING = 15.0  # work of Gauss-Seidel before others join
 STEP, STEP_PER_CONTACT, LARGEST_STEP = 100.0, 0.05, 400.0  # half the truth: where it is needed it is best
 FIXED_POINT = 5000.0
+AT_REST = 50.0  # of a step to the least impulses
 NODE = 100.0  # of branch and bound
 SEARCHED = {2: 40, 3: 6}  # contacts, by dimension, that branch and bound may master
 FEW = 100  # contacts
@@ -71,7 +74,7 @@ class Contender:
 
 def opening(problem: ContactProblem, tol: float) -> Contender:
     """The one that begins."""
-    if not isinstance(problem.cone, NSGS.cones):
+    if not isinstance(problem.cone, NSGS.cones) or not isinstance(problem.section, Polygons | None):
         projection = _endless(AcceleratedProjection, tol)
         return Contender("accelerated-projection", projection, 1.0, joins=0.0, patience=20_000)
     if not isinstance(problem.cone, CoulombCone):
@@ -100,6 +103,9 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
         )
     projection = _endless(AcceleratedProjection, tol)
     field.append(Contender("accelerated-projection", projection, 1.0, joins=OPENING, patience=60_000))
+    if problem.n_contacts > FEW and can_rest(problem):
+        at_rest = _endless(LeastImpulses, tol)
+        field.append(Contender("least-impulses", at_rest, AT_REST, joins=2 * AT_REST, patience=8 * AT_REST))
     if problem.n_contacts <= SEARCHED[problem.d]:
         search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=(), restarts=0)
         field.append(Contender("branch-and-bound", search, NODE, joins=1_000, patience=100_000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -44,6 +45,14 @@ class Portfolio(Iteration):
         races = [self._whole, *(race for _, race in self._parts or ())]
         return "; ".join(dict.fromkeys(race.leader.ran for race in races if race.leader is not None))
 
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are read, not at every turn
+        """What the methods did, on the whole and on parts of it."""
+        if self._whole is None:
+            return (str(self._first),)
+        parts = (f"{len(c.contacts)} contacts: {note}" for c, on in self._parts or () for note in on.notes)
+        return (*self._whole.notes, *islice(parts, 20))
+
     def impulses(self) -> Array:
         """The best impulses of every part."""
         if self._whole is None:
@@ -57,14 +66,11 @@ class Portfolio(Iteration):
     def advance(self, count: int) -> int:
         """Some sweeps, or a turn of a race; the number of iterations it took."""
         if self._whole is None and self._first.work < OPENING:
-            done = self._first.advance(count)
-            self.notes = (str(self._first),)
-            return done
+            return self._first.advance(count)
         race = self._current()
         done = race.run()
         if self._parts and self._problem.packed:  # measuring the whole costs more than a turn of a part
             done += sum(other.run() for _, other in self._parts if other is not race and not other.is_solved)
-        self.notes = self._notes()
         if not race.is_solved and (verdict := race.verdict):
             raise Halt(verdict)
         return done
@@ -113,10 +119,3 @@ class Portfolio(Iteration):
         largest = max((len(component.contacts) for component, _ in parts), default=0)
         worth = left <= WORTH_SPLITTING * n or (packed and largest <= WORTH_SPLITTING * n)
         return parts if worth else []
-
-    def _notes(self) -> tuple[str, ...]:
-        assert self._whole is not None
-        if not self._parts:
-            return self._whole.notes
-        parts = [f"{len(c.contacts)} contacts: {note}" for c, race in self._parts for note in race.notes]
-        return (*self._whole.notes, *parts[:20])

@@ -22,7 +22,7 @@ SHORTEST = 1e-3  # s
 HOPELESS = 3.0  # handicap of one that at its pace would not arrive within its patience
 
 
-@dataclass
+@dataclass(eq=False)  # each is itself only: looking for one among others must not compare histories
 class Runner:
     """A contender under way: its work, its residuals and when they were measured."""
 

@@ -6,6 +6,7 @@ Each solution is therefore refined: what the impulses found leave unbalanced on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,38 +30,70 @@ from clapas.typing import Array, Indices
 REFINEMENTS = 2
 
 
-class BodySpace(ContactSystem):
-    """Body space for contacts between two bodies each, in units of unit mass: I + Gᵀ D G."""
+class BodyGraph:
+    """Matrices shift·I + Gᵀ D G over one graph of bodies, D one block per contact, to be factorised.
 
-    def __init__(self, blocks: BodyBlocks) -> None:
-        self._blocks = blocks
-        n_bodies, size = blocks.n_bodies, blocks.G.shape[3]
-        self._slots, row, column = _slots(blocks.bodies, n_bodies)
-        self._full = n_bodies * size <= SMALL
-        self._row, self._column = row, column
-        self._pattern = None if self._full else block_pattern(row, column, size, n_bodies)
+    Parameters
+    ----------
+    bodies : array (n, 2)
+        The bodies of each contact; ``n_bodies`` is the ground.
+    n_bodies, size : int
+        Bodies that move, and their degrees of freedom.
+    """
 
-    def factorise(self, law: Linearised) -> Solve:
-        """Form and factorise I + Gᵀ D G."""
-        G, bodies = self._blocks.G, self._blocks.bodies
-        n_bodies, size = self._blocks.n_bodies, G.shape[3]
-        D = np.matmul(law.P_inverse, law.A)
+    def __init__(self, bodies: Indices, n_bodies: int, size: int) -> None:
+        self._bodies, self._n_bodies, self._size = bodies, n_bodies, size
+        self._slots, self._row, self._column = _slots(bodies, n_bodies)
+        is_full = n_bodies * size <= SMALL
+        self._pattern = None if is_full else block_pattern(self._row, self._column, size, n_bodies)
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of one factorisation."""
+        return (
+            2.0 / 3.0 * (self._n_bodies * self._size) ** 3 if self._pattern is None else self._pattern.flops
+        )
+
+    def factorise(self, G: Array, D: Array, shift: float) -> Callable[[Array], Array]:
+        """Factorise for blocks G (n, 2, d, size) and D (n, d, d): what solves for y (n_bodies, size).
+
+        Raises
+        ------
+        SingularMatrix
+            A pivot is zero or not finite.
+        """
+        n_bodies, size = self._n_bodies, self._size
         values = np.zeros((len(self._row), size, size))
-        values[:n_bodies] = np.eye(size)
-        add_products(G, bodies, D, self._slots, values)
+        values[:n_bodies] = shift * np.eye(size)
+        add_products(G, self._bodies, D, self._slots, values)
         if self._pattern is None:
             matrix = np.zeros((n_bodies, size, n_bodies, size))
             matrix[self._row, :, self._column, :] = values
             solve = full_factor(matrix.reshape(n_bodies * size, n_bodies * size))
         else:
             solve = self._pattern.factorise(values.ravel()).solve
+        return lambda b: solve(b.ravel()).reshape(n_bodies, size)
+
+
+class BodySpace(ContactSystem):
+    """Body space for contacts between two bodies each, in units of unit mass: I + Gᵀ D G."""
+
+    def __init__(self, blocks: BodyBlocks) -> None:
+        self._blocks = blocks
+        self._graph = BodyGraph(blocks.bodies, blocks.n_bodies, blocks.size)
+
+    def factorise(self, law: Linearised) -> Solve:
+        """Form and factorise I + Gᵀ D G."""
+        G, bodies = self._blocks.G, self._blocks.bodies
+        n_bodies, size = self._blocks.n_bodies, self._blocks.size
+        solve = self._graph.factorise(G, np.matmul(law.P_inverse, law.A), 1.0)
 
         def answer(b: Array) -> Array:
             y, dr = np.zeros((n_bodies + 1, size)), multiply(law.P_inverse, b)
             for _ in range(1 + REFINEMENTS):
                 unbalanced = -y
                 add_impulses(G, bodies, dr, unbalanced)
-                y[:-1] += solve(unbalanced[:-1].ravel()).reshape(n_bodies, size)
+                y[:-1] += solve(unbalanced[:-1])
                 du = contact_velocities(G, bodies, y, np.zeros_like(b))
                 dr = multiply(law.P_inverse, b - multiply(law.A, du))
             return dr

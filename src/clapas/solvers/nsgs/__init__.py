@@ -11,35 +11,40 @@ spheres (``spheres``)     many contacts between spheres (``SphereBlocks``)   fiv
 by vectors (``blocked``)  64 contacts or more between bodies of one size     two blocks and two bodies, by
                                                                              vectors of eight, on threads
 uniform (``bodies``)      fewer contacts, or an order that was asked for     two blocks and two bodies
-mixed (``rolling``)       some contacts carry couples                        as above; six rows where there
-                                                                             are couples
-ragged (``ragged``)       bodies of any size, joints, compliance             a block per body it touches
+mixed (``rolling``)       some of many contacts carry couples                as by vectors; then as below
+                                                                             where there are couples
+ragged (``ragged``)       bodies of any size, joints, compliance; few        a block per body it touches
+                          contacts with couples; polygonal sections
 blocks of W               a problem with W alone, or ``form="delassus"``     its row of blocks of W
 (``delassus``)
 ========================  =================================================  ===============================
 
-What they share: the one-contact problem in canonical coordinates (``local``), the order of visits
-(``orders``, ``visits``), Anderson acceleration (``accelerated``), the arrangement in slabs and vectors
-(``arrangement``, ``slabs``, ``lanes``), which the caller keeps from step to step (``problem.kept``).
+What they share: the one-contact problem in canonical coordinates (``local``), its answer by the cone of the
+contact where contacts are visited one by one (``answers``), the order of visits (``orders``, ``visits``),
+Anderson acceleration (``accelerated``), the arrangement in slabs and vectors (``arrangement``, ``slabs``,
+``lanes``), which the caller keeps from step to step (``problem.kept``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
 from clapas.convex.rolling import RollingCone
+from clapas.convex.section import SectionCone
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
-from clapas.problems.rolling import RollingProblem
 from clapas.solvers.local import Exact, LocalSolver
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.solvers.nsgs.orders import SEVERAL, Coloured, Given, Order, Shuffled
 from clapas.solvers.nsgs.sweeps import Manner, Sweeps
 from clapas.typing import Array
+
+if TYPE_CHECKING:
+    from clapas.solvers.nsgs.visits import Visits
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
 
@@ -58,6 +63,7 @@ class NSGS(IterativeSolver):
     Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
     stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed. Contacts that
     carry couples (:class:`RollingProblem`) are visited one after another, the others as if there were none.
+    Sections of friction may be polygons.
 
     Parameters
     ----------
@@ -99,7 +105,7 @@ class NSGS(IterativeSolver):
     acceleration: int = 3
     form: Literal["auto", "bodies", "delassus"] = "auto"
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone, RollingCone)
+    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone, RollingCone, SectionCone)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,8 +135,7 @@ class NSGS(IterativeSolver):
         from clapas.solvers.nsgs.blocked import BlockedSweeps
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
-        from clapas.solvers.nsgs.ragged import RaggedSweeps
-        from clapas.solvers.nsgs.rolling import sweeps_with_couples
+        from clapas.solvers.nsgs.rolling import MixedSweeps, with_and_without_couples
         from clapas.solvers.nsgs.spheres import SphereSweeps
         from clapas.solvers.nsgs.structure import body_contacts
         from clapas.solvers.nsgs.visits import Visits
@@ -139,23 +144,43 @@ class NSGS(IterativeSolver):
         order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
         manner = Manner(part, self.relaxation, self.acceleration, threads)
-        if isinstance(problem, RollingProblem):
-            return sweeps_with_couples(problem, manner, self.order, guess)
         one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         blocks = problem.blocks if self.form != "delassus" else None
-        if isinstance(blocks, SphereBlocks) and isinstance(order, Coloured) and isinstance(self.local, Exact):
-            return SphereSweeps(problem, blocks, manner, guess)
-        if blocks is not None and isinstance(order, Coloured):
+        is_plain = isinstance(problem.cone, CoulombCone)
+        by_vectors = blocks is not None and isinstance(order, Coloured)
+        if by_vectors and problem.has_couples and len(with_and_without_couples(problem)[0]) >= SEVERAL:
+            return MixedSweeps(problem, manner, guess, problem.kept.of(Arranger))
+        if by_vectors and is_plain:
+            if isinstance(blocks, SphereBlocks) and isinstance(self.local, Exact):
+                return SphereSweeps(problem, blocks, manner, guess)
             contacts = body_contacts(problem)
             assert contacts is not None
             return BlockedSweeps(contacts, manner, guess, problem.kept.of(Arranger))
-        if blocks is not None:
+        if blocks is not None and is_plain:
             return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, one_by_one, guess)
-        if problem.ragged is not None and self.form != "delassus":
-            return RaggedSweeps(problem, problem.ragged, part, self.relaxation, one_by_one, guess)
+        if self.form != "delassus" and (blocks is not None or problem.ragged is not None):
+            return self._one_by_one(problem, guess, one_by_one)
         if self.form == "bodies":
             raise ProblemError(
                 "form='bodies' needs a global problem with M block diagonal by bodies and at most two "
                 f"bodies per contact; {problem!r} is not one: use form='auto'"
             )
         return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
+
+    def _one_by_one(self, problem: ContactProblem, guess: Array, visits: Visits) -> Sweeps:
+        """Sweeps on bodies of any size, for any cone."""
+        from clapas.problems.packed_bodies import packed_pairs
+        from clapas.solvers.nsgs.answers import answers, sliding_rows
+        from clapas.solvers.nsgs.ragged import RaggedSweeps
+
+        blocks, ragged = problem.blocks, problem.ragged
+        if blocks is not None:
+            packed, size = (
+                packed_pairs(blocks.G, blocks.bodies, blocks.n_bodies),
+                blocks.n_bodies * blocks.size,
+            )
+        else:
+            assert ragged is not None
+            packed, size = ragged.packed, int(ragged.start[-1])
+        cones = answers(problem, self.local.part(), self.relaxation)
+        return RaggedSweeps(packed, problem.q, *cones, sliding_rows(problem), size, visits, guess)

@@ -1,4 +1,4 @@
-"""Gauss-Seidel on the Delassus matrix W stored in blocks."""
+"""Gauss-Seidel on the Delassus matrix W stored in blocks, for every cone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of, turn_tangents
-from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.local.canonical import coefficients_of
+from clapas.solvers.nsgs.answers import (
+    Answers,
+    Coupled,
+    Polygonal,
+    answers,
+    round_answer,
+    sliding_rows,
+    special_answer,
+    turned_sliding,
+)
 from clapas.solvers.nsgs.orders import Coloured, Order
-from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.solvers.nsgs.visits import Visits
 from clapas.team import Member, share, team_size, together, wait
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 SMALLEST_SLAB = 256
 
@@ -29,13 +37,14 @@ class DelassusSweeps(Sweeps):
     def __init__(
         self, problem: ContactProblem, part: Any, relaxation: float, order: Order, guess: Array
     ) -> None:
-        self._part, self._relaxation, self._order = part, relaxation, order
+        self._order = order
         W, n = problem.W, problem.n_contacts
-        coefficients, self._turn = canonical_coefficients(problem.local_blocks, problem.mu)
+        self._d = d = sliding_rows(problem)
+        cones, self._turn = answers(problem, part, relaxation)
         row = np.repeat(np.arange(n), np.diff(W.indptr))
-        blocks = turn_tangents(W.data, self._turn[row])
-        blocks = turn_tangents(blocks.transpose(0, 2, 1), self._turn[W.indices]).transpose(0, 2, 1)
-        r, q = turn_tangents(guess, self._turn), turn_tangents(problem.q, self._turn)
+        blocks = turned_sliding(W.data, self._turn[row], d)
+        blocks = turned_sliding(blocks.transpose(0, 2, 1), self._turn[W.indices], d).transpose(0, 2, 1)
+        r, q = turned_sliding(guess, self._turn, d), turned_sliding(problem.q, self._turn, d)
         self._place: Indices = np.arange(n)
         self._slabs: Indices | None = None
         if isinstance(order, Coloured):
@@ -45,10 +54,10 @@ class DelassusSweeps(Sweeps):
             self._slabs = cut(n, low[forward], high[forward], SMALLEST_SLAB)
         else:
             self._visits = Visits(n, order)
-        self._store(W, blocks, coefficients, r, q)
-        self._dims = (0,) * problem.d
+        self._store(W, blocks, cones, r, q)
+        self._rows = (0,) * d, (0,) * (problem.d - d)
 
-    def _store(self, W: Any, blocks: Array, coefficients: Array, r: Array, q: Array) -> None:
+    def _store(self, W: Any, blocks: Array, cones: Answers, r: Array, q: Array) -> None:
         """Keep the data in the order they will be met."""
         order = np.argsort(self._place)
         lengths = np.diff(W.indptr)[order]
@@ -57,27 +66,26 @@ class DelassusSweeps(Sweeps):
         self._indptr = indptr.astype(np.uint64)
         self._indices = self._place[W.indices[taken]].astype(np.uint32)
         self._blocks = np.ascontiguousarray(blocks[taken]).reshape(len(blocks), -1)
-        self._coefficients = np.ascontiguousarray(coefficients[order])
+        self._cones = cones.take(order)
         self.r, self._q = np.ascontiguousarray(r[order]), np.ascontiguousarray(q[order])
         self.y = np.empty(0)  # each visit computes its own
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
-        return turn_tangents(self.r[self._place], self._turn, back=True)
+        return turned_sliding(self.r[self._place], self._turn, self._d, back=True)
 
     def refresh(self) -> None:
         """Nothing to compute ahead."""
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
-        matrix = self._indptr, self._indices, self._blocks, self._q, self._coefficients
-        settings = self._part, self._relaxation, self._dims
+        matrix = self._indptr, self._indices, self._blocks, self._q, *self._cones, *self._rows
         if self._slabs is None:
             for _ in range(count):
-                sweep_delassus(self._visits.next(), *matrix, *settings, self.r)
+                sweep_delassus(self._visits.next(), *matrix, self.r)
             return
         assert isinstance(self._order, Coloured)
-        arguments = self._slabs, *matrix, *settings, self.r
+        arguments = self._slabs, *matrix, self.r
         size = team_size(self._order.threads, len(self.r), len(self._slabs) // 2)
         together(size, lambda member: sweep_delassus_slabs(member, count, *arguments))
 
@@ -92,12 +100,32 @@ def sweep_delassus(
     coefficients: Array,
     part: Any,
     relaxation: float,
+    special: Mask,
+    law: Polygonal | Coupled | None,
     components: tuple[int, ...],
+    couple: tuple[int, ...],
     r: Array,
 ) -> None:
-    """Visit each contact once. The length of ``components`` is d."""
+    """Visit each contact once. The length of ``components`` is d, that of ``couple`` the rows of a couple."""
+    x, u = np.empty(r.shape[1]), np.empty(r.shape[1])
     for visit in range(len(order)):
-        visit_contact(order[visit], indptr, indices, blocks, q, coefficients, part, relaxation, components, r)
+        visit_contact(
+            order[visit],
+            indptr,
+            indices,
+            blocks,
+            q,
+            coefficients,
+            part,
+            relaxation,
+            special,
+            law,
+            components,
+            couple,
+            x,
+            u,
+            r,
+        )
 
 
 @kernel
@@ -112,10 +140,14 @@ def sweep_delassus_slabs(
     coefficients: Array,
     part: Any,
     relaxation: float,
+    special: Mask,
+    law: Polygonal | Coupled | None,
     components: tuple[int, ...],
+    couple: tuple[int, ...],
     r: Array,
 ) -> None:
     """One thread's part of ``count`` sweeps, even slabs, then odd ones."""
+    x, u = np.empty(r.shape[1]), np.empty(r.shape[1])
     n_slabs = len(bounds) - 1
     for _ in range(count):
         for parity in range(2):
@@ -132,7 +164,12 @@ def sweep_delassus_slabs(
                         coefficients,
                         part,
                         relaxation,
+                        special,
+                        law,
                         components,
+                        couple,
+                        x,
+                        u,
                         r,
                     )
             wait(member)
@@ -148,29 +185,58 @@ def visit_contact(
     coefficients: Array,
     part: Any,
     relaxation: float,
+    special: Mask,
+    law: Polygonal | Coupled | None,
     components: tuple[int, ...],
+    couple: tuple[int, ...],
+    x: Array,
+    u: Array,
     r: Array,
 ) -> None:
     """Visit contact i. Unsigned indices spare a test for negative ones, plain ones the counting of views."""
+    d, width = len(components), len(components) + len(couple)
     u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
-    if len(components) == 3:
+    if d == 3:
         u_2 = q[i, 2]
         r_2 = r[i, 2]
     for p in range(indptr[i], indptr[i + np.uint32(1)]):
         j = indices[p]
-        if len(components) == 3:
-            x_n, x_1, x_2 = r[j, 0], r[j, 1], r[j, 2]
+        if d == 3:
+            x_n, x_1, x_2, two = r[j, 0], r[j, 1], r[j, 2], 2 * width
             u_n += blocks[p, 0] * x_n + blocks[p, 1] * x_1 + blocks[p, 2] * x_2
-            u_1 += blocks[p, 3] * x_n + blocks[p, 4] * x_1 + blocks[p, 5] * x_2
-            u_2 += blocks[p, 6] * x_n + blocks[p, 7] * x_1 + blocks[p, 8] * x_2
+            u_1 += blocks[p, width] * x_n + blocks[p, width + 1] * x_1 + blocks[p, width + 2] * x_2
+            u_2 += blocks[p, two] * x_n + blocks[p, two + 1] * x_1 + blocks[p, two + 2] * x_2
         else:
             u_n += blocks[p, 0] * r[j, 0] + blocks[p, 1] * r[j, 1]
-            u_1 += blocks[p, 2] * r[j, 0] + blocks[p, 3] * r[j, 1]
-    r_n, r_1, k = r[i, 0], r[i, 1], coefficients_of(coefficients, i)
-    n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
-    if relaxation != 1.0:
-        n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+            u_1 += blocks[p, width] * r[j, 0] + blocks[p, width + 1] * r[j, 1]
+        for k in range(d, width):
+            u_n += blocks[p, k] * r[j, k]
+            u_1 += blocks[p, width + k] * r[j, k]
+            if d == 3:
+                u_2 += blocks[p, 2 * width + k] * r[j, k]
+    r_n, r_1, n, t_1, t_2 = r[i, 0], r[i, 1], 0.0, 0.0, 0.0
+    is_special = False
+    if law is not None:
+        is_special = special[i]
+        if is_special:
+            x[0], x[1], u[0], u[1] = r_n, r_1, u_n, u_1
+            if d == 3:
+                x[2], u[2] = r_2, u_2
+            for k in range(d, width):
+                x[k], u[k] = r[i, k], q[i, k]
+                for p in range(indptr[i], indptr[i + np.uint32(1)]):
+                    for l in range(width):
+                        u[k] += blocks[p, k * width + l] * r[indices[p], l]
+            special_answer(law, part, relaxation, coefficients, i, x, u)
+            n, t_1 = x[0], x[1]
+            if d == 3:
+                t_2 = x[2]
+            for k in range(d, width):
+                r[i, k] = x[k]
+    if not is_special:
+        own = coefficients_of(coefficients, i)
+        n, t_1, t_2 = round_answer(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
     r[i, 0] = n
     r[i, 1] = t_1
-    if len(components) == 3:
+    if d == 3:
         r[i, 2] = t_2

@@ -1,7 +1,10 @@
-"""Gauss-Seidel on bodies of any size: rods, finite elements and linkages among rigid bodies.
+"""Gauss-Seidel on bodies of any size, contact after contact, for every cone.
 
 The sweep of :mod:`clapas.solvers.nsgs.bodies` for blocks of different lengths and any number of bodies per
-contact (see :mod:`clapas.problems.ragged_bodies`).
+contact (see :mod:`clapas.problems.ragged_bodies`): rods, finite elements and linkages among rigid bodies. A
+visit gathers the velocities at its contact, asks for the answer of its cone
+(:mod:`clapas.solvers.nsgs.answers`), and hands on what changes; the rows of couples are read only at the
+contacts that have some.
 """
 
 from __future__ import annotations
@@ -11,45 +14,69 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.problems.contact import ContactProblem
-from clapas.problems.packed_bodies import PackedBodies, add_packed
-from clapas.problems.ragged_bodies import RaggedBodies
-from clapas.solvers.local.canonical import canonical_coefficients, coefficients_of, turn_tangents
-from clapas.solvers.local.dispatch import solve_contact
-from clapas.solvers.nsgs.relax import relaxed
+from clapas.problems.packed_bodies import add_packed
+from clapas.problems.ragged_bodies import Packed
+from clapas.solvers.local.canonical import coefficients_of
+from clapas.solvers.nsgs.answers import (
+    Answers,
+    Coupled,
+    Polygonal,
+    round_answer,
+    special_answer,
+    turned_sliding,
+)
 from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.solvers.nsgs.visits import Visits
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
 
 class RaggedSweeps(Sweeps):
-    """Sweeps on the velocities of bodies of any size, contact after contact."""
+    """Sweeps on the velocities of bodies of any size, contact after contact.
+
+    Parameters
+    ----------
+    packed : Packed
+        Blocks of G.
+    free : array (n, k)
+        Velocities at the contacts without impulses.
+    cones, turn
+        See :func:`clapas.solvers.nsgs.answers.answers`.
+    d : int
+        Rows of the normal and the tangents; those of the couple follow.
+    size : int
+        Number of velocities of all bodies.
+    visits : Visits
+        The order.
+    guess : array (n, k)
+        Impulses to begin with.
+    """
 
     form = "bodies of any size"
 
     def __init__(
         self,
-        problem: ContactProblem,
-        bodies: RaggedBodies | PackedBodies,
-        part: Any,
-        relaxation: float,
+        packed: Packed,
+        free: Array,
+        cones: Answers,
+        turn: Array,
+        d: int,
+        size: int,
         visits: Visits,
         guess: Array,
     ) -> None:
-        self._part, self._relaxation, self._visits = part, relaxation, visits
-        self._coefficients, self._turn = canonical_coefficients(problem.local_blocks, problem.mu)
-        packed = bodies.packed
-        data = packed.data.copy()
-        if problem.d == 3:
-            turn_rows(packed.first, packed.size, packed.at, self._turn, data)
-        self._blocks = packed._replace(data=data)
-        self._q = turn_tangents(problem.q, self._turn)
-        self.r, self.y = turn_tangents(guess, self._turn), np.zeros(int(bodies.start[-1]))
-        self._dims = (0,) * problem.d
+        self._visits, self._cones, self._turn, self._d = visits, cones, turn, d
+        self._blocks, self._q = turned(packed, turn, d), turned_sliding(free, turn, d)
+        self.r, self.y = turned_sliding(guess, turn, d), np.zeros(size)
+        self._rows = (0,) * d
+
+    @property
+    def ran(self) -> str:
+        """What runs, in words."""
+        return super().ran + (", with couples" if self.r.shape[1] > self._d else "")
 
     def impulses(self) -> Array:
         """The current impulses in the frames of the problem."""
-        return turn_tangents(self.r, self._turn, back=True)
+        return turned_sliding(self.r, self._turn, self._d, back=True)
 
     def refresh(self) -> None:
         """The velocities Gᵀ r that the current impulses give."""
@@ -58,10 +85,17 @@ class RaggedSweeps(Sweeps):
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
-        settings = self._part, self._relaxation, self._dims
         for _ in range(count):
             order = self._visits.next()
-            sweep_ragged(order, *self._blocks, self._q, self._coefficients, *settings, self.r, self.y)
+            sweep_ragged(order, *self._blocks, self._q, *self._cones, self._rows, self.r, self.y)
+
+
+def turned(packed: Packed, turn: Array, d: int) -> Packed:
+    """The blocks with tangents in canonical coordinates."""
+    data = packed.data.copy()
+    if d == 3:
+        turn_rows(packed.first, packed.size, packed.at, turn, data)
+    return packed._replace(data=data)
 
 
 @kernel
@@ -89,37 +123,69 @@ def sweep_ragged(
     coefficients: Array,
     part: Any,
     relaxation: float,
+    special: Mask,
+    law: Polygonal | Coupled | None,
     components: tuple[int, ...],
     r: Array,
     y: Array,
 ) -> None:
-    """Visit each contact once. The length of ``components`` is d."""
+    """Visit each contact once. The length of ``components`` is d; rows of couples follow.
+
+    A law of None is known at compile time: what concerns other cones than Coulomb's is then left out.
+    """
+    d, width = len(components), r.shape[1]
+    x, u = np.empty(width), np.empty(width)
     for visit in range(len(order)):
         i = order[visit]
         u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
-        if len(components) == 3:
+        if d == 3:
             u_2, r_2 = q[i, 2], r[i, 2]
         for pair in range(first[i], first[i + 1]):
             m, g, o = size[pair], at[pair], column[pair]
             for j in range(m):
                 u_n += data[g + j] * y[o + j]
                 u_1 += data[g + m + j] * y[o + j]
-            if len(components) == 3:
+            if d == 3:
                 for j in range(m):
                     u_2 += data[g + 2 * m + j] * y[o + j]
-        r_n, r_1, k = r[i, 0], r[i, 1], coefficients_of(coefficients, i)
-        n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
-        if relaxation != 1.0:
-            n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+        r_n, r_1, n, t_1, t_2 = r[i, 0], r[i, 1], 0.0, 0.0, 0.0
+        is_special = False
+        if law is not None:
+            is_special = special[i]
+            if is_special:
+                x[0], x[1], u[0], u[1] = r_n, r_1, u_n, u_1
+                if d == 3:
+                    x[2], u[2] = r_2, u_2
+                for k in range(d, width):
+                    x[k], u[k] = r[i, k], q[i, k]
+                    for pair in range(first[i], first[i + 1]):
+                        m, g, o = size[pair], at[pair] + k * size[pair], column[pair]
+                        for j in range(m):
+                            u[k] += data[g + j] * y[o + j]
+                special_answer(law, part, relaxation, coefficients, i, x, u)
+                n, t_1 = x[0], x[1]
+                if d == 3:
+                    t_2 = x[2]
+        if not is_special:
+            own = coefficients_of(coefficients, i)
+            n, t_1, t_2 = round_answer(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
         d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
         r[i, 0] = n
         r[i, 1] = t_1
-        if len(components) == 3:
+        if d == 3:
             r[i, 2] = t_2
         for pair in range(first[i], first[i + 1]):
             m, g, o = size[pair], at[pair], column[pair]
             for j in range(m):
                 y[o + j] += data[g + j] * d_n + data[g + m + j] * d_1
-            if len(components) == 3:
+            if d == 3:
                 for j in range(m):
                     y[o + j] += data[g + 2 * m + j] * d_2
+        if law is not None and is_special:
+            for k in range(d, width):
+                change = x[k] - r[i, k]
+                r[i, k] = x[k]
+                for pair in range(first[i], first[i + 1]):
+                    m, g, o = size[pair], at[pair] + k * size[pair], column[pair]
+                    for j in range(m):
+                        y[o + j] += data[g + j] * change

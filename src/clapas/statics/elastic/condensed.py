@@ -17,7 +17,6 @@ import numpy as np
 from scipy import linalg
 
 from clapas.bodies.elastic.contact import ContactRows
-from clapas.bodies.elastic.supports import unsupported
 from clapas.errors import ProblemError
 from clapas.linalg.factor import Factor, factorise
 from clapas.problems.contact import ContactProblem
@@ -62,7 +61,7 @@ class Condensed:
 
     def contact_problem(self) -> ContactProblem:
         """The problem of the solvers: M = A, v = u_c. A must be positive definite: supports hold the body."""
-        _, words = unsupported(self.increment.stage.solid, self.increment.stage.held)
+        words = self.increment.stage.free_motions
         if words:
             raise ProblemError(
                 f"the condensed stiffness is singular, for only contact holds it: {'; '.join(words)}. Take "

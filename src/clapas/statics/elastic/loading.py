@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clapas.errors import SettingsError
-from clapas.statics.elastic.newton import OneLoopNewton, Workspace
+from clapas.statics.elastic.matrix import Workspace
+from clapas.statics.elastic.newton import OneLoopNewton
 from clapas.statics.elastic.problem import ElasticContact, IncrementFailed, State
 
 EASY = 6  # Newton iterations up to which the next increment may be longer
@@ -104,7 +105,7 @@ def follow(
     method = OneLoopNewton() if newton is None else newton
     if state is None:
         state = stage.start()
-        stage.refuse_overlap(state)
+        stage.check_start(state)
     history = History([reached], [state])
     workspace = Workspace()
     longest = length = 1.0 / increments

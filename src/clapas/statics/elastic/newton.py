@@ -14,7 +14,8 @@ eliminated: Newton's method on the reduced equation behaves otherwise (Alart 199
 The augmentation ρ decides only into which region (open, stick, slip) a contact falls at an iterate. It is
 taken from the flexibility of the *current* tangent at each contact, equation (74), and where material yields
 it is kept below (77), which vanishes with the normal force. On functions that are linear by regions the only
-failure is a cycle: regions that come back without progress cut ρ by ten.
+failure is a cycle: regions that come back without progress cut ρ by ten. Where the material is nonlinear
+Newton's method also wanders, without coming back: steps that do not reduce the residual are shortened.
 
 References
 ----------
@@ -24,32 +25,31 @@ Alart, Curnier 1991; Alart 1997, equations (2), (22), (66), (74) and (77).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from clapas.bodies.elastic.contact import ContactRows
-from clapas.bodies.elastic.materials import History, VonMises
-from clapas.bodies.elastic.solid import Response, Solid
-from clapas.bodies.elastic.supports import unsupported
-from clapas.errors import ProblemError, SettingsError, warn
-from clapas.linalg.factor import factorise
-from clapas.linalg.symmetric_pattern import Engine, SymmetricPattern
+from clapas.bodies.elastic.materials import History
+from clapas.bodies.elastic.solid import Response
+from clapas.errors import SettingsError, warn
+from clapas.linalg.symmetric_pattern import Engine
 from clapas.solvers.newton.augmentation import SMALLEST, Augmentation, friction_bound
 from clapas.solvers.newton.cycles import CycleWatch
 from clapas.solvers.newton.maps import Regions
+from clapas.statics.elastic.flexibility import flexibilities, tangential_stiffness, yield_forces
+from clapas.statics.elastic.law import Law, project
+from clapas.statics.elastic.matrix import Entries, Workspace, solve_shifted
 from clapas.statics.elastic.problem import ElasticContact, Increment, IncrementFailed, State
 from clapas.statics.settings import check_loop
 from clapas.status import Status
-from clapas.typing import Array, Indices, Mask
+from clapas.typing import Array
 
-EXACT = 64  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
-BLOCK_SHARE = 10.0  # a node pressed with its neighbours is about so much softer than its own block of K says
 REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
-LENGTHS = 6  # of a step that are tried once a cycle was seen
+LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
 STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
@@ -73,6 +73,9 @@ class OneLoopNewton:
         yields; it is there to show that.
     safeguard : bool
         Keep ρ below (77) where material yields, and cut it on cycles. Without it a cycle ends the solve.
+    damping : bool, optional
+        Halve steps that do not reduce the residual. By default, with the safeguard, where the material is
+        nonlinear; where it is linear only once a cycle was seen, since whole steps need fewer iterations.
     engine : "superlu" or "multifrontal", optional
         Factorisation; by default the first in the plane and the second in space. See
         :mod:`clapas.linalg.symmetric_pattern`.
@@ -84,6 +87,7 @@ class OneLoopNewton:
     rho: float | None = None
     tangent: Literal["current", "elastic"] = "current"
     safeguard: bool = True
+    damping: bool | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
@@ -92,6 +96,8 @@ class OneLoopNewton:
             raise SettingsError(f"form must be 'alart' or 'symmetric', got {self.form!r}")
         if self.rho is not None and not self.rho > 0.0:
             raise SettingsError(f"rho must be positive, got {self.rho!r}")
+        if self.damping not in (None, True, False):
+            raise SettingsError(f"damping must be True, False or None, got {self.damping!r}")
         if self.tangent not in ("current", "elastic"):
             raise SettingsError(f"tangent must be 'current' or 'elastic', got {self.tangent!r}")
 
@@ -117,121 +123,11 @@ class OneLoopNewton:
         """
         if state is None:
             state = stage.start()
-            stage.refuse_overlap(state)
+            stage.check_start(state)
         found = _Iteration(self, stage.toward(state, share, reached), workspace or Workspace()).run()
         if check and not found.status.is_solved:
             raise IncrementFailed(_why(self, stage, found), state, 0.0)
         return found
-
-
-@dataclass
-class Workspace:
-    """The analysed pattern of the matrix, kept from increment to increment while contacts keep theirs."""
-
-    key: tuple[Mask, Indices, str] | None = None
-    entries: _Entries | None = None
-
-    def prepared(self, K: sparse.csr_array, increment: Increment, dofs: Indices, engine: Engine) -> _Entries:
-        """Places of the entries for this increment."""
-        free = increment.stage.held.free
-        same = (
-            self.key is not None
-            and self.key[2] == engine
-            and np.array_equal(self.key[0], free)
-            and np.array_equal(self.key[1], dofs)
-        )
-        if not same:
-            self.entries = _Entries(K, free, dofs, increment.nodes, increment.stage.solid.d, engine)
-            self.key = (free, dofs, engine)
-        assert self.entries is not None
-        return self.entries
-
-
-class _Entries:
-    """Where the entries of K, H and the law go in the matrix of (free u, r)."""
-
-    def __init__(
-        self, K: sparse.csr_array, free: Mask, dofs: Indices, nodes: Indices, d: int, engine: Engine
-    ) -> None:
-        number = np.cumsum(free) - 1
-        number[~free] = -1
-        n, m = dofs.shape
-        self.n_free = int(free.sum())
-        row = np.repeat(np.arange(K.shape[0]), np.diff(K.indptr))
-        self.keep_K = free[row] & free[K.indices]
-        at = number[dofs]  # (n, m)
-        force = self.n_free + np.arange(n * d).reshape(n, d)
-        square = (np.repeat(at, m, axis=1).reshape(n, m, m), np.broadcast_to(at[:, None], (n, m, m)))
-        column = (np.broadcast_to(at[:, None], (n, d, m)), np.broadcast_to(force[:, :, None], (n, d, m)))
-        law = (np.broadcast_to(force[:, :, None], (n, d, d)), np.broadcast_to(force[:, None], (n, d, d)))
-        blocks = (square, column, column[::-1], law)
-        rows = np.concatenate([block[0].ravel() for block in blocks]).astype(np.int64)
-        columns = np.concatenate([block[1].ravel() for block in blocks]).astype(np.int64)
-        self.keep_contact = (rows >= 0) & (columns >= 0)
-        # A node and the forces of its contacts are one group, displacements first.
-        size = self.n_free + n * d
-        owner = np.concatenate((np.flatnonzero(free) // d, np.repeat(nodes, d)))
-        _, groups = np.unique(owner, return_inverse=True)
-        self.pattern = SymmetricPattern(
-            np.concatenate((number[row[self.keep_K]], rows[self.keep_contact])),
-            np.concatenate((number[K.indices[self.keep_K]], columns[self.keep_contact])),
-            size,
-            groups.ravel(),
-            engine,
-        )
-
-    def solve(self, K: sparse.csr_array, blocks: tuple[Array, ...], right: Array) -> Array:
-        contact = np.concatenate([block.ravel() for block in blocks])
-        values = np.concatenate((K.data[self.keep_K], contact[self.keep_contact]))
-        return self.pattern.solve(values, right)
-
-
-class _Law(NamedTuple):
-    """The projection p of augmented forces, its derivatives, and the region of each contact."""
-
-    p: Array  # (n, d)
-    by_r: Array  # (n, d, d)
-    by_u: Array  # (n, d, m)
-    region: Regions  # (n,) 0 open, 1 stick, 2 and more slip
-
-
-def project(rows: ContactRows, gradient: Array, r: Array, mu: Array, rho: Augmentation) -> _Law:
-    """The projection p(u, r) of the augmented forces at all contacts, with its derivatives.
-
-    ``gradient`` (n, d, m) is the derivative of (gap, slip) by the displacements.
-    """
-    n, d = r.shape
-    x = r[:, 0] - rho.normal * rows.gap
-    y = r[:, 1:] - rho.tangent[:, None] * rows.slip
-    closed = x > 0.0
-    radius = mu * np.where(closed, x, 0.0)
-    length = np.linalg.norm(y, axis=1)
-    slips = closed & (length > radius)
-    sticks = closed & ~slips
-    unit = y / np.where(length > 0.0, length, 1.0)[:, None]
-    p = np.zeros((n, d))
-    p[closed, 0] = x[closed]
-    p[sticks, 1:] = y[sticks]
-    p[slips, 1:] = (radius[:, None] * unit)[slips]
-    by_r = np.zeros((n, d, d))
-    by_r[closed, 0, 0] = 1.0
-    turn = np.zeros((n, d - 1, d - 1))  # ∂p_T/∂y
-    turn[sticks] = np.eye(d - 1)
-    across = np.eye(d - 1) - unit[:, :, None] * unit[:, None, :]
-    ratio = radius / np.where(length > 0.0, length, 1.0)
-    turn[slips] = (ratio[:, None, None] * across)[slips]
-    by_r[:, 1:, 1:] = turn
-    by_r[slips, 1:, 0] = (mu[:, None] * unit)[slips]
-    scale = np.concatenate((rho.normal[:, None], np.repeat(rho.tangent[:, None], d - 1, axis=1)), axis=1)
-    by_u = -by_r @ (scale[:, :, None] * gradient)
-    direction = np.where(unit[:, 0] < 0.0, 3, 2) if d == 2 else 2 + _sector(unit)
-    region = np.where(slips, direction, sticks.astype(int))
-    return _Law(p, by_r, by_u, region.astype(np.int8))
-
-
-def _sector(unit: Array) -> Indices:
-    """Eighth of the circle in which a direction (n, 2) lies."""
-    return np.asarray(((np.arctan2(unit[:, 1], unit[:, 0]) / (0.25 * np.pi)) % 8).astype(int))
 
 
 @dataclass
@@ -243,7 +139,6 @@ class _Iteration:
     workspace: Workspace
     watch: CycleWatch = field(default_factory=CycleWatch)
     scale: float = 1.0  # of ρ, after cuts
-    floats: bool | None = None  # whether the supports leave rigid motions
     elastic: Array | None = None  # tangential stiffness of each contact before any yielding
     cuts: int = 0
     orders: tuple[int, ...] = ()
@@ -269,8 +164,7 @@ class _Iteration:
             if not np.isfinite(response.force).all():  # a cell is inside out however short the step
                 status = Status.NUMERICAL_ERROR
                 break
-            moved = (u - start.u)[rows.dofs]
-            gradient = np.concatenate((rows.H[:, :1], rows.slip_gradient(moved)), axis=1)
+            gradient = rows.gradient(u - start.u)
             if iteration and not solid.is_linear:
                 rho = self._augmentation(response.tangent, rows, r, response.history)
             law = project(rows, gradient, r, mu, rho)
@@ -301,9 +195,7 @@ class _Iteration:
             except np.linalg.LinAlgError:
                 status = Status.NUMERICAL_ERROR
                 break
-            part, response = self._length(u, du, r, dr, mu, rho)
-            u, r = u + part * du, r + part * dr
-            rows = increment.rows(u)
+            u, r, response, rows = self._advance(u, du, r, dr, rho, residual)
         return replace(
             start,
             u=u,
@@ -328,41 +220,44 @@ class _Iteration:
             return Response(solid.stiffness @ u, solid.stiffness, start.history)
         return solid.respond(u, start.history)
 
-    def _length(
-        self, u: Array, du: Array, r: Array, dr: Array, mu: Array, rho: Augmentation
-    ) -> tuple[float, Response]:
-        """The whole Newton step, or the part of it that stretches no cell of large strain too much.
+    def _advance(
+        self, u: Array, du: Array, r: Array, dr: Array, rho: Augmentation, residual: float
+    ) -> tuple[Array, Array, Response, ContactRows]:
+        """The iterate after a step (du, dr), whole or shortened.
 
-        Half of it, and so on, where a cell would turn inside out. Once a cycle was seen, the length among 1,
-        ½, ¼, … that leaves the smallest residual.
+        A step is shortened where it stretches a cell of large strain too much or turns it inside out, and,
+        with damping, where it does not reduce the residual: of 1, ½, ¼, … the first that does, else the best.
         """
-        solid, start = self.increment.stage.solid, self.increment.state
+        increment, method = self.increment, self.method
+        solid, start = increment.stage.solid, increment.state
+        damped = method.damping
+        if damped is None:
+            damped = method.safeguard and (bool(self.orders) or not solid.is_linear)
         stretch = solid.largest_gradient(du)
         part = min(1.0, STRETCH / stretch) if stretch > 0.0 else 1.0
-        best, least = part, np.inf
+        best, least = None, np.inf
         for _ in range(LENGTHS):
-            if not self.orders:
-                response = self._respond(u + part * du)
-                if np.isfinite(response.force).all():
-                    return part, response
-            else:
-                response = solid.respond(u + part * du, start.history, tangent=False)
-                rows = self.increment.rows(u + part * du)
-                moved = (u + part * du - start.u)[rows.dofs]
-                gradient = np.concatenate((rows.H[:, :1], rows.slip_gradient(moved)), axis=1)
-                law = project(rows, gradient, r + part * dr, mu, rho)
-                left = self._residual(u + part * du, r + part * dr, response, rows, law, rho)
+            there, force = u + part * du, r + part * dr
+            response = self._respond(there)
+            rows = increment.rows(there)
+            if np.isfinite(response.force).all():
+                if not damped:
+                    return there, force, response, rows
+                law = project(rows, rows.gradient(there - start.u), force, increment.stage.mu, rho)
+                left = self._residual(there, force, response, rows, law, rho)
                 if left < least:
-                    best, least = part, left
+                    best, least = (there, force, response, rows), left
+                if left < residual:
+                    break
             part *= 0.5
-        return best, self._respond(u + best * du)
+        return (there, force, response, rows) if best is None else best
 
     def _close_nearest(self, rows: ContactRows, r: Array, rho: Augmentation) -> None:
         """Where only contact holds the solid and none is closed, start with the nearest closed."""
         stage = self.increment.stage
         if not len(r) or (r[:, 0] > rho.normal * rows.gap).any():
             return
-        if not unsupported(stage.solid, stage.held)[1]:
+        if not stage.free_motions:
             return
         size = float(np.ptp(stage.solid.mesh.nodes, axis=0).max())
         nearest = rows.gap <= rows.gap.min() + NEAREST * size
@@ -370,10 +265,10 @@ class _Iteration:
 
     def _direction(
         self,
-        entries: _Entries,
+        entries: Entries,
         response: Response,
         rows: ContactRows,
-        law: _Law,
+        law: Law,
         rho: Augmentation,
         r: Array,
         jump: Array,
@@ -414,13 +309,13 @@ class _Iteration:
             )
         gap = weight * (r - law.p) + np.einsum("ndm,nm->nd", below, jump[rows.dofs])
         right = -np.concatenate(((balance + pushed)[free], gap.ravel()))
-        step = _solve_shifted(entries, K, blocks, right, unit)
+        step = solve_shifted(entries, K, blocks, right, unit)
         du = jump.copy()
         du[free] = step[: entries.n_free]
         return du, unit * step[entries.n_free :].reshape(n, d)
 
     def _residual(
-        self, u: Array, r: Array, response: Response, rows: ContactRows, law: _Law, rho: Augmentation
+        self, u: Array, r: Array, response: Response, rows: ContactRows, law: Law, rho: Augmentation
     ) -> float:
         """Forces out of balance, the law, and imposed displacements not yet reached, each relative."""
         stage = self.increment.stage
@@ -443,7 +338,7 @@ class _Iteration:
             out = float(np.abs(balance).max(initial=0.0)) / (forces or 1.0)
         return max(out, float(violation) / (length or 1.0), float(missing) / (length or 1.0))
 
-    def _regions(self, law: _Law, response: Response) -> Regions:
+    def _regions(self, law: Law, response: Response) -> Regions:
         """Region of each contact, and which Gauss points yield."""
         parts = [law.region]
         for old, new in zip(self.increment.state.history, response.history, strict=True):
@@ -462,9 +357,7 @@ class _Iteration:
             return Augmentation(fixed, fixed.copy())
         stage = self.increment.stage
         free = stage.held.free
-        if self.floats is None:
-            self.floats = bool(unsupported(stage.solid, stage.held)[1])
-        holding = r[:, 0] > 0.0 if self.floats else None  # contacts that hold a body which nothing else does
+        holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
         elastic = stage.solid.stiffness
         first = self.elastic is None
         blocks = flexibilities(
@@ -472,7 +365,7 @@ class _Iteration:
         )
         if first:
             self._warn_about_uniqueness(blocks)
-            self.elastic = _tangential(blocks)
+            self.elastic = tangential_stiffness(blocks)
             if self.method.tangent == "current" and not stage.solid.is_linear:
                 blocks = flexibilities(K, free, rows, holding)
         rho = Augmentation.from_blocks(blocks)
@@ -487,8 +380,8 @@ class _Iteration:
         """
         solid, nodes, mu = self.increment.stage.solid, self.increment.nodes, self.increment.stage.mu
         assert self.elastic is not None
-        yield_force = _yield_forces(solid, nodes)
-        k = _tangential(blocks)
+        yield_force = yield_forces(solid, nodes)
+        k = tangential_stiffness(blocks)
         lost = np.maximum(self.elastic - k, 0.0)
         lost[lost < 1e-6 * self.elastic] = 0.0
         threshold = mu * np.maximum(r[:, 0], 0.0) * (lost + k)
@@ -509,91 +402,6 @@ class _Iteration:
             )
 
 
-def _solve_shifted(
-    entries: _Entries, K: sparse.csr_array, blocks: tuple[Array, ...], right: Array, unit: float
-) -> Array:
-    """Solve; where the contacts closed so far leave a rigid motion, with a little stiffness against it.
-
-    Then the motion goes far along it, and closes what is in its course.
-    """
-    for shift in (0.0, 1e-9, 1e-6, 1e-3):
-        try:
-            if shift == 0.0:
-                return entries.solve(K, blocks, right)
-            shifted = sparse.csr_array(K, copy=True)
-            shifted.setdiag(K.diagonal() + shift * unit)
-            return entries.solve(shifted, blocks, right)
-        except np.linalg.LinAlgError:
-            continue
-    raise np.linalg.LinAlgError("the matrix is singular")
-
-
-def flexibilities(K: sparse.csr_array, free: Mask, rows: ContactRows, holding: Mask | None = None) -> Array:
-    """How each contact gives way to its own force, H_i K⁻¹ H_iᵀ, (n, d, d).
-
-    Up to some hundred contacts by solving; beyond, from the block of K at the displacements of the contact,
-    times a factor for the softness of what is around. Where the supports leave a rigid motion, the contacts
-    ``holding`` (n,) count as springs along their normals.
-    """
-    n, d, m = rows.H.shape
-    if not n:
-        return np.empty((0, d, d))
-    if holding is not None and holding.any():
-        normal, at = rows.H[holding, 0], rows.dofs[holding]
-        values = float(K.diagonal().mean()) * normal[:, :, None] * normal[:, None, :]
-        places = (np.repeat(at, m, axis=1).ravel(), np.tile(at, (1, m)).ravel())
-        K = sparse.csr_array(K + sparse.coo_array((values.ravel(), places), shape=K.shape))
-    if n <= EXACT and (holding is None or holding.any()):
-        try:
-            factor = factorise(sparse.csr_array(K[free][:, free]))
-        except ProblemError:
-            factor = None
-        if factor is not None:
-            H = np.zeros((n * d, K.shape[0]))
-            place = np.broadcast_to(rows.dofs[:, None], (n, d, m)).reshape(n * d, m)
-            np.add.at(H, (np.arange(n * d)[:, None], place), rows.H.reshape(n * d, m))
-            motion = factor.solve(np.ascontiguousarray(H[:, free].T))
-            W = (H[:, free] @ motion).reshape(n, d, n, d)
-            blocks = W[np.arange(n), :, np.arange(n)]
-            if np.isfinite(blocks).all() and (blocks[:, 0, 0] > 0.0).all():
-                return _plausible(blocks)
-    flat = (np.repeat(rows.dofs, m, axis=1).ravel(), np.tile(rows.dofs, (1, m)).ravel())
-    local = np.asarray(K[flat]).reshape(n, m, m)
-    held = ~free[rows.dofs]
-    stiff = np.abs(local).max(axis=(1, 2))
-    local = local + (held * 1e6 * stiff[:, None])[:, :, None] * np.eye(m)
-    local = local + 1e-6 * stiff[:, None, None] * np.eye(m)
-    return _plausible(BLOCK_SHARE * (rows.H @ np.linalg.solve(local, rows.H.transpose(0, 2, 1))))
-
-
-def _plausible(blocks: Array) -> Array:
-    """Symmetric blocks whose diagonals are positive, for nodes that supports hold."""
-    blocks = 0.5 * (blocks + blocks.transpose(0, 2, 1))
-    top = float(np.einsum("nii->ni", blocks).max())
-    d = blocks.shape[1]
-    return np.asarray(blocks + 1e-9 * top * np.eye(d))
-
-
-def _tangential(blocks: Array) -> Array:
-    """Tangential stiffness 1/c_tt of each contact, the least where there are two tangents."""
-    if not len(blocks):
-        return np.empty(0)
-    return np.asarray(1.0 / np.linalg.eigvalsh(blocks[:, 1:, 1:]).max(axis=1))
-
-
-def _yield_forces(solid: Solid, nodes: Indices) -> Array:
-    """Yield stress times the section V^((d−1)/d) of each node, V being its share of the volume."""
-    size = np.zeros(solid.mesh.n_nodes)
-    stress = np.zeros(solid.mesh.n_nodes)
-    for batch in solid.batches:
-        volume, _ = batch.volumes(batch.element.stiffness)
-        share = np.repeat(volume.sum(axis=1)[:, None] / batch.cells.shape[1], batch.cells.shape[1], axis=1)
-        size += np.bincount(batch.cells.ravel(), share.ravel(), minlength=len(size))
-        if isinstance(batch.material, VonMises):
-            stress[batch.cells.ravel()] = batch.material.yield_stress
-    return np.asarray(stress[nodes] * size[nodes] ** ((solid.d - 1) / solid.d))
-
-
 def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     text = (
         f"{found.status.name}: residual {found.residual:.3e} after {found.iterations} iterations, tolerance "
@@ -601,7 +409,11 @@ def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     )
     if found.orders:
         text += f"; cycles of order {', '.join(map(str, found.orders))} (ρ was cut {found.cuts} times)"
-    _, words = unsupported(stage.solid, stage.held)
-    if words:
-        text += f"; the supports leave {' and '.join(words)} to the contacts, which may not hold it"
-    return text + ". The state before is kept in error.state: go on from it in smaller increments (follow)"
+    text += ". The state before is kept in error.state: go on from it in smaller increments (follow)"
+    if stage.free_motions:
+        text += (
+            f". The supports leave {'; '.join(stage.free_motions)} to the contacts (stage.free_motions, to "
+            "be drawn): where contacts cannot hold them under this load there is no equilibrium, and another "
+            "Support is needed"
+        )
+    return text

@@ -11,7 +11,7 @@ import numpy as np
 from clapas.bodies.elastic.contact import ContactDefinition, ContactRows, Placed
 from clapas.bodies.elastic.materials import History
 from clapas.bodies.elastic.solid import Solid
-from clapas.bodies.elastic.supports import Held, Support, hold
+from clapas.bodies.elastic.supports import Held, Support, hold, refuse_rigid_motions, unsupported
 from clapas.errors import Error, SceneError
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -123,8 +123,34 @@ class ElasticContact:
             placed=self._placed(state, share - reached),
         )
 
-    def refuse_overlap(self, state: State) -> None:
-        """Raise SceneError where surfaces overlap before anything moved."""
+    @cached_property
+    def free_motions(self) -> dict[str, Array]:
+        """Rigid motions that the supports leave to the contacts, by name: displacements (n_nodes, d).
+
+        As fields of :func:`~clapas.bodies.elastic.write_mesh` they are drawn on the mesh. The largest
+        displacement of each is a tenth of the solid.
+
+        Examples
+        --------
+        >>> from clapas.bodies.elastic import Elastic, block
+        >>> solid = Solid(mesh=block((1.0, 1.0), (2, 2)), material=Elastic(young=1.0))
+        >>> list(ElasticContact(solid=solid, supports=[Support("left", "x")]).free_motions)
+        ['translation along y']
+        """
+        motions, words = unsupported(self.solid, self.held)
+        nodal = motions.T.reshape(-1, self.solid.mesh.n_nodes, self.solid.d)
+        size = 0.1 * float(np.ptp(self.solid.mesh.nodes, axis=0).max())
+        found: dict[str, Array] = {}
+        for word, motion in zip(words, nodal, strict=True):
+            name = word if word not in found else f"{word} ({len(found) + 1})"
+            largest = motion.ravel()[np.argmax(np.abs(motion))]  # counts as positive
+            found[name] = motion * np.sign(largest) * size / np.linalg.norm(motion, axis=1).max()
+        return found
+
+    def check_start(self, state: State) -> None:
+        """Raise SceneError where surfaces overlap before anything moved, or nothing can hold the solid."""
+        if not self.contacts:
+            refuse_rigid_motions(self.solid, self.held)
         if self.allow_overlap:
             return
         size = float(np.ptp(self.solid.mesh.nodes, axis=0).max())

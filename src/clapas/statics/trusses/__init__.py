@@ -1,7 +1,8 @@
 """Equilibrium of bars and cables: small and large displacements, complementarity forms, checks, design."""
 
+from clapas.bodies.trusses.strength import MemberChecks
 from clapas.statics.trusses.arc_length import ArcLength, Path
-from clapas.statics.trusses.checks import Envelope, MemberChecks, check_members, envelope
+from clapas.statics.trusses.checks import Envelope, check_members, envelope
 from clapas.statics.trusses.complementarity import CableLCP, cable_lcp, solve_cables, solve_inextensible
 from clapas.statics.trusses.design import (
     TensioningStage,

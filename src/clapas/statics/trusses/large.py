@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.trusses.assembly import Assembly
+from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
 from clapas.linalg.factor import factorise
@@ -29,6 +30,7 @@ from clapas.status import Status
 from clapas.typing import Array, Indices
 
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
+UNBALANCED = 1e-9  # sum of the loads, relative to the sum of their sizes
 ROUNDING = 1e-13  # of the energy, relative to the energy of the members
 
 
@@ -143,6 +145,7 @@ class LargeDisplacements:
         """
         began = time.perf_counter()
         F = case_loads(truss, case, factor).ravel()[truss.free]
+        _require_balance(truss, case_loads(truss, case, factor))
         shape = Shape(truss, rest_lengths)
         start = np.zeros(truss.nodes.shape) if guess is None else np.asarray(guess, dtype=np.float64)
         U: Array = start.ravel()[truss.free]
@@ -189,6 +192,23 @@ class LargeDisplacements:
         )
         remark = "Try smaller load steps: pass the displacements of a lower factor as guess."
         return found.checked(remark) if check else found
+
+
+def _require_balance(truss: Truss, loads: Array) -> None:
+    """Refuse loads that push the whole along an axis on which nothing is held."""
+    floats = ~truss.is_blocked.any(axis=0)
+    total = np.where(floats, loads.sum(axis=0), 0.0)
+    axis = int(np.argmax(np.abs(total)))
+    if abs(total[axis]) <= UNBALANCED * np.abs(loads).sum():
+        return
+    motion = np.zeros(truss.nodes.shape)
+    motion[:, axis] = np.sign(total[axis])
+    raise Unstable(
+        f"nothing holds the structure along {'xyz'[axis]}, and its loads add up to {total[axis]:.4g} N: it "
+        "would move away for ever. Add supports, or loads that balance each other",
+        truss,
+        motion,
+    )
 
 
 def _descent(

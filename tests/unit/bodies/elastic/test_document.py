@@ -116,7 +116,7 @@ def test_what_is_written_is_read_again(material: Any, tmp_path: Path) -> None:
 
 def test_a_mesh_file_is_looked_for_beside_the_scene(tmp_path: Path) -> None:
     pytest.importorskip("meshio")
-    from clapas.io.meshes import write_mesh
+    from clapas.bodies.elastic import write_mesh
 
     write_mesh(tmp_path / "part.msh", block((1.0, 1.0), (2, 2)))
     generator = 'block = { size = [1.0, 0.5], divisions = [4, 2], kind = "Q8" }'

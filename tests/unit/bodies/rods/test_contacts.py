@@ -214,8 +214,21 @@ def test_identities_persist_while_a_contact_stays_in_its_segment() -> None:
     assert 1 <= len(names) <= 4
 
 
-def test_the_longest_safe_step_is_radius_over_speed() -> None:
-    fast = Rods([Rod(length=0.3, root="free", velocity=(0, 0, 2.0), **HAIR)])
+def test_the_longest_safe_step_is_radius_over_speed(caplog: pytest.LogCaptureFixture) -> None:
+    def pair(one: float, other: float) -> list[Rod]:
+        given: dict[str, Any] = {"length": 0.3, "root": "free", **HAIR}
+        return [
+            Rod(velocity=(0, 0, one), **given),
+            Rod(velocity=(0, 0, other), position=(0, 0, 0.1), **given),
+        ]
+
+    fast, together = Rods(pair(2.0, -2.0)), Rods(pair(2.0, 2.0))
     assert fast.longest_step(fast.start()) == pytest.approx(2e-3 / 4.0)
-    still = Rods([Rod(length=0.3, **HAIR)])
-    assert still.longest_step(still.start()) == math.inf
+    assert fast.longest_step(fast.start(), reach=2e-3) == pytest.approx(2e-3 / 2.0)
+    assert together.longest_step(together.start()) == math.inf
+    for h, said in ((4e-4, 0), (6e-4, 1)):  # a step that is too long is said once
+        model = compile_scene(scene_with(pair(2.0, -2.0)))
+        state, surroundings = initial_state(model), Surroundings(model)
+        for _ in range(3):
+            state = step(model, state, h, None, MoreauJean(reach=0.0), surroundings).state
+        assert caplog.text.count("they may pass through each other") == said

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
+from clapas.bodies.rods.arcs import arc_at, arc_through
 from clapas.bodies.rods.helix import arc_frame, arc_twist, arc_twist_rate, stumpff
 from clapas.geometry.rotations import cross_matrix
 from clapas.typing import Array
@@ -45,6 +46,19 @@ def test_an_arc_is_the_exponential_of_its_twist(u: tuple[float, float, float], s
     assert np.allclose(p, exact[:3, 3], atol=1e-11)
 
 
+@given(u=strains, s=st.floats(-2.0, 2.0))
+def test_a_curve_is_what_its_sections_are(u: tuple[float, float, float], s: float) -> None:
+    """Point and tangent without the frame, for searches, and the derivative of the tangent."""
+    frame = tuple(map(tuple, expm(cross_matrix(np.array([0.3, -1.0, 0.5]))).T.tolist()))
+    arc = arc_through((1.0, 2.0, 3.0), frame, u, 1.0, 0.1)  # type: ignore[arg-type]
+    point, tangent, bend = arc_at(arc, s)
+    p, R = arc_frame(u, s)
+    turn = np.array(frame).T
+    assert np.allclose(point, [1.0, 2.0, 3.0] + turn @ p, atol=1e-11)
+    assert np.allclose(tangent, turn @ R[0], atol=1e-11)
+    assert np.allclose(bend, turn @ (u[2] * np.array(R[1]) - u[1] * np.array(R[2])), atol=1e-10)
+
+
 def test_an_arc_follows_the_integrated_frame() -> None:
     u = np.array([3.0, -5.0, 7.0])
 
@@ -65,9 +79,8 @@ def test_twists_and_their_rates_are_derivatives(size: float) -> None:
 
     def at(v: Array) -> tuple[Array, Array]:
         f = s * v
-        eta, rate = arc_twist_rate(tuple(f), s, stumpff(float(f @ f)), tuple(w))
-        assert np.allclose(np.ravel(eta), np.ravel(arc_twist(tuple(f), s, stumpff(float(f @ f)), tuple(w))))
-        return np.ravel(eta), np.ravel(rate)
+        given = tuple(f), s, stumpff(float(f @ f)), tuple(w)
+        return np.ravel(arc_twist(*given)), np.ravel(arc_twist_rate(*given))
 
     moved = (expm(s * generator(u + h * w)) - expm(s * generator(u - h * w))) / (2 * h)
     eta, rate = at(u)

@@ -129,3 +129,11 @@ def test_prestress_makes_a_supported_module_stable() -> None:
 def test_grids_refuse_no_modules() -> None:
     with pytest.raises(ProblemError, match="at least one module"):
         grid(0)
+
+
+def test_the_weight_of_the_members_is_all_there() -> None:
+    truss = grid(2)
+    np.testing.assert_allclose(truss.self_weight().sum(axis=0), [0, 0, -9.81 * truss.mass.sum()])
+    np.testing.assert_allclose(truss.self_weight([2.0, 0.0, 0.0])[:, 0].sum(), 2.0 * truss.mass.sum())
+    with pytest.raises(ProblemError, match="gravity must have 3 components"):
+        truss.self_weight([0.0, -9.81])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import clapas
 from clapas import cli
@@ -194,6 +195,45 @@ def test_pairs_that_never_touch() -> None:
         scene.ignore("ball", 1)
     with pytest.raises(SceneError, match=r"ignored\[0\]: expected two bodies, got \[1\]"):
         clapas.Scene.from_dict({**scene.to_dict(), "ignored": [[1]]})
+
+
+CROSS = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="base"><freejoint/><geom type="sphere" size="0.1" mass="1e6"/>
+    <body name="arm" pos="0 0 1">
+      <joint name="roll" axis="1 0 0" range="-0.1 0.1"/><joint name="pitch" axis="0 1 0" damping="0.2"/>
+      <geom type="box" size="0.1 0.1 0.1" pos="0 0 0.3" mass="1"/>
+    </body>
+    <body name="puck" pos="3 0 0">
+      <joint name="spin" axis="0 0 1"/><joint name="x" type="slide" axis="1 0 0" frictionloss="1"/>
+      <joint name="y" type="slide" axis="0 1 0" range="-0.05 0.05"/>
+      <geom type="sphere" size="0.1" mass="1"/>
+    </body>
+  </body></worldbody>
+  <actuator>
+    <position name="hold" joint="pitch" kp="50" kv="5"/><motor name="lean" joint="roll"/>
+    <motor name="push" joint="x"/><motor name="side" joint="y"/>
+  </actuator></mujoco>"""
+
+
+def test_several_joints_of_a_body_have_their_own_laws(tmp_path: Path) -> None:
+    """A universal joint on a moving parent, and a planar one whose slides turn with the child."""
+    (path := tmp_path / "cross.xml").write_text(CROSS)
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    robot = scene.load_robot(path)
+    assert robot.joints == ("roll pitch", "roll", "pitch", "spin x y", "spin", "x", "y")
+    sim = clapas.Simulation(scene, dt=2e-3)
+    for name, target in {"pitch": 0.4, "roll": 2.0, "x": 0.9, "y": -1.0}.items():
+        sim.joint(name).target = target
+    sim.step(500)
+    assert sim.joint("roll").angle == pytest.approx(0.1, abs=1e-3)
+    assert sim.joint("pitch").angle == pytest.approx(0.4, abs=0.02)
+    turned = Rotation.from_euler("XY", [sim.joint("roll").angle, sim.joint("pitch").angle])
+    top = np.array([0, 0, 1]) + turned.apply([0, 0, 0.3])
+    np.testing.assert_allclose(sim.body("arm").position, top, atol=1e-4)
+    assert sim.joint("x").position == pytest.approx(0.0, abs=1e-5)  # held by its friction
+    assert sim.joint("y").position == pytest.approx(-0.05, abs=1e-6)
+    assert sim.body("puck").position[1] == pytest.approx(-0.05, abs=1e-3)
 
 
 def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,6 +161,7 @@ def test_motors_springs_and_friction() -> None:
     assert (joints["rail"].friction, joints["rail"].damping) == (0.5, 1.0)
     assert joints["hinge"].spring == pytest.approx((3.0, math.radians(10)))
     assert joints["neck"].kind == "ball"
+    assert [(one.kind, one.damping) for one in joints["neck"].along] == [("turn", 0.1)] * 3
     drive, hold, spin = robot.actuators
     assert (drive.kind, drive.bound) == ("torque", 10.0)
     assert (hold.kind, hold.stiffness, hold.damping, hold.bound) == ("servo", 20.0, 2.0, 10.0)
@@ -168,7 +169,6 @@ def test_motors_springs_and_friction() -> None:
     words = " ".join(robot.notes)
     for said in (
         "armature of <joint>",
-        "damping of the ball joint 'neck'",
         "its gear 2",
         "ctrlrange",
         "gain kv",
@@ -238,6 +238,7 @@ URDF_ERRORS = {
         r"meshes are read from \.stl and \.obj, got 'a\.dae'",
     ),
     "damaged mesh": (SHAPE.format('<mesh filename="a.stl"/>'), "too few for an STL file"),
+    "flat mesh": (SHAPE.format('<mesh filename="flat.obj"/>'), r"<mesh>: mesh flat\.obj: "),
     "joint type": (
         ARM + JOINT.format("revolut", ""),
         r"unknown type 'revolut' \(did you mean 'revolute'\?\)",
@@ -271,6 +272,7 @@ URDF_ERRORS = {
 def test_what_no_urdf_file_may_have(case: str, tmp_path: Path) -> None:
     content, message = URDF_ERRORS[case]
     (tmp_path / "a.stl").write_bytes(b"not a mesh")
+    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     (tmp_path / "a.dae").write_text("<COLLADA/>")
     path = tmp_path / "robot.urdf"
     path.write_text(f'<robot name="r">{content}</robot>')

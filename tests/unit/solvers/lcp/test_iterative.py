@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from clapas.errors import ProblemError
-from clapas.io.lcp import read_lcp
+from clapas.problems.gallery import elastic_rectangle
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import LATIN, ConjugateProjectedGradient, GaussSeidel, LCPSolver, Lemke, solve_lcp
 from clapas.status import Status
@@ -129,9 +127,9 @@ def test_polishing_is_a_choice() -> None:
     ],
     ids=lambda x: str(x)[:20],
 )
-def test_published_iteration_counts(shared_data: Path, solver: LCPSolver, printed: int) -> None:
+def test_published_iteration_counts(solver: LCPSolver, printed: int) -> None:
     """Steps to an energy distance of 1e-4 on an elastic rectangle with 26 contacts."""
-    problem = read_lcp(shared_data / "lcp" / "lcp_mmc.dat").problem
+    problem = elastic_rectangle()
     reference = solve_lcp(problem, Lemke(tol=1e-12)).z
     method = solver.start(problem, np.zeros(problem.size))
     steps = 0

@@ -10,7 +10,7 @@ import pytest
 
 from clapas.bodies.elastic.contact import RigidContact, SurfaceContact
 from clapas.bodies.elastic.generators import block
-from clapas.bodies.elastic.materials import Elastic
+from clapas.bodies.elastic.materials import Elastic, NeoHookean
 from clapas.bodies.elastic.mesh import Mesh, join
 from clapas.bodies.elastic.mortar import MortarContact
 from clapas.bodies.elastic.obstacles import Obstacle
@@ -106,7 +106,7 @@ def test_the_guided_block_with_an_initial_gap_falls_on_the_floor() -> None:
     found = OneLoopNewton().solve(stage)
     assert found.r[:, 0].sum() == pytest.approx(1.0)
     lifted = replace(stage, load=-stage.load)
-    with pytest.raises(IncrementFailed, match="the supports leave translation along y to the contacts"):
+    with pytest.raises(IncrementFailed, match="supports leave translation along y to the contacts"):
         OneLoopNewton().solve(lifted)
 
 
@@ -309,6 +309,45 @@ def test_bad_input_says_what_to_change() -> None:
         OneLoopNewton(form="both")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="increments must be at least 1"):
         follow(deep, increments=0)
+
+
+def test_motions_that_nothing_holds_are_named_and_drawn() -> None:
+    solid = Solid(mesh=block((2.0, 1.0), (2, 2)), material=Elastic(young=1.0, poisson=0.3))
+    lifted = ElasticContact(solid=solid, supports=[Support("left", "x")], load=solid.pressure("top", -0.1))
+    with pytest.raises(SceneError, match=r"free to move as a rigid body: translation along y\."):
+        OneLoopNewton().solve(lifted)
+    np.testing.assert_allclose(
+        lifted.free_motions["translation along y"], np.tile((0.0, 0.2), (9, 1)), atol=1e-12
+    )
+    on_floor = replace(lifted, contacts=[RigidContact(surface="bottom", obstacle=FLOOR)])
+    with pytest.raises(IncrementFailed, match="leave translation along y to the contacts"):
+        OneLoopNewton().solve(on_floor)
+    pressed_down = replace(on_floor, load=solid.pressure("top", 0.1))
+    assert OneLoopNewton().solve(pressed_down).status.is_solved
+    loose = replace(on_floor, supports=[])
+    assert set(loose.free_motions) == {
+        "translation along x",
+        "translation along y",
+        "rotation in the plane xy",
+    }
+
+
+def test_a_failed_increment_keeps_the_state_and_a_restart_goes_on() -> None:
+    """A rubber column that is squeezed buckles in the end: no equilibrium is found beyond."""
+    rubber = NeoHookean(young=1.0, poisson=0.3)
+    stage = ElasticContact(
+        solid=Solid(mesh=block((1.0, 1.0), (2, 2)), material=rubber),
+        supports=[Support("bottom", "xy"), Support("top", "x"), Support("top", "y", -1.2)],
+    )
+    with pytest.raises(IncrementFailed, match=r"follow\(stage, error.state, reached=error.reached") as caught:
+        follow(stage, increments=4, smallest=0.1)
+    reached, state = caught.value.reached, caught.value.state
+    assert 0.0 < reached < 1.0
+    assert state.status.is_solved
+    top = state.u[stage.solid.dofs("top", "y")]
+    np.testing.assert_allclose(top, -1.2 * reached)
+    nearer = replace(stage, supports=[*stage.supports[:2], Support("top", "y", -1.2 * reached - 0.01)])
+    assert follow(nearer, state, increments=1).last.status.is_solved
 
 
 def test_friction_beyond_the_bound_of_uniqueness_warns() -> None:

@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from clapas.bodies.trusses.structure import Group, Material, Section, Truss
+from clapas.bodies.trusses.materials import Group, Material, Section
+from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.bodies.trusses.generators.cuboctahedron import BAR, BAR_SECTION, CABLE, CABLE_SECTION
+from clapas.bodies.trusses.materials import Group
 from clapas.bodies.trusses.prestress import feasible_self_stress
-from clapas.bodies.trusses.structure import Group, Truss
+from clapas.bodies.trusses.structure import Truss
 
 BARS = Group(name="bar", kind="bar", material=BAR, section=BAR_SECTION)
 CABLES = Group(name="cable", kind="cable", material=CABLE, section=CABLE_SECTION)

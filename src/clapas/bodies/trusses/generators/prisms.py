@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.bodies.trusses.generators.plane import BARS, CABLES
+from clapas.bodies.trusses.materials import Group
 from clapas.bodies.trusses.prestress import feasible_self_stress
-from clapas.bodies.trusses.structure import Group, Truss
+from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
 
 

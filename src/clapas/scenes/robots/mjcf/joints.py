@@ -41,16 +41,19 @@ def read_joint(
     zero = scale(node.number("ref", 0.0))
     damping, friction = node.number("damping", 0.0), node.number("frictionloss", 0.0)
     node.used |= {"solreflimit", "solimplimit", "margin"} if limits is None else set()
-    if kind in ("ball", "free"):
-        if kind == "free" and parent != WORLD:
-            raise node.error("a free joint stands in a body of <worldbody>")
-        for word, value in (("stiffness", stiffness), ("damping", damping), ("frictionloss", friction)):
-            if value:
-                notes.append(f"{word} of the {kind} joint '{label}' is left out: it has no single coordinate")
-        stiffness = damping = friction = 0.0
+    if kind == "free" and parent != WORLD:
+        raise node.error("a free joint stands in a body of <worldbody>")
+    left_out = {"stiffness": stiffness} if kind == "ball" else {}
+    if kind == "free":
+        left_out = {"stiffness": stiffness, "damping": damping, "frictionloss": friction}
+    notes += [
+        f"{word} of the {kind} joint '{label}' is left out: it has no single coordinate"
+        for word, value in left_out.items()
+        if value
+    ]
     if node.attributes.get("armature", "0").strip() in ("0", "0.0"):
         node.used.add("armature")
-    return RobotJoint(
+    made = RobotJoint(
         name=label,
         kind={"slide": "slider"}.get(kind, kind),
         parent=parent,
@@ -66,6 +69,15 @@ def read_joint(
         effort=largest(node, "actuatorfrcrange", "actuatorfrclimited"),
         place=node.place,
     )
+    return resisting(made) if kind == "ball" and (damping or friction) else made
+
+
+def resisting(ball: RobotJoint) -> RobotJoint:
+    """A ball joint with its damping and friction, which act about each of three axes of the child."""
+    turn = replace(ball, kind="turn", is_exchanged=True)
+    axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    turns = tuple(replace(turn, name=f"{ball.name} {name}", axis=axis) for name, axis in axes.items())
+    return replace(ball, damping=0.0, friction=0.0, along=turns)
 
 
 def largest(node: Node, name: str, flag: str) -> float | None:
@@ -80,28 +92,40 @@ def largest(node: Node, name: str, flag: str) -> float | None:
 
 
 def together(nodes: list[Node], joints: list[RobotJoint]) -> RobotJoint:
-    """Several joints of one body as one: cylindrical, universal or planar."""
+    """Several joints of one body as one, cylindrical, universal or planar, with a coordinate for each."""
     kinds = sorted(joint.kind for joint in joints)
     axes = [np.array(joint.axis) / np.linalg.norm(joint.axis) for joint in joints]
-    plain = all(
-        joint.limits is None and joint.spring is None and not (joint.damping or joint.friction or joint.zero)
-        for joint in joints
-    )
-    first = joints[0]
-    if plain and kinds == ["hinge", "slider"] and abs(axes[0] @ axes[1]) > 1.0 - RIGHT:
-        return replace(first, kind="cylindrical", name=" ".join(joint.name for joint in joints))
+    first, from_zero = joints[0], not any(joint.zero for joint in joints)
+    name = " ".join(joint.name for joint in joints)
+    if from_zero and kinds == ["hinge", "slider"] and abs(axes[0] @ axes[1]) > 1.0 - RIGHT:
+        along = tuple(coordinate(joint) for joint in joints)
+        return replace(bare(first), kind="cylindrical", name=name, along=along)
     same = all(np.allclose(joint.anchor, first.anchor) for joint in joints)
-    if plain and kinds == ["hinge", "hinge"] and abs(axes[0] @ axes[1]) < RIGHT and same:
-        # The first joint is nearer to the parent: its axis is fixed in it.
-        return replace(
-            first, kind="universal", second=joints[1].axis, name=" ".join(joint.name for joint in joints)
-        )
-    if plain and kinds == ["hinge", "slider", "slider"]:
+    if from_zero and kinds == ["hinge", "hinge"] and abs(axes[0] @ axes[1]) < RIGHT and same:
+        # The first joint is nearer to the parent: its axis is fixed in it, that of the second in the child.
+        one, two = (coordinate(joint) for joint in joints)
+        along = (replace(one, second=two.axis), replace(two, second=one.axis, is_exchanged=True))
+        return replace(bare(first), kind="universal", second=joints[1].axis, name=name, along=along)
+    if from_zero and kinds == ["hinge", "slider", "slider"]:
         hinge = next(k for k, joint in enumerate(joints) if joint.kind == "hinge")
         others = [axis for k, axis in enumerate(axes) if k != hinge]
         if all(abs(axes[hinge] @ axis) < RIGHT for axis in others) and abs(others[0] @ others[1]) < RIGHT:
-            return replace(joints[hinge], kind="planar", name=" ".join(joint.name for joint in joints))
+            # Slides after the hinge turn with the child.
+            along = tuple(
+                replace(coordinate(joint), is_exchanged=k > hinge) for k, joint in enumerate(joints)
+            )
+            return replace(bare(joints[hinge]), kind="planar", name=name, along=along)
     raise nodes[1].error(
         f"joints {' and '.join(kinds)} in one body are not supported, save a cylindrical, a universal or a "
-        "planar joint without limits, springs, damping and friction; put a body with mass between them"
+        "planar joint, all with ref 0; put a body with mass between them"
     )
+
+
+def coordinate(joint: RobotJoint) -> RobotJoint:
+    """A joint as a coordinate beside the one that holds the body."""
+    return replace(joint, kind="turn" if joint.kind == "hinge" else "travel")
+
+
+def bare(joint: RobotJoint) -> RobotJoint:
+    """A joint without laws."""
+    return replace(joint, limits=None, damping=0.0, friction=0.0, spring=None, effort=None)

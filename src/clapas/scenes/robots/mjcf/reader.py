@@ -94,7 +94,7 @@ class _Reader:
         for actuators in root.all("actuator"):
             for node in actuators.all("motor", "position", "velocity"):
                 self._filled(node, "")
-                self.actuators.append(read_actuator(node, self.joints, self.actuators, self.notes))
+                self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
         for contact in root.all("contact"):
             for exclude in contact.all("exclude"):
                 exclude.used.add("name")
@@ -105,7 +105,7 @@ class _Reader:
             for node in equality.all("joint", "connect", "weld"):
                 self._filled(node, "")
                 number = len(self.closures) + len(self.followers)
-                made = read_equality(node, number, self.links, self.joints, self.notes)
+                made = read_equality(node, number, self.links, self._coordinates, self.notes)
                 if isinstance(made, Follower):
                     self.followers.append(made)
                 elif made is not None:
@@ -209,6 +209,11 @@ class _Reader:
         given = self.frames, self.notes
         made = [read_joint(joint, name, parent, pose, k, *given) for k, joint in enumerate(joints)]
         self.joints.append(made[0] if len(made) == 1 else together(joints, made))
+
+    @property
+    def _coordinates(self) -> list[RobotJoint]:
+        """The joints, and the coordinates of those that have several."""
+        return [one for joint in self.joints for one in (joint, *joint.along)]
 
     def _inertial(self, node: Node) -> Inertia:
         pose, mass = self.frames.pose(node), node.number("mass")

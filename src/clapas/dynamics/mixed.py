@@ -1,0 +1,248 @@
+"""The contact problem of rigid bodies, joints and bodies of other kinds together, as sparse matrices.
+
+The velocities of other kinds join those of the rigid bodies,
+
+    M = diag(M_rigid, M̃_1, M̃_2, …, I),    H = [H_rigid  H_1  H_2  …  0],
+
+where H_k are the velocities of material points at the contacts, from the kind, along the contact frames. A
+soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by √E.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from clapas.bodies.kind import BendingBodies, Bodies, Part, Touches
+from clapas.dynamics.assembly import (
+    Geometry,
+    StepProblem,
+    contact_geometry,
+    is_rounding,
+    sections,
+    under_laws,
+)
+from clapas.dynamics.joints.instep import JointsInStep
+from clapas.dynamics.links import LinkRows, side_by_side
+from clapas.dynamics.model import Model, State
+from clapas.dynamics.systems import SystemsInStep
+from clapas.geometry.colliders import Contacts
+from clapas.geometry.rotations import rotate
+from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
+from clapas.typing import Array, Indices, Mask
+
+HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
+IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
+
+
+def mixed_problem(
+    model: Model,
+    systems: SystemsInStep,
+    middle: State,
+    contacts: Contacts,
+    free: Array,
+    dt: float,
+    touching: float,
+    lead: Array | None,
+    joints: JointsInStep | None = None,
+    linked: bool = True,
+) -> StepProblem:
+    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
+
+    ``linked`` says whether limits, friction and motors of joints act. See ``step_problem`` for the other
+    arguments.
+    """
+    without = free
+    if joints is not None:
+        free = free + joints.push
+    geometry = contact_geometry(model, middle, contacts, free)
+    assert geometry.own_frame is not None
+    width, rigid = geometry.scale.shape[1], geometry.blocks
+    along = geometry.own_frame * geometry.scale[:, : model.d, None]
+    own = [_jacobian(model, k, systems, contacts, along, width) for k in range(len(systems.systems))]
+    n_soft = 0 if joints is None else len(joints.motion.soft)
+    M = sparse.csr_array(
+        sparse.block_diag([rigid.mass(), *systems.matrices, sparse.eye_array(n_soft)], format="csr")
+    )
+    H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
+    H.resize(H.shape[0], M.shape[0])
+    parting = _parting(H, width, M, joints)
+    if not parting.all():
+        kept = np.flatnonzero(parting)
+        ahead = None if lead is None else lead[kept]
+        return mixed_problem(
+            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
+        )
+    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
+    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
+    links = side_by_side((acting, *systems.links), sizes)
+    v_free = np.concatenate(
+        [rigid.bodies_velocity(np.zeros((len(contacts), width))), *systems.free, np.zeros(n_soft)]
+    )
+    bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
+    made = _Statement(model, contacts, width, M, H, v_free, links, *bilateral)
+    geometry = _with_systems(model, systems, middle, contacts, geometry, own, along)
+    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    problem = replace(problem, links=links)
+    largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
+    if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
+        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
+        systems = replace(systems, links=unlinked)
+        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
+    return problem
+
+
+@dataclass(frozen=True, eq=False)
+class _Statement:
+    """Makes the problem from what laws say: see :data:`clapas.dynamics.assembly.Made`."""
+
+    model: Model
+    contacts: Contacts
+    width: int
+    M: sparse.csr_array
+    H: sparse.csr_array
+    v_free: Array
+    links: LinkRows | None
+    J: sparse.csr_array | None
+    b: Array | None
+
+    def __call__(self, w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+        n, f, rows, C = len(self.contacts), -(self.M @ self.v_free), self.H, None
+        if pull is not None:
+            f = f - self.H.T @ pull.ravel()
+        n_links = 0
+        if self.links is not None:
+            its, n_links, d, width = self.links.links, len(self.links), self.model.d, self.width
+            rows = sparse.csr_array(sparse.vstack((self.H, _widened(its.H, d, width)), format="csr"))
+            spare = ((0, 0), (0, width - d))  # links have no couples
+            w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(its.w, spare)))
+            C = np.concatenate((np.zeros((n, width)), np.pad(its.compliance, spare)))
+            mu = np.concatenate((mu, its.mu))
+        kind = RollingProblem if self.model.laws.has_couples else ContactProblem
+        return kind(
+            M=self.M,
+            H=rows,
+            f=f,
+            w=w,
+            mu=mu,
+            J=self.J,
+            b=self.b,
+            compliance=C,
+            section=sections(self.model, self.contacts, n_links),
+            d=self.width,
+        )
+
+
+def _bilateral(
+    systems: SystemsInStep, joints: JointsInStep | None, before: int, after: int, size: int
+) -> tuple[sparse.csr_array | None, Array | None]:
+    """The rows J and b of joints and of constraints of systems; None without any.
+
+    ``before`` and ``after`` are the numbers of velocities before and after those of the systems, ``size``
+    that of all.
+    """
+    found = []
+    if joints is not None:
+        found.append((joints.rows_with_soft(size), joints.b))
+    if (bound := systems.rows(before, after)) is not None:
+        found.append(bound)
+    if not found:
+        return None, None
+    J = found[0][0] if len(found) == 1 else sparse.vstack([rows for rows, _ in found], format="csr")
+    return sparse.csr_array(J), np.concatenate([b for _, b in found])
+
+
+def _widened(H: sparse.csr_array, d: int, width: int) -> sparse.csr_array:
+    """Rows of d a link, spread to ``width`` a link."""
+    if width == d:
+        return H
+    n = H.shape[0] // d
+    place = (width * np.arange(n)[:, None] + np.arange(d)).ravel()
+    spread = sparse.csr_array((np.ones(n * d), (place, np.arange(n * d))), shape=(n * width, n * d))
+    return sparse.csr_array(spread @ H)
+
+
+def _with_systems(
+    model: Model,
+    systems: SystemsInStep,
+    middle: State,
+    contacts: Contacts,
+    geometry: Geometry,
+    own: list[sparse.csr_array],
+    along: Array,
+) -> Geometry:
+    """The geometry with velocities of walls and of before as carriers that move and bend make them."""
+    assert geometry.wall is not None
+    wall, before, d = geometry.wall.copy(), geometry.before, model.d
+    for k, system in enumerate(systems.systems):
+        if system.bending is not None:
+            bent = np.zeros_like(wall)
+            bent[:, :d] = _bending(model, k, system.bending, systems.parts[k], middle, contacts, along)
+            wall, before = wall + bent, None if before is None else before + bent
+    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
+    for matrix, part in zip(own, systems.parts, strict=True):
+        wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
+    return geometry._replace(wall=wall, before=before)
+
+
+def _jacobian(
+    model: Model, k: int, systems: SystemsInStep, contacts: Contacts, along: Array, width: int
+) -> sparse.csr_array:
+    """H_k (width·n × m_k): what the velocities of system k are along the frames of the contacts.
+
+    Rows of couples, if any, are empty: no couple acts on a system.
+    """
+    bodies: Bodies = systems.systems[k].bodies
+    n, d = contacts.normal.shape
+    H = sparse.csr_array((n * width, bodies.n_dof))
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at: Indices = np.flatnonzero(model.system_of[body] == k)
+        if not at.size:
+            continue
+        point = contacts.point[at] - shift * contacts.shift[at]
+        P = bodies.jacobian(systems.parts[k], Touches(model.carrier_of[body[at]], point))
+        blocks = np.zeros((len(at), width, d))
+        blocks[:, :d] = sign * along[at]
+        own_rows = sparse.bsr_array(
+            (blocks, np.arange(len(at)), np.searchsorted(at, np.arange(n + 1))),
+            shape=(n * width, len(at) * d),
+        )
+        H = H + sparse.csr_array(own_rows @ P)
+    return sparse.csr_array(H)
+
+
+def _bending(
+    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
+) -> Array:
+    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
+    missing = np.zeros_like(contacts.normal)
+    for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
+        at: Indices = np.flatnonzero(model.system_of[body] == k)
+        if not at.size:
+            continue
+        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
+        twist, arm = middle.velocity[who], point - middle.position[who]
+        if model.d == 2:
+            rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
+        else:
+            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
+        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
+        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
+    return missing
+
+
+def _parting(
+    H: sparse.csr_array, width: int, M: sparse.csr_array, joints: JointsInStep | None = None
+) -> Mask:
+    """The contacts whose bodies can part: some velocity that joints allow moves them along the normal."""
+    normal = H[::width]
+    response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
+    parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
+    if joints is None or not len(response):
+        return parting
+    rigid = sparse.csr_array(normal[:, : joints.motion.J.shape[1]])
+    taken = joints.motion.taken(rigid)
+    return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

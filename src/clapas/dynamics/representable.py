@@ -1,0 +1,66 @@
+"""Motion that numbers can hold: finite speeds and energies, and places finer than the bodies.
+
+Nonsense in the data (a density of 1e300, a time step of a year) ends in speeds whose squares overflow, or
+carries bodies to where the distance of neighbouring numbers is that of their size: contacts found there mean
+nothing, and no residual tells. A run ends at the first such state, and does not record it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clapas.bodies.kind import Energy
+from clapas.dynamics.model import Model, State
+from clapas.errors import SceneError
+from clapas.typing import Array
+
+COARSE = 0.1
+"""Distance of neighbouring numbers, over the radius of a body, from which its place means nothing."""
+ADVICE = "look at the time step, and at the densities, velocities and forces of the scene"
+
+
+def is_fast_beyond_numbers(velocity: Array) -> bool:
+    """Whether Σ v² of generalised velocities, of any shape, is not a finite number."""
+    return not math.isfinite(np.vdot(velocity, velocity))
+
+
+def require_speeds(model: Model, state: State) -> None:
+    """Raise a SceneError that names the fastest body, if Σ v² is not a finite number."""
+    if not is_fast_beyond_numbers(state.velocity):
+        return
+    size = np.abs(state.velocity).max(axis=1)
+    body = int(np.argmax(np.where(np.isnan(size), np.inf, size)))
+    raise SceneError(
+        f"{_when(state)} the velocity of '{_name(model, body)}' is {state.velocity[body].tolist()}, beyond "
+        f"what can be computed with: {ADVICE}"
+    )
+
+
+def require_places(model: Model, state: State, energy: Energy) -> None:
+    """Raise a SceneError if energies are not finite, or a movable body is where its size is lost."""
+    if not math.isfinite(energy.kinetic + energy.potential):
+        raise SceneError(
+            f"{_when(state)} the kinetic energy is {energy.kinetic:g} J and the potential energy "
+            f"{energy.potential:g} J, beyond what can be computed with: {ADVICE}"
+        )
+    alive = model.first(state.n_bodies)
+    size = np.where(alive.reach > 0.0, alive.reach, np.inf)
+    away = np.abs(state.position).max(axis=1, initial=0.0)
+    lost = np.flatnonzero(alive.movable & (np.spacing(away) > COARSE * size))
+    if len(lost):
+        body = int(lost[0])
+        raise SceneError(
+            f"{_when(state)} '{_name(model, body)}' is {away[body]:.3g} m from the origin, where places "
+            f"are {np.spacing(away[body]):.2g} m apart, beside its radius of {alive.reach[body]:.3g} m: "
+            f"{ADVICE}"
+        )
+
+
+def _when(state: State) -> str:
+    return f"step {state.step}, t = {state.time:.6g} s:"
+
+
+def _name(model: Model, body: int) -> str:
+    return model.names[body] if model.names else f"body {body}"
