@@ -9,7 +9,7 @@ WORKERS ?= -n 2 --dist loadfile
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
 
-.PHONY: help demo test test-slow torture lint format layers docs viewer bench clean
+.PHONY: help demo test test-slow torture lint format layers docs wheel viewer bench clean
 
 help:
 	@echo "make demo       install into $(VENV), build a small heap of grains and draw it"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint       formatter, linter and type checker"
 	@echo "make layers     check that imports point down only"
 	@echo "make docs       build the documentation into docs/_build/html"
+	@echo "make wheel      build the wheel and try it in new environments of the Pythons that are here"
 	@echo "make viewer     build the page of the viewer (needs Node)"
 	@echo "make bench      measure the kernels against a C reference"
 	@echo "make clean      remove $(VENV) and caches"
@@ -78,6 +79,9 @@ layers: $(VENV)/.test
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html"
+
+wheel:
+	PYTHON=$(PYTHON) .ci/wheel
 
 viewer:
 	cd viewer && npm ci && npm run build

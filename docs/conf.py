@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from docstrings import prepare
 from generated import fill
 from mathml import display, inline
+from notebook_pages import show
 
 project = "Clapas"
 author = "The Clapas developers"
@@ -26,7 +27,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
 ]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "markdown"}
 exclude_patterns = ["_build", "_templates", "results"]  # results are included by the pages that show them
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -62,5 +63,6 @@ copybutton_prompt_is_regexp = True
 def setup(app: Any) -> None:
     """Connect what prepares docstrings and what fills pages."""
     app.connect("autodoc-process-docstring", prepare, priority=100)  # before napoleon
+    app.connect("source-read", show)  # a notebook becomes Markdown first
     app.connect("source-read", fill)
     app.add_html_math_renderer("mathml", (inline, None), (display, None))

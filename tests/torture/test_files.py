@@ -233,4 +233,4 @@ def test_scenes(kind: str, tmp_path: Path) -> None:
         target.write_text(text, encoding="utf-8", errors="replace")
         yield str(target), f"scene {which}"
 
-    fuzz(kind, "scene", inputs(60 if kind == "scenes" else 30, 0.025), make)
+    fuzz(kind, "scene", inputs(30, 0.025), make)
