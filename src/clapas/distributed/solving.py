@@ -222,7 +222,8 @@ class BorderedSweeps(Method):
             self._sweeps = replace(settings, acceleration=0).sweeps(bordered.split(shared.copies), guess)
             r, y, rows = self._sweeps.r, self._sweeps.y, self._sweeps.rows
         self._guess, self._r, self._y = guess, r.reshape(-1), y.reshape(-1)
-        self._border = Averaging(shared, y, bordered.blocks.size, rows)
+        table = y if y.ndim == 2 else y.reshape(-1, bordered.blocks.size)  # body after body
+        self._border = Averaging(shared, table, bordered.blocks.size, rows)
         self._depth = settings.acceleration
         self._memory: Memory | None = None
         self._done = self._fresh_until = 0
