@@ -16,7 +16,7 @@ import numpy as np
 
 from clapas.bodies.trusses.generators import grid
 from clapas.distributed.communication import Ranks
-from clapas.distributed.launch import world
+from clapas.distributed.launch import ending_together, world
 from clapas.distributed.simulation import RankSimulation, simulate_on_ranks
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
@@ -336,10 +336,11 @@ EXPERIMENTS: tuple[Callable[[Ranks], dict[str, Any]], ...] = (
 
 def main() -> None:
     ranks = Ranks(world())
-    for experiment in EXPERIMENTS:
-        result = experiment(ranks)
-        if ranks.rank == 0:
-            print(json.dumps({"name": experiment.__name__, **result}), flush=True)
+    with ending_together(ranks.comm, 1):
+        for experiment in EXPERIMENTS:
+            result = experiment(ranks)
+            if ranks.rank == 0:
+                print(json.dumps({"name": experiment.__name__, **result}), flush=True)
 
 
 if __name__ == "__main__":
