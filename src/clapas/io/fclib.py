@@ -39,6 +39,7 @@ from clapas.io.heaps import check_heaps
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.io.texts import attribute, text
 from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array
 
 GROUPS: dict[Literal["local", "global"], str] = {"global": "fclib_global", "local": "fclib_local"}
@@ -301,6 +302,18 @@ def _expect(right: bool, message: str) -> None:
 # -------------------------------------------------------------------- writing
 
 
+def require_writable(path: Path, problem: ContactProblem) -> None:
+    """Raise a FormatError where FCLib files cannot hold a problem."""
+    if problem.section is not None:
+        raise FormatError(
+            f"{path}: FCLib files hold round friction cones, got a section that is not round; write the scene"
+        )
+    if isinstance(problem, RollingProblem):
+        raise FormatError(
+            f"{path}: contacts that resist rolling are read from FCLib files but not written; write the scene"
+        )
+
+
 def write(
     path: Path,
     problem: ContactProblem,
@@ -315,10 +328,6 @@ def write(
     """
     import h5py
 
-    if problem.section is not None:
-        raise FormatError(
-            f"{path}: FCLib files hold round friction cones, got a section that is not round; write the scene"
-        )
     with h5py.File("memory", "w", driver="core", backing_store=False) as file:
         name = GROUPS["local" if problem.form == "reduced" else "global"]
         group = file.create_group(name)

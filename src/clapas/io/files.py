@@ -122,6 +122,7 @@ def write(
         raise FormatError(
             f"{path}: contact problems are written as HDF5; the name must end in {' or '.join(ENDINGS)}"
         )
+    fclib.require_writable(Path(path), problem)
     info = Info(
         title=(problem.name or convention.problem_name(target)) if title is None else title,
         description=description,

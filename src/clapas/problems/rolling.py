@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -193,8 +194,8 @@ class RollingProblem(ContactProblem):
         return ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name), own
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
-        """The impulses measured by every known form of Coulomb's law, the couples held as loads."""
-        return measure(*self.sliding_part(r))
+        """The residual of the whole law; other measures are of the impulses, the couples held as loads."""
+        return replace(measure(*self.sliding_part(r)), residual=self.residual(r, v))
 
     @cached_property
     def _diagonals(self) -> Array:

@@ -113,6 +113,17 @@ def test_rolling_is_slowed_by_its_couple() -> None:
     assert v[4] == pytest.approx(1.0 - LENGTH / 1.4)
 
 
+def test_the_report_has_the_residual_of_the_whole_law(tmp_path: Path) -> None:
+    """Without its couple the ball rolls on: sliding friction alone would see nothing wrong."""
+    problem = rolls()
+    r = solve(problem, NSGS(tol=1e-12)).r.copy()
+    assert problem.report(r).residual == problem.residual(r) <= 1e-12
+    r[0, 3:] = 0.0
+    assert problem.report(r).residual == problem.residual(r) > 1e-3
+    with pytest.raises(FormatError, match=f"{tmp_path / 'ball.hdf5'}: contacts that resist rolling are read"):
+        io.write(tmp_path / "ball.hdf5", problem)
+
+
 def test_reduced_and_one_body_forms_agree() -> None:
     W, q = H @ np.linalg.inv(M) @ H.T, H @ np.linalg.inv(M) @ MOMENTUM
     assert_is_slowed(RollingProblem.from_delassus(W=W, q=q, mu=[MU], rolling_mu=[LENGTH]))
