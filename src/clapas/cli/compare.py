@@ -24,7 +24,11 @@ def compare(
     tol: Annotated[float, typer.Option(help="Largest residual accepted.")] = 1e-6,
     time_limit: Annotated[float, typer.Option(help="Seconds for one solver on one problem.")] = 10.0,
     picture: Annotated[
-        Path | None, typer.Option(help="Picture to write: performance profile, and residual against time.")
+        Path | None,
+        typer.Option(
+            help="Picture to write: performance profile, and residual against time.",
+            callback=output.picture_path,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -31,7 +31,10 @@ def cuts(
         float | None, typer.Option(help="Known optimum; by default HiGHS looks for it.")
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for the rounds, and for HiGHS.")] = 60.0,
-    picture: Annotated[Path | None, typer.Option(help="Draw the gap closed against the rounds.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the gap closed against the rounds.", callback=output.picture_path),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:

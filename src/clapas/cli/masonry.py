@@ -49,7 +49,11 @@ def masonry(
     ] = 0.5,
     out: Annotated[Path | None, typer.Option(help="Recording of the settlement to write.")] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Picture to write: forces at the joints, hinges of the settlement.")
+        Path | None,
+        typer.Option(
+            help="Picture to write: forces at the joints, hinges of the settlement.",
+            callback=output.picture_path,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a report.")] = False,
 ) -> None:

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps")
+
 WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
 
 
@@ -55,3 +59,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
+
+
+def picture_path(path: Path | None) -> Path | None:
+    """The path of a picture, refused before any work where no picture can have that ending."""
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise typer.BadParameter(f"'{path}': a picture ends in {', '.join(PICTURES)}")
+    return path

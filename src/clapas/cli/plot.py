@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from clapas.cli import output
+
 
 def plot(
     recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
@@ -17,7 +19,10 @@ def plot(
             "repeated."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME-curves.png.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Image to write; by default NAME-curves.png.", callback=output.picture_path),
+    ] = None,
 ) -> None:
     """Draw curves of a recording over time: energy, contacts, residual, iterations."""
     from clapas.io.recording import Recording

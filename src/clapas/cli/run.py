@@ -50,7 +50,9 @@ def run(
     sleeping: Annotated[
         float | None, typer.Option(metavar="SPEED", help="Hold bodies slower than so many radii per second.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Write a PNG picture of the end.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Write a PNG picture of the end.", callback=output.picture_path)
+    ] = None,
     view: Annotated[
         bool, typer.Option("--view", help="Show the run in the browser while it goes on.")
     ] = False,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from clapas.cli import output
+
 VIEW_HELP = "From where: oblique, front, right, back, left or top (3-D scenes)."
 FORCES_HELP = "Contact forces over it: none, chains or arrows, coloured by the friction they use."
 FIT_HELP = "What fills the picture: most (what moves, without what went far), all, or names of bodies (a,b)."
@@ -17,7 +19,10 @@ COLOUR_HELP = "Bodies by speed, greys (Moreau's five), spin, pressure, contacts 
 def snapshot(
     recording: Annotated[Path, typer.Argument(metavar="RUN", help="A recording made by 'clapas run'.")],
     time: Annotated[float | None, typer.Option(help="Time (s); by default the end.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Image to write; by default NAME.png.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Image to write; by default NAME.png.", callback=output.picture_path),
+    ] = None,
     view: Annotated[str, typer.Option(help=VIEW_HELP)] = "oblique",
     colour: Annotated[str, typer.Option(help=COLOUR_HELP)] = "speed",
     forces: Annotated[str, typer.Option(help=FORCES_HELP)] = "none",

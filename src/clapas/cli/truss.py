@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clapas.bodies.trusses import Truss
     from clapas.statics.trusses import Equilibrium
 
+LARGE = 0.2  # displacement over the size of a structure from which its shape is another one
 SHIPPED = {
     "module": "module",
     "grid": "grid",
@@ -57,12 +58,16 @@ def truss(
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the state (of the last case) into this file.")
+        Path | None,
+        typer.Option(help="Draw the state (of the last case) into this file.", callback=output.picture_path),
     ] = None,
     scale: Annotated[float, typer.Option(help="Multiplies the displacements in the picture.")] = 1.0,
     chart: Annotated[
         Path | None,
-        typer.Option(help="Draw sorted cable forces of all cases, and utilisation (of the last one), here."),
+        typer.Option(
+            help="Draw sorted cable forces of all cases, and utilisation (of the last one), here.",
+            callback=output.picture_path,
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the state (.vtp, .csv), or the structure (.json).")
@@ -104,11 +109,35 @@ def truss(
         save_chart(chart, states)
     if out is not None:
         write_truss(out, structure) if out.suffix == ".json" else write_result(out, states[-1])
+    for line in _warnings(structure, found, states):
+        output.note(line)
     if as_json:
         output.print_json(_document(structure, found, states, modes))
     else:
         _print_report(structure, found, states, modes)
     raise typer.Exit(0 if all(state.status.is_solved for state in states) else 1)
+
+
+def _warnings(structure: Truss, found: Any, states: list[Equilibrium]) -> list[str]:
+    """What a reader of solved states should know: missing supports and strengths, large displacements."""
+    import numpy as np
+
+    lines, free = [], found.kinematics.rigid.shape[1]
+    if free and structure.is_blocked.any():
+        ways = f"{free} way{'s' * (free != 1)}"
+        lines.append(f"the supports leave the whole free to move in {ways}: one may be missing")
+    weak = [group.name for group in structure.groups if not np.isfinite(group.material.yield_stress)]
+    if weak:
+        lines.append(f"no yield_stress is given for {', '.join(weak)}: yield is not checked there")
+    size = float(np.ptp(structure.nodes, axis=0).max())
+    for state in states:
+        share = state.largest_displacement / size
+        if share > LARGE:
+            lines.append(
+                f"{state.case or 'without loads'}: a node moves by {share:.0%} of the size of the structure, "
+                "into another shape: look for a mechanism, a slack cable, or a load in the wrong unit"
+            )
+    return lines
 
 
 def _loaded(structure: Truss, tension: float | None, load: float | None, self_weight: bool) -> Truss:

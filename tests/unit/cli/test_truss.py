@@ -91,12 +91,27 @@ def test_a_mechanism_is_drawn(run: Run, tmp_path: Path) -> None:
         (("kite", "--model", "huge"), "--model must be 'large' or 'small'"),
         (("kite", "--case", "wind"), "no load case is called 'wind'"),
         (("nothing.toml",), "there is no file"),
+        (("kite", "--picture", "kite.foo"), "a picture ends in .png"),
+        (("kite", "--chart", "kite.foo"), "a picture ends in .png"),
     ],
 )
 def test_bad_input(run: Run, arguments: tuple[str, ...], words: str) -> None:
     outcome = run("truss", *arguments)
     assert outcome.code == 2
     assert words in outcome.err
+
+
+def test_a_missing_support_is_told(run: Run, tmp_path: Path) -> None:
+    """In large displacements a triangle held at one corner swings until its load hangs below."""
+    nodes = ["name,x [m],y [m],support,fx:L [kN],fy:L [kN]", "A,0,0,xy,0,0", "B,4,0,,0,0", "C,4,3,,10,0"]
+    (tmp_path / "nodes.csv").write_text("\n".join(nodes))
+    rows = ["A,B,s,bar,200,500", "B,C,s,bar,200,500", "A,C,s,bar,200,500"]
+    head = "a,b,group,kind,young [GPa],area [mm2]"
+    (tmp_path / "members.csv").write_text("\n".join([head, *rows]))
+    outcome = run("truss", tmp_path / "nodes.csv")
+    assert "the supports leave the whole free to move in 1 way: one may be missing" in outcome.err
+    assert "of the size of the structure, into another shape" in outcome.err
+    assert "no yield_stress is given for s: yield is not checked there" in outcome.err
 
 
 def test_list(run: Run) -> None:
