@@ -26,7 +26,8 @@ class Status(Enum):
     )
     STALLED = (
         "The iterate stopped moving although the residual is above the tolerance.",
-        "Take Auto, or another method; the problem may have no solution ('clapas exists' may tell).",
+        "Loosen tol if it is near the rounding of the data, take another method (Auto tries several), or see "
+        "with 'clapas exists' whether there is a solution.",
     )
     NUMERICAL_ERROR = (
         "The iterates overflowed, became NaN or are lost in rounding; the best finite one was kept.",
