@@ -126,7 +126,7 @@ def _delassus(
 ) -> Layout:
     n, ours = problem.n_contacts, _starter(problem, "delassus", order)
     it: Any = ours(Exact(), 1)
-    rest, blocks = np.hstack((it._q, it._coefficients)), it._blocks.reshape(-1, 9)
+    rest, blocks = np.hstack((it._q, it._cones.coefficients)), it._blocks.reshape(-1, 9)
 
     def rival(local: LocalSolver, count: int) -> Iteration:
         assert reference is not None

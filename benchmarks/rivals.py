@@ -125,7 +125,7 @@ class DelassusRival(Iteration):
             "indices": iteration._indices,
             "blocks": iteration._blocks,
             "q": iteration._q,
-            "coefficients": iteration._coefficients,
+            "coefficients": iteration._cones.coefficients,
         }
         self._r = np.zeros((n, 3))
 

@@ -116,8 +116,10 @@ def test_a_rigid_box_pushes_a_block_along_the_floor() -> None:
     history = run(scene, 0.2, 2e-3, solver=NSGS(tol=1e-6, max_iterations=20_000))
     moved = body.displacements(history.kept[-1].state.parts[0])[:, 0]
     assert moved.min() > 0.02  # the whole block went along
-    speed = history.velocity(box)[-1, 0]
-    assert 0.0 < speed < 0.5
+    speeds = history.velocity(box)[:, 0]
+    assert 0.0 < speeds[len(speeds) // 2] < 0.5
+    speed = speeds[-1]
+    assert abs(speed) < 1e-9  # friction on both weights, 280 kg, stops the 100 kg m/s in 0.18 s
     # momentum: what box and block lost together is friction's, at most mu (weights) t
     m = body.mass.diagonal()[::2]
     now = 200.0 * speed + float(m @ history.kept[-1].state.parts[0].v[::2])

@@ -77,7 +77,7 @@ class Bordered:
     Examples
     --------
     >>> A = sparse.csc_array([[2.0, 0, 1], [0, 3, 1], [1, 1, 4]])
-    >>> Bordered(A, np.array([0, 1, -1])).solve(np.array([3.0, 4.0, 6.0])).tolist()
+    >>> Bordered(A, np.array([0, 1, -1])).solve(np.array([3.0, 4.0, 6.0])).round(9).tolist()
     [1.0, 1.0, 1.0]
     """
 

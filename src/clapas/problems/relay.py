@@ -67,7 +67,7 @@ class Relay:
         self.M = validation.matrix("M", M)
         self.q = validation.vector("q", q, self.size)
         self.lower, self.upper = (
-            validation.vector(name, np.broadcast_to(np.asarray(bound, dtype=float), self.size), self.size)
+            validation.vector(name, np.full(self.size, bound) if np.size(bound) == 1 else bound, self.size)
             for name, bound in (("lower", lower), ("upper", upper))
         )
         self.kind: Kind = kind

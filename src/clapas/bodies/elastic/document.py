@@ -196,7 +196,7 @@ def _material(table: Any, where: str) -> Material:
 
 
 def _written(material: Material) -> dict[str, Any]:
-    law = next(word for word, made in LAWS.items() if isinstance(material, made))
+    law = next(word for word, made in LAWS.items() if type(material) is made)
     return {"law": law, **asdict(material)}  # type: ignore[call-overload]
 
 

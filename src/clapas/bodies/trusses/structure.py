@@ -85,6 +85,7 @@ class Truss:
     --------
     A weight of 100 N hangs on two cables at 45 degrees:
 
+    >>> from clapas.bodies.trusses.materials import Group, Material, Section
     >>> steel, wire = Material(young=200e9), Section(area=1e-5)
     >>> truss = Truss(
     ...     nodes=[[-1, 1], [1, 1], [0, 0]], members=[[0, 2], [1, 2]], group=[0, 0],

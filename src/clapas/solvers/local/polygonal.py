@@ -69,7 +69,7 @@ def solve_polygon(
         se_1, se_2 = s_1 * e_1 + s_12 * e_2, s_12 * e_1 + s_2 * e_2
         above = (1.0 + mu * (c_1 * p_1 + c_2 * p_2)) * pushed + mu * a * (se_1 * p_1 + se_2 * p_2)
         below = mu * turned * pushed + mu * a * (se_1 * e_1 + se_2 * e_2)
-        share = -above / below if below != 0.0 else 0.0
+        share = -above / below if abs(above) < abs(below) else 0.0  # else beyond the edge
         for place in (0.0, share):
             if not (0.0 <= place < 1.0):
                 continue
