@@ -176,7 +176,7 @@ def substructured(ranks: Ranks) -> dict[str, Any]:
     truss = grid(4, load=640.0)
     problem, labels = link_problem(truss, "down"), module_blocks(truss, 4, 2)
     histories = [
-        MicroMacroLATIN(comm=comm).prepare(problem, labels).run(40, indicator=1e-6)
+        MicroMacroLATIN(comm=comm).prepare(problem, labels).run(40, indicator=1e-3)
         for comm in (ranks.comm, None)
     ]
     return {
