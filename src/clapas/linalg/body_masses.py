@@ -67,7 +67,7 @@ class BodyMasses:
     def __matmul__(self, v: Array) -> Array:
         """M v."""
         p = np.empty(self.n_dof)
-        apply_masses(self.entries, self.start, np.ascontiguousarray(v), p)
+        times_blocks(self.entries, self.start, np.ascontiguousarray(v), p)
         return p
 
     @cached_property
@@ -117,8 +117,8 @@ def fill_roots(entries: Array, start: Indices, lower: Array, inverse: Array) -> 
 
 
 @kernel
-def apply_masses(entries: Array, start: Indices, v: Array, p: Array) -> None:
-    """Write p = M v."""
+def times_blocks(entries: Array, start: Indices, v: Array, p: Array) -> None:
+    """Write p = M v, body by body; ``entries`` are the square blocks of M, row by row."""
     at = 0
     for body in range(len(start) - 1):
         first, m = start[body], start[body + 1] - start[body]

@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from clapas.compiled import kernel
+from clapas.linalg.body_masses import times_blocks
 from clapas.linalg.norms import norm
 from clapas.problems.judge import violation_norm
 from clapas.problems.ragged_bodies import Packed
@@ -106,7 +107,7 @@ class PackedBodies:
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities v = R y(r) of the bodies, (m,)."""
         v = np.empty(self.n_dof)
-        times_roots(self.root, self.start, self.motion(r), v)
+        times_blocks(self.root, self.start, self.motion(r), v)
         return v
 
     def local_blocks(self) -> Array:
@@ -273,20 +274,6 @@ def fill_delassus(
                             W[i * d + k, j * d + l] += total
                             if i != j:
                                 W[j * d + l, i * d + k] += total
-
-
-@kernel
-def times_roots(root: Array, start: Indices, y: Array, v: Array) -> None:
-    """Write v = R y, body by body."""
-    at = 0
-    for body in range(len(start) - 1):
-        o, m = start[body], start[body + 1] - start[body]
-        for i in range(m):
-            total = 0.0
-            for j in range(m):
-                total += root[at + i * m + j] * y[o + j]
-            v[o + i] = total
-        at += m * m
 
 
 @kernel
