@@ -14,7 +14,7 @@ stopping rule: LMGC90 that of its wrapper, PyBullet 50 iterations, MuJoCo its co
 elliptic cone. They are faster or slower at another accuracy, so read the move of the worst body beside the
 time. Every pair of an engine and a scene runs in a process of its own; a step is timed by processor time, and
 the second half of the steps counts. Clapas finds the first impulses of a structure better than asked for
-(:mod:`clapas.dynamics.nearness`): a column says what the first step takes, kernels loaded, and another the
+(:mod:`clapas.dynamics.solving`): a column says what the first step takes, kernels loaded, and another the
 mean of all steps with the first. Kernels are compiled and loaded before by a step that is thrown away.
 """
 
@@ -109,8 +109,8 @@ def run_clapas(scene: str, steps: int, tol: float) -> Cost:
     """Time Clapas."""
     import clapas
     from clapas.dynamics.births import initial_state
+    from clapas.dynamics.neighbours import Neighbours
     from clapas.dynamics.stepping import step
-    from clapas.dynamics.surroundings import Surroundings
     from clapas.scenes.compilation import compile_scene
 
     blocks = clapas.Scene(gravity=gravity(scene))
@@ -119,8 +119,8 @@ def run_clapas(scene: str, steps: int, tol: float) -> Cost:
     for centre, size in boxes(scene):
         blocks.add(clapas.Box(size), position=centre, density=DENSITY)
     model, solver = compile_scene(blocks), clapas.Auto(tol=tol)
-    step(model, initial_state(model), DT, solver, None, Surroundings(model, patience=0))
-    near, state = Surroundings(model, patience=0), initial_state(model)
+    step(model, initial_state(model), DT, solver, None, Neighbours(model, patience=0))
+    near, state = Neighbours(model, patience=0), initial_state(model)
     start, counts = state.position, []
 
     def advance() -> None:

@@ -32,7 +32,7 @@ from benchmarks.reference import FLAGS, compiler
 from clapas.collision import Detector
 from clapas.collision.narrow.touching import touch_pairs
 from clapas.collision.records import ROW, numbers
-from clapas.compiled import threads
+from clapas.compiled import limited_threads
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere, TriangleMesh
 from clapas.geometry.table import Frame, collider_table
 from clapas.studies.report import markdown_table
@@ -291,7 +291,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     copies, repeats, sizes = (200, 3, (1_000, 10_000)) if given.quick else (1000, 9, (1_000, 10_000, 100_000))
     print("\n".join(machine.describe().lines()) + "\n")
-    with threads(1, 0):
+    with limited_threads(1, 0):
         print(pair_table(copies, repeats) + "\n")
         print(c_comparison(sizes[1], 5 * repeats) + "\n")
         print(list_table(sizes, repeats) + "\n")

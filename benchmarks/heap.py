@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks import machine, packings
-from clapas.compiled import threads
+from clapas.compiled import limited_threads
 from clapas.dynamics.model import Model
-from clapas.dynamics.sleeping import Sleeping, step_with_sleep
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.sleep import Sleeping, step_with_sleep
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.heap import SLOPE, heap
@@ -73,19 +73,19 @@ def cone(grains: int, seed: int = 1) -> Model:
 
 def measure(model: Model, grains: int, steps: int, sleeping: Sleeping | None = None) -> Cost:
     """Let a cone settle, then time its steps."""
-    surroundings = Surroundings(model)
-    state = replace(packings.at_rest(model, surroundings), time=LATER)
+    neighbours = Neighbours(model)
+    state = replace(packings.at_rest(model, neighbours), time=LATER)
     for _ in range(UNTIMED):
-        state = step(model, state, DT, SOLVER, None, surroundings).state
+        state = step(model, state, DT, SOLVER, None, neighbours).state
     if sleeping is not None:  # the first watch tells nothing yet, the first rest is its own
         for _ in range(2 * sleeping.watch + sleeping.rest):
-            state = step_with_sleep(model, state, DT, SOLVER, None, surroundings, sleeping).state
+            state = step_with_sleep(model, state, DT, SOLVER, None, neighbours, sleeping).state
     batch = BATCH if sleeping is None else sleeping.watch + sleeping.rest
     batches = []
     for _ in range(max(1, steps // batch)):
         start, contacts, sweeps, worst, asleep = time.perf_counter(), 0, 0, 0.0, 0
         for _ in range(batch):
-            given = model, state, DT, SOLVER, None, surroundings
+            given = model, state, DT, SOLVER, None, neighbours
             done = step(*given) if sleeping is None else step_with_sleep(*given, sleeping)
             state = done.state
             contacts, sweeps = contacts + len(done.problem.contacts), sweeps + done.solution.iterations
@@ -122,7 +122,7 @@ def main(argv: list[str] | None = None) -> int:
     for sleeping in choices:
         costs = []
         for size in sizes:
-            with threads(given.threads, size):
+            with limited_threads(given.threads, size):
                 costs.append(measure(cone(size), size, given.steps, sleeping))
             print(f"  {size} grains: {1e3 * costs[-1].seconds:.1f} ms a step", file=sys.stderr)
         print(f"\n{sleeping or 'all awake'}\n")

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from clapas.bodies.trusses.generators import grid
-from clapas.linalg.threads import one_blas_thread
+from clapas.compiled.threads import one_blas_thread
 from clapas.multiscale import MicroMacroLATIN
 from clapas.multiscale.measures import SlackDistance
 from clapas.multiscale.newton_krylov import NewtonKrylov
@@ -120,14 +120,14 @@ def _longest_path(whole: Any, repeats: int, iterations: int = 20) -> float:
     alone = float("inf")
     with one_blas_thread(), ThreadPoolExecutor(1) as other:
         for _ in range(repeats):
-            began = time.thread_time()
-            whole.advance(iterations, one_by_one(whole.parts))
+            crew, began = whole.crew(), time.thread_time()
+            whole.advance(iterations, crew)
             alone = min(alone, time.thread_time() - began)
             path = 0.0
 
-            def share(parts: Sequence[Any]) -> Callable[..., list[Any]]:
-                half = (len(parts) + 1) // 2
-                teams = one_by_one(parts[:half]), one_by_one(parts[half:])
+            def share(members: Sequence[Any]) -> Callable[..., list[Any]]:
+                half = (len(members) + 1) // 2
+                teams = one_by_one(members[:half]), one_by_one(members[half:])
 
                 def call(method: str, *given: Sequence[Any]) -> list[Any]:
                     nonlocal path
@@ -142,8 +142,8 @@ def _longest_path(whole: Any, repeats: int, iterations: int = 20) -> float:
 
                 return call
 
-            team, began = share(whole.parts), time.thread_time()
-            whole.advance(iterations, team, share)
+            crew, began = whole.crew(2, share), time.thread_time()
+            whole.advance(iterations, crew)
             best = min(best, path + time.thread_time() - began)
     return alone / best
 
@@ -169,8 +169,8 @@ def _serial_share(whole: Any, iterations: int = 20) -> float:
 
         return call
 
-    team, began = share(whole.parts), time.process_time()
-    whole.advance(iterations, team, share)
+    crew, began = whole.crew(2, share), time.process_time()
+    whole.advance(iterations, crew)
     return 1.0 - inside / (time.process_time() - began)
 
 

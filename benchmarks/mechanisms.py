@@ -19,8 +19,8 @@ from typing import Any
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.joints.laws import Servo
 from clapas.dynamics.model import Model
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Disk, Plane
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -126,10 +126,10 @@ class Running:
 
     def __init__(self, model: Model) -> None:
         self.model, self.state = model, initial_state(model)
-        self.surroundings, self.solver, self.contacts = Surroundings(model), Auto(tol=1e-8), 0
+        self.neighbours, self.solver, self.contacts = Neighbours(model), Auto(tol=1e-8), 0
 
     def __call__(self) -> None:
-        done = step(self.model, self.state, DT, self.solver, surroundings=self.surroundings)
+        done = step(self.model, self.state, DT, self.solver, neighbours=self.neighbours)
         self.state, self.contacts = done.state, len(done.contacts)
 
 

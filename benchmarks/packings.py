@@ -12,8 +12,8 @@ import numpy as np
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import QuasiStatic, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import identity
 from clapas.geometry.shapes import Box, Plane, Polyhedron, Shape, Sphere
@@ -82,16 +82,16 @@ def _in_a_box(shapes: list[Shape], volume: float, rng: np.random.Generator) -> M
     return compile_scene(scene, check_overlaps=False)
 
 
-def at_rest(model: Model, surroundings: Surroundings) -> State:
+def at_rest(model: Model, neighbours: Neighbours) -> State:
     """The bodies pushed apart and loaded by their weight."""
     state = initial_state(model)
     for _ in range(PUSHES):
-        contacts = surroundings.detect(state, 0.0)
+        contacts = neighbours.detect(state, 0.0)
         state = replace(state, position=state.position + _push(model.first(state.n_bodies), contacts))
-    return _loaded(model, state, surroundings)
+    return _loaded(model, state, neighbours)
 
 
-def _loaded(model: Model, state: State, surroundings: Surroundings) -> State:
+def _loaded(model: Model, state: State, neighbours: Neighbours) -> State:
     """The bodies after as many steps without inertia as it takes until they hardly move for a while."""
     grains = model.first(state.n_bodies).movable
     layers = np.cbrt(grains.sum())
@@ -99,7 +99,7 @@ def _loaded(model: Model, state: State, surroundings: Surroundings) -> State:
     still = 0
     for _ in range(MOST):
         before = state.position
-        state = step(model, state, LONG, solver, QuasiStatic(), surroundings).state
+        state = step(model, state, LONG, solver, QuasiStatic(), neighbours).state
         moved = np.linalg.norm(state.position - before, axis=1)[grains]
         still = still + 1 if np.sqrt(np.mean(moved**2)) < STILL * SIZE else 0
         if still == LASTING:  # small avalanches come after a while of rest

@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks import heap, packings
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauMidpoint, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.solvers import NSGS
 from clapas.studies.report import markdown_table
 
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
 
 def measure(model: Model, state: State, dt: float, radius: float, reach: float | None, steps: int) -> Cost:
     """Let grains of a mean radius (m) stand for some steps."""
-    near, scheme = Surroundings(model), MoreauMidpoint(reach=reach)
+    near, scheme = Neighbours(model), MoreauMidpoint(reach=reach)
     solver = NSGS(tol=TOL, max_iterations=MOST_SWEEPS)
     sweeps, worst, spent, half = 0, 0.0, 0.0, steps // 2
     before = state
@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
     rows = []
     for sort, grains in asked:
         model = packings.spheres(grains) if sort == "packing" else heap.cone(grains)
-        state, dt = packings.at_rest(model, Surroundings(model)), DT if sort == "packing" else heap.DT
+        state, dt = packings.at_rest(model, Neighbours(model)), DT if sort == "packing" else heap.DT
         for name, reach in (("0", 0.0), ("default", None)):
             cost = measure(model, state, dt, RADII[sort], reach, given.steps)
             figures = f"{cost.sweeps:.1f}", f"{cost.ms:.3g}", f"{cost.creep:.2g}", f"{cost.worst:.1e}"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.reference import Reference
+from clapas.compiled.simd import WIDTH
 from clapas.problems import ContactProblem
-from clapas.simd import WIDTH
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.local.canonical import turn_tangents
 from clapas.solvers.loop import Iteration
-from clapas.solvers.nsgs.arrangement import arrange
 from clapas.solvers.nsgs.delassus import DelassusSweeps
+from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.structure import body_contacts
 from clapas.typing import Array, Indices
 

@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks import cosserat
 from clapas.bodies.rods import Support
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.hair import wound
 from clapas.scenes.scene import Scene
@@ -52,12 +52,12 @@ def ropes(rods: int, *, touching: bool = True) -> Scene:
 def timed(scene: Scene, tol: float, settle: int, steps: int) -> tuple[float, float, float, float]:
     """Median and least milliseconds per step, median of contacts, the worst residual."""
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     scheme, solver = MoreauJean(theta=1.0, reach=1e-4), Auto(tol=tol)
     whole, contacts, worst = [], [], 0.0
     for k in range(settle + steps):
         start = time.process_time()
-        done = step(model, state, DT, solver, scheme, surroundings)
+        done = step(model, state, DT, solver, scheme, neighbours)
         seconds, state = time.process_time() - start, done.state
         if k >= settle:
             whole.append(1e3 * seconds)

@@ -28,12 +28,13 @@ from typing import Any
 from unittest import mock
 
 from benchmarks import machine, packings
-from clapas.compiled import threads
+from clapas.compiled import limited_threads
 from clapas.dynamics import solving, stepping
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
 from clapas.io.recording import RecordingWriter
-from clapas.scenes.simulation import Kept, energy
+from clapas.scenes.recorders import RecordedStep
+from clapas.scenes.simulation import energy
 from clapas.solvers import NSGS
 from clapas.solvers.loop import Solver
 from clapas.studies.report import markdown_table
@@ -90,13 +91,13 @@ class Stopwatch:
         return run
 
     @contextmanager
-    def watching(self, surroundings: Surroundings) -> Iterator[None]:
+    def watching(self, neighbours: Neighbours) -> Iterator[None]:
         """Time the parts of the general step; what is left of it is to advance."""
         with (
-            mock.patch.object(surroundings, "few", return_value=None),
+            mock.patch.object(neighbours, "few", return_value=None),
             mock.patch.object(solving, "step_problem", self.timed("assemble", solving.step_problem)),
             mock.patch.object(solving, "solve", self.timed("solve", solving.solve)),
-            mock.patch.object(surroundings, "detect", self.timed("detect", surroundings.detect)),
+            mock.patch.object(neighbours, "detect", self.timed("detect", neighbours.detect)),
         ):
             yield
 
@@ -107,10 +108,10 @@ def measure(model: Model, shape: str, steps: int, n_threads: int) -> Cost:
     Steps are timed in batches, each with one recorded frame; the cost is that of the fastest batch, which
     others on the machine disturbed least.
     """
-    surroundings, solver = Surroundings(model), NSGS(tol=TOL)
-    state = packings.at_rest(model, surroundings)
+    neighbours, solver = Neighbours(model), NSGS(tol=TOL)
+    state = packings.at_rest(model, neighbours)
     for _ in range(UNTIMED):
-        state = stepping.step(model, state, DT, solver, None, surroundings).state
+        state = stepping.step(model, state, DT, solver, None, neighbours).state
     peak = _peak_bytes(model, state, solver)
     clock = time.thread_time if n_threads == 1 else time.perf_counter
     batches = []
@@ -118,7 +119,7 @@ def measure(model: Model, shape: str, steps: int, n_threads: int) -> Cost:
         writer = RecordingWriter(Path(folder) / "run.h5", model, dt=DT, every=EVERY)
         for _ in range(max(1, steps // EVERY)):
             batch = Batch(Stopwatch(clock))
-            state = batch.run(model, state, solver, surroundings, writer)
+            state = batch.run(model, state, solver, neighbours, writer)
             batches.append(batch)
         writer.close()
     best = min(batches, key=lambda batch: sum(batch.watch.seconds.values()))
@@ -147,14 +148,14 @@ class Batch:
         model: Model,
         state: State,
         solver: Solver,
-        surroundings: Surroundings,
+        neighbours: Neighbours,
         writer: RecordingWriter,
     ) -> State:
         """Do the steps; return where they led."""
         start = self.watch.clock()
-        with self.watch.watching(surroundings):
+        with self.watch.watching(neighbours):
             for _ in range(EVERY):
-                done = stepping.step(model, state, DT, solver, None, surroundings)
+                done = stepping.step(model, state, DT, solver, None, neighbours)
                 state = done.state
                 self.contacts += len(done.problem.contacts)
                 self.sweeps += done.solution.iterations
@@ -164,8 +165,8 @@ class Batch:
         seconds["advance"] = self.watch.clock() - start - sum(seconds.values())
         return state
 
-    def _keep(self, model: Model, done: stepping.Stepped, writer: RecordingWriter) -> None:
-        writer.keep(Kept(done, done.state, energy(model, done.state), 0.0, 0.0))
+    def _keep(self, model: Model, done: stepping.StepResult, writer: RecordingWriter) -> None:
+        writer.keep(RecordedStep(done, done.state, energy(model, done.state), 0.0, 0.0))
         writer.flush()
 
 
@@ -173,9 +174,9 @@ def _peak_bytes(model: Model, state: State, solver: Solver) -> float:
     """Most bytes in use during a step: those of a new detector, of the step, and of the state."""
     gc.collect()
     tracemalloc.start()
-    surroundings = Surroundings(model)
+    neighbours = Neighbours(model)
     for _ in range(2):
-        stepping.step(model, state, DT, solver, None, surroundings)
+        stepping.step(model, state, DT, solver, None, neighbours)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     held = [getattr(state, name) for name in ("position", "orientation", "velocity")]
@@ -243,7 +244,7 @@ def main(argv: list[str] | None = None) -> int:
     costs = []
     for make, shape, size in makers:
         print(f"  {size} {shape}", file=sys.stderr)
-        with threads(given.threads, size):
+        with limited_threads(given.threads, size):
             costs.append(measure(make(size), shape, given.steps, given.threads))
         print(f"  {1e3 * costs[-1].step:.1f} ms a step", file=sys.stderr)
     print(table(costs))

@@ -25,8 +25,8 @@ from benchmarks import packings
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon, Polyhedron
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
@@ -75,10 +75,10 @@ class Structure:
     def snapshot(self) -> Snapshot:
         """Run up to the step and take its problem."""
         model, state = self.build()
-        surroundings = Surroundings(model)
+        neighbours = Neighbours(model)
         for _ in range(self.steps):
-            state = step(model, state, DT, Auto(tol=1e-6), surroundings=surroundings).state
-        met = step(model, state, DT, NSGS(max_iterations=0), surroundings=surroundings).problem
+            state = step(model, state, DT, Auto(tol=1e-6), neighbours=neighbours).state
+        met = step(model, state, DT, NSGS(max_iterations=0), neighbours=neighbours).problem
         problem = met.problem
         problem.name = self.name
         guess = met.guess(state.impulses) if self.steps else np.zeros((problem.n_contacts, problem.d))
@@ -165,7 +165,7 @@ def _of(family: str, name: str, scene: Callable[[], Scene], steps: int = 0) -> S
 
 def _pile(make: Callable[[int], Model], count: int) -> tuple[Model, State]:
     model = make(count)
-    return model, packings.at_rest(model, Surroundings(model))
+    return model, packings.at_rest(model, Neighbours(model))
 
 
 # ------------------------------------------------------------------------------------------- scenes

@@ -5,8 +5,8 @@
     python -m benchmarks.trace_step --json
 
 A reader of the step has to open that many files. Compiled kernels are not counted, only the Python around
-them. The step traced is the second of a run: everything is imported and compiled, and the list of neighbours
-is there.
+them. The step traced is the second of a run, made twice: everything is imported and compiled, and the list of
+neighbours is there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 
 import clapas
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import PATIENCE, Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import PATIENCE, Surroundings
 from clapas.scenes.compilation import compile_scene
 from clapas.studies.report import markdown_table
 
@@ -96,12 +96,13 @@ SCENES: dict[str, Callable[[], clapas.Scene]] = {"boxes": boxes, "spheres": sphe
 def trace(name: str, after: int = 1, patience: int = PATIENCE) -> Trace:
     """Make some steps of a scene, then list what runs in the next.
 
-    ``patience`` is that of :class:`clapas.dynamics.surroundings.Surroundings`.
+    ``patience`` is that of :class:`clapas.dynamics.neighbours.Neighbours`.
     """
     model = compile_scene(SCENES[name]())
-    state, surroundings = initial_state(model), Surroundings(model, patience=patience)
+    state, neighbours = initial_state(model), Neighbours(model, patience=patience)
     for _ in range(after):
-        state = step(model, state, DT, surroundings=surroundings).state
+        state = step(model, state, DT, neighbours=neighbours).state
+    step(model, state, DT, neighbours=neighbours)  # compiling runs Python of its own
     ran: Counter[tuple[str, str]] = Counter()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -112,7 +113,7 @@ def trace(name: str, after: int = 1, patience: int = PATIENCE) -> Trace:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        done = step(model, state, DT, surroundings=surroundings)
+        done = step(model, state, DT, neighbours=neighbours)
     finally:
         sys.setprofile(before)
     calls: dict[str, dict[str, int]] = {}

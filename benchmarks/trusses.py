@@ -23,8 +23,8 @@ from clapas.bodies.kind import Part, Span
 from clapas.bodies.trusses import Assembly, MovingTruss
 from clapas.bodies.trusses.generators import grid
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.linalg.factor import factorise
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
@@ -94,7 +94,7 @@ def step_row(n: int, steps: int) -> list[str]:
     scene.law(mu=0.5)
     scene.add_system(moving, name="grid")
     model = compile_scene(scene)
-    state, near, spent, worst = initial_state(model), Surroundings(model), [], 0.0
+    state, near, spent, worst = initial_state(model), Neighbours(model), [], 0.0
     for i in range(steps):
         start = time.process_time()
         done = step(model, state, 1e-3, Auto(tol=1e-8), None, near)

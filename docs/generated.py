@@ -139,6 +139,7 @@ def scene_tables() -> str:
         "`[materials.NAME]`": schema.MaterialEntry,
         "`[[laws]]`": schema.LawEntry,
         "`[[bodies]]`": schema.BodyEntry,
+        "Walls among `[[bodies]]`": schema.WallEntry,
         "`[[fills]]`": schema.FillEntry,
         "`[[sources]]`": schema.SourceEntry,
         "`[[joints]]`": schema.JointEntry,

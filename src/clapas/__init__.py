@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from clapas.dynamics.joints.laws import Servo as Servo
     from clapas.dynamics.joints.laws import TorqueMotor as TorqueMotor
     from clapas.dynamics.joints.laws import VelocityMotor as VelocityMotor
+    from clapas.dynamics.motions import ConstantVelocity as ConstantVelocity
     from clapas.dynamics.motions import Oscillation as Oscillation
+    from clapas.dynamics.motions import Rotation as Rotation
     from clapas.dynamics.motions import Table as Table
-    from clapas.dynamics.sleeping import Sleeping as Sleeping
+    from clapas.dynamics.sleep import Sleeping as Sleeping
     from clapas.dynamics.stepping import MoreauJean as MoreauJean
     from clapas.dynamics.stepping import MoreauMidpoint as MoreauMidpoint
     from clapas.dynamics.stepping import QuasiStatic as QuasiStatic
@@ -93,10 +95,10 @@ _HOMES = {
     "clapas.dynamics.joints.commands": "Commands",
     "clapas.dynamics.joints.coordinates": "joint_coordinates",
     "clapas.dynamics.joints.laws": "Servo TorqueMotor VelocityMotor",
-    "clapas.dynamics.motions": "Oscillation Table",
+    "clapas.dynamics.motions": "ConstantVelocity Oscillation Rotation Table",
     "clapas.scenes.regions": "BoxRegion DiscRegion",
     "clapas.scenes.scene": "Scene",
-    "clapas.dynamics.sleeping": "Sleeping",
+    "clapas.dynamics.sleep": "Sleeping",
     "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
         "Box Capsule Clump Cylinder Disk HalfPlane Plane Point Polygon Polyhedron Sphere TriangleMesh"

@@ -1,4 +1,4 @@
-"""What can go wrong, by cause.
+"""Exceptions of the package, by cause.
 
 Every message says what came, what was expected and the way out. Slips of the user raise one of
 these; slips inside the package are assertions.

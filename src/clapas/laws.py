@@ -22,6 +22,10 @@ u_k' = u_k mu_k/max(mu) the ellipse is a circle and this is Coulomb's law again,
 Polygonal friction: the section of the cone is a convex polygon S, r_T ∈ mu r_N S, with coordinates along a
 material direction and across it: treads, lays, crystals. See :mod:`clapas.convex.section`.
 
+Thresholds: friction that does not follow the pressure, |r_T| ≤ θ dt whatever r_N (Tresca), or r_T = −α u_T dt
+without a threshold (viscous): a film of lubricant, glue that yields, laws of the books to compare with. See
+:mod:`clapas.convex.threshold`.
+
 Rolling and spinning resistance: a contact also carries a couple, at most ``rolling`` r_N across the
 normal and ``spinning`` r_N along it, against the relative rotation. The two lengths are those of the
 small patch that a real contact is. See :class:`clapas.problems.rolling.RollingProblem`.
@@ -31,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 
@@ -64,6 +69,10 @@ class Law:
     section : pairs of floats, optional
         Corners of a convex polygon around the origin, against the clock, along ``direction`` and across it:
         friction is r_T ∈ mu r_N S. Only in 3-D; not together with mu_across, rolling or spinning.
+    threshold : float
+        Largest force of friction (N), ≥ 0, whatever the pressure (Tresca); 0 for Coulomb's law. With mu = 0.
+    viscosity : float
+        Force of friction per speed (N·s/m), ≥ 0, whatever the pressure; 0 for Coulomb's law. With mu = 0.
     direction : 3 floats, optional
         Direction of the grain of the surface, in the frame of the body that was added first of the two
         (a floor comes before what lies on it). What counts is its part along the contact plane.
@@ -87,6 +96,8 @@ class Law:
     mu_across: float | None = None
     direction: Sequence[float] | None = None
     section: Sequence[Sequence[float]] | None = None
+    threshold: float = 0.0
+    viscosity: float = 0.0
 
     def __post_init__(self) -> None:
         self._require("mu", 0.0, np.inf)
@@ -95,6 +106,9 @@ class Law:
         self._require("cohesion", 0.0, np.inf)
         self._require("rolling", 0.0, np.inf)
         self._require("spinning", 0.0, np.inf)
+        self._require("threshold", 0.0, np.inf)
+        self._require("viscosity", 0.0, np.inf)
+        self._require_one_friction()
         if (self.mu_across is None and self.section is None) != (self.direction is None):
             raise SceneError("law: mu_across, or section, and direction go together; give both, or none")
         if self.section is not None:
@@ -104,6 +118,19 @@ class Law:
         if self.direction is not None:
             direction = checks.unit_vector("law", "direction", self.direction, 3)
             object.__setattr__(self, "direction", tuple(float(x) for x in direction))
+
+    def _require_one_friction(self) -> None:
+        """A threshold, or a viscosity, takes the place of mu."""
+        if not (self.threshold or self.viscosity):
+            return
+        if self.threshold and self.viscosity:
+            raise SceneError("law: threshold and viscosity are two laws of friction; give one of them")
+        if self.mu or self.mu_across or self.section or self.rolling or self.spinning or self.cohesion:
+            word = "threshold" if self.threshold else "viscosity"
+            raise SceneError(
+                f"law: {word} takes the place of mu: give mu = 0, and no section, mu_across, rolling, "
+                "spinning or cohesion"
+            )
 
     def _require_section(self) -> None:
         if self.mu_across is not None or self.rolling or self.spinning:
@@ -120,7 +147,9 @@ class Law:
 
     def _require(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)
-        if not (low <= value <= high and np.isfinite(value)):
+        if not isinstance(value, Real | np.number):
+            raise SceneError(f"law: {name} must be a number, got {value!r}")
+        if not (low <= float(value) <= high and np.isfinite(float(value))):
             raise SceneError(f"law: {name} must be finite and between {low} and {high}, got {value}")
 
 
@@ -161,7 +190,8 @@ class LawTable:
 
     ``mu_across`` is ``mu`` where friction is the same in all directions; ``direction``, with a third
     axis of length 3, is zero there. ``section`` (n_materials, n_materials, k, 2) holds the corners of
-    polygonal sections, zero where friction has none; k = 0 if none has.
+    polygonal sections, zero where friction has none; k = 0 if none has. ``threshold`` and ``viscosity`` are
+    zero where friction is Coulomb's.
     """
 
     mu: Array
@@ -173,6 +203,8 @@ class LawTable:
     mu_across: Array
     direction: Array
     section: Array = field(default_factory=lambda: np.zeros((0, 0, 0, 2)))
+    threshold: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    viscosity: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @staticmethod
     def of(laws: list[list[Law]]) -> LawTable:
@@ -193,6 +225,11 @@ class LawTable:
     def has_sections(self) -> bool:
         """Whether the section of some friction cones is a polygon."""
         return bool(self.section.any())
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether friction somewhere does not follow the pressure."""
+        return bool(self.threshold.any() or self.viscosity.any())
 
     @property
     def has_restitution(self) -> bool:

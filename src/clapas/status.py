@@ -1,4 +1,4 @@
-"""How a solver ended: a word, its cause and an advice."""
+"""Status of a solver at its end: a name, a cause and advice."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ class Status(Enum):
         "Start again from this answer as a guess.",
     )
 
+    OTHER_LAW = (
+        "The law of the model that was asked for holds, not Coulomb's, of which the residual tells.",
+        "Take a method of 'clapas solvers' for Coulomb's law, or defects(solution) for what is violated.",
+    )
+
     def __init__(self, cause: str, advice: str) -> None:
         self.cause = cause
         self.advice = advice
@@ -50,3 +55,8 @@ class Status(Enum):
     def is_solved(self) -> bool:
         """True for SOLVED only: the residual was measured and is within the tolerance."""
         return self is Status.SOLVED
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether what was asked for was found: Coulomb's law, or that of a model of friction."""
+        return self in (Status.SOLVED, Status.OTHER_LAW)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from clapas.dynamics.model import Model
-from clapas.dynamics.stepping import Stepped
+from clapas.dynamics.stepping import StepResult
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory, RecordedStep
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Kept, Memory, simulate
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
 from clapas.typing import Array
 
@@ -28,7 +29,7 @@ class History:
     """A run, step by step: row 0 is the start, row k the end of step k."""
 
     model: Model
-    kept: list[Kept]
+    kept: list[RecordedStep]
 
     @property
     def time(self) -> Array:
@@ -49,7 +50,7 @@ class History:
         return np.array([sum(kept.energy) for kept in self.kept])
 
     @property
-    def steps(self) -> list[Stepped]:
+    def steps(self) -> list[StepResult]:
         """The steps, in order."""
         return [kept.stepped for kept in self.kept if kept.stepped is not None]
 

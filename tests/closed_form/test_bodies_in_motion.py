@@ -11,7 +11,8 @@ from clapas import Box, Disk, HalfPlane, Plane, Scene, Sphere
 from clapas.dynamics.model import State
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.blocks import stone_arch
-from clapas.scenes.simulation import Memory, simulate
+from clapas.scenes.recorders import Memory
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
 
 SOLVER = NSGS(tol=1e-10)

@@ -11,9 +11,9 @@ import pytest
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.reaching import default_reach
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, StepResult, step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
@@ -108,9 +108,9 @@ def drums() -> Scene:
     return scene
 
 
-def steps(scene: Scene, count: int, tol: float = 1e-6, scheme: MoreauJean | None = None) -> list[Stepped]:
+def steps(scene: Scene, count: int, tol: float = 1e-6, scheme: MoreauJean | None = None) -> list[StepResult]:
     model = compile_scene(scene)
-    state, near, done = initial_state(model), Surroundings(model), []
+    state, near, done = initial_state(model), Neighbours(model), []
     for _ in range(count):
         done.append(step(model, state, H, Auto(tol=tol), scheme, near))
         assert done[-1].solution.status.is_solved
@@ -290,7 +290,7 @@ def test_a_body_comes_to_rest_in_steps_of_two_lengths() -> None:
     scene = on_floor()
     scene.add(Box((0.2, 0.2, 0.2)), (0, 0, 0.1 + 4e-6), density=DENSITY)
     model = compile_scene(scene)
-    state, near = initial_state(model), Surroundings(model)
+    state, near = initial_state(model), Neighbours(model)
     heights = []
     for k in range(60):
         state = step(model, state, H if k % 2 else H / 4, Auto(tol=1e-8), None, near).state

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -170,8 +170,8 @@ def test_polygonal_friction_slows_each_axis_by_itself() -> None:
     again = Scene.from_dict(json.loads(json.dumps(scene.to_dict())))
     assert again.laws == scene.laws
     model = compile_scene(again)
-    state, near = initial_state(model), Surroundings(model)
+    state, near = initial_state(model), Neighbours(model)
     for _ in range(50):
-        state = step(model, state, 5e-3, surroundings=near).state
+        state = step(model, state, 5e-3, neighbours=near).state
     for k in range(2):
         assert state.position[1, k] == pytest.approx(velocity[k] ** 2 / (2 * mu * G), rel=2e-3)

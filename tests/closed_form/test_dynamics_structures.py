@@ -11,12 +11,13 @@ from scipy.optimize import linprog
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Impulses, Model, State
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
 from clapas.geometry.shapes import HalfPlane, Polygon
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.blocks import stone_arch
+from clapas.scenes.recorders import Memory
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Memory, simulate
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
 from clapas.typing import Array
 from tests.closed_form.runs import EXACT, SINK, History, run
@@ -116,7 +117,7 @@ def wedge(slope: float, mu: float) -> Scene:
 def squeezed(model: Model, force: float, dt: float) -> State:
     """The start, with a horizontal force of each wall already there."""
     start = initial_state(model)
-    touching = Surroundings(model).detect(start, 0.0)
+    touching = Neighbours(model).detect(start, 0.0)
     assert len(touching) == 4
     impulse = np.zeros((4, 2))
     impulse[:, 0] = np.sign(touching.normal[:, 0]) * force * dt / 2

@@ -10,8 +10,8 @@ import pytest
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Plane, Sphere
@@ -23,9 +23,9 @@ WHIP: dict[str, Any] = {"length": 0.3, "radius": 3e-3, "density": 2000.0, "young
 
 def run(scene: Scene, count: int, dt: float = 1e-3, theta: float = 0.5) -> tuple[Model, State, Rods]:
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     for _ in range(count):
-        state = step(model, state, dt, None, MoreauJean(theta=theta), surroundings).state
+        state = step(model, state, dt, None, MoreauJean(theta=theta), neighbours).state
     rods = model.systems[0].bodies
     assert isinstance(rods, Rods)
     return model, state, rods
@@ -65,11 +65,11 @@ def test_momenta_of_a_body_and_its_rod_are_kept_and_the_clamp_stays_closed() -> 
 
     lost = []
     for h in (4e-4, 2e-4):
-        state, surroundings = initial_state(model), Surroundings(model)
-        state = step(model, state, 1e-5, None, MoreauJean(), surroundings).state  # the clamp takes hold
+        state, neighbours = initial_state(model), Neighbours(model)
+        state = step(model, state, 1e-5, None, MoreauJean(), neighbours).state  # the clamp takes hold
         before = momenta(state)
         for _ in range(round(0.01 / h)):
-            state = step(model, state, h, None, MoreauJean(), surroundings).state
+            state = step(model, state, h, None, MoreauJean(), neighbours).state
         change = momenta(state) - before
         lost.append(
             [
@@ -91,9 +91,9 @@ def test_a_floor_bears_the_weight_of_a_body_and_of_the_mast_on_it() -> None:
     mast = Rod(**WHIP, position=(0, 0, 0.05), tangent=(0, 0, 1), bare=0.1, damping=0.05)
     scene.add_rods(mast, on=foot)
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     for _ in range(60):
-        done = step(model, state, 2e-3, None, MoreauJean(theta=1.0), surroundings)
+        done = step(model, state, 2e-3, None, MoreauJean(theta=1.0), neighbours)
         state = done.state
     borne = done.state.impulses.impulse[:, 2].sum() / 2e-3
     weight = 9.81 * (model.mass[foot] + mast.inertia[0] * mast.length)

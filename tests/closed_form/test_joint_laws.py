@@ -14,7 +14,7 @@ from clapas.dynamics.joints.coordinates import Coordinate, JointCoordinates, joi
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
-from clapas.dynamics.stepping import MoreauJean, Stepped, step
+from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Polygon
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -30,7 +30,7 @@ MOMENT = MASS * G * ARM  # of the weight, level
 
 def run(
     model: Model, steps: int, dt: float, solver: Solver = TIGHT, scheme: MoreauJean | None = None
-) -> tuple[Stepped, JointCoordinates]:
+) -> tuple[StepResult, JointCoordinates]:
     """The last step, and the coordinates after it; the balance of energy holds all along."""
     state = initial_state(model)
     start, work = sum(energy(model, state)), 0.0
@@ -309,7 +309,7 @@ def test_a_stuck_slider_on_a_turning_arm_stays() -> None:
     does not.
     """
 
-    def bead(friction: float) -> tuple[Stepped, JointCoordinates]:
+    def bead(friction: float) -> tuple[StepResult, JointCoordinates]:
         scene = Scene(d=2, gravity=(0, 0))
         scene.law(mu=0.3)
         scene.add(Disk(0.05), (0, 0), motion=Rotation(None, 2.0), name="arm")

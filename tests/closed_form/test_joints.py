@@ -12,8 +12,8 @@ from scipy.special import ellipk
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Oscillation, Rotation
-from clapas.dynamics.stepping import Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -24,12 +24,12 @@ G = 9.81
 TIGHT = Auto(tol=1e-11)
 
 
-def run(model: Model, duration: float, dt: float) -> tuple[Stepped, float, float]:
+def run(model: Model, duration: float, dt: float) -> tuple[StepResult, float, float]:
     """The last step, the largest change of energy not explained by work, and the largest gap of a joint."""
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     start, given, off, gap = sum(energy(model, state)), 0.0, 0.0, 0.0
     for _ in range(round(duration / dt)):
-        done = step(model, state, dt, TIGHT, surroundings=surroundings)
+        done = step(model, state, dt, TIGHT, neighbours=neighbours)
         state, given = done.state, given + done.given + done.work
         off = max(off, abs(sum(energy(model, state)) - start))
         gap = max(gap, drift(model, state))
@@ -135,9 +135,9 @@ def test_joints_do_not_drift_in_ten_thousand_steps(make) -> None:  # type: ignor
 def test_the_energy_of_a_closed_loop_stays_bounded_for_a_hundred_thousand_steps() -> None:
     """A four-bar linkage that swings for a hundred seconds: no trend, the joints closed to rounding."""
     model = four_bar("pins")
-    state, near, energies = initial_state(model), Surroundings(model), []
+    state, near, energies = initial_state(model), Neighbours(model), []
     for _ in range(100_000):
-        state = step(model, state, 1e-3, surroundings=near).state
+        state = step(model, state, 1e-3, neighbours=near).state
         moving = 0.5 * float(np.sum(model.masses * state.velocity**2))
         energies.append(moving - float(model.mass @ (state.position @ model.gravity)))
     off = np.abs(np.array(energies) - energies[0])

@@ -13,8 +13,8 @@ from clapas.bodies.trusses import Actuator, Group, Material, MovingTruss, Sectio
 from clapas.bodies.trusses.generators import prism, six_strut_ball
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.simulation import energy
@@ -52,7 +52,7 @@ def run(
     moving: MovingTruss, dt: float, steps: int, floor: float | None = None, scheme: MoreauJean | None = None
 ) -> tuple[Model, list[State]]:
     model = compile_scene(scene_of(moving, floor))
-    states, near = [initial_state(model)], Surroundings(model)
+    states, near = [initial_state(model)], Neighbours(model)
     for _ in range(steps):
         done = step(model, states[-1], dt, Auto(tol=1e-10), scheme, near)
         assert done.solution.status.is_solved
@@ -123,7 +123,7 @@ def test_small_vibrations_have_the_frequencies_of_modal_analysis() -> None:
     scene = scene_of(moving)
     scene.gravity = (0.0, 0.0, 0.0)
     model = compile_scene(scene)
-    state, near = initial_state(model), Surroundings(model)
+    state, near = initial_state(model), Neighbours(model)
     start, speeds, dt = state.parts[0].v, [], period / 100
     for _ in range(150):
         state = step(model, state, dt, Auto(tol=1e-11), None, near).state
@@ -167,7 +167,7 @@ def test_a_bar_lies_on_an_edge_of_a_box() -> None:
     scene = scene_of(moving)
     scene.add(clapas.Box((0.4, 1.0, 1.0)), position=(0, 0, -0.52), fixed=True)
     model = compile_scene(scene)
-    state, near = initial_state(model), Surroundings(model)
+    state, near = initial_state(model), Neighbours(model)
     for _ in range(50):
         state = step(model, state, 1e-3, Auto(tol=1e-8), None, near).state
     assert np.abs(moving.nodes_at(state.parts[0]) - truss.nodes).max() < 1e-9
@@ -249,6 +249,8 @@ BAD = {
     "speed of a support": (lambda: hung(velocity=[[1, 0], [0, 0]]), "supports do not move"),
     "shape of velocity": (lambda: hung(velocity=[[1, 0]]), "2 nodes need finite rows of 2"),
     "bars in the plane": (lambda: hung(bar_radius=0.1), "in the plane bars do not touch"),
+    "damping": (lambda: hung(damping_time=-1.0), "MovingTruss: damping_time must be at least 0, got -1.0"),
+    "radius": (lambda: hung(node_radius=np.nan), "MovingTruss: node_radius must be finite, got nan"),
     "no such member": (
         lambda: hung(actuators=[Actuator(members=[4], times=[0.0], factors=[1.0])]),
         "no member 4; the truss has members 0 to 0",

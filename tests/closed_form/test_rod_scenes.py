@@ -12,9 +12,9 @@ import pytest
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
-from clapas.dynamics.stepping import MoreauJean, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
-from clapas.dynamics.travelling import followed
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.warm_start import followed
 from clapas.geometry.shapes import Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands, winch
@@ -25,19 +25,19 @@ from clapas.solvers import Auto
 from clapas.typing import Array
 
 
-def run(scene: Scene, steps: int) -> tuple[Model, list[Stepped]]:
+def run(scene: Scene, steps: int) -> tuple[Model, list[StepResult]]:
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     scheme = MoreauJean(**{name: value for name, value in scene.run.scheme.items() if name != "name"})
     assert scene.run.dt is not None
     done = []
     for _ in range(steps):
-        done.append(step(model, state, scene.run.dt, Auto(tol=1e-8), scheme, surroundings))
+        done.append(step(model, state, scene.run.dt, Auto(tol=1e-8), scheme, neighbours))
         state = done[-1].state
     return model, done
 
 
-def force_on_rods(done: Stepped) -> Array:
+def force_on_rods(done: StepResult) -> Array:
     """Force of the first body of the scene on the rods (N)."""
     sign = np.where(done.contacts.a == 0, 1.0, -1.0)[:, None]
     return np.asarray((sign * done.state.impulses.impulse).sum(axis=0) / done.state.dt)
@@ -83,10 +83,10 @@ def test_contacts_keep_their_impulses_over_the_borders_of_segments() -> None:
     scene.add_rods(rail)
     ball = scene.add(Sphere(0.01), (-0.11, 0, 0.012), density=1000, velocity=(1.0, 0, 0))
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     segments, carried = set(), []
     for k in range(120):
-        done = step(model, state, 1e-3, Auto(tol=1e-10), MoreauJean(theta=1.0, reach=1e-4), surroundings)
+        done = step(model, state, 1e-3, Auto(tol=1e-10), MoreauJean(theta=1.0, reach=1e-4), neighbours)
         if k:
             kept = followed(model, state.impulses, done.problem.contacts)
             carried.append(done.problem.guess(kept)[0, 0] * done.problem.scale[0, 0])

@@ -1,10 +1,12 @@
 """Our verdicts beside those of COMPAS CRA (coupled rigid-block analysis, Kao and others 2022).
 
-CRA asks for forces that go with a motion: it calls stable what our dynamics lets stand.
+CRA asks for forces that go with a motion: it calls stable what our dynamics lets stand. Tests that ask it
+need ``pip install compas_cra`` (0.8 brings its own solver).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from clapas.scenes.examples import arch_file
 from clapas.scenes.scene import Scene
 
 MU = 0.6
+CRA_MU = 0.84  # the default of compas_cra
 
 
 def boxes(places: list[tuple[str, tuple[float, float, float]]]) -> Scene:
@@ -55,6 +58,51 @@ def test_theirs(name: str) -> None:
     except ValueError:  # what it raises where its program has no solution
         theirs = False
     assert theirs == stands
+
+
+# Examples that come with compas_cra: their supports, and whether they stand.
+PUBLISHED = {
+    "H": ((0, 1), False),  # a block between two uprights that nothing presses
+    "A": ((0, 1), False),  # the same between legs that part downwards by 30° each
+    "cubes": ((0,), True),  # turned cubes upon one another
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_examples(name: str) -> None:
+    """Some forces would hold each of them; CRA and our dynamics tell which of them stand."""
+    ours = Masonry(published(name)).verdict(0.1)
+    assert ours.can_stand
+    assert ours.stays == has_a_solution(name) == PUBLISHED[name][1]
+
+
+def test_least_friction_of_a_published_example() -> None:
+    """Between legs that part by 30° from the vertical forces need tan 30°."""
+    assert Masonry(published("A")).least_friction() == pytest.approx(np.tan(np.radians(30)), abs=2e-4)
+
+
+def sample(name: str) -> Path:
+    """A file that comes with compas_cra."""
+    folder = pytest.importorskip("compas_cra", reason="compas_cra is not installed").SAMPLE
+    return Path(folder) / f"{name}.json"
+
+
+def published(name: str) -> Scene:
+    return scene_of_blocks(sample(name), mu=CRA_MU, fixed=[f"block {node}" for node in PUBLISHED[name][0]])
+
+
+def has_a_solution(name: str) -> bool:
+    """Whether CRA finds forces and a motion for one of its examples."""
+    compas, structures = pytest.importorskip("compas"), pytest.importorskip("compas_cra.datastructures")
+    algorithms = pytest.importorskip("compas_cra.algorithms")
+    assembly = compas.json_load(sample(name)).copy(cls=structures.CRA_Assembly)
+    assembly.set_boundary_conditions(list(PUBLISHED[name][0]))
+    algorithms.assembly_interfaces_numpy(assembly, nmax=10, amin=1e-4, tmax=1e-4)
+    try:
+        pytest.importorskip("compas_cra.equilibrium").cra_solve(assembly, mu=CRA_MU)
+    except ValueError:  # what it raises where its program has no solution
+        return False
+    return True
 
 
 def as_assembly(scene: Scene) -> Any:

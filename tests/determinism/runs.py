@@ -14,8 +14,8 @@ import numpy as np
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
 from clapas.dynamics.motions import Oscillation
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.geometry.shapes import Box, Capsule, Cylinder, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.regions import BoxRegion
@@ -57,9 +57,9 @@ class Run:
         if threads is not None:
             solver = NSGS(tol=self.tol, order=Coloured(threads=threads), max_iterations=2000)
         model = compile_scene(self.scene(), check_overlaps=self.check_overlaps)
-        state, surroundings = initial_state(model), Surroundings(model)
+        state, neighbours = initial_state(model), Neighbours(model)
         for _ in range(self.steps):
-            state = step(model, state, self.dt, solver, None, surroundings).state
+            state = step(model, state, self.dt, solver, None, neighbours).state
             yield state
 
 

@@ -14,21 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.trusses.generators import grid
+from clapas.bodies.trusses import MovingTruss
+from clapas.bodies.trusses.generators import grid, six_strut_ball
 from clapas.distributed.communication import Ranks
 from clapas.distributed.launch import ending_together, world
-from clapas.distributed.simulation import RankSimulation, simulate_on_ranks
+from clapas.distributed.running import simulate_on_ranks
+from clapas.distributed.simulation import RankSimulation
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.sleeping import Sleeping
+from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Clump, Plane, Sphere
 from clapas.multiscale import MicroMacroLATIN
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Memory, Simulation, simulate
+from clapas.scenes.simulation import Simulation, simulate
 from clapas.solvers import NSGS, Auto
 from clapas.solvers.loop import Solver
 from clapas.statics.trusses import link_problem, module_blocks
@@ -103,6 +106,28 @@ def varied() -> Scene:
     return scene
 
 
+def jointed() -> Scene:
+    """A pendulum of two bodies that strikes the packing: rank 0 hosts it wherever it is."""
+    scene = packing()
+    arm, bob, pivot = (-0.2, 0.1, 0.45), (-0.2, 0.1, 0.24), (-0.2, 0.1, 0.6)
+    scene.add(Box((0.06, 0.06, 0.3)), arm, density=1000, name="arm", velocity=(1.0, 0, 0))
+    scene.add(Sphere(0.06), bob, density=3000, name="bob", velocity=(1.0, 0, 0))
+    scene.join("fixed", "arm", "bob", at=(-0.2, 0.1, 0.3), name="weld")
+    scene.join("hinge", "arm", at=pivot, axis=(0, 1, 0), name="pivot")
+    return scene
+
+
+def trussed() -> Scene:
+    """A ball of six struts that falls on the packing, its cables slack and taut, across all borders."""
+    scene = packing()
+    ball = six_strut_ball(tension=500.0)
+    lowest = ball.nodes[np.argmin(ball.nodes[:, 2])]
+    ball = ball.with_(nodes=ball.nodes - lowest + [0.28, 0.17, 0.4025])
+    moving = MovingTruss(truss=ball, damping_time=1e-3, node_radius=0.02, bar_radius=0.02)
+    scene.add_system(moving, name="ball")
+    return scene
+
+
 def compared(
     ranks: Ranks, scene: Scene, steps: int, solver: Solver | None = None, **more: Any
 ) -> dict[str, Any]:
@@ -162,6 +187,14 @@ def slept(ranks: Ranks) -> dict[str, Any]:
 
 def mixed(ranks: Ranks) -> dict[str, Any]:
     return compared(ranks, varied(), 20, solver=Auto(tol=TOL))
+
+
+def hosted_joints(ranks: Ranks) -> dict[str, Any]:
+    return compared(ranks, jointed(), 40, solver=Auto(tol=TOL))
+
+
+def hosted_truss(ranks: Ranks) -> dict[str, Any]:
+    return compared(ranks, trussed(), 40, solver=Auto(tol=TOL))
 
 
 def divided(ranks: Ranks) -> dict[str, Any]:
@@ -321,6 +354,8 @@ EXPERIMENTS: tuple[Callable[[Ranks], dict[str, Any]], ...] = (
     born,
     slept,
     mixed,
+    hosted_joints,
+    hosted_truss,
     divided,
     substructured,
     momentum,

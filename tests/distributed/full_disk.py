@@ -11,7 +11,7 @@ from clapas.distributed.communication import Ranks
 from clapas.distributed.launch import ending_together, world
 from clapas.io.recording import writer as writing
 from clapas.io.simulation import simulate
-from clapas.scenes.simulation import Advance
+from clapas.scenes.recorders import StepProgress
 from clapas.solvers import NSGS
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -23,7 +23,7 @@ def main(path: Path) -> None:
     writing.FLUSH_SECONDS = 0.0
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    def fill(advance: Advance) -> None:
+    def fill(advance: StepProgress) -> None:
         if advance.step == 10 and ranks.rank == 0:
             size = path.stat().st_size + 1000
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

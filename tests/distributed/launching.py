@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-BESIDE = Path(sys.executable).with_name("mpirun")
-MPIRUN = str(BESIDE) if BESIDE.exists() else shutil.which("mpirun")
+from clapas.distributed.launch import launcher
+from clapas.errors import MissingDependency
 
-needs_mpi = pytest.mark.skipif(
-    MPIRUN is None or importlib.util.find_spec("mpi4py") is None,
-    reason="needs mpi4py and mpirun: pip install 'clapas[mpi]'",
-)
+
+def _is_missing() -> bool:
+    try:
+        launcher(1)
+    except MissingDependency:
+        return True
+    return False
+
+
+needs_mpi = pytest.mark.skipif(_is_missing(), reason="needs mpi4py and mpirun: pip install 'clapas[mpi]'")
 
 
 def environment() -> dict[str, str]:
-    """Root may run, more ranks than cores may too, and ranks that wait leave the core to others."""
-    return os.environ | {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "NUMBA_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    """What the launcher needs, ranks that leave the core to others while they wait, and one thread each."""
+    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return launcher(1)[1] | one | {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def command(ranks: int, *words: object) -> list[str]:
-    assert MPIRUN is not None
-    return [MPIRUN, "-n", str(ranks), sys.executable, *map(str, words)]
+    return [*launcher(ranks)[0], *map(str, words)]
 
 
 def mpirun(

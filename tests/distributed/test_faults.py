@@ -13,7 +13,7 @@ from clapas.io.recording import Recording
 from clapas.io.simulation import resume
 from clapas.scenes.scene import Scene
 
-from .experiments import packing
+from .experiments import jointed, packing
 from .launching import command, environment, mpirun, needs_mpi
 
 pytestmark = needs_mpi
@@ -124,10 +124,35 @@ def kill(process: int) -> None:
 
 
 def test_bad_input_is_told_once(tmp_path: Path) -> None:
-    done = mpirun(2, *CLAPAS, "run", "pendulum", "--out", "run.h5", folder=tmp_path)
+    words = "run", "sliding-block", "--solver", "admm", "--out", "run.h5"
+    done = mpirun(2, *CLAPAS, *words, folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.count("the scene has joints, which cannot be run on several ranks") == 1
+    assert done.stderr.count("on several ranks contact problems are solved by 'auto' or by 'nsgs'") == 1
     assert not (tmp_path / "run.h5").exists()
+
+
+def test_a_mechanism_among_grains_runs_on_ranks_and_goes_on_without(tmp_path: Path) -> None:
+    """Joints and their reactions are in the recording of the host, and the run resumes from it."""
+    from clapas.io.simulation import simulate
+    from clapas.scenes.run import Run
+    from clapas.solvers import Auto
+
+    scene = jointed()
+    scene.run = Run(duration=0.01, dt=1e-3, every=2, solver={"name": "auto", "tol": 1e-8})
+    scene.save(tmp_path / "scene.toml")
+    done = mpirun(2, *CLAPAS, "run", "scene.toml", "--out", "run.h5", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with (
+        resume(tmp_path / "run.h5", 0.02) as run,
+        simulate(scene, 0.02, 1e-3, Auto(tol=1e-8), out=tmp_path / "one.h5", every=2) as one,
+    ):
+        assert run.verify() == run.n_frames == one.n_frames
+        for k in (5, -1):  # the last of the ranks, the last of all
+            ours, theirs = run.frame(k), one.frame(k)
+            np.testing.assert_allclose(ours.state.position, theirs.state.position, atol=1e-9)
+            np.testing.assert_allclose(ours.state.velocity, theirs.state.velocity, atol=1e-6)
+            force, expected = (frame.joints["pivot"].force for frame in (ours, theirs))
+            np.testing.assert_allclose(force, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_a_full_disk_ends_all_ranks_and_leaves_the_file_whole(tmp_path: Path) -> None:

@@ -14,6 +14,12 @@ from clapas.scenes import examples
 from clapas.studies import registry
 
 DOCS = Path(__file__).parents[2] / "docs"
+OLDER = {
+    "convergence",
+    "cuts",
+    "drum",
+    "shear",
+}
 
 
 def module(name: str) -> ModuleType:
@@ -112,6 +118,12 @@ def test_the_table_of_verdicts_is_made_of_the_reports() -> None:
         for each in document["verdicts"]:
             for key in ("source", "quantity", "printed", "found", "grade"):
                 assert each[key].replace("|", "\\|") in text, f"{name}: {each[key]} is not in the report"
+
+
+def test_no_study_with_printed_numbers_is_left_out_of_the_table() -> None:
+    """Those whose reports are older than verdicts are named here, until they are remade."""
+    missing = set(registry.names()) - set(module("verdicts").documents()) - registry.UNPUBLISHED
+    assert missing <= OLDER, f"no verdicts of {sorted(missing - OLDER)}: docs/take_report.py"
 
 
 def test_a_table_of_verdicts_counts_them() -> None:

@@ -19,7 +19,9 @@ from clapas import cli
 from clapas.scenes import examples
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "generated"} & set(path.parts))
+README = DOCS.parent / "README.md"
+MADE = {"_build", "generated"}
+PAGES = [README, *sorted(path for path in DOCS.rglob("*.md") if not MADE & set(path.parts))]
 BLOCK = re.compile(
     r"(?:<!-- not run: (?P<reason>.+?) -->\n)?"
     r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$",
@@ -58,7 +60,7 @@ def parse(words: list[str]) -> None:
     group.commands[words[0]].make_context(words[0], words[1:], resilient_parsing=False)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}

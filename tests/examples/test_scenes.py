@@ -12,8 +12,8 @@ from clapas.io.recording import Frame, Recording
 from clapas.io.simulation import simulate
 from clapas.scenes import examples
 from clapas.scenes.examples import blocks, grains, single
+from clapas.scenes.recorders import StepProgress
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Advance
 from clapas.typing import Array
 
 G = 9.81
@@ -68,7 +68,7 @@ def test_every_step_of_it_is_solved(name: str) -> None:
     """Steps kept and not kept; of the heap its study tells."""
     worst = 0.0
 
-    def watch(advance: Advance) -> None:
+    def watch(advance: StepProgress) -> None:
         nonlocal worst
         worst = max(worst, advance.residual)
 

@@ -21,7 +21,8 @@ def test_sentences(status: Status) -> None:
 
 def test_names_are_those_promised() -> None:
     assert [s.name for s in Status] == (
-        "SOLVED ALMOST_SOLVED MAX_ITERATIONS TIME_LIMIT STALLED NUMERICAL_ERROR NO_SOLUTION STOPPED".split()
+        "SOLVED ALMOST_SOLVED MAX_ITERATIONS TIME_LIMIT STALLED NUMERICAL_ERROR NO_SOLUTION STOPPED "
+        "OTHER_LAW".split()
     )
 
 

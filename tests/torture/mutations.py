@@ -1,4 +1,4 @@
-"""Ways to spoil a file: bytes, words, documents, XML, and the contents of HDF5."""
+"""PairKernels to spoil a file: bytes, words, documents, XML, and the contents of HDF5."""
 
 from __future__ import annotations
 

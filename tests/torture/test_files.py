@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     scene.probe("position", "gem", name="way")
     method = NSGS(tol=1e-3)
     simulate(scene, 0.1, 2e-3, method, out=folder / "probes.h5", every=5).close()
-    from clapas.dynamics.sleeping import Sleeping
+    from clapas.dynamics.sleep import Sleeping
 
     sleeping = Sleeping(speed=1e-2)
     simulate(scene, 0.1, 2e-3, method, out=folder / "sleep.h5", every=2, sleeping=sleeping).close()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from benchmarks import packings, scenes
 
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.solvers import NSGS
 
 
@@ -24,9 +24,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("make", [packings.spheres, packings.boxes], ids=["spheres", "boxes"])
 def test_packings_hardly_move(make: object) -> None:
     model = make(60)  # type: ignore[operator]
-    surroundings = Surroundings(model)
-    state = packings.at_rest(model, surroundings)
-    done = step(model, state, scenes.DT, NSGS(tol=1e-6), None, surroundings)
+    neighbours = Neighbours(model)
+    state = packings.at_rest(model, neighbours)
+    done = step(model, state, scenes.DT, NSGS(tol=1e-6), None, neighbours)
     grains = model.movable
     assert len(done.problem.contacts) > 60
     fall = 9.81 * scenes.DT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,8 +118,8 @@ def test_a_run_with_couples_is_recorded_and_exported(tmp_path: Path) -> None:
         assert frame.state.impulses.couple.shape == (len(frame.contacts), 3)
         assert np.abs(frame.state.impulses.couple).max() > 0.0
         np.testing.assert_array_equal(run.model.laws.rolling, [[0.01, 0.02], [0.02, 0.01]])
-        # FCLib knows no couples: they are loads of the problem in the file, whose answer still holds.
         written = files.read(export_problem(run, 10, tmp_path / "step.hdf5"))
+        assert written.problem.has_couples
         assert written.solution is not None
         assert written.problem.residual(written.solution.r) <= 1e-6
         assert written.problem.n_contacts == len(run.frame(11).contacts)
@@ -131,3 +132,10 @@ def test_typical_friction_knows_both_orders_and_says_what_it_knows() -> None:
         SceneError, match="no typical friction is known between 'steel' and 'cheese'; known are"
     ):
         typical_friction("steel", "cheese")
+
+
+@pytest.mark.parametrize("value", [[0.5], (0.5,), None, "0.5"])
+def test_a_coefficient_that_is_no_number_is_refused(value: Any) -> None:
+    """One number for a law: friction of several pairs takes several laws."""
+    with pytest.raises(SceneError, match="law: mu must be a number, got"):
+        Law(mu=value)

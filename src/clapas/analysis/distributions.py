@@ -1,4 +1,4 @@
-"""How forces, slips and friction are spread over the contacts."""
+"""Distributions of forces, slips and friction over the contacts."""
 
 from __future__ import annotations
 

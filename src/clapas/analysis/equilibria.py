@@ -249,10 +249,10 @@ class Resting(NamedTuple):
         """The contact problem of a model in some state; bodies closer than ``margin`` (m) touch."""
         from clapas.dynamics.assembly import step_problem
         from clapas.dynamics.freemotion import free_motion
-        from clapas.dynamics.surroundings import Surroundings
+        from clapas.dynamics.neighbours import Neighbours
 
         still = replace(state, velocity=np.zeros_like(state.velocity))
-        found = Surroundings(model).detect(still, margin)
+        found = Neighbours(model).detect(still, margin)
         made = step_problem(model, still, found, free_motion(model, still, 1.0), 1.0)
         assert made.problem.blocks is not None
         if made.problem.section is not None:

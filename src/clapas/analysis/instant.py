@@ -21,12 +21,12 @@ from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.model import carries
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
-from clapas.problems.frames import frames
+from clapas.problems.blocks import frames
 from clapas.typing import Array, Indices, Mask
 
 if TYPE_CHECKING:
     from clapas.dynamics.model import Model, State
-    from clapas.dynamics.stepping import Stepped
+    from clapas.dynamics.stepping import StepResult
     from clapas.geometry.colliders import Contacts
     from clapas.io.recording import Recording
 
@@ -137,7 +137,7 @@ class Instant:
         return Instant.of(recording.model, kept.state, kept.contacts, dt, theta=theta_of(recording))
 
     @staticmethod
-    def of_step(model: Model, stepped: Stepped) -> Instant:
+    def of_step(model: Model, stepped: StepResult) -> Instant:
         """A step just made; of a divided step, its last part."""
         place = stepped.middle.position, stepped.middle.orientation
         return _made(model, stepped.state, stepped.contacts, stepped.state.dt, *place)

@@ -25,8 +25,9 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.errors import SettingsError
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Memory, simulate
+from clapas.scenes.simulation import simulate
 from clapas.solvers import Auto
 from clapas.typing import Array
 

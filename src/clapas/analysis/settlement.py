@@ -30,8 +30,10 @@ from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.io.recording.writer import RecordingWriter
 from clapas.io.settings import to_plain
+from clapas.scenes.body import Wall
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.simulation import Advance, Kept, simulate
+from clapas.scenes.recorders import RecordedStep, StepProgress
+from clapas.scenes.simulation import simulate
 from clapas.solvers import Auto
 from clapas.typing import Array
 
@@ -119,7 +121,7 @@ class _Follower:
         self.states: list[State] = []
         self.fastest: list[float] = []
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: RecordedStep) -> None:
         self.states.append(kept.state)
         velocity = kept.state.velocity[self.moving, : self.d]
         self.fastest.append(float(np.linalg.norm(velocity, axis=1).max()))
@@ -129,7 +131,7 @@ class _Follower:
     def note(self, reading: object) -> None:
         """Probes are of no interest here."""
 
-    def watch(self, advance: Advance) -> bool:
+    def watch(self, advance: StepProgress) -> bool:
         return self.fastest[-1] > GONE * self.speed
 
 
@@ -191,9 +193,9 @@ def settle(
         raise SettingsError(f"until must be positive (m), got {until}")
 
     driven = copy.deepcopy(masonry.scene)
-    driven.bodies[number] = replace(
-        driven.bodies[number], fixed=False, motion=ConstantVelocity(tuple(speed * along))
-    )
+    block = driven.bodies[number]
+    assert isinstance(block, Wall)  # it does not move
+    driven.bodies[number] = replace(block, fixed=False, motion=ConstantVelocity(tuple(speed * along)))
     moved = compile_scene(driven)
     duration = farthest / speed
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""How grains are arranged: contacts per grain, directions of contacts.
+"""Structure of packings: contacts per grain, directions of contacts.
 
 Contacts count where they carry (:attr:`clapas.analysis.instant.Instant.carrying`).
 """

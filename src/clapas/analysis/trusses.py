@@ -15,6 +15,7 @@ from clapas.typing import Array
 
 COMPRESSION, TENSION, SLACK, NONE, SHADOW = "#1f4e79", "#c0392b", "#27ae60", "#7f8c8d", "#c9ced6"
 WIDEST, THINNEST = 4.5, 0.6  # points
+FEW = 40  # members that are drawn as points
 SUPPORT = "#2c3e50"
 
 
@@ -87,9 +88,15 @@ def draw_motion(axes: Any, truss: Truss, motion: Array, share: float = 0.15) -> 
 def draw_sorted_forces(axes: Any, states: dict[str, Equilibrium]) -> None:
     """Cable forces in ascending order, one curve per state."""
     for label, state in states.items():
-        axes.plot(np.sort(state.forces[state.truss.is_cable]) / 1e3, label=label)
+        forces = np.sort(state.forces[state.truss.is_cable]) / 1e3
+        axes.plot(forces, marker=_marker(len(forces)), label=label)
     axes.set(xlabel="cables, sorted", ylabel="force (kN)")
     axes.legend(fontsize="small")
+
+
+def _marker(count: int) -> str:
+    """Few members are points; a line through one would not be seen."""
+    return "o" if count <= FEW else ""
 
 
 def draw_utilisation(axes: Any, state: Equilibrium) -> None:
@@ -97,7 +104,7 @@ def draw_utilisation(axes: Any, state: Equilibrium) -> None:
     truss, used = state.truss, check_members(state).utilisation
     for place, group in enumerate(truss.groups):
         mine = np.sort(used[truss.group == place])
-        axes.plot(np.linspace(0, 1, len(mine)), mine, label=group.name)
+        axes.plot(np.linspace(0, 1, len(mine)), mine, marker=_marker(len(mine)), label=group.name)
     axes.axhline(1.0, color=SUPPORT, linewidth=0.8, linestyle="--")
     axes.set(xlabel="share of the members", ylabel="utilisation")
     axes.legend(fontsize="small")

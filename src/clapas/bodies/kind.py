@@ -1,4 +1,4 @@
-"""What a kind of bodies answers: the whole contract between the engine and a kind.
+"""Interface of a kind of bodies: the whole contract between the engine and a kind.
 
 A kind holds all its bodies as constant arrays and answers the questions a time step asks; what changes is a
 :class:`Part`. The engine knows nothing else of it. To take part in contacts a kind has *carriers*, rigid
@@ -368,6 +368,15 @@ class GaugedBodies(Protocol):
 
 
 @runtime_checkable
+class DoubtingBodies(Protocol):
+    """Bodies that know the limits of what they assume: a run tells once, by name, when one is passed."""
+
+    def doubt(self, part: Part) -> str | None:
+        """Why a part is not to be trusted, and the way out; None where it is. Asked after each step."""
+        ...
+
+
+@runtime_checkable
 class NonlinearBodies(Protocol):
     """Bodies whose forces at the end of a step are not linear in the velocities there.
 
@@ -470,6 +479,68 @@ class RootedBodies(Protocol):
 
     def roots(self, part: Part) -> Roots:
         """The frames by which they are fixed."""
+        ...
+
+
+class Anchor(NamedTuple):
+    """A frame of bodies that joints hold: a node, a section, a link.
+
+    Parameters
+    ----------
+    word : str
+        What it is, in messages.
+    place : tuple of int
+        Which one it is, as the kind counts: a node, the two of a bar, a rod, a link.
+    share : tuple of float
+        Where on it: weights of nodes, an arc length.
+    turns : bool
+        Whether it has an orientation: nodes have none.
+    carriers : tuple of int, or None
+        The carriers that what is joined here does not collide with; None for all.
+    """
+
+    word: str
+    place: tuple[int, ...]
+    share: tuple[float, ...] = ()
+    turns: bool = False
+    carriers: tuple[int, ...] | None = None
+
+
+class Anchored(NamedTuple):
+    """Anchors where a part is.
+
+    Parameters
+    ----------
+    position, orientation : arrays (k, d), and (k, 4) or (k, 1)
+        Where they are; the orientation of those that do not turn stays the same.
+    J : sparse matrix (6·k × n_dof), or (3·k × n_dof) in the plane
+        Velocity in the world, and angular velocity in the frame of the anchor, as of rigid bodies.
+    imposed : array (k, 6), or (k, 3)
+        The same that does not depend on the velocities: of supports that move.
+    """
+
+    position: Array
+    orientation: Array
+    J: sparse.csr_array
+    imposed: Array
+
+
+@runtime_checkable
+class JoinedBodies(Protocol):
+    """Bodies that joints can hold."""
+
+    def anchor(self, point: Array, carrier: int | None) -> Anchor:
+        """The anchor at a point (d,) of the world, at the start; on a carrier, if one is named.
+
+        Raises
+        ------
+        SceneError
+            There is none at the point; the message says what is near.
+        """
+        ...
+
+    def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
+        """Where anchors are in a part, and how they move."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a contact problem is made of: sizes, densities, structure."""
+"""Sizes, densities and structure of a contact problem."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ class Anatomy:
     form : "global" or "reduced"
         Given by M, H, f, w or by W, q.
     contacts, d, dofs : int
-        Number of contacts, components at each, degrees of freedom (None in the reduced form).
+        Number of contacts, dimension, degrees of freedom (None in the reduced form).
     mu : (float, float) or None
         Smallest and largest coefficient of friction; None without contacts.
+    law : str
+        The law of the contacts, in words.
     free_velocity : float
         |q|, the scale of the residual (m/s).
     approaching : int
@@ -48,6 +50,7 @@ class Anatomy:
     d: int
     dofs: int | None
     mu: tuple[float, float] | None
+    law: str
     free_velocity: float
     approaching: int
     response: tuple[float, float] | None
@@ -76,9 +79,10 @@ def dissect(problem: ContactProblem) -> Anatomy:
     return Anatomy(
         form=problem.form,
         contacts=problem.n_contacts,
-        d=problem.d,
+        d=problem.d if not problem.has_couples else 2 if problem.d == 3 else 3,
         dofs=problem.n_dof if is_global else None,
         mu=_range(problem.mu),
+        law=_law(problem),
         free_velocity=float(np.linalg.norm(problem.q)),
         approaching=int((problem.q[:, 0] < 0).sum()),
         response=_range(problem.response),
@@ -89,6 +93,26 @@ def dissect(problem: ContactProblem) -> Anatomy:
         components=np.unique(component_labels(problem)[0]).size,
         mass_blocks=_block_sizes(problem.M) if is_global else None,
     )
+
+
+def _law(problem: ContactProblem) -> str:
+    """The law of the contacts in words: whose friction depends on the direction, which carry couples."""
+    from clapas.convex import Ellipses, Polygons
+
+    section, n = problem.section, problem.n_contacts
+    if isinstance(section, Polygons):
+        straight = n if section.is_round is None else int((~section.is_round).sum())
+        return f"Coulomb, sections of up to {section.vertices.shape[1]} corners at {straight} of {n} contacts"
+    if isinstance(section, Ellipses):
+        return "Coulomb, sections that are ellipses"
+    if section is not None:
+        return f"Coulomb, sections of the kind {type(section).__name__}"
+    if problem.has_couples:
+        moves = problem.local_blocks.diagonal(axis1=1, axis2=2) > 0.0
+        spin = int(moves[:, 3].sum()) if problem.d == 6 else 0
+        rolling = int(moves[:, 4 if problem.d == 6 else 2 :].any(axis=1).sum())
+        return f"Coulomb, with couples against rolling at {rolling} and spinning at {spin} of {n} contacts"
+    return "Coulomb"
 
 
 def _range(values: Any) -> tuple[float, float] | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +47,7 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
     """
     from clapas.scenes.blocks import scene_of_blocks
 
-    with as_notes():
+    with output.as_notes():
         return scene_of_blocks(path, **read(path.name, arguments))
 
 
@@ -82,16 +80,6 @@ def _number(word: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise SettingsError(f"{word} must be a number, got '{text[:40]}'") from None
-
-
-@contextmanager
-def as_notes() -> Iterator[None]:
-    """Print warnings of the library as notes on standard error."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for each in dict.fromkeys(str(warning.message) for warning in caught):
-        output.note(each)
 
 
 def show(path: Path, as_json: bool) -> None:
@@ -135,7 +123,7 @@ def _form(is_closed: bool, excess: float, is_convex: bool) -> str:
 
 
 def describe(file: BlockFile) -> dict[str, Any]:
-    """What is to know of a file of blocks, as JSON will have it."""
+    """What is known about a file of blocks, as JSON has it."""
     return {
         "path": file.path,
         "scale": file.scale,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help=FILE_HELP, show_default=False)],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
     solvers: Annotated[
         str, typer.Option(help="Names with commas; 'clapas solvers' lists them, 'all' takes every one.")
     ] = "auto,nsgs,accelerated-projection,interior-point",

@@ -9,6 +9,7 @@ import typer
 
 from clapas.cli import known, output
 from clapas.cli.source import FILE_HELP, Kind, Source, load
+from clapas.errors import SettingsError
 
 if TYPE_CHECKING:
     from clapas.problems.existence import Existence
@@ -22,6 +23,9 @@ def exists(
     ] = None,
     inscribed: Annotated[
         bool, typer.Option("--inscribed", help="Linear programs on inscribed polyhedra instead of cones.")
+    ] = False,
+    least_squares: Annotated[
+        bool, typer.Option("--least-squares", help="The least motion that opens contacts, not the widest.")
     ] = False,
     kind: Annotated[Kind, typer.Option(help="What to expect in the file.")] = Kind.AUTO,
     symmetrise: Annotated[
@@ -37,7 +41,9 @@ def exists(
     from clapas.problems import existence
 
     source = load(file, kind, symmetrise)
-    method: existence.Method = "inscribed" if inscribed else "exact"
+    if inscribed and least_squares:
+        raise SettingsError("--inscribed and --least-squares are two methods: give one of them")
+    method: existence.Method = "inscribed" if inscribed else "least-squares" if least_squares else "exact"
     answer = existence.check(source.problem, tol=tol, method=method)
     bounded = None if bound is None else existence.bounded_margin(source.problem, bound, method=method)
     if as_json:

@@ -104,7 +104,7 @@ def show_robot(robot: Robot, as_json: bool) -> None:
 
 
 def show(source: Source, as_json: bool) -> None:
-    """Print what is to know of a problem."""
+    """Print what is known about a problem."""
     with progress.telling_of_compilation():
         document = describe(source)
     if as_json:
@@ -114,7 +114,7 @@ def show(source: Source, as_json: bool) -> None:
 
 
 def describe(source: Source) -> dict[str, Any]:
-    """What is to know of a problem, as JSON will have it."""
+    """What is known about a problem, as JSON has it."""
     file, entry = source.file, source.entry
     document: dict[str, Any] = {"source": source.name, "problem": asdict(dissect(source.problem))}
     if file is not None:
@@ -188,6 +188,7 @@ def _anatomy_rows(anatomy: Anatomy) -> Iterator[tuple[str, str]]:
     if anatomy.dofs is not None:
         yield "dofs", str(anatomy.dofs)
     yield "mu", _range_words(anatomy.mu)
+    yield "law", anatomy.law
     yield "|q|", f"{anatomy.free_velocity:.4g}"
     yield "W_ii", f"mean diagonal {_range_words(anatomy.response)}"
     yield "density", ", ".join(f"{name} {100 * share:.3g} %" for name, share in anatomy.density.items())

@@ -1,4 +1,4 @@
-"""What is known of the solutions of a gallery problem, in words and for machines."""
+"""Known facts about the solutions of a gallery problem, in words and for machines."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def masonry(
     if settle is None and (direction is not None or until is not None or out is not None):
         raise SettingsError("--direction, --until and --out belong to a settlement: add --settle NAME")
     structure = Masonry(_scene(scene, context.args))
-    with telling_of_compilation(), blocks.as_notes():
+    with telling_of_compilation(), output.as_notes():
         document = describe(structure, time, load or [])
         moved = None
         if settle is not None:
@@ -203,8 +203,8 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     coefficients = ", ".join(f"{mu:g}" for mu in document["mu"]) or "none"
     yield (
         "structure",
-        f"{document['blocks']} blocks, {document['supports']} supports, "
-        f"{document['contacts']} contact points in {document['d']}-D, mu {coefficients}",
+        f"{_counted(document['blocks'], 'block')}, {_counted(document['supports'], 'support')}, "
+        f"{_counted(document['contacts'], 'contact point')} in {document['d']}-D, mu {coefficients}",
     )
     yield "limit analysis", "some forces hold it" if document["can_stand"] else "no forces hold it"
     if document["stays"] is not None:
@@ -239,3 +239,7 @@ def _settlement_rows(moved: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "hinge", f"{' – '.join(hinge['between'])}, open by {hinge['turned']:.3g}°"
     for joint in moved["sliding"]:
         yield "slid", f"{' – '.join(joint['between'])}, by {joint['slid']:.3g} m"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,11 +1,13 @@
-"""How answers are printed: aligned rows for people, JSON for machines."""
+"""Printing of results: aligned rows for people, JSON for machines."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def note(text: str) -> None:
     """Print a remark on standard error."""
     print(f"note: {text}", file=sys.stderr)
+
+
+@contextmanager
+def as_notes() -> Iterator[None]:
+    """Print warnings of the library as notes on standard error, each text once."""
+    told = set()
+
+    def tell(message: Warning | str, *where: object, **more: object) -> None:
+        if str(message) not in told:
+            told.add(str(message))
+            note(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell
+        yield
 
 
 def _plain(value: Any) -> Any:

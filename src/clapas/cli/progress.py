@@ -1,4 +1,4 @@
-"""What is seen while a solver works: one line on the terminal, and a way to stop it.
+"""Progress of a solver: one line on the terminal, and a key to stop it.
 
 Nothing here touches standard output. On a stream that is not a terminal only the note about
 compiling is written, so that logs stay short.

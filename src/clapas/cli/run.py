@@ -13,12 +13,13 @@ import typer
 from clapas.cli import blocks, output, parameters, settings
 from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
-from clapas.errors import FormatError
+from clapas.errors import FormatError, SceneError
 
 if TYPE_CHECKING:
     from clapas.distributed.communication import Ranks
     from clapas.io.recording import Recording
-    from clapas.scenes.simulation import Advance, Watcher
+    from clapas.scenes.recorders import StepProgress, Watcher
+    from clapas.scenes.scene import Scene
 
 
 BAD_INPUT = 2  # exit code
@@ -50,6 +51,13 @@ def run(
     sleeping: Annotated[
         float | None, typer.Option(metavar="SPEED", help="Hold bodies slower than so many radii per second.")
     ] = None,
+    press: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A:B=FORCE",
+            help="Body A presses on B with so many newtons at the start; may be repeated.",
+        ),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Write a PNG picture of the end.", callback=output.picture_path)
     ] = None,
@@ -67,16 +75,18 @@ def run(
     listed by 'clapas examples'. Blocks from a file (clapas run arch.obj --mu 0.6) take --mu, --density,
     --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters) and --nonconvex parts.
     """
-    from clapas.dynamics.sleeping import Sleeping
+    from clapas.dynamics.sleep import Sleeping
     from clapas.io import simulation
     from clapas.scenes import examples
-    from clapas.scenes.simulation import named_solver
+    from clapas.scenes.settings import named_solver
 
     path_of_blocks = blocks.found(scene)
     if path_of_blocks is not None:
         chosen = blocks.scene(path_of_blocks, context.args)
     else:
         chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
+    for wanted in press or ():
+        _press(chosen, wanted)
     method = None  # that of the scene
     if solver:
         method = settings.make(solver, assignments or (), {"tol": tol})
@@ -101,6 +111,20 @@ def run(
             )
         if leads:
             _finish(recording, picture, as_json, quiet)
+
+
+def _press(scene: Scene, wanted: str) -> None:
+    """Read A:B=FORCE, the names or numbers of two bodies and a force, one number or a vector."""
+    pair, equals, force = wanted.rpartition("=")
+    a, colon, b = pair.partition(":")
+    try:
+        numbers = [float(each) for each in force.split(",")]
+    except ValueError:
+        numbers = []
+    if not (equals and colon and numbers):
+        raise SceneError(f"--press takes A:B=FORCE, two bodies and newtons (or FX,FY,…), got '{wanted}'")
+    first, second = (int(name) if name.isdecimal() else name for name in (a.strip(), b.strip()))
+    scene.press(first, second, numbers[0] if len(numbers) == 1 else numbers)
 
 
 def resume(
@@ -235,6 +259,9 @@ def describe(recording: Recording) -> dict[str, Any]:
         "frames": recording.n_frames,
         "bodies": recording.model.n_bodies,
         "d": recording.model.d,
+        "systems": [
+            {"name": each.name, "kind": each.kind, "velocities": each.n_dof} for each in recording.systems
+        ],
         "steps": last.state.step,
         "time": last.state.time,
         "dt": recording.dt,
@@ -264,7 +291,9 @@ def _creates_energy(recording: Recording, work: float, kinetic: float) -> bool:
 def print_summary(recording: Recording) -> None:
     """Say what a recording holds."""
     told = describe(recording)
-    print(f"{told['bodies']} bodies in {told['d']}-D")
+    print(f"{told['bodies']} {'body' if told['bodies'] == 1 else 'bodies'} in {told['d']}-D")
+    for each in told["systems"]:
+        print(f"  {each['kind']:20} '{each['name']}', {each['velocities']} degrees of freedom")
     print(f"  steps                {told['steps']} of {told['dt']:g} s, to t = {told['time']:g} s")
     print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
     print(f"  contacts at the end  {told['contacts']}")
@@ -315,7 +344,7 @@ def _progress(quiet: bool) -> Iterator[Watcher | None]:
     if quiet:
         yield None
         return
-    with telling_of_compilation():
+    with telling_of_compilation(), output.as_notes():
         if not sys.stderr.isatty():
             yield None
             return
@@ -331,7 +360,7 @@ def _progress(quiet: bool) -> Iterator[Watcher | None]:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("run", total=None, time=0.0, contacts=0, residual=0.0)
 
-            def watch(advance: Advance) -> None:
+            def watch(advance: StepProgress) -> None:
                 bar.update(
                     task,
                     total=advance.steps,

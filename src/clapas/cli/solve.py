@@ -76,11 +76,11 @@ def solve(
         output.print_json(_document(source, solution, written))
     elif not quiet:
         _print_report(source, solution, written)
-    elif not solution.status.is_solved:
+    elif not solution.status.is_answered:
         print(f"clapas: not solved: {_summary(solution)}", file=sys.stderr)
     if failure is not None:
         raise failure
-    raise typer.Exit(0 if solution.status.is_solved else 1)
+    raise typer.Exit(0 if solution.status.is_answered else 1)
 
 
 def _at_most(threads: int | None) -> AbstractContextManager[None]:
@@ -89,7 +89,7 @@ def _at_most(threads: int | None) -> AbstractContextManager[None]:
         return nullcontext()
     from clapas import compiled
 
-    return compiled.threads(threads, 0)
+    return compiled.limited_threads(threads, 0)
 
 
 def _start(source: Source, guess: Guess) -> Array | None:
@@ -161,8 +161,8 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
     if source.entry is not None:
         print(_comparison(source, solution))
     if written is not None:
-        print(f"problem and {'solution' if status.is_solved else 'best iterate'} written to {written}")
-        if not status.is_solved:
+        print(f"problem and {'solution' if status.is_answered else 'best iterate'} written to {written}")
+        if not status.is_answered:
             print(f"continue from it with: clapas solve {written} --guess solution")
 
 
@@ -170,7 +170,7 @@ def _advice(solution: Solution) -> str:
     """What to do, and what is known on whether a solution exists."""
     from clapas.problems import existence
 
-    unsettled = not solution.status.is_solved and solution.status.name != "NO_SOLUTION"
+    unsettled = not solution.status.is_answered and solution.status.name != "NO_SOLUTION"
     remark = existence.advice(solution.problem) if unsettled else ""
     return f"{solution.status.advice} {remark}".rstrip()
 

@@ -29,13 +29,19 @@ def solvers(
 
     chosen = registry.entries() if name is None else (registry.find(name),)
     if as_json:
-        output.print_json({"solvers": [_document(entry) for entry in chosen]})
+        others = registry.models() if name is None else ()
+        documents = {"solvers": [_document(entry) for entry in chosen]}
+        output.print_json(documents | {"models": [_document(entry) for entry in others]})
         return
     for entry in chosen:
         print(f"{entry.name}\n  {entry.summary}\n  {entry.when}\n")
         output.print_table(COLUMNS, settings.describe(entry.solver))
         print()
-    if name is not None:
+    if name is None:
+        print("Models of friction, other laws than Coulomb's, to compare (--solver NAME):\n")
+        for entry in registry.models():
+            print(f"{entry.name}\n  {entry.summary}\n  {entry.when}\n")
+    else:
         print(inspect.getdoc(chosen[0].solver))
 
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 FILE_HELP = "A file, gallery:NAME or example:NAME."
 GALLERY, EXAMPLE = "gallery:", "example:"
+# What files with other endings hold, and the command that takes them.
+OTHERS = {
+    **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "clapas masonry")),
+    **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "clapas run")),
+    **dict.fromkeys((".urdf", ".xml"), ("a robot", "clapas run")),
+}
 
 
 class Kind(StrEnum):
@@ -98,6 +104,9 @@ def _existing(name: str) -> Path:
         raise IsADirectoryError(f"'{name}' is a folder: give the file of a problem")
     if not path.exists():
         raise FileNotFoundError(f"there is no file '{name}'{_hint(name)}")
+    if path.suffix.lower() in OTHERS:
+        what, command = OTHERS[path.suffix.lower()]
+        raise ProblemError(f"{name} holds {what}, not a contact problem: '{command} {name}' takes it")
     return path
 
 

@@ -13,7 +13,7 @@ from clapas.cli.progress import telling_of_compilation
 def warm_up(
     scene: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SCENE]…", help="Shipped scenes to prepare for; by default the usual ones."),
+        typer.Argument(metavar="SCENE", help="Shipped scenes to prepare for; by default the usual ones."),
     ] = None,
 ) -> None:
     """Compile the kernels that runs need and keep them, so that the first run starts at once."""

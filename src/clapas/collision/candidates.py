@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from clapas.collision.few import pairs_of_few
+from clapas.collision.all_pairs import pairs_of_few
 from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
-from clapas.collision.groups import Group, group_table
 from clapas.collision.narrow.solids import UNKNOWN
-from clapas.collision.placing import Frames, largest_motion
+from clapas.collision.pair_kernels import Group, group_table
 from clapas.collision.records import FEW, PAIR, PLANE, Records, Shapes
+from clapas.collision.transforms import Frames, largest_motion
 from clapas.compiled import bound
-from clapas.sorting import counting_sort
+from clapas.compiled.sorting import counting_sort
 from clapas.typing import Array, Indices
 
 SKIN = 0.2  # of the median bound

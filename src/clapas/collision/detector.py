@@ -11,28 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.collision.candidates import Candidates, default_skin
-from clapas.collision.grid import Rules
-from clapas.collision.groups import WORK, Group, Ways
-from clapas.collision.narrow.touching import touch_pairs
-from clapas.collision.placing import Frames, Places, reach_of_bodies
-from clapas.collision.records import ROW, Records
-from clapas.collision.rows import (
+from clapas.collision.collider_records import Local, shape
+from clapas.collision.contact_table import (
     Found,
     Numbering,
     Pairs,
     Table,
     add_images,
-    blank_table,
     deliver,
     deliver_all,
     places_by_pair,
     settle,
 )
-from clapas.collision.shaping import shape
+from clapas.collision.grid import Rules
+from clapas.collision.narrow.touching import touch_pairs
+from clapas.collision.pair_kernels import WORK, Group, PairKernels
+from clapas.collision.records import ROW, Records, Shapes, numbers
+from clapas.collision.transforms import Frames, Which, put_colliders, reach_of_bodies
 from clapas.compiled import WORTH_THREADS, bound
+from clapas.compiled.threads import Worker, run_on_threads, thread_count
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
-from clapas.team import Member, team_size, together
 from clapas.typing import Array, Indices, Mask
 
 
@@ -115,7 +114,7 @@ class Detector:
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
         self._radix = _radix(pieces) if radix is None else radix
-        self._ways = [Ways(self._shapes, self.d, self._radix)]
+        self._ways = [PairKernels(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
         self._room: dict[tuple[Group, int], int] = {}  # rows to make ready, from the last count
         nothing = np.empty(0, dtype=np.int32)
@@ -221,17 +220,17 @@ class Detector:
 
     def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> list[Found]:
         """Contacts of one group of pairs, which threads share when they are many."""
-        n = team_size(None, int(WORK.get(group, 1.0) * len(which)), len(which))
+        n = thread_count(None, int(WORK.get(group, 1.0) * len(which)), len(which))
         while len(self._ways) < n:
-            self._ways.append(Ways(self._shapes, self.d, self._radix))
+            self._ways.append(PairKernels(self._shapes, self.d, self._radix))
         parts = np.array_split(which, n) if n > 1 else [which]
         found: list[Found] = [(np.empty(0, dtype=ROW), 0)] * n
 
-        def touch(member: Member) -> None:
-            k = member.rank
+        def touch(worker: Worker) -> None:
+            k = worker.rank
             found[k] = self._touch_part(group, k, parts[k], pairs, distance)
 
-        together(n, touch)
+        run_on_threads(n, touch)
         return found
 
     def _touch_part(self, group: Group, part: int, which: Indices, pairs: Pairs, distance: float) -> Found:
@@ -252,14 +251,14 @@ class Detector:
         n = sum(count for _, count in found)
         table, places = blank_table(n, self.d, pairs.is_periodic), places_by_pair(found)
 
-        def put(member: Member) -> None:
-            for k in range(member.rank, len(found), member.size):
+        def put(worker: Worker) -> None:
+            for k in range(worker.rank, len(found), worker.size):
                 given = found[k][0], places[k], pairs, self._shapes
                 deliver(*given, self._numbering, table)
                 if pairs.is_periodic:
                     add_images(*given, distance, self._numbering, table)
 
-        together(team_size(None, n, len(found)), put)
+        run_on_threads(thread_count(None, n, len(found)), put)
         return settle(table)
 
     def _number(self) -> Numbering:
@@ -303,6 +302,48 @@ class Line(NamedTuple):
     ways: list[tuple[Indices, Any, Any]]
     starts: Indices
     rows: Records
+
+
+class Places:
+    """Puts colliders where their bodies are.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        The colliders, to be placed.
+    local : Local
+        Their centres, corners and normals in the frames of the bodies.
+    d : 2 or 3
+        Dimension.
+    """
+
+    def __init__(self, shapes: Shapes, local: Local, d: int) -> None:
+        self._shapes, self._local, self._d = shapes, local, d
+        self._put: Any = None
+        pieces = shapes.pieces
+        off_centre = np.flatnonzero(local.centres.any(axis=1)).astype(np.int32)
+        solids = np.flatnonzero(pieces["n_faces"]).astype(np.int32)
+        placed = np.tile([1.0 if d == 3 else 0.0, 0.0, 0.0, 0.0], (len(solids), 1))
+        self._which = Which(np.ascontiguousarray(pieces["body"]), off_centre, solids, placed)
+        numbers(shapes.vertices, "x", "y", "z")[:] = local.vertices
+        numbers(shapes.faces, "x", "y", "z")[:] = local.normals
+
+    def put(self, frames: Frames) -> int:
+        """Move all colliders with their bodies, turn those that have turned.
+
+        Returns −1; or, without moving anything, the first body whose position or orientation is no number, or
+        whose quaternion is zero.
+        """
+        given = frames, self._d, self._which, self._local, self._shapes
+        self._put = self._put or bound(put_colliders, *given)
+        return self._put(*given)
+
+
+def blank_table(n: int, d: int, is_periodic: bool) -> Table:
+    """Room for n contacts."""
+    identity, colliders = np.empty((3, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
+    shift = np.zeros((n if is_periodic else 0, d))
+    return Table(identity, colliders, np.empty((n, d)), np.empty((n, d)), np.empty(n), shift)
 
 
 def radix_of(colliders: Colliders) -> int:

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.lean import lean_kernel
 from clapas.collision.records import PLANE, Records, Shapes, record, wide
-from clapas.compiled import subroutine
+from clapas.compiled import subroutine, uncounted_kernel
 from clapas.typing import Array, Indices, Mask
 
 LEVEL_RATIO = 2.0
@@ -44,7 +43,7 @@ class Levels(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Who may meet whom.
+    """Rules for which bodies may touch.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def levels_of(pieces: Records, movable: Mask) -> Levels:
     return Levels(level, np.array(tops, dtype=np.float64), *sorts)
 
 
-@lean_kernel
+@uncounted_kernel
 def boxes_around(shapes: Shapes, boxes: Array) -> None:
     """Boxes (n, 6) along the axes around all colliders, relative to their centres: lows, then highs."""
     for c in range(len(boxes)):
@@ -136,7 +135,7 @@ def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> G
     return grid
 
 
-@lean_kernel
+@uncounted_kernel
 def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid) -> None:
     """Sort the colliders by bucket: count, add up, put each in its place."""
     start, size = grid.start, len(grid.start) - 1
@@ -170,7 +169,7 @@ def address(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid, c: int) ->
     return row, cell_of(p.x, grid.width[level, 0], grid.cells[level, 0])
 
 
-@lean_kernel
+@uncounted_kernel
 def near_pairs(
     shapes: Shapes,
     boxes: Array,
@@ -367,7 +366,7 @@ def is_excluded(a: int, b: int, rules: Rules) -> bool:
     return low < len(rules.excluded) and rules.excluded[low] == key
 
 
-@lean_kernel
+@uncounted_kernel
 def pairs_with_planes(shapes: Shapes, rules: Rules, reach: float, count: int, pairs: Records) -> int:
     """Add the pairs of every plane with all that is near it."""
     n = len(shapes.pieces)

@@ -17,7 +17,7 @@ from clapas.convex.jordan import (
 from clapas.convex.orthant import Orthant
 from clapas.convex.polyhedral import PolyhedralCone
 from clapas.convex.product import ProductCone, ProductSet
-from clapas.convex.section import Polygons, Section, SectionCone
+from clapas.convex.section import Ellipses, Polygons, Section, SectionCone
 from clapas.convex.tresca import Disc, Interval, TrescaSet
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "CoulombCone",
     "Disc",
     "DualCoulombCone",
+    "Ellipses",
     "Interval",
     "Opposite",
     "Orthant",

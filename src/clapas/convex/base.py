@@ -1,4 +1,4 @@
-"""What a convex set can do: say who is inside, bring a point back, and differentiate that.
+"""Interface of convex sets: membership, projection, and its derivative.
 
 Every set here is a product of n small sets, one per contact. Points are arrays of shape (n, d), normal
 component first, and each answer is given contact by contact.

@@ -1,4 +1,4 @@
-"""Friction cones whose section is any convex set with a projection: polygons, intervals, those people bring.
+"""Friction cones whose section is any convex set with a projection: polygons, ellipses, those people bring.
 
     K = {r : r_T ∈ mu r_N S},        S convex, around the origin
 
@@ -26,6 +26,7 @@ from clapas.convex.base import Cone, DualCone, FrictionCone, length_and_directio
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
+NEWTON_STEPS = 100  # convergence is quadratic: five to ten are made
 HALVINGS = 100  # enough to reach the last digit of any number between 0 and the upper bound
 
 
@@ -182,6 +183,120 @@ def _refuse_bad(vertices: Array, is_round: Mask | None) -> None:
             f"contact {i}: a section must be a convex polygon of at least three corners, given against the "
             f"clock, with the origin inside; got {vertices[i].tolist()}"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipses(Section):
+    """Ellipses (in space) or symmetric intervals (in the plane), one per contact.
+
+    An ellipse is the disc of radius one, stretched: friction on it is Coulomb's in stretched tangents, which
+    is how sweeps treat it (:mod:`clapas.solvers.nsgs.updates`).
+
+    Parameters
+    ----------
+    axes : array (n, 2), or (n, 1) in the plane
+        Half-lengths of the axes, positive, in units of mu.
+    angle : array (n,), optional
+        Angle (rad) from the first tangent to the first axis; zero by default.
+
+    Examples
+    --------
+    >>> lengthwise = Ellipses(np.array([[2.0, 1.0]]))
+    >>> lengthwise.project(np.array([[5.0, 0.0]]), np.array([0.5]))
+    array([[1., 0.]])
+    >>> lengthwise.support(np.array([[0.0, 3.0]]))
+    array([3.])
+    """
+
+    axes: Array
+    angle: Array | None = None
+
+    def __post_init__(self) -> None:
+        axes = np.array(self.axes, dtype=float)
+        if axes.ndim != 2 or axes.shape[1] not in (1, 2):
+            raise ProblemError(f"ellipses have axes (n, 2), or (n, 1) in the plane, got {axes.shape}")
+        angle = np.zeros(len(axes)) if self.angle is None else np.array(self.angle, dtype=float)
+        if angle.shape != (len(axes),):
+            raise ProblemError(f"ellipses have one angle each, ({len(axes)},), got {angle.shape}")
+        wrong = ~((axes > 0.0) & np.isfinite(axes)).all(axis=1) | ~np.isfinite(angle)
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ProblemError(
+                f"contact {i}: the axes of an ellipse must be positive and its angle finite, got "
+                f"{axes[i].tolist()} and {float(angle[i])}"
+            )
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "angle", angle)
+
+    @classmethod
+    def same(cls, axes: npt.ArrayLike, n: int, angle: float = 0.0) -> Ellipses:
+        """One ellipse for all n contacts."""
+        return cls(np.tile(np.asarray(axes, dtype=float), (n, 1)), np.full(n, angle))
+
+    def take(self, contacts: Indices) -> Ellipses:
+        """The sets of some contacts."""
+        assert self.angle is not None
+        return Ellipses(self.axes[contacts], self.angle[contacts])
+
+    @property
+    def stretch(self) -> Array:
+        """Maps A (n, k, k) of the disc to the ellipse."""
+        return self._turn() * self.axes[:, None, :]
+
+    def project(self, x: Array, scale: Array) -> Array:
+        """Nearest points of scale S."""
+        turn = self._turn()
+        z = np.einsum("nij,ni->nj", turn, x)
+        a = scale[:, None] * self.axes
+        outside, _, p = _nearest_on_ellipse(z, a)
+        return np.where(outside[:, None], np.einsum("nij,nj->ni", turn, p), x)
+
+    def support(self, z: Array) -> Array:
+        """The length of z in stretched axes, |Aᵀ z|."""
+        return length_and_direction(np.einsum("nij,ni->nj", self.stretch, z))[0]
+
+    def jacobian(self, x: Array, scale: Array) -> Array:
+        """I inside; outside the derivative of p = a² z / (a² + t), with t from |p / a| = 1."""
+        turn, k = self._turn(), x.shape[1]
+        z = np.einsum("nij,ni->nj", turn, x)
+        a = scale[:, None] * self.axes
+        outside, t, _ = _nearest_on_ellipse(z, a)
+        below = np.where(outside[:, None], a * a + t[:, None], 1.0)
+        g = a * a * z / below**2
+        h = np.sum(a * a * z * z / below**3, axis=1)
+        J = (a * a / below)[:, :, None] * np.eye(k)
+        J = J - g[:, :, None] * g[:, None, :] / np.where(h > 0.0, h, 1.0)[:, None, None]
+        J = np.einsum("nij,njk,nlk->nil", turn, J, turn)
+        return np.where(outside[:, None, None], J, np.eye(k))
+
+    def _turn(self) -> Array:
+        """Directions of the axes, columns of (n, k, k)."""
+        assert self.angle is not None
+        if self.axes.shape[1] == 1:
+            return np.ones((len(self.axes), 1, 1))
+        cosine, sine = np.cos(self.angle), np.sin(self.angle)
+        return np.stack((np.stack((cosine, -sine), axis=1), np.stack((sine, cosine), axis=1)), axis=1)
+
+
+def _nearest_on_ellipse(z: Array, a: Array) -> tuple[Mask, Array, Array]:
+    """Points outside ellipses of half-axes a (n, k), the root t of each, and the nearest points.
+
+    The nearest point is p = a² z / (a² + t), where F(t) = |a z / (a² + t)|² = 1. F falls and is convex, so
+    that Newton's steps from the left of the root never pass it. They begin where one term alone is 1.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        outside = ~(np.sum(np.where(z == 0.0, 0.0, z / a) ** 2, axis=1) <= 1.0)
+        t = np.maximum((a * np.abs(z) - a * a).max(axis=1), 0.0)
+        for _ in range(NEWTON_STEPS):
+            below = a * a + t[:, None]
+            terms = np.where(z == 0.0, 0.0, a * z / below) ** 2
+            step = 0.5 * (terms.sum(axis=1) - 1.0) / np.where(terms > 0.0, terms / below, 0.0).sum(axis=1)
+            following = np.where(outside & (step > 0.0), t + step, t)
+            if (following == t).all():
+                break
+            t = following
+        p = np.where(a > 0.0, a * a * z / (a * a + t[:, None]), 0.0)
+    return outside, t, p
 
 
 @dataclass(frozen=True, eq=False)

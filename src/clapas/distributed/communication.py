@@ -1,4 +1,4 @@
-"""What ranks say to each other: sums that are the same on all of them, and rows between neighbours.
+"""Communication between ranks: sums that are the same on all of them, and rows between neighbours.
 
 Sums of floating-point numbers depend on their order. Here each rank gathers the numbers of all and adds
 them in the order of the ranks, so that all ranks hold the same bits and take the same decisions.

@@ -1,8 +1,11 @@
-"""What one rank knows: the bodies it owns, copies of those it may touch, the walls.
+"""The domain of one rank: the bodies it owns, copies of those it may touch, the walls.
 
 A rank owns the movable bodies whose centre is in its domain, and has a copy (a *ghost*) of each body of
 another rank that one of its own may touch. Walls are few and stand on all ranks. Bodies much larger than the
 others are copied to all ranks too, as walls are.
+
+Bodies of other kinds and jointed bodies are *hosted*: rank 0 owns them wherever they are, and has copies of
+what they may touch.
 
 A contact belongs to exactly one rank: with a wall, to the owner of the other body; with a large body, to
 the owner of the small one; else to the lower of the two owners. So copies go one way only, from the higher
@@ -27,11 +30,14 @@ from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
 from clapas.dynamics.model import Impulses, Model
 from clapas.geometry.colliders import Contacts
-from clapas.problems.kept import Kept
+from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Indices, Mask
 
 LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
 SLACK = 0.25  # of the median radius: how far bodies may move in an epoch
+HOST = (
+    0  # the rank that owns bodies of other kinds and jointed ones: the lowest, so contacts with them are its
+)
 UNEVEN = 1.2  # heaviest domain over the mean, beyond which space is cut anew
 
 
@@ -61,9 +67,26 @@ class Layout:
         return float(np.median(finite)) if len(finite) else 0.0
 
     @cached_property
+    def is_hosted(self) -> Mask:
+        """Bodies that are no more than a part of something: carriers of systems, jointed bodies, (N,)."""
+        hosted = (self.model.system_of >= 0) | self.model.is_joined
+        hosted[[system.holder for system in self.model.systems if system.holder >= 0]] = True
+        return hosted
+
+    @cached_property
+    def has_host(self) -> bool:
+        """Whether there are such bodies."""
+        return bool(self.model.systems) or self.model.joints is not None
+
+    @cached_property
+    def is_owned(self) -> Mask:
+        """Bodies that have an owner: all but walls, (N,)."""
+        return np.asarray(self.model.movable | self.is_hosted)
+
+    @cached_property
     def is_large(self) -> Mask:
         """Bodies that are copied to all ranks, (N,)."""
-        return np.asarray(self.model.movable & ~(self.model.reach <= LARGE * self.radius))
+        return np.asarray(self.model.movable & ~self.is_hosted & ~(self.model.reach <= LARGE * self.radius))
 
     def wrapped(self, position: Array) -> Array:
         """Positions moved into the periodic cell."""
@@ -75,9 +98,9 @@ class Layout:
 
     def contact_owner(self, a: Indices, b: Indices, owner_a: Indices, owner_b: Indices) -> Indices:
         """The rank a contact belongs to, from the bodies (numbers of the model) and their owners."""
-        movable, large = self.model.movable, self.is_large
-        of_a = ~movable[b] | (movable[a] & ~large[a] & large[b])
-        of_b = ~movable[a] | (movable[b] & ~large[b] & large[a])
+        owned, large = self.is_owned, self.is_large
+        of_a = ~owned[b] | (owned[a] & ~large[a] & large[b])
+        of_b = ~owned[a] | (owned[b] & ~large[b] & large[a])
         return np.where(of_a, owner_a, np.where(of_b, owner_b, np.minimum(owner_a, owner_b)))
 
 
@@ -121,10 +144,18 @@ class Domain:
         """Bodies that this rank owns, (n,)."""
         return np.asarray(self.owner == self.ranks.rank)
 
+    @property
+    def is_host(self) -> bool:
+        """Whether this rank hosts bodies of other kinds or jointed ones."""
+        return self.layout.has_host and self.ranks.rank == HOST
+
     @cached_property
     def model(self) -> Model:
         """The bodies known here."""
-        return self.layout.model.of_bodies(self.ids)
+        part = self.layout.model.of_bodies(self.ids, whole=self.is_host)
+        if self.layout.has_host:
+            part.__dict__["has_spheres"] = False  # the host's problem has the general form, and so have all
+        return part
 
     @cached_property
     def own_model(self) -> Model:
@@ -138,9 +169,9 @@ class Domain:
         return self.layout.model.colliders.rows_of(self.ids)
 
     @cached_property
-    def kept(self) -> Kept:
+    def kept(self) -> Workspace:
         """What solvers keep from step to step."""
-        return Kept()
+        return Workspace()
 
     @cached_property
     def detector(self) -> Detector:
@@ -154,9 +185,9 @@ class Domain:
         a, b = contacts.a, contacts.b
         owner = self.layout.contact_owner(self.ids[a], self.ids[b], self.owner[a], self.owner[b])
         kept = owner == self.ranks.rank
-        if (ignored := self.model.ignored) is not None and len(ignored):
+        if len(apart := self.model.apart):
             n = len(self.ids)
-            kept &= ~np.isin(np.minimum(a, b) * n + np.maximum(a, b), ignored[:, 0] * n + ignored[:, 1])
+            kept &= ~np.isin(np.minimum(a, b) * n + np.maximum(a, b), apart[:, 0] * n + apart[:, 1])
         return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
     def is_over(self, position: Array) -> bool:
@@ -209,22 +240,25 @@ def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tup
     known = own.ids[here] == ends if len(own.ids) else np.zeros(len(ends), dtype=bool)
     weight = 1 + np.bincount(here[known], minlength=len(own.ids))
     if cuts is not None:
-        load = np.bincount(cuts.owner(position), weight, ranks.size)
+        load = np.bincount(_owners(layout, cuts, own, position), weight, ranks.size)
         loads = ranks.total(load)
         if loads.max() > UNEVEN * loads.mean():
             cuts = None
     if cuts is None:
         cuts = bisection(ranks, position, weight)
-    return cuts, _migrated(layout, own, cuts.owner(position))
+    return cuts, _migrated(layout, own, _owners(layout, cuts, own, position))
+
+
+def _owners(layout: Layout, cuts: Bisection, own: Owned, position: Array) -> Indices:
+    """The rank each body belongs to, by its place or by what it is."""
+    return np.where(layout.is_hosted[own.ids], HOST, cuts.owner(position))
 
 
 def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
     """Bodies and impulses where they belong."""
     ranks, impulses = layout.ranks, own.impulses
     # A contact may be of bodies that this rank does not own: those tell where they go.
-    ends = [
-        _owner_of(ranks, own.ids, owner, bodies, layout.model.movable) for bodies in (impulses.a, impulses.b)
-    ]
+    ends = [_owner_of(ranks, own.ids, owner, bodies, layout.is_owned) for bodies in (impulses.a, impulses.b)]
     target = layout.contact_owner(impulses.a, impulses.b, *ends)
     bodies = ranks.swapped([(own.ids[owner == k], own.rows[owner == k]) for k in range(ranks.size)])
     forces = ranks.swapped([impulses.take(np.flatnonzero(target == k)) for k in range(ranks.size)])
@@ -236,10 +270,10 @@ def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
     return Owned(ids[order], rows, joined.take(np.lexsort((joined.feature, joined.b, joined.a))))
 
 
-def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, movable: Mask) -> Indices:
+def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, owned: Mask) -> Indices:
     """New owners of some bodies, −1 for walls; those of other ranks are asked for."""
     result = np.full(len(bodies), -1)
-    wanted = np.unique(bodies[movable[bodies]])
+    wanted = np.unique(bodies[owned[bodies]])
     place = np.searchsorted(ids, wanted)
     mine = np.zeros(len(wanted), dtype=bool)
     inside = place < len(ids)
@@ -256,8 +290,8 @@ def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, movab
         answers.append(reply)
     for reply in ranks.swapped(answers):
         found[~mine] = np.maximum(found[~mine], reply)
-    moves = movable[bodies]
-    result[moves] = found[np.searchsorted(wanted, bodies[moves])]
+    known = owned[bodies]
+    result[known] = found[np.searchsorted(wanted, bodies[known])]
     return result
 
 
@@ -271,7 +305,7 @@ def domain(
     layout, cuts, own
         The run, the cuts, and what is owned where, as :func:`partition` leaves it.
     walls : array (k,)
-        Numbers of the bodies that are not movable and have appeared.
+        Numbers of the bodies that nobody owns and that have appeared.
     d : int
         Dimension.
     slack, near : float
@@ -281,9 +315,10 @@ def domain(
     position, large = layout.wrapped(own.rows[:, :d]), layout.is_large[own.ids]
     reach = model.reach[own.ids][:, None] + 0.5 * near + slack
     low, high = position - reach, position + reach
+    hosted = layout.is_hosted[own.ids]
     boxes = ranks.gathered(
-        np.concatenate((low[~large].min(axis=0, initial=np.inf), high[~large].max(axis=0, initial=-np.inf)))
-    ).reshape(ranks.size, 2, d)
+        np.concatenate([bound for chosen in (~large & ~hosted, hosted) for bound in _box(low, high, chosen)])
+    ).reshape(ranks.size, 2, 2, d)
     wanted: list[Indices] = []
     for rank in range(ranks.size):
         if rank == ranks.rank:
@@ -291,7 +326,8 @@ def domain(
             continue
         chosen = large.copy()
         if rank < ranks.rank:
-            chosen |= _overlap(low, high, boxes[rank, 0], boxes[rank, 1], model.period)
+            for box in boxes[rank]:
+                chosen |= _overlap(low, high, box[0], box[1], model.period)
         wanted.append(own.ids[chosen])
     arrived = ranks.swapped(wanted)
     ids = np.concatenate((own.ids, walls, *arrived))
@@ -313,6 +349,11 @@ def domain(
     start = np.full((len(ids), d), np.nan)
     start[np.searchsorted(ids, own.ids)] = own.rows[:, :d]
     return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack)
+
+
+def _box(low: Array, high: Array, chosen: Mask) -> tuple[Array, Array]:
+    """The box around some boxes (n, d); empty around none."""
+    return low[chosen].min(axis=0, initial=np.inf), high[chosen].max(axis=0, initial=-np.inf)
 
 
 def _overlap(

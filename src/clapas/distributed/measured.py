@@ -1,4 +1,4 @@
-"""What steps of a dense packing cost on the ranks that run this.
+"""Cost of the steps of a dense packing on the ranks that run this.
 
     mpirun -n 2 python -m clapas.distributed.measured GRAINS STEPS
 

@@ -1,14 +1,11 @@
-"""A run on many ranks: epochs, steps, births, and what rank 0 gathers for a recording.
+"""A model in motion on many ranks: epochs, steps, births, and what rank 0 gathers.
 
-The loop is that of :mod:`clapas.scenes.simulation`. Each rank holds the constant model and the changing rows
-of its own bodies, copies and walls. Frames that are kept are gathered on rank 0, which writes them: one file,
-in the format and with the promises of a run on one rank.
+Each rank holds the constant model and the changing rows of its own bodies, copies and walls.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,25 +20,15 @@ from clapas.distributed.sleeping import SleepRows, step_with_sleep_on_ranks
 from clapas.distributed.solving import sweeping
 from clapas.distributed.stepping import RankStep, reach_of, step_on_ranks
 from clapas.dynamics.births import initial_state, with_births, work_of_laying
+from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Impulses, Model, State
-from clapas.dynamics.readings import read
-from clapas.dynamics.sleeping import Sleeping
+from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.dynamics.subdivision import parts
-from clapas.errors import Error, NotSolved, SettingsError
+from clapas.dynamics.systems import bending_margin
+from clapas.errors import NotSolved, SettingsError
 from clapas.geometry.colliders import Contacts
-from clapas.scenes.simulation import (
-    Advance,
-    Kept,
-    OnUnsolved,
-    Recorder,
-    Summary,
-    Watcher,
-    check_run,
-    energy,
-    interrupts,
-    named_solver,
-)
+from clapas.scenes.settings import OnUnsolved, named_solver
 from clapas.solvers.loop import Solver
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -72,6 +59,8 @@ class GatheredStep:
         Whether each is open (0), sticking (1) or sliding (2).
     solution : Verdict
         How the contact problem ended.
+    joints : Reactions, or None
+        What joints did to the bodies; None without joints.
     """
 
     state: State
@@ -79,6 +68,7 @@ class GatheredStep:
     contacts: Contacts
     modes: Indices
     solution: Verdict
+    joints: Reactions | None = None
 
 
 def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
@@ -86,14 +76,10 @@ def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
     if ranks.size == 1:
         return
     one = "run it on one rank, without mpirun"
-    if model.systems:
-        raise SettingsError(
-            f"'{model.systems[0].name}' is no rigid body, and cannot be run on several ranks: {one}"
-        )
-    if model.joints is not None:
-        raise SettingsError(f"the scene has joints, which cannot be run on several ranks: {one}")
     if model.laws.has_sections:
         raise SettingsError(f"friction cones with corners cannot be run on several ranks: {one}")
+    if model.laws.has_thresholds:
+        raise SettingsError(f"friction with a threshold or a viscosity cannot be run on several ranks: {one}")
     if scheme.projection > 0.0:
         raise SettingsError(
             f"projection moves all bodies together, and cannot be run on several ranks: {one}"
@@ -132,9 +118,10 @@ class RankSimulation:
         self.model, self.dt, self.ranks = model, dt, ranks
         self.scheme, self.sleeping, self.on_unsolved = scheme or MoreauMidpoint(), sleeping, on_unsolved
         self.solver: Solver = solver or named_solver({})
-        sweeping(self.solver)  # refuses what ranks cannot use
         check_model(model, self.scheme, ranks)
         self.layout = Layout(model, ranks, radix_of(model.colliders))
+        if not self.layout.has_host:
+            sweeping(self.solver)  # refuses what ranks cannot use
         self.work = self.external_work = 0.0  # what this rank adds
         self.unsolved, self.worst, self.epochs = 0, 0.0, 0
         self.last: RankStep | None = None
@@ -147,9 +134,9 @@ class RankSimulation:
 
     def _start(self, state: State) -> None:
         """Share out a state that all ranks know."""
-        d, movable = self.model.d, self.model.movable[: state.n_bodies]
+        d, owned = self.model.d, self.layout.is_owned[: state.n_bodies]
         rank, size = self.ranks.rank, self.ranks.size
-        mine = np.flatnonzero(movable)[rank::size]
+        mine = np.flatnonzero(owned)[rank::size]
         impulses = state.impulses.take(np.arange(len(state.impulses.a))[rank::size])
         self._alive = state.n_bodies
         self._round = 0 if state.sleep is None else state.sleep.step
@@ -158,7 +145,7 @@ class RankSimulation:
             _rows(state, SleepRows.of(state.sleep, state.n_bodies, state.velocity.shape[1]), mine),
             impulses,
         )
-        walls = np.flatnonzero(~movable)
+        walls = np.flatnonzero(~owned)
         self._wall_rows = walls, state.position[walls], state.orientation[walls], state.velocity[walls]
         self._begin_epoch(own, state, d)
 
@@ -171,6 +158,8 @@ class RankSimulation:
         gained = self.dt * float(np.linalg.norm(self.model.gravity))
         slack = max(SLACK * self.layout.radius, 2.0 * self.dt * (self.ranks.largest(fastest) + gained))
         near = max(reach_of(self.model, self.scheme, self.dt), 1e-9 * self.layout.radius)
+        if self.model.systems:
+            near += 2.0 * self.ranks.largest(bending_margin(self.model, clock.parts))
         self._cuts, own = partition(self.layout, own, d, self._cuts)
         walls, *rows = self._wall_rows
         self.domain: Domain = domain(self.layout, self._cuts, own, walls, d, slack, near)
@@ -234,13 +223,13 @@ class RankSimulation:
             if self.ranks.rank == 0:
                 self.work += work_of_laying(model, before, after)
         new = np.arange(old, born)
-        velocity, movable = model.velocity[old:born], model.movable[old:born]
-        mine = np.flatnonzero(movable)[self.ranks.rank :: self.ranks.size]
+        velocity, owned = model.velocity[old:born], self.layout.is_owned[old:born]
+        mine = np.flatnonzero(owned)[self.ranks.rank :: self.ranks.size]
         fresh = SleepRows.none(len(mine), velocity.shape[1])
         rows = np.hstack((position[mine], orientation[mine], velocity[mine], fresh.table()))
         order = np.argsort(ids := np.concatenate((own.ids, new[mine])))
         own = Owned(ids[order], np.concatenate((own.rows, rows))[order], own.impulses)
-        fixed, walls = ~movable, self._wall_rows
+        fixed, walls = ~owned, self._wall_rows
         more = new[fixed], position[fixed], orientation[fixed], velocity[fixed]
         self._wall_rows = tuple(  # type: ignore[assignment]
             np.concatenate(pair) for pair in zip(walls, more, strict=True)
@@ -295,9 +284,13 @@ class RankSimulation:
 
     def gathered_state(self, everywhere: bool = False) -> State | None:
         """The state of all bodies on rank 0, or on all ranks; None elsewhere."""
+        state = self._gathered_state()
+        return self.ranks.comm.bcast(state) if everywhere else state
+
+    def _gathered_state(self) -> State | None:
         own, state, d = self._owned(), self.state, self.model.d
-        pieces = self._gathered((own.ids, own.rows), everywhere)
-        forces = self._gathered(own.impulses, everywhere)
+        pieces: Sequence[Any] | None = self.ranks.comm.gather((own.ids, own.rows))
+        forces: Sequence[Any] | None = self.ranks.comm.gather(own.impulses)
         if pieces is None or forces is None:
             return None
         table = np.zeros((self._alive, own.rows.shape[1]))
@@ -319,11 +312,6 @@ class RankSimulation:
             sleep=sleep,
         )
 
-    def _gathered(self, item: Any, everywhere: bool) -> Sequence[Any] | None:
-        comm = self.ranks.comm
-        gathered: Sequence[Any] | None = comm.allgather(item) if everywhere else comm.gather(item)
-        return gathered
-
     def gathered(self) -> tuple[GatheredStep | None, State | None]:
         """The last step and the state it led to, on rank 0; None elsewhere. No step before the first."""
         done = self.last
@@ -337,7 +325,7 @@ class RankSimulation:
             collider_a=self.domain.colliders[c.collider_a],
             collider_b=self.domain.colliders[c.collider_b],
         )
-        pieces = self._gathered((contacts, done.mode), False)
+        pieces: Sequence[Any] | None = self.ranks.comm.gather((contacts, done.mode))
         state = self.gathered_state()
         if pieces is None or state is None:
             return None, None
@@ -348,7 +336,8 @@ class RankSimulation:
         back = replace(
             state, position=state.position - self.scheme.theta * state.dt * state.velocity[:, : self.model.d]
         )
-        return GatheredStep(state, back, joined.take(order), mode[order], self.verdict), state
+        gathered = GatheredStep(state, back, joined.take(order), mode[order], self.verdict, done.joints)
+        return gathered, state
 
 
 def _rows(state: State, sleep: SleepRows, bodies: Indices) -> Array:
@@ -361,101 +350,3 @@ def _rows(state: State, sleep: SleepRows, bodies: Indices) -> Array:
 def _joined(forces: Sequence[Impulses], d: int) -> Impulses:
     fields = "a b feature impulse couple".split()
     return Impulses(*(np.concatenate([getattr(each, name) for each in forces]) for name in fields))
-
-
-def simulate_on_ranks(
-    model: Model,
-    duration: float,
-    dt: float,
-    ranks: Ranks,
-    solver: Solver | None = None,
-    *,
-    scheme: MoreauJean | None = None,
-    sleeping: Sleeping | None = None,
-    every: int = 1,
-    on_unsolved: OnUnsolved = "raise",
-    recorder: Recorder | None = None,
-    state: State | None = None,
-    work: float = 0.0,
-    given: float = 0.0,
-    progress: Watcher | None = None,
-) -> Summary:
-    """Run a model on all ranks, which call this together, and keep every so many steps.
-
-    It is :func:`clapas.scenes.simulation.simulate` with the same settings. The recorder is that of rank 0,
-    None on the others; ``state``, where to go on from, is the same on all.
-    """
-    check_run(duration, dt, every, on_unsolved)
-    began = time.perf_counter()
-    sim = RankSimulation(
-        model, dt, ranks, solver, scheme, sleeping=sleeping, on_unsolved=on_unsolved, state=state
-    )
-    first, steps, kept = sim.state.step, round(duration / dt), -1
-    accounts = np.array([work, given])
-
-    def keep() -> None:
-        nonlocal kept
-        kept = sim.state.step
-        done, where = sim.gathered()
-        sums = accounts + ranks.total([sim.work, sim.external_work])
-        if recorder is not None and where is not None:
-            step: Any = done
-            recorder.keep(Kept(step, where, energy(model, where), float(sums[0]), float(sums[1])))
-
-    def note() -> None:
-        if not model.probes:
-            return
-        done, where = sim.gathered()
-        if recorder is not None and where is not None:
-            steps_done: Any = [] if done is None else [done]
-            recorder.note(read(model, steps_done, where))
-
-    def record(due: bool) -> None:
-        """Let rank 0 write; a disk that is full ends the run on all ranks."""
-        failure = None
-        try:
-            note()
-            if due:
-                keep()
-        except (Error, OSError) as error:
-            failure = error
-        ranks.agree(failure)
-
-    if state is None:
-        record(due=True)
-    stopped = False
-    with interrupts() as interrupted:
-        while sim.state.step < steps and not stopped:
-            unsolved: NotSolved | None = None
-            try:
-                sim.step()
-            except NotSolved as error:
-                unsolved = error
-            due = unsolved is not None or sim.state.step % every == 0
-            if due or model.probes:
-                record(due)
-            if unsolved is not None:
-                raise unsolved
-            wish = interrupted.is_set()
-            if progress is not None:
-                seconds, done = time.perf_counter() - began, sim.last
-                assert done is not None
-                report = done.n_contacts, done.residual, seconds
-                wish |= bool(progress(Advance(sim.state.step, steps, sim.state.time, *report)))
-            stopped = ranks.largest(float(wish)) > 0.0
-    if kept != sim.state.step and sim.state.step > first:
-        record(due=True)
-    sums = accounts + ranks.total([sim.work, sim.external_work])
-    status = Status.ALMOST_SOLVED if sim.unsolved else Status.SOLVED
-    if sim.state.step < steps:
-        status = Status.STOPPED
-    return Summary(
-        sim.state,
-        sim.state.step - first,
-        sim.unsolved,
-        sim.worst,
-        float(sums[0]),
-        float(sums[1]),
-        status,
-        time.perf_counter() - began,
-    )

@@ -1,4 +1,4 @@
-"""Sleep on many ranks: the rules of :mod:`clapas.dynamics.sleeping`, impulses summed over the ranks.
+"""Sleep on many ranks: the rules of :mod:`clapas.dynamics.sleep`, impulses summed over the ranks.
 
 Owners decide who sleeps and who wakes, from what all ranks' contacts say of their bodies, and tell those who
 hold copies.
@@ -14,7 +14,7 @@ import numpy as np
 from clapas.distributed.domain import Domain
 from clapas.distributed.stepping import RankStep, step_on_ranks
 from clapas.dynamics.model import Sleep, State
-from clapas.dynamics.sleeping import Sleeping, judged
+from clapas.dynamics.sleep import Sleeping, judged
 from clapas.dynamics.stepping import MoreauJean
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask

@@ -38,20 +38,20 @@ from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers import NSGS, Auto, solve
 from clapas.solvers.local import Exact
-from clapas.solvers.loop import VISITS_PER_SECOND, Method, Pace, Progress, Solver, run
-from clapas.solvers.nsgs.accelerated import (
+from clapas.solvers.loop import VISITS_PER_SECOND, MeasureEvery, Method, Progress, Solver, run
+from clapas.solvers.nsgs.orders import Coloured
+from clapas.solvers.nsgs.sweeps import (
     FRESH,
     PATIENCE,
     PERIOD,
     Memory,
+    Sweeps,
     before,
     keep_stride,
     memory,
     put_multiple,
     whole,
 )
-from clapas.solvers.nsgs.orders import Coloured
-from clapas.solvers.nsgs.sweeps import Sweeps
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
@@ -339,7 +339,7 @@ def solve_on_ranks(bordered: BorderedProblem, solver: Solver, guess: Array) -> A
 
 def _swept(bordered: BorderedProblem, settings: NSGS, guess: Array) -> Answer:
     ranks, n = bordered.ranks, bordered.n_contacts
-    pace = Pace(4, max(20, VISITS_PER_SECOND * ranks.size // max(1, n)))
+    pace = MeasureEvery(4, max(20, VISITS_PER_SECOND * ranks.size // max(1, n)))
     limits = replace(settings, time_limit=math.inf)
 
     def is_late(progress: Progress) -> bool:

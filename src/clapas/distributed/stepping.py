@@ -15,16 +15,17 @@ import numpy as np
 from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, work
 from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
+from clapas.distributed.hosting import follow_host, step_of_host
 from clapas.distributed.solving import Answer, BorderedProblem, motion_under_all, solve_on_ranks
 from clapas.dynamics.assembly import StepProblem, step_problem
-from clapas.dynamics.following import lead
-from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
-from clapas.dynamics.held import between_free, with_held
+from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated, lead
+from clapas.dynamics.held_contacts import between_free, with_held
+from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.neighbours import TOUCHING
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.solving import rigid_velocities
 from clapas.dynamics.stepping import MoreauJean, drifted
-from clapas.dynamics.surroundings import TOUCHING
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.problems.blocks import BodyBlocks
@@ -56,6 +57,8 @@ class RankStep:
         Contacts in the problem of all ranks.
     solved : array (n,) of bool, or None
         Contacts that were part of the problem; None for all. The others are between bodies that sleep.
+    joints : Reactions, or None
+        What joints did, on the rank that has them.
     """
 
     state: State
@@ -69,6 +72,7 @@ class RankStep:
     given: float
     n_contacts: int
     solved: Mask | None = None
+    joints: Reactions | None = None
 
 
 def reach_of(model: Model, scheme: MoreauJean, dt: float) -> float:
@@ -98,15 +102,26 @@ def step_on_ranks(
         assert asleep is not None
         model = model.holding(asleep)
         model.__dict__.update({name: getattr(domain.model, name) for name in ("has_spheres", "gyrates")})
+    if domain.is_host:
+        return _hosting_step(domain, state, dt, solver, scheme, asleep if holds else None)
     with ranks.phase("detect"):
         middle = drifted(model, state, scheme, dt)[0]
         free = free_motion(model, middle, dt)
-        touching = TOUCHING * ranks.largest(float(np.abs(middle.position).max(initial=0.0)))
+        largest = float(np.abs(middle.position).max(initial=0.0))
+        touching = TOUCHING * (largest if domain.layout.has_host else ranks.largest(largest))
         reach = reach_of(model, scheme, dt)
         found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
         treated = between_free(model, found) if holds else found
         near = within_reach(model, middle, treated, touching, reach, dt)
         ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
+    at = _Here(domain, model, state, middle, found, touching, dt, scheme)
+    if domain.layout.has_host:
+        part, reply, velocity, free = follow_host(
+            domain, model, state, middle, near, free, dt, touching, ahead
+        )
+        u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
+        verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
+        return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
 
     total = int(ranks.total(len(near))[0])
     ghosts = _in_problem(model, domain.ghosts)
@@ -135,40 +150,103 @@ def step_on_ranks(
             break
         free, guess = turned_free, answer.r
 
-    position, orientation = moved(middle.position, middle.orientation, velocity, scheme.theta * dt)
-    domain.ghosts.from_owners(position, orientation, velocity)
-    contacts, impulses, mode, solved = _borne(
-        domain, model, part, answer, bordered, found, state, touching, longer
-    )
-    end = replace(
-        state,
-        time=state.time + dt,
-        step=state.step + 1,
-        position=position,
-        orientation=orientation,
-        velocity=velocity,
-        dt=dt,
-        impulses=impulses,
-        sleep=None,
-        applied={},
-    )
-    own = domain.own_model
-    done = work(own.masses, own.movable & model.movable, middle.velocity, free, velocity)
-    walls = part.work_of_walls(answer.r)
-    given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
+    u = bordered.velocity(answer.rows) if len(answer.r) else np.empty((0, model.d))
+    verdict = answer.status, answer.residual, answer.iterations, answer.seconds, total
+    return at.ended(part, answer.r, u, velocity, free, *verdict)
+
+
+def _hosting_step(
+    domain: Domain, state: State, dt: float, solver: Solver, scheme: MoreauJean, asleep: Mask | None
+) -> RankStep:
+    """The step of the rank that hosts bodies of other kinds and joints."""
+    hosted = step_of_host(domain, state, dt, solver, scheme, asleep)
+    done, end = hosted.result, hosted.result.state
+    domain.ghosts.from_owners(end.position, end.orientation, end.velocity)
     return RankStep(
         end,
-        contacts,
-        mode,
-        answer.status,
-        answer.residual,
-        answer.iterations,
-        answer.seconds,
-        done + walls,
-        given,
-        total,
-        solved,
+        done.contacts,
+        hosted.mode,
+        done.status,
+        done.residual,
+        hosted.iterations,
+        hosted.seconds,
+        hosted.work,
+        hosted.given,
+        hosted.n_contacts,
+        hosted.solved,
+        done.joints,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Here:
+    """What a rank knows of a step before it is solved; ``model`` holds those asleep."""
+
+    domain: Domain
+    model: Model
+    start: State
+    middle: State
+    found: Contacts
+    touching: float
+    dt: float
+    scheme: MoreauJean
+
+    def ended(
+        self,
+        part: StepProblem,
+        r: Array,
+        u: Array,
+        velocity: Array,
+        free: Array,
+        status: Status,
+        residual: float,
+        iterations: int,
+        seconds: float,
+        n_contacts: int,
+    ) -> RankStep:
+        """The step with impulses r (n, k), velocities u at the contacts and those (N, size) of the bodies."""
+        domain, model, state, middle, dt = self.domain, self.model, self.start, self.middle, self.dt
+        position, orientation = moved(middle.position, middle.orientation, velocity, self.scheme.theta * dt)
+        domain.ghosts.from_owners(position, orientation, velocity)
+        contacts, impulses, mode, solved = self._borne(part, r, u)
+        end = replace(
+            state,
+            time=state.time + dt,
+            step=state.step + 1,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            dt=dt,
+            impulses=impulses,
+            sleep=None,
+            applied={},
+        )
+        own = domain.own_model
+        done = work(own.masses, own.movable & model.movable, middle.velocity, free, velocity)
+        walls = part.work_of_walls(r)
+        given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
+        verdict = status, residual, iterations, seconds
+        return RankStep(end, contacts, mode, *verdict, done + walls, given, n_contacts, solved)
+
+    def _borne(
+        self, part: StepProblem, r: Array, u: Array
+    ) -> tuple[Contacts, Impulses, Indices, Mask | None]:
+        """The contacts that count, their impulses and modes, and which were solved."""
+        contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
+        d, state = self.model.d, self.start
+        _, sticking, sliding = modes(part.problem, r[:, :d], u[:, :d])
+        mode = (sticking + 2 * sliding).astype(np.int8)
+        if rows is not None:
+            contacts, impulses, mode = contacts.take(rows), impulses.take(rows), mode[rows]
+        if self.model is self.domain.model:
+            return contacts, impulses, mode, None
+        longer = self.dt / state.dt if state.dt else 1.0
+        contacts, impulses, place = with_held(
+            self.model, self.found, contacts, impulses, state.impulses, longer, self.touching
+        )
+        mode = np.append(mode, 0).astype(np.int8)[place]
+        mode[place < 0] = impulses.carrying[place < 0]
+        return contacts, impulses, mode, place >= 0
 
 
 def _in_problem(model: Model, ghosts: Ghosts) -> Ghosts:
@@ -200,31 +278,3 @@ def _velocity(model: Model, middle: State, part: StepProblem, answer: Answer, fr
     else:
         v = np.einsum("bij,bj->bi", blocks.root, answer.rows[:-1])
     return rigid_velocities(model, v, free)
-
-
-def _borne(
-    domain: Domain,
-    model: Model,
-    part: StepProblem,
-    answer: Answer,
-    bordered: BorderedProblem,
-    found: Contacts,
-    state: State,
-    touching: float,
-    longer: float,
-) -> tuple[Contacts, Impulses, Indices, Mask | None]:
-    """The contacts that count, their impulses and modes, and which were solved."""
-    r, problem = answer.r, part.problem
-    contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
-    d = model.d
-    u = bordered.velocity(answer.rows) if len(r) else np.empty((0, d))
-    _, sticking, sliding = modes(problem, r[:, :d], u[:, :d])
-    mode = (sticking + 2 * sliding).astype(np.int8)
-    if rows is not None:
-        contacts, impulses, mode = contacts.take(rows), impulses.take(rows), mode[rows]
-    if model is domain.model:
-        return contacts, impulses, mode, None
-    contacts, impulses, place = with_held(model, found, contacts, impulses, state.impulses, longer, touching)
-    mode = np.append(mode, 0).astype(np.int8)[place]
-    mode[place < 0] = impulses.carrying[place < 0]
-    return contacts, impulses, mode, place >= 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clapas.bodies.rigid.jacobian import (
+from clapas.bodies.rigid.motion import (
     fill_blocks_2d,
     fill_blocks_3d,
     fill_couples_2d,
@@ -16,16 +16,16 @@ from clapas.bodies.rigid.jacobian import (
 )
 from clapas.bodies.rigid.spheres import impulses_in_world, reach_of, velocities_at, world_rows
 from clapas.convex.section import Polygons
-from clapas.dynamics.carrying import carry, carry_to_spheres, places, product, to_world
-from clapas.dynamics.following import add_lead
+from clapas.convex.threshold import Thresholds
+from clapas.dynamics.freemotion import add_lead
 from clapas.dynamics.guides import can_part
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.model import Impulses, LinkImpulses, Model, State
+from clapas.dynamics.warm_start import carry, carry_to_spheres, places, product, to_world
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts
-from clapas.problems.blocks import BodyBlocks, contact_velocities
+from clapas.problems.blocks import BodyBlocks, contact_velocities, frames
 from clapas.problems.contact import MANY, ROUNDING, ContactProblem
-from clapas.problems.frames import frames
 from clapas.problems.rolling import RollingProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array, Indices, Mask
@@ -130,11 +130,13 @@ class StepProblem:
 
         The others were within reach, and nothing came of it; or they are no contacts but links.
         """
-        n = len(self.contacts)
-        if not self.apart.any():
-            return None if self.links is None else np.arange(n)
-        counts = ~self.apart | r[:n].any(axis=1)
-        return None if counts.all() and self.links is None else np.flatnonzero(counts)
+        apart = np.flatnonzero(self.apart)
+        idle = apart[~r[apart].any(axis=1)]
+        if self.links is None and not len(idle):
+            return None
+        counts = np.ones(len(self.contacts), dtype=bool)
+        counts[idle] = False
+        return np.flatnonzero(counts)
 
     def work_of_walls(self, r: Array) -> float:
         """Work of the impulses r along imposed motions during the step (J)."""
@@ -179,7 +181,7 @@ def step_problem(
         Gap (m) up to which contacts touch and follow Moreau's rule, u_N ≥ 0. Those with a gap g above may
         close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
     lead : array (n, d), optional
-        What the velocities of walls miss at the contacts (:func:`clapas.dynamics.following.lead`).
+        What the velocities of walls miss at the contacts (:func:`clapas.dynamics.freemotion.lead`).
     part_of : int, optional
         Where these are some of the contacts of a larger problem: how many it has. The form is then that of
         the whole, and contacts whose free velocities are rounding stay, since others may push them.
@@ -203,7 +205,7 @@ def step_problem(
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         moved = blocks if pull is None else pushed(blocks, pull)
-        return kind.from_blocks(moved, mu=mu, w=w, section=sections(model, contacts))
+        return kind.from_blocks(moved, mu=mu, w=w, section=sections(model, contacts, dt))
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     if (
@@ -400,14 +402,27 @@ def _scale(model: Model, pair: tuple[Indices, Indices], shape: tuple[int, ...]) 
     return scale
 
 
-def sections(model: Model, contacts: Contacts, n_links: int = 0) -> Polygons | None:
-    """The sections of the friction cones of contacts and of links, which are round; None if all are."""
+def sections(model: Model, contacts: Contacts, dt: float, n_links: int = 0) -> Polygons | Thresholds | None:
+    """The shapes of friction of contacts and of links, whose cones are round; None if all are."""
+    if model.laws.has_thresholds:
+        return _thresholds(model, contacts, dt, n_links)
     if not model.laws.has_sections:
         return None
     corners = model.laws.section[_materials(model, contacts)]
     corners = np.concatenate((corners, np.zeros((n_links, *corners.shape[1:]))))
     is_round: Mask = np.asarray(~corners.any(axis=(1, 2)))
     return None if is_round.all() else Polygons(corners, is_round)
+
+
+def _thresholds(model: Model, contacts: Contacts, dt: float, n_links: int) -> Thresholds:
+    """Friction that does not follow the pressure, over a step: s = threshold dt, κ = 1/(viscosity dt)."""
+    laws, pair = model.laws, _materials(model, contacts)
+    limit, viscosity = laws.threshold[pair] * dt, laws.viscosity[pair] * dt
+    is_round = (limit == 0.0) & (viscosity == 0.0)
+    softness = np.divide(1.0, viscosity, out=np.zeros_like(viscosity), where=viscosity > 0.0)
+    limit = np.where(viscosity > 0.0, np.inf, limit)
+    more, none = np.ones(n_links, dtype=bool), np.zeros(n_links)
+    return Thresholds(np.append(limit, none), np.append(softness, none), np.append(is_round, more))
 
 
 def _along_grain(model: Model, middle: State, contacts: Contacts, pair: tuple[Indices, Indices]) -> Array:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.dynamics.laying import falling, laid_position
+from clapas.dynamics.deposition import falling, laid_position
 from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.pressing import with_pressure
 
 
 def initial_state(model: Model, time: float = 0.0) -> State:
-    """The state at the start: the bodies born by then, no impulse."""
+    """The state at the start: the bodies born by then, and what presses them together."""
     d = model.d
     empty = State(
         time=time,
@@ -22,7 +23,8 @@ def initial_state(model: Model, time: float = 0.0) -> State:
         impulses=Impulses.none(d),
         parts=tuple(system.bodies.start() for system in model.systems),
     )
-    return with_births(model, empty)
+    start = with_births(model, empty)
+    return with_pressure(model, start) if model.pressed else start
 
 
 def with_births(model: Model, state: State) -> State:

@@ -126,7 +126,7 @@ def condensed_problem(
             q[n:, : model.d] += links.w
             mu, C[n:, : model.d] = np.concatenate((mu, links.mu)), links.compliance
         kind = RollingProblem if model.laws.has_couples else ContactProblem
-        section = sections(model, contacts, n_links)
+        section = sections(model, contacts, dt, n_links)
         return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=section)
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.model import Model
-from clapas.dynamics.stepping import Stepped
+from clapas.dynamics.stepping import StepResult
 from clapas.problems.report import modes
 from clapas.typing import Array, Indices, Mask
 
@@ -71,7 +71,7 @@ class ContactTable:
     dt: float
 
     @staticmethod
-    def of(model: Model, done: Stepped | None, first: int | None, second: int | None) -> ContactTable:
+    def of(model: Model, done: StepResult | None, first: int | None, second: int | None) -> ContactTable:
         """The contacts of a step between two bodies, of one body, or all."""
         whole = np.empty(0, dtype=np.int64)
         if done is None:
@@ -155,7 +155,7 @@ class ContactTable:
         return np.asarray(self.mode == SLIDING)
 
 
-def contact_modes(done: Stepped) -> Indices:
+def contact_modes(done: StepResult) -> Indices:
     """Whether each contact of a step is open (0), sticking (1) or sliding (2), (n,)."""
     known = getattr(done, "modes", None)
     if known is not None:  # a step gathered from several ranks, each of which has told its own
@@ -169,7 +169,7 @@ def contact_modes(done: Stepped) -> Indices:
     return np.asarray(mode)
 
 
-def _slips(done: Stepped) -> Array:
+def _slips(done: StepResult) -> Array:
     """Tangential speeds (n,) at the contacts of a step (m/s); zero between sleepers."""
     d = done.contacts.normal.shape[1]
     # Unknowns and velocities at a contact are scaled inversely: their product is the work.

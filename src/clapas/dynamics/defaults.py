@@ -1,4 +1,4 @@
-"""What a time step is solved by where nothing else is said: named once."""
+"""The default solver of time steps."""
 
 from __future__ import annotations
 

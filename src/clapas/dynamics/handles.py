@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clapas.dynamics.joints.coordinates import Coordinate, joint_coordinates
-from clapas.dynamics.joints.definition import Joint
+from clapas.dynamics.joints.definition import Joint, SystemEnd
+from clapas.dynamics.joints.instep import placed_in
 from clapas.dynamics.joints.reactions import Reaction
 from clapas.dynamics.loads import Constant, Load
 from clapas.dynamics.model import Model, State
@@ -219,13 +220,17 @@ class JointHandle:
         self._simulation, self.number = simulation, number
 
     def __repr__(self) -> str:
-        a, b = (body.name if body else "world" for body in self.bodies)
+        joint = self.definition
+        a, b = (
+            str(end) if isinstance(end, SystemEnd) else f"'{body.name if body else 'world'}'"
+            for end, body in zip((joint.a, joint.b), self.bodies, strict=True)
+        )
         coordinate = ""
-        if self._coordinate == "angle":
+        if self._coordinate in ("angle", "gimbal"):
             coordinate = f", angle {self.angle:.6g} rad"
         elif self._coordinate == "displacement":
             coordinate = f", position {self.position:.6g} m"
-        return f"Joint('{self.name}': {self.definition.kind} of '{a}' and '{b}'{coordinate})"
+        return f"Joint('{self.name}': {joint.kind} of {a} and {b}{coordinate})"
 
     @property
     def definition(self) -> Joint:
@@ -241,17 +246,18 @@ class JointHandle:
 
     @property
     def bodies(self) -> tuple[BodyHandle | None, BodyHandle | None]:
-        """Its bodies a and b; None for the world."""
-        a, b = (
-            None if body is None else BodyHandle(self._simulation, body)
-            for body in (self.definition.a, self.definition.b)
+        """Its bodies a and b; None for the world, and for a system none of whose bodies was named."""
+        ends = (
+            end.carrier if isinstance(end, SystemEnd) else end
+            for end in (self.definition.a, self.definition.b)
         )
+        a, b = (None if body is None else BodyHandle(self._simulation, body) for body in ends)
         return a, b
 
     @property
     def angle(self) -> float:
         """Rotation about the axis (rad), turns counted: of hinges, pins and turns; the angle of a swing."""
-        self._require("angle", "swing")
+        self._require("angle", "swing", "gimbal")
         return self._read.value
 
     @property
@@ -263,7 +269,7 @@ class JointHandle:
     @property
     def rate(self) -> float:
         """Rate of the angle (rad/s), or of the position (m/s)."""
-        self._require("angle", "displacement", "swing")
+        self._require("angle", "displacement", "swing", "gimbal")
         return self._read.rate
 
     @property
@@ -287,6 +293,17 @@ class JointHandle:
             return Reaction(np.zeros(d), np.zeros(3 if d == 3 else 1))
         return last.joints[self.name]
 
+    @property
+    def effort(self) -> float:
+        """All that acted along the coordinate in the last step, as a mean (N·m, N); zero before it.
+
+        Limits, friction, springs, dampers, motors and gears together; positive where they help the coordinate
+        grow.
+        """
+        self._require("angle", "displacement", "swing", "gimbal")
+        last = self._simulation.last
+        return 0.0 if last is None or last.joints is None else float(last.joints.along[self.number])
+
     def apply(self, effort: float) -> None:
         """Push along the coordinate during the next step, with or without a motor; several calls add up.
 
@@ -296,10 +313,18 @@ class JointHandle:
             Torque about the axis (N·m) of a hinge or a pin, or force along it (N): positive efforts increase
             the coordinate. Body a gets the opposite.
         """
-        self._require("angle", "displacement")
+        self._require("angle", "displacement", "gimbal")
         effort = checks.number(f"joint '{self.name}'", "effort", effort)
         model, joint = self._simulation.model, self.definition
+        for end in (joint.a, joint.b):
+            if isinstance(end, SystemEnd):
+                raise SceneError(
+                    f"joint '{self.name}': it holds {end}, and efforts are applied to rigid bodies; give the "
+                    "joint a TorqueMotor and set its target"
+                )
         axis, point = self._axis_and_point()
+        if self._coordinate == "gimbal":
+            axis = self._row_of_gimbal() * (-1.0 if joint.b is None else 1.0)
         effort = -effort if joint.b is None else effort
         for body, sign in zip(self.bodies, (-1.0, 1.0), strict=True):
             if body is None or not model.movable[body.number]:
@@ -308,6 +333,15 @@ class JointHandle:
                 body.apply(force=sign * effort * axis, at=point)
             else:
                 body.apply(torque=sign * effort * (axis if model.d == 3 else np.ones(1)))
+
+    def _row_of_gimbal(self) -> Array:
+        """What an effort along an angle of a gimbal is as a torque on b, (3,): across the two other axes."""
+        model, state = self._simulation.model, self._simulation.state
+        placed = placed_in(model, state, state.coordinates)[0]
+        rows = model.joints
+        assert rows is not None
+        term = rows.n_closing + int(np.flatnonzero(rows.moving == self.number)[0])
+        return np.asarray(rotations.rotate(placed.turn[rows.b[term]], placed.of_b[term, 3:]))
 
     @property
     def _coordinate(self) -> str | None:
@@ -322,10 +356,10 @@ class JointHandle:
         joint, model, state = self.definition, self._simulation.model, self._simulation.state
         d = model.d
         axis, point = joint.frame[0][:d], np.array(joint.to)
-        if joint.a is not None:
+        if isinstance(joint.a, int):
             back = rotations.rotate_back(model.orientation[joint.a], axis)
             axis = rotations.rotate(state.orientation[joint.a], back)
-        if joint.b is not None:
+        if isinstance(joint.b, int):
             arm = rotations.rotate_back(model.orientation[joint.b], point - model.position[joint.b])
             point = state.position[joint.b] + rotations.rotate(state.orientation[joint.b], arm)
         return axis, point

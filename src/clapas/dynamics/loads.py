@@ -133,7 +133,7 @@ def as_course(label: str, name: str, value: Any, size: int) -> Course | None:
         return value
     if callable(value):
         course = FunctionOfTime(label, name, value, size)
-        course(0.0)  # a wrong function is told before anything runs
+        course(0.0)  # a wrong function is reported before anything runs
         return course
     if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value[0]) == 1:
         return _ramps(label, name, value[0], value[1], size)

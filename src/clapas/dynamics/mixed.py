@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import BendingBodies, Bodies, Part, Touches
+from clapas.bodies.kind import BendingBodies, Bodies, Links, Part, Touches
 from clapas.dynamics.assembly import (
     Geometry,
     StepProblem,
@@ -55,9 +55,9 @@ def mixed_problem(
     ``linked`` says whether limits, friction and motors of joints act. See ``step_problem`` for the other
     arguments.
     """
-    without = free
+    without, others = free, systems.free
     if joints is not None:
-        free = free + joints.push
+        free, others = free + joints.push, joints.free_others or others
     geometry = contact_geometry(model, middle, contacts, free)
     assert geometry.own_frame is not None
     width, rigid = geometry.scale.shape[1], geometry.blocks
@@ -76,14 +76,14 @@ def mixed_problem(
         return mixed_problem(
             model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
         )
-    acting = None if joints is None or not linked else joints.links(joints.velocity(without))
-    sizes = rigid.n_bodies * rigid.size, *map(len, systems.free), n_soft
+    acting = None if joints is None or not linked else _acting(joints, without)
+    sizes = rigid.n_bodies * rigid.size, *map(len, others), n_soft
     links = side_by_side((acting, *systems.links), sizes)
     v_free = np.concatenate(
-        [rigid.bodies_velocity(np.zeros((len(contacts), width))), *systems.free, np.zeros(n_soft)]
+        [rigid.bodies_velocity(np.zeros((len(contacts), width))), *others, np.zeros(n_soft)]
     )
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
-    made = _Statement(model, contacts, width, M, H, v_free, links, *bilateral)
+    made = _Statement(model, contacts, dt, width, M, H, v_free, links, *bilateral)
     geometry = _with_systems(model, systems, middle, contacts, geometry, own, along)
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     problem = replace(problem, links=links)
@@ -95,12 +95,18 @@ def mixed_problem(
     return problem
 
 
+def _acting(joints: JointsInStep, free: Array) -> Links | None:
+    """Limits, friction and motors of joints, from the velocities (N, size) without joints."""
+    return joints.links(joints.velocity(free), joints.others(free))
+
+
 @dataclass(frozen=True, eq=False)
 class _Statement:
     """Makes the problem from what laws say: see :data:`clapas.dynamics.assembly.Made`."""
 
     model: Model
     contacts: Contacts
+    dt: float
     width: int
     M: sparse.csr_array
     H: sparse.csr_array
@@ -131,7 +137,7 @@ class _Statement:
             J=self.J,
             b=self.b,
             compliance=C,
-            section=sections(self.model, self.contacts, n_links),
+            section=sections(self.model, self.contacts, self.dt, n_links),
             d=self.width,
         )
 
@@ -243,6 +249,6 @@ def _parting(
     parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
     if joints is None or not len(response):
         return parting
-    rigid = sparse.csr_array(normal[:, : joints.motion.J.shape[1]])
+    rigid = sparse.csr_array(normal[:, : joints.motion.rigid_J.shape[1]])
     taken = joints.motion.taken(rigid)
     return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

@@ -8,13 +8,23 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import BendingBodies, Bodies, ChainedBodies, NonlinearBodies, Part, SmallBodies
+from clapas.bodies.kind import (
+    BendingBodies,
+    Bodies,
+    ChainedBodies,
+    DoubtingBodies,
+    NonlinearBodies,
+    Part,
+    SmallBodies,
+)
+from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.joints.leastmotion import Linkages, linkages
 from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.loads import Load
+from clapas.dynamics.pressing import Pressed
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders, Contacts, Kind, zeros_without_room
+from clapas.geometry.colliders import Colliders, Contacts, Kind, rows_of, zeros_without_room
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -49,6 +59,11 @@ class System:
     self_contact: bool = False
     holder: int = -1
 
+    def renumbered(self, bodies: Indices) -> System:
+        """The same where these bodies of the model, given in growing order, are numbered from 0."""
+        holder = int(np.searchsorted(bodies, self.holder)) if self.holder >= 0 else -1
+        return replace(self, rows=np.searchsorted(bodies, self.rows), holder=holder)
+
     # Whether an object has all that a protocol lists takes tens of microseconds to find: once is enough.
 
     @cached_property
@@ -60,6 +75,11 @@ class System:
     def small(self) -> SmallBodies | None:
         """The bodies, if each has a few velocities."""
         return self.bodies if isinstance(self.bodies, SmallBodies) else None
+
+    @cached_property
+    def doubting(self) -> DoubtingBodies | None:
+        """The bodies, if they say when what they assume does not hold."""
+        return self.bodies if isinstance(self.bodies, DoubtingBodies) else None
 
     @cached_property
     def nonlinear(self) -> NonlinearBodies | None:
@@ -97,7 +117,7 @@ class Model:
     loads : dict
         Force and torque on some movable bodies.
     laid : array (N,) of bool, or None
-        Grains that are lowered when they appear (see :mod:`clapas.dynamics.laying`); None if there are none.
+        Grains that are lowered when they appear (:mod:`clapas.dynamics.deposition`); None if there are none.
     period : tuple
         Lengths of the periodic cell along x and y, or None.
     names : tuple of str
@@ -110,6 +130,8 @@ class Model:
         Joints between rigid bodies; None without.
     ignored : array (k, 2), optional
         Pairs of bodies, the lower number first, that never touch each other; None without.
+    pressed : tuple of Pressed
+        Forces at contacts when the run begins (:mod:`clapas.dynamics.pressing`).
     """
 
     gravity: Array
@@ -132,6 +154,7 @@ class Model:
     systems: tuple[System, ...] = ()
     joints: JointRows | None = None
     ignored: Indices | None = None
+    pressed: tuple[Pressed, ...] = ()
 
     def __repr__(self) -> str:
         return f"Model({self.n_bodies} bodies, {int(self.movable.sum())} of them movable, in {self.d}-D)"
@@ -194,6 +217,7 @@ class Model:
             or laws.has_couples
             or laws.is_elliptic
             or laws.has_sections
+            or laws.has_thresholds
         ):
             return False
         inertia, moves = self.inertia[self.movable], self.movable[self.colliders.body]
@@ -246,7 +270,7 @@ class Model:
     def chain_of(self) -> Indices | None:
         """Number of the chain whose carrier each body is, (N,), −1 for the others; None without chains.
 
-        Contacts travel from a carrier of a chain to the next (:mod:`clapas.dynamics.travelling`).
+        Contacts travel from a carrier of a chain to the next (:mod:`clapas.dynamics.warm_start`).
         """
         number, count = np.full(self.n_bodies, -1), 0
         for system in self.systems:
@@ -274,8 +298,31 @@ class Model:
     def apart(self) -> Indices:
         """Pairs of bodies (p, 2) that never touch each other: ignored, or joined by a joint that says so."""
         ignored = [] if self.ignored is None else [self.ignored]
-        joined = [] if self.joints is None else [self.joints.pairs]
+        joined = [] if self.joints is None else [self.joints.pairs, self._joined_to_systems]
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *ignored, *joined])
+
+    @property
+    def _joined_to_systems(self) -> Indices:
+        """Pairs (p, 2) of bodies and of carriers, of joints that hold systems and do not let them collide."""
+        found = set()
+        for joint in self.joints.joints if self.joints is not None else ():
+            if joint.collide or not joint.rows.holds:
+                continue
+            first, second = self._bodies_of(joint.a), self._bodies_of(joint.b)
+            if isinstance(joint.a, SystemEnd) or isinstance(joint.b, SystemEnd):
+                found |= {(min(a, b), max(a, b)) for a in first for b in second if a != b}
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+
+    def _bodies_of(self, end: int | SystemEnd | None) -> list[int]:
+        """The body at the end of a joint, or the carriers that stand for it."""
+        if isinstance(end, SystemEnd):
+            system, own = self.systems[end.system], end.anchor.carriers
+            return [
+                int(row)
+                for row, carrier in zip(system.rows, system.carrier, strict=True)
+                if own is None or carrier in own
+            ]
+        return [] if end is None else [end]
 
     @cached_property
     def thickness(self) -> Array:
@@ -305,10 +352,15 @@ class Model:
         return np.where(self.blocked[body], told, velocity)
 
     def holding(self, held: Mask) -> Model:
-        """The model in which some bodies, too, cannot move."""
+        """The model in which some bodies, too, cannot move; made once while they are the same."""
+        if (last := self._holding.get("last")) is not None and np.array_equal(last[0], held):
+            return last[1]
         made = replace(self, movable=self.movable & ~held)
         if self.joints is not None and not (held & self.is_joined).any():
             made.__dict__["linkages"] = self.linkages  # as they were: no need to analyse them again
+        for name in ("masses", "reach", "thickness"):  # whoever moves
+            made.__dict__[name] = getattr(self, name)
+        self._holding["last"] = held.copy(), made
         return made
 
     def first(self, count: int) -> Model:
@@ -320,11 +372,12 @@ class Model:
             self._parts[count] = self._part(count)
         return self._parts[count]
 
-    def of_bodies(self, bodies: Indices) -> Model:
+    def of_bodies(self, bodies: Indices, *, whole: bool = False) -> Model:
         """The model of some bodies, given in growing order and numbered anew from 0.
 
         What is said of all bodies together is said of all those of this model still: the smallest body,
-        whether all are spheres, whether any gyrates. Without joints, systems, names and probes.
+        whether all are spheres, whether any gyrates. Without names and probes; joints and systems stay if
+        the bodies are ``whole``: all that are joined or carry something are among them.
         """
         number = {int(body): k for k, body in enumerate(bodies)} if self.motions or self.loads else {}
         ignored = self.ignored
@@ -346,8 +399,8 @@ class Model:
             laid=None,
             names=(),
             probes=(),
-            systems=(),
-            joints=None,
+            systems=tuple(system.renumbered(bodies) for system in self.systems) if whole else (),
+            joints=self.joints.renumbered(bodies) if whole and self.joints is not None else None,
             ignored=ignored,
         )
         for name in ("smallest", "has_spheres", "gyrates"):
@@ -356,6 +409,10 @@ class Model:
 
     @cached_property
     def _parts(self) -> dict[int, Model]:
+        return {}
+
+    @cached_property
+    def _holding(self) -> dict[str, tuple[Mask, Model]]:
         return {}
 
     def _part(self, count: int) -> Model:
@@ -407,7 +464,8 @@ class Impulses:
 
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
-        return Impulses(self.a[rows], self.b[rows], self.feature[rows], self.impulse[rows], self.couple[rows])
+        columns = self.a, self.b, self.feature, self.impulse, self.couple
+        return Impulses(*(rows_of(column, rows) for column in columns))
 
     @staticmethod
     def zero(contacts: Contacts) -> Impulses:
@@ -474,7 +532,7 @@ def carries(force: Array) -> Mask:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Who sleeps, and what is remembered to tell (see :mod:`clapas.dynamics.sleeping`).
+    """Sleep state, and the history used to decide it (see :mod:`clapas.dynamics.sleep`).
 
     Parameters
     ----------

@@ -322,7 +322,7 @@ def as_motion(label: str, value: Any, d: int) -> Motion | None:
         return value
     if callable(value):
         motion = FunctionMotion(value, d, label)
-        motion(0.0)  # a wrong function is told before anything runs
+        motion(0.0)  # a wrong function is reported before anything runs
         return motion
     if isinstance(value, tuple | list) and len(value) in (2, 3):
         return as_motion(label, Table(*value), d)

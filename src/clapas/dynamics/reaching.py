@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.bodies.rigid.jacobian import fill_normal_velocities
+from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import image_shifts
 from clapas.dynamics.model import Model, State
@@ -76,9 +76,7 @@ def mark_within_reach(
     for i in range(len(gap)):
         kept[i] = gap[i] <= touching
         touch += kept[i]
-    if touch < len(gap):
-        speed = np.empty(len(gap))
-        fill_normal_velocities(bodies, point, shift, normal, position, orientation, velocity, speed)
-        for i in range(len(gap)):
-            kept[i] = kept[i] or abs(speed[i]) * dt <= reach
+        if not kept[i]:
+            speed = normal_velocity(i, bodies, point, shift, normal, position, orientation, velocity)
+            kept[i] = abs(speed) * dt <= reach
     return touch

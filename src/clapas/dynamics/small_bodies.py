@@ -85,7 +85,7 @@ def small_bodies_problem(
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         moved = packed if pull is None else packed.pushed(pull)
-        return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(model, contacts))
+        return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(model, contacts, dt))
 
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     if n and is_rounding(problem.problem, packed.largest_term(), problem.wall):

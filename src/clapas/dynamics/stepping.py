@@ -23,11 +23,9 @@ from clapas.bodies.rigid.motion import moved, work
 from clapas.dynamics.assembly import StepProblem
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.defaults import STEP_SOLVER
-from clapas.dynamics.few.outcome import Outcome
-from clapas.dynamics.few.stepping import step_of_few
-from clapas.dynamics.following import lead
-from clapas.dynamics.freemotion import free_motion, given_by_loads
-from clapas.dynamics.held import between_free, with_held
+from clapas.dynamics.few.stepping import Outcome, step_of_few
+from clapas.dynamics.freemotion import free_motion, given_by_loads, lead
+from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.jointed.stepping import step_of_mechanism
 from clapas.dynamics.joints.commands import Commands
@@ -36,14 +34,15 @@ from clapas.dynamics.joints.projection import onto_joints
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.links import OF_JOINTS
 from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.neighbours import Neighbours, touching_gap
 from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
-from clapas.dynamics.solving import Instant, Solved, solved
-from clapas.dynamics.surroundings import Surroundings, touching_gap
+from clapas.dynamics.solving import Answering, Instant, Solved, solved
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
     bending_margin,
+    energy_of,
     on_true_surfaces,
     systems_in_step,
     with_carriers,
@@ -123,7 +122,7 @@ class QuasiStatic(MoreauJean):
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepResult:
     """A step done.
 
     Parameters
@@ -159,9 +158,9 @@ class Stepped:
     joints: Reactions | None = field(default_factory=lambda: None)  # none of the class: see __getattr__
 
     @staticmethod
-    def made(outcome: Outcome | JointedOutcome) -> Stepped:
+    def made(outcome: Outcome | JointedOutcome) -> StepResult:
         """A step of few bodies, or with joints; what a loop does not need is made when first asked for."""
-        done = object.__new__(Stepped)
+        done = object.__new__(StepResult)
         done.__dict__.update(
             state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
         )
@@ -183,8 +182,8 @@ class Stepped:
 
     def __getattr__(self, name: str) -> Any:
         outcome = self.__dict__.get("outcome")
-        if outcome is None or name not in Stepped.__dataclass_fields__:
-            raise AttributeError(f"'Stepped' has no attribute '{name}'")
+        if outcome is None or name not in StepResult.__dataclass_fields__:
+            raise AttributeError(f"'StepResult' has no attribute '{name}'")
         if name == "contacts" and isinstance(outcome, JointedOutcome):  # loops of control ask for them
             self.__dict__[name] = outcome.contacts()
         else:
@@ -198,11 +197,12 @@ def step(
     dt: float,
     solver: Solver | None = None,
     scheme: MoreauJean | None = None,
-    surroundings: Surroundings | None = None,
+    neighbours: Neighbours | None = None,
     *,
     asleep: Mask | None = None,
     commands: Commands | None = None,
-) -> Stepped:
+    solved_by: Answering | None = None,
+) -> StepResult:
     """Advance a state by one time step.
 
     Parameters
@@ -215,24 +215,26 @@ def step(
         Method for the contact problem; :data:`clapas.dynamics.defaults.STEP_SOLVER` by default.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
-    surroundings : Surroundings, optional
+    neighbours : Neighbours, optional
         Who is near whom, kept from step to step for speed.
     asleep : array of bool, optional
         Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
         Bodies beyond its length are awake.
     commands : Commands, optional
         What motors are asked for; that of the scene by default.
+    solved_by : callable, optional
+        Who solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
     """
-    scheme, surroundings = scheme or STEP_SCHEME, surroundings or Surroundings(model)
+    scheme, neighbours = scheme or STEP_SCHEME, neighbours or Neighbours(model)
     solver = solver or STEP_SOLVER
-    if asleep is None and (few := surroundings.few(state)) and scheme.projection == 0.0:
-        outcome = step_of_few(few, state, dt, solver, scheme, surroundings)
+    if asleep is None and (few := neighbours.few(state)) and scheme.projection == 0.0:
+        outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
         if outcome is not None:
-            return Stepped.made(outcome)
-    if asleep is None and (mechanism := surroundings.mechanism(state)) and scheme.projection == 0.0:
-        jointed = step_of_mechanism(mechanism, state, dt, solver, scheme, surroundings, commands)
+            return StepResult.made(outcome)
+    if asleep is None and (mechanism := neighbours.mechanism(state)) and scheme.projection == 0.0:
+        jointed = step_of_mechanism(mechanism, state, dt, solver, scheme, neighbours, commands)
         if jointed is not None:
-            return Stepped.made(jointed)
+            return StepResult.made(jointed)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -241,12 +243,12 @@ def step(
 
     middle, systems = drifted(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
-    found, near, touching = _detected(alive, middle, surroundings, scheme, dt, held is not None)
+    found, near, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
     ahead = lead(alive, middle, near, state.velocity, scheme.theta, dt)
     joints = None
     if alive.joints is not None:
-        joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands)
-    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, surroundings.kept)
+        joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands, systems)
+    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, neighbours.kept, solved_by)
     answer = solved(at, free, joints, solver)
     at = replace(at, systems=answer.systems)
 
@@ -256,7 +258,7 @@ def step(
     reactions = None if answer.joints is None else _reactions(answer.joints, answer)
     done, given = _accounts(at, answer, end)
     done, given = done + work_of_laying(model, before, state), given + lift
-    return Stepped(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
+    return StepResult(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
 
 
 def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
@@ -274,7 +276,7 @@ def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[
 
 
 def _detected(
-    model: Model, middle: State, surroundings: Surroundings, scheme: MoreauJean, dt: float, holding: bool
+    model: Model, middle: State, neighbours: Neighbours, scheme: MoreauJean, dt: float, holding: bool
 ) -> tuple[Contacts, Contacts, float]:
     """All contacts within reach, those that the step treats, and the gap (m) up to which they touch.
 
@@ -283,7 +285,7 @@ def _detected(
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
     touching = touching_gap(middle)
     within = max(reach, touching)
-    found = surroundings.detect(middle, within + bending_margin(model, middle.parts))
+    found = neighbours.detect(middle, within + bending_margin(model, middle.parts))
     if model.systems:
         found = on_true_surfaces(model, middle, found, within)
     treated = between_free(model, found) if holding else found
@@ -316,10 +318,13 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
     if at.systems.systems:
         end = with_carriers(at.model, replace(end, parts=at.systems.moved(answer.others, h)))
     if (joints := answer.joints) is not None:
-        x = joints.drives.middle + h * joints.rates(answer.velocity)
-        closed = onto_joints(at.model, replace(end, coordinates=x), joints.motion)
+        x = joints.drives.middle + h * joints.rates(answer.velocity, answer.others)
+        closed = onto_joints(at.model, replace(end, coordinates=x), joints.motion, at.systems, h)
         lifted = (end.position - closed.position)[at.model.movable] @ at.model.gravity
-        return closed, float(at.model.mass[at.model.movable] @ lifted)
+        lift = float(at.model.mass[at.model.movable] @ lifted)
+        if joints.hold_systems:
+            lift += energy_of(at.model, closed).potential - energy_of(at.model, end).potential
+        return closed, lift
     return end, 0.0
 
 
@@ -353,7 +358,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
     if links is not None and joints.acting is not None:
         own = answer.problem.link_rows(answer.solution.r)[links.owner == OF_JOINTS]
     impulse[rows.n_closing :] += joints.along(own)
-    return Reactions(rows, joints.motion.placed, joints.middle, impulse, joints.dt)
+    return Reactions(rows, joints.motion.placed, impulse, joints.dt)
 
 
 def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
@@ -373,7 +378,8 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
         through += problem.links.work(its, mean, Account.GIVEN)
     if answer.joints is not None:
         assert answer.multipliers is not None
-        through += answer.joints.given(answer.multipliers, 0.5 * (middle.velocity + velocity))
+        mean, others = 0.5 * (middle.velocity + velocity), answer.systems.mean(answer.others)
+        through += answer.joints.given(answer.multipliers, mean, others)
         done += answer.joints.stored(end)
     done += walls - through
     return done, outside + through

@@ -20,9 +20,9 @@ import numpy as np
 from clapas.dynamics.births import with_births
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.sleeping import Sleeping, step_with_sleep
-from clapas.dynamics.stepping import MoreauJean, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.sleep import Sleeping, step_with_sleep
+from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.solvers.loop import Solver
 
 
@@ -32,16 +32,16 @@ def divided_step(
     dt: float,
     solver: Solver,
     scheme: MoreauJean,
-    surroundings: Surroundings | None = None,
+    neighbours: Neighbours | None = None,
     sleeping: Sleeping | None = None,
     commands: Commands | None = None,
-) -> list[Stepped]:
+) -> list[StepResult]:
     """One time step in as many parts as the scheme asks for; the last part ends the step."""
     count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
-    surroundings = surroundings or Surroundings(model)
-    done: list[Stepped] = []
+    neighbours = neighbours or Neighbours(model)
+    done: list[StepResult] = []
     for _ in range(count):
-        given = model, replace(state, step=start, applied=applied), dt / count, solver, scheme, surroundings
+        given = model, replace(state, step=start, applied=applied), dt / count, solver, scheme, neighbours
         if sleeping is None:
             part = step(*given, commands=commands)
         else:

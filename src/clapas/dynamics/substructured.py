@@ -21,9 +21,10 @@ from scipy import sparse
 
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import SettingsError
-from clapas.multiscale.latin import MicroMacroLATIN, Substructured
+from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Springs
 from clapas.multiscale.problem import LinkProblem
+from clapas.multiscale.substructured import Substructured
 from clapas.typing import Array
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -128,6 +129,13 @@ def zeros_without_room(shape: tuple[int, ...]) -> Array:
     return np.ndarray(shape, np.float64, ONE_ZERO, strides=(0,) * len(shape))
 
 
+def rows_of(table: Any, rows: Indices) -> Any:
+    """Some rows of a table, in the given order; of zeros without room, others of their kind."""
+    if table.ndim == 2 and table.strides == (0, 0):
+        return zeros_without_room((len(rows), table.shape[1]))
+    return table.take(rows, axis=0)  # half the time of table[rows]
+
+
 @dataclass(frozen=True)
 class Contacts:
     """Contacts found, one row each, sorted by identity (a, b, feature).
@@ -181,7 +189,7 @@ class Contacts:
 
     def take(self, rows: Indices) -> Contacts:
         """Some of the contacts, in the given order."""
-        return Contacts(*(getattr(self, name)[rows] for name in Contacts.__dataclass_fields__))
+        return Contacts(*(rows_of(getattr(self, name), rows) for name in Contacts.__dataclass_fields__))
 
     @staticmethod
     def none(d: int) -> Contacts:

@@ -1,4 +1,4 @@
-"""How thick and how wide the bodies of a table of colliders are."""
+"""Thickness and width of the bodies of a table of colliders."""
 
 from __future__ import annotations
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from clapas.convex.section import Section
 from clapas.errors import FormatError, ProblemError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
@@ -38,23 +39,47 @@ def naming(path: Path) -> Iterator[None]:
         raise FormatError(f"{path}: {error}") from error
 
 
+class Law(NamedTuple):
+    """What a file says of the law of its contacts.
+
+    Parameters
+    ----------
+    d : int
+        Components per contact.
+    couples : bool
+        Whether those of couples are among them.
+    section : Section, optional
+        Sections of friction that are not round.
+    """
+
+    d: int
+    couples: bool = False
+    section: Section | None = None
+
+    def make(self, **given: Any) -> ContactProblem:
+        """The problem under this law."""
+        if self.couples:
+            return RollingProblem(d=self.d, section=self.section, **given)
+        return ContactProblem(d=self.d, section=self.section, **given)
+
+
 def reduced_problem(
-    path: Path, *, W: Any, q: Array, mu: Array, d: int, symmetrise: bool
+    path: Path, *, W: Any, q: Array, mu: Array, law: Law, symmetrise: bool
 ) -> tuple[ContactProblem, list[str]]:
-    """Build the problem of u = W r + q; the notes tell an asymmetric W."""
+    """Build the problem of u = W r + q; the notes say where W is asymmetric."""
     with naming(path):
-        problem = ContactProblem(W=W, q=q, mu=mu, d=d, name=problem_name(path), symmetrise=symmetrise)
+        problem = law.make(W=W, q=q, mu=mu, name=problem_name(path), symmetrise=symmetrise)
     return problem, _asymmetry_notes("W", W, symmetrise)
 
 
 def global_problem(
-    path: Path, *, M: Any, H: Any, f: Array, w: Array, mu: Array, d: int, symmetrise: bool
+    path: Path, *, M: Any, H: Any, f: Array, w: Array, mu: Array, law: Law, symmetrise: bool
 ) -> tuple[ContactProblem, list[str]]:
     """Build the problem of M v = H r + f, u = Hᵀ v + w (the letters of the file)."""
     M, notes = mass(path, M, symmetrise)
     with naming(path):
-        problem = ContactProblem(
-            M=M, H=sparse.csr_array(H.T), f=change_sign(f), w=w, mu=mu, d=d, name=problem_name(path)
+        problem = law.make(
+            M=M, H=sparse.csr_array(H.T), f=change_sign(f), w=w, mu=mu, name=problem_name(path)
         )
     return problem, notes
 

@@ -1,12 +1,18 @@
 """FCLib: the HDF5 files in which frictional contact problems are exchanged.
 
 A file holds ``fclib_local`` (W, q, mu) or ``fclib_global`` (M, H, f, w, mu) with ``spacedim`` and
-``info``, or ``fclib_global_rolling``, ``fclib_local_rolling`` with five components a contact and ``mu_r``
-(read only); and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses,
-1, 2, …}. Bilateral rows (V, R, s, or G, b) are eliminated on reading. Files written here use the
-names and types of the FCLib library (32-bit integers, doubles, zero-terminated strings), so it
-reads them back: W by rows as in the published files, M and H by columns, the only compressed
-layout that Siconos takes for them.
+``info``, or ``fclib_global_rolling``, ``fclib_local_rolling`` with five components a contact and ``mu_r``;
+and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses, 1, 2, …}. Bilateral
+rows (V, R, s, or G, b) are eliminated on reading. Files written here use the names and types of the FCLib
+library (32-bit integers, doubles, zero-terminated strings), so it reads them back: W by rows as in the
+published files, M and H by columns, the only compressed layout that Siconos takes for them.
+
+FCLib has no place for friction that depends on the direction, nor for couples that resist spinning, nor for
+couples in the plane. Such problems are written in groups of our own, ``clapas_local`` and ``clapas_global``,
+so that no other program takes them for something else: as those of FCLib, with ``couples`` (0 or 1; then
+``spacedim`` is 3 in the plane and 6 in space) and, for friction by direction, a group ``section`` with
+``vertices`` (n, k, 2), or (n, 2, 1), and ``is_round`` (n,), or with ``axes`` (n, 2), or (n, 1), and ``angle``
+(n,).
 
 References
 ----------
@@ -22,7 +28,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clapas.errors import FormatError
+from clapas.convex import Ellipses, Polygons
+from clapas.convex.section import Section
+from clapas.errors import FormatError, ProblemError
 from clapas.io import bilateral, convention
 from clapas.io.csparse import (
     LARGEST,
@@ -39,15 +47,17 @@ from clapas.io.heaps import check_heaps
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.io.texts import attribute, text
 from clapas.problems.contact import ContactProblem
-from clapas.problems.rolling import RollingProblem
-from clapas.typing import Array
+from clapas.problems.conversions import reduce
+from clapas.typing import Array, Indices
 
 GROUPS: dict[Literal["local", "global"], str] = {"global": "fclib_global", "local": "fclib_local"}
+OWN_GROUPS: dict[Literal["local", "global"], str] = {"global": "clapas_global", "local": "clapas_local"}
 ROLLING_GROUPS: dict[str, Literal["local", "global"]] = {
     "fclib_global_rolling": "global",
     "fclib_local_rolling": "local",
 }
 ROLLING = 5  # components of a contact that resists rolling
+FIVE_OF_SIX = (0, 1, 2, 4, 5)  # where they are among six: spin is left out
 TEXTS = ("title", "description", "math_info")
 
 
@@ -74,16 +84,20 @@ def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
         if name in file:
             return _rolling(file, path, name)
     with reading(f"{path}"):
-        found, notes = _choose(file, path, kind)
-    group = _group(file, GROUPS[found], str(path))
-    where = f"{path}: {GROUPS[found]}"
+        groups = OWN_GROUPS if any(name in file for name in OWN_GROUPS.values()) else GROUPS
+        found, notes = _choose(file, path, kind, groups)
+    group = _group(file, groups[found], str(path))
+    where = f"{path}: {groups[found]}"
     d = integer(group, "spacedim", where)
-    if d not in (2, 3):
-        raise FormatError(f"{where}: spacedim is {d}, expected 2 or 3")
+    couples = "couples" in group and integer(group, "couples", where) != 0
+    expected = (3, 6) if couples else (2, 3)
+    if d not in expected:
+        raise FormatError(f"{where}: spacedim is {d}, expected {expected[0]} or {expected[1]}")
+    law = convention.Law(d, couples, _section(group, where))
     if found == "local":
-        problem, more, n_dof = _local(group, where, path, d, symmetrise)
+        problem, more, n_dof = _local(group, where, path, law, symmetrise)
     else:
-        problem, more, n_dof = _global(group, where, path, d, symmetrise)
+        problem, more, n_dof = _global(group, where, path, law, symmetrise)
     size = (problem.n_contacts, d)
     solution = _answer(file, "solution", path, size, n_dof)
     return ProblemFile(
@@ -123,21 +137,32 @@ def _rolling(file: Any, path: Path, name: str) -> ProblemFile:
         if found == "local"
         else convention.global_rolling(path, M=M, H=H, f=f, w=w, mu=mu, rolling_mu=rolling_mu)
     )
-    stored = _answer(file, "solution", path, (n, ROLLING), 0)
-    solution = None if stored is None else StoredSolution(r=problem.five_rows(stored.r, rolling_mu))
+    size, n_dof = (n, ROLLING), m if found == "global" else 0
+
+    def with_six_rows(answer: StoredSolution) -> StoredSolution:
+        r, u = problem.five_rows(answer.r, rolling_mu), answer.u
+        if u is not None:  # velocities are multiplied by the lengths by which couples are divided
+            u = problem.five_rows(u, 1.0 / np.where(rolling_mu > 0.0, rolling_mu, 1.0))
+        return StoredSolution(r=r, u=u, v=answer.v)
+
+    stored = _answer(file, "solution", path, size, n_dof)
+    solution = None if stored is None else with_six_rows(stored)
     return ProblemFile(
         problem=problem,
         format="fclib",
         kind=found,
         path=path,
         solution=solution,
+        guesses=tuple(with_six_rows(guess) for guess in _guesses(file, path, size, n_dof)),
         info=_info(group),
         notes=tuple(_solution_notes(file, solution)),
     )
 
 
-def _choose(file: Any, path: Path, kind: Kind) -> tuple[Literal["local", "global"], list[str]]:
-    present = [name for name, group in GROUPS.items() if group in file]
+def _choose(
+    file: Any, path: Path, kind: Kind, groups: dict[Literal["local", "global"], str]
+) -> tuple[Literal["local", "global"], list[str]]:
+    present = [name for name, group in groups.items() if group in file]
     if kind == "auto":
         if not present:
             raise FormatError(
@@ -152,12 +177,12 @@ def _choose(file: Any, path: Path, kind: Kind) -> tuple[Literal["local", "global
 
 
 def _local(
-    group: Any, where: str, path: Path, d: int, symmetrise: bool
+    group: Any, where: str, path: Path, law: convention.Law, symmetrise: bool
 ) -> tuple[ContactProblem, list[str], int]:
     rows, columns = declared_shape(_group(group, "W", where), f"{where}/W")
     _expect(rows == columns, f"{where}/W: {rows}×{columns}, expected a square matrix")
     q = _vector(group, "q", rows, where)
-    mu = _vector(group, "mu", _contacts(rows, d, f"{where}/W"), where)
+    mu = _vector(group, "mu", _contacts(rows, law.d, f"{where}/W"), where)
     W = read_matrix(_group(group, "W", where), f"{where}/W")
     notes: list[str] = []
     if "V" in group or "R" in group:
@@ -175,21 +200,21 @@ def _local(
             with convention.naming(path):
                 W, q = bilateral.eliminate(W=W, V=V, R=R, q=q, s=s)
             notes.append(_eliminated(rows))
-    problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
+    problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, law=law, symmetrise=symmetrise)
     return problem, notes + more, 0
 
 
 def _global(
-    group: Any, where: str, path: Path, d: int, symmetrise: bool
+    group: Any, where: str, path: Path, law: convention.Law, symmetrise: bool
 ) -> tuple[ContactProblem, list[str], int]:
     m, columns = declared_shape(_group(group, "M", where), f"{where}/M")
     rows, width = declared_shape(_group(group, "H", where), f"{where}/H")
     _expect(columns == m, f"{where}/M: {m}×{columns}, expected a square matrix")
     _expect(rows == m, f"{where}/H: {rows} rows, expected {m} (the size of M)")
-    n = _contacts(width, d, f"{where}/H, columns")
+    n = _contacts(width, law.d, f"{where}/H, columns")
     f, w, mu = (
         _vector(group, "f", m, where),
-        _vector(group, "w", n * d, where),
+        _vector(group, "w", n * law.d, where),
         _vector(group, "mu", n, where),
     )
     M = read_matrix(_group(group, "M", where), f"{where}/M")
@@ -203,10 +228,34 @@ def _global(
             M, notes = convention.mass(path, M, symmetrise)
             with convention.naming(path):
                 W, q = bilateral.eliminate_global(M=M, H=H, G=G, f=f, w=w, b=b)
-            problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, d=d, symmetrise=symmetrise)
+            problem, more = convention.reduced_problem(path, W=W, q=q, mu=mu, law=law, symmetrise=symmetrise)
             return problem, [_eliminated(G.shape[1]), *notes, *more], m
-    problem, notes = convention.global_problem(path, M=M, H=H, f=f, w=w, mu=mu, d=d, symmetrise=symmetrise)
+    problem, notes = convention.global_problem(
+        path, M=M, H=H, f=f, w=w, mu=mu, law=law, symmetrise=symmetrise
+    )
     return problem, notes, m
+
+
+def _section(group: Any, where: str) -> Section | None:
+    """The sections of friction of a group of our own, if it has some."""
+    if "section" not in group:
+        return None
+    stored, where = _group(group, "section", where), f"{where}/section"
+
+    def column(name: str) -> Array:
+        with reading(f"{where}/{name}"):
+            _expect(name in stored, f"{where}: no '{name}'; found {', '.join(sorted(stored)) or 'nothing'}")
+            _expect(hasattr(stored[name], "shape"), f"{where}: '{name}' must be an array")
+            values = np.asarray(stored[name])
+        _expect(values.dtype.kind in "iufb", f"{where}: '{name}' must be numbers, got {values.dtype}")
+        return values
+
+    try:
+        if "axes" in stored:
+            return Ellipses(column("axes").astype(float), column("angle").astype(float))
+        return Polygons(column("vertices").astype(float), column("is_round").astype(bool))
+    except ProblemError as error:
+        raise FormatError(f"{where}: {error}") from None
 
 
 def _eliminated(rows: int) -> str:
@@ -304,13 +353,10 @@ def _expect(right: bool, message: str) -> None:
 
 def require_writable(path: Path, problem: ContactProblem) -> None:
     """Raise a FormatError where FCLib files cannot hold a problem."""
-    if problem.section is not None:
+    if not isinstance(problem.section, Polygons | Ellipses | None):
         raise FormatError(
-            f"{path}: FCLib files hold round friction cones, got a section that is not round; write the scene"
-        )
-    if isinstance(problem, RollingProblem):
-        raise FormatError(
-            f"{path}: contacts that resist rolling are read from FCLib files but not written; write the scene"
+            f"{path}: files hold sections of friction that are polygons or ellipses, got "
+            f"{type(problem.section).__name__}, known by its projection alone; take a polygon near to it"
         )
 
 
@@ -328,37 +374,86 @@ def write(
     """
     import h5py
 
+    if problem.compliance is not None:
+        problem = reduce(problem)  # no field holds C, but W does
+    kind: Literal["local", "global"] = "local" if problem.form == "reduced" else "global"
+    rows: Sequence[int] = range(problem.d)
+    rolls = _rolls_only(problem)
+    if rolls:
+        rows, name = FIVE_OF_SIX, f"fclib_{kind}_rolling"
+    elif problem.has_couples or problem.section is not None:
+        name = OWN_GROUPS[kind]
+    else:
+        name = GROUPS[kind]
     with h5py.File("memory", "w", driver="core", backing_store=False) as file:
-        name = GROUPS["local" if problem.form == "reduced" else "global"]
         group = file.create_group(name)
-        group.create_dataset("spacedim", data=np.array([problem.d], dtype=np.int32))
-        if problem.form == "reduced":
-            _write_local(group, problem)
+        _write_integer(group, "spacedim", len(rows))
+        chosen = (problem.d * np.arange(problem.n_contacts)[:, None] + np.array(rows)).ravel()
+        if kind == "local":
+            vectors = _write_local(group, problem, chosen)
         else:
-            _write_global(group, problem)
+            vectors = _write_global(group, problem, chosen)
+        # Couples are divided by their lengths already, so that these are one.
+        lengths = {"mu_r": np.ones(problem.n_contacts)} if rolls else {}
+        _write_vectors(group, **vectors, mu=problem.mu, **lengths)
+        if name in OWN_GROUPS.values():
+            _write_integer(group, "couples", int(problem.has_couples))
+            _write_section(group, problem.section)
         _write_info(group.create_group("info"), info or Info())
         if solution is not None:
-            _write_answer(file.create_group("solution"), solution)
+            _write_answer(file.create_group("solution"), solution, rows)
         if guesses:
             parent = file.create_group("guesses")
-            parent.create_dataset("number_of_guesses", data=np.array([len(guesses)], dtype=np.int32))
+            _write_integer(parent, "number_of_guesses", len(guesses))
             for number, guess in enumerate(guesses, start=1):
-                _write_answer(parent.create_group(str(number)), guess)
+                _write_answer(parent.create_group(str(number)), guess, rows)
         file.flush()
         path.write_bytes(file.id.get_file_image())
 
 
-def _write_local(group: Any, problem: ContactProblem) -> None:
-    write_matrix(group.create_group("W"), problem.W.tocsr(), "rows")
-    _write_vectors(group, q=problem.q, mu=problem.mu)
+def _rolls_only(problem: ContactProblem) -> bool:
+    """Whether couples, in space, resist rolling and none spinning: FCLib has a layout for these."""
+    if not problem.has_couples or problem.d != 6 or (problem.form == "global" and problem.J is not None):
+        return False
+    return not problem.local_blocks[:, 3, 3].any()
 
 
-def _write_global(group: Any, problem: ContactProblem) -> None:
+def _write_local(group: Any, problem: ContactProblem, rows: Indices) -> dict[str, Array]:
+    """Write W for the chosen rows; return the vectors that go with it."""
+    W = problem.W.tocsr()
+    write_matrix(group.create_group("W"), W if len(rows) == W.shape[0] else W[rows][:, rows], "rows")
+    return {"q": problem.q.ravel()[rows]}
+
+
+def _write_global(group: Any, problem: ContactProblem, rows: Indices) -> dict[str, Array]:
+    """Write M, H and the joints for the chosen rows; return the vectors that go with them."""
     write_matrix(group.create_group("M"), problem.M, "columns")
+    H = problem.H if len(rows) == problem.H.shape[0] else problem.H[rows]
     # The rows of our H are the columns of theirs: the same three arrays, under the other name.
-    shape = (problem.n_dof, problem.n_contacts * problem.d)
-    write_compressed(group.create_group("H"), shape, problem.H, "columns")
-    _write_vectors(group, f=convention.change_sign(problem.f), w=problem.w, mu=problem.mu)
+    write_compressed(group.create_group("H"), (problem.n_dof, len(rows)), H, "columns")
+    vectors = {"f": convention.change_sign(problem.f), "w": problem.w.ravel()[rows]}
+    if problem.J is not None and problem.b is not None:
+        write_compressed(group.create_group("G"), problem.J.shape[::-1], problem.J, "columns")
+        vectors["b"] = problem.b
+    return vectors
+
+
+def _write_section(group: Any, section: Any) -> None:
+    if section is None:
+        return
+    stored = group.create_group("section")
+    if isinstance(section, Ellipses):
+        stored.create_dataset("axes", data=section.axes)
+        stored.create_dataset("angle", data=section.angle)
+        return
+    assert isinstance(section, Polygons)
+    is_round = np.zeros(len(section.vertices)) if section.is_round is None else section.is_round
+    stored.create_dataset("vertices", data=section.vertices)
+    stored.create_dataset("is_round", data=is_round.astype(np.int32))
+
+
+def _write_integer(group: Any, name: str, value: int) -> None:
+    group.create_dataset(name, data=np.array([value], dtype=np.int32))
 
 
 def _write_vectors(group: Any, **vectors: Array) -> None:
@@ -367,10 +462,12 @@ def _write_vectors(group: Any, **vectors: Array) -> None:
         parent.create_dataset(name, data=values.ravel())
 
 
-def _write_answer(group: Any, answer: StoredSolution) -> None:
-    for name, values in (("v", answer.v), ("u", answer.u), ("r", answer.r)):
+def _write_answer(group: Any, answer: StoredSolution, rows: Sequence[int]) -> None:
+    if answer.v is not None:
+        group.create_dataset("v", data=answer.v.ravel())
+    for name, values in (("u", answer.u), ("r", answer.r)):
         if values is not None:
-            group.create_dataset(name, data=values.ravel())
+            group.create_dataset(name, data=np.ascontiguousarray(values[:, list(rows)]).ravel())
 
 
 def _write_info(group: Any, info: Info) -> None:

@@ -1,4 +1,4 @@
-"""What a problem file holds once it is read."""
+"""Contents of a problem file."""
 
 from __future__ import annotations
 

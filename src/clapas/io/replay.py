@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from clapas.dynamics.stepping import Stepped
+from clapas.dynamics.stepping import StepResult
 from clapas.dynamics.subdivision import divided_step
 from clapas.errors import FormatError
 from clapas.io.files import write
@@ -16,7 +16,7 @@ from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 
 
-def step_after(recording: Recording, number: int) -> Stepped:
+def step_after(recording: Recording, number: int) -> StepResult:
     """Do again the step that follows step ``number``, from the last frame kept before it.
 
     Of a divided step this is the last part.
@@ -44,16 +44,12 @@ def step_after(recording: Recording, number: int) -> Stepped:
 
 
 def export_problem(recording: Recording, number: int, path: str | os.PathLike[str]) -> Path:
-    """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution.
-
-    FCLib knows no couples: those of rolling and spinning resistance are loads in the file.
-    """
+    """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution."""
     done = step_after(recording, number)
-    problem, r = done.problem.sliding_part(done.solution.r)
     write(
         path,
-        problem,
-        r,
+        done.problem.problem,
+        done.solution.r,
         title=f"{recording.path.stem}, step {number}",
         description=f"contact problem of the step from t = {number * recording.dt:g} s",
     )

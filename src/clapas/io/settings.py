@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from clapas import solvers
-from clapas.dynamics import sleeping, stepping
+from clapas.dynamics import sleep, stepping
 from clapas.errors import FormatError
+from clapas.solvers import registry
 
 
 def to_plain(value: Any) -> Any:
@@ -22,7 +24,7 @@ def to_plain(value: Any) -> Any:
         return {"type": type(value).__name__, **entries}
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return value
+    return [to_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 
 def from_plain(data: Any) -> Any:
@@ -33,15 +35,30 @@ def from_plain(data: Any) -> Any:
     """
     if isinstance(data, dict) and "type" in data:
         name = data["type"]
-        places = (solvers, stepping, sleeping)
-        made = next((getattr(place, name) for place in places if hasattr(place, name)), None)
-        if not (isinstance(made, type) and is_dataclass(made)):
+        made = _class(name)
+        if made is None:
             raise FormatError(f"the settings name '{name}', which this version of clapas does not have")
         entries = {key: from_plain(value) for key, value in data.items() if key != "type"}
         if issubclass(made, stepping.MoreauJean):
             entries = _with_reach(entries)
         return made(**entries)
+    if isinstance(data, list):
+        return tuple(from_plain(entry) for entry in data)
     return float(data) if data in ("inf", "-inf") else data
+
+
+def _class(name: str) -> type[Any] | None:
+    """The settings of that name: of a method, of a part of one (its steps), of a scheme or of sleep.
+
+    Parts of methods live in the modules of those, and the registry has loaded all of them.
+    """
+    package = registry.__name__.rpartition(".")[0] + "."
+    modules = [module for path, module in sorted(sys.modules.items()) if path.startswith(package)]
+    for place in (solvers, stepping, sleep, *modules):
+        found = getattr(place, name, None)
+        if isinstance(found, type) and is_dataclass(found):
+            return found
+    return None
 
 
 def _with_reach(entries: dict[str, Any]) -> dict[str, Any]:

@@ -61,11 +61,13 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
         return ProblemFile(problem=rolling, format="siconos", kind=found, path=path)
     if found == "local":
         q, mu = _local(words, first, n, d)
-        problem, notes = convention.reduced_problem(path, W=first, q=q, mu=mu, d=d, symmetrise=symmetrise)
+        problem, notes = convention.reduced_problem(
+            path, W=first, q=q, mu=mu, law=convention.Law(d), symmetrise=symmetrise
+        )
     else:
         H, f, w, mu = _global(words, first, n, d)
         problem, notes = convention.global_problem(
-            path, M=first, H=H, f=f, w=w, mu=mu, d=d, symmetrise=symmetrise
+            path, M=first, H=H, f=f, w=w, mu=mu, law=convention.Law(d), symmetrise=symmetrise
         )
     return ProblemFile(problem=problem, format="siconos", kind=found, path=path, notes=tuple(notes))
 

@@ -14,10 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from clapas.distributed.communication import Ranks
-from clapas.distributed.simulation import check_model, simulate_on_ranks
+from clapas.distributed.running import simulate_on_ranks
+from clapas.distributed.simulation import check_model
 from clapas.dynamics.model import Model
-from clapas.dynamics.readings import Reading
-from clapas.dynamics.sleeping import Sleeping
+from clapas.dynamics.probe_readings import Reading
+from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import FormatError, SceneError, SettingsError, WriteError
 from clapas.io.recording import Frame, Recording, RecordingWriter
@@ -25,16 +26,10 @@ from clapas.io.recording.systems import RecordedSystem, recorded
 from clapas.io.settings import from_plain, to_plain
 from clapas.io.watching import ViewerProcess
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Watcher
 from clapas.scenes.scene import Scene
+from clapas.scenes.settings import check_every, check_run, named_scheme, named_sleeping, named_solver
 from clapas.scenes.simulation import Simulation as Loop
-from clapas.scenes.simulation import (
-    Watcher,
-    check_every,
-    check_run,
-    named_scheme,
-    named_sleeping,
-    named_solver,
-)
 from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers.loop import Solver
 
@@ -212,7 +207,7 @@ def simulate(
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     sleeping : Sleeping, optional
-        When bodies may sleep (see :mod:`clapas.dynamics.sleeping`); never by default.
+        When bodies may sleep (see :mod:`clapas.dynamics.sleep`); never by default.
     progress : callable, optional
         Called after each step; return True to stop.
     ranks : Ranks, optional

@@ -61,7 +61,7 @@ class CoarseProblem:
             for place, rigid in zip(places, self.rigid_parts, strict=True)
         ]
         self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *own])
-        self._own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
+        self.own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
         self._macro: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
         self._groups: Bordered | None = None
         if not size:
@@ -123,13 +123,14 @@ class CoarseProblem:
         except ProblemError:
             return None
 
-    def solve(self, answers: list[Array], share: Share = one_by_one) -> list[Array]:
-        """Macro forces f and rigid parts α of each substructure, from their first answers.
+    def solve(self, answers: list[Array], share: Share = one_by_one) -> Array:
+        """Macro forces f and rigid parts α, one substructure after the other, from their first answers.
 
-        A large problem is in groups, which ``share`` distributes.
+        Those of substructure i are in the slice ``own[i]``. A large problem is in groups, which ``share``
+        distributes.
         """
         if not self.size:
-            return [np.zeros(0)] * len(answers)
+            return np.zeros(0)
         total = self.size + self.n_rigid
         sums = np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
         right: Array = -sums.astype(np.float64, copy=False)
@@ -137,8 +138,7 @@ class CoarseProblem:
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
         found = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
         self.f = found[: self.size]
-        told = found[self._all]
-        return [told[own] for own in self._own]
+        return np.asarray(found[self._all])
 
     def local(self, displacements: list[Array], relaxation: float) -> None:
         """Local stage of the macro forces, from the signed macro displacements of each substructure.

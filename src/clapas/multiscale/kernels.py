@@ -116,3 +116,13 @@ def meet_springs(
         t_hat[i] = force
         e_hat[i] = (s - force) / l[i]
         a[i] += relaxation * (2.0 * force - s - a[i])
+
+
+@kernel
+def meet_interfaces(
+    message: Array, relaxation: float, U_micro: Array, F_micro: Array, sent: Array, h: Array
+) -> None:
+    """Local stage of perfect interfaces: h moves towards what the other side sent."""
+    for i in range(len(h)):
+        sent[i] = U_micro[i] - F_micro[i]
+        h[i] += relaxation * (message[i] - h[i])

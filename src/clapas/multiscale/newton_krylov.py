@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
+from clapas.compiled.threads import one_blas_thread
 from clapas.errors import ProblemError, SettingsError
 from clapas.linalg.factor import Factor, factorise
-from clapas.linalg.threads import one_blas_thread
 from clapas.multiscale.interfaces import Interface, find_interfaces
 from clapas.multiscale.laws import Springs
 from clapas.multiscale.macro_basis import affine_fields

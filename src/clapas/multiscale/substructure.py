@@ -27,8 +27,16 @@ from scipy import linalg, sparse
 
 from clapas.errors import ProblemError
 from clapas.linalg.factor import DenseFactor, Factor, factorise
-from clapas.multiscale.kernels import corrected, interior_load, meet_springs, split_trace, stretched
+from clapas.multiscale.kernels import (
+    corrected,
+    interior_load,
+    meet_interfaces,
+    meet_springs,
+    split_trace,
+    stretched,
+)
 from clapas.multiscale.laws import Law, Springs
+from clapas.multiscale.stages import Stages
 from clapas.typing import Array, Indices
 
 SMALL = 300  # components up to which K⁻¹ is kept: one product is faster than two triangular solutions
@@ -63,7 +71,7 @@ class Trace:
     basis: Array
 
 
-class Substructure:
+class Substructure(Stages):
     """A part of a structure that answers to interface vectors.
 
     Parameters
@@ -95,7 +103,7 @@ class Substructure:
         traces: list[Trace],
     ) -> None:
         self.name, self.B, self.law, self.l, self.F, self.M = name, B, law, direction, F, M
-        self._transposed = B.T.tocsr()
+        self.transposed = B.T.tocsr()
         self.traces = traces
         ends = np.cumsum([0] + [len(trace.dofs) for trace in traces])
         macro = np.cumsum([0] + [trace.basis.shape[1] for trace in traces])
@@ -104,8 +112,11 @@ class Substructure:
         self.dofs = np.concatenate([np.zeros(0, dtype=np.int64), *(trace.dofs for trace in traces)])
         self.scale = _joined([trace.scale for trace in traces])
         self.signs = np.repeat([t.sign for t in traces], [t.basis.shape[1] for t in traces]).astype(float)
-        self.R = linalg.block_diag(*(t.basis for t in traces)) if traces else np.zeros((0, 0))
+        self.R = np.ascontiguousarray(
+            linalg.block_diag(*(t.basis for t in traces)) if traces else np.zeros((0, 0))
+        )
         self._together: tuple[Array, Array, Array] | None = None
+        self.inverse: Array | None = None  # K⁻¹ of small ones
         self.reset()
         self.factorise()
 
@@ -113,14 +124,14 @@ class Substructure:
         """Start from the law at rest and from silent interfaces."""
         self.t_hat, self.e_hat = self.law.start()
         self.e_before = self.e_hat
-        self._rest = self.t_hat
+        self.rest = self.t_hat
         self.a = self.t_hat - self.l * self.e_hat
         self.h = np.zeros(len(self.dofs))
         self.sent = np.zeros(len(self.dofs))
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the factor, which another process makes again from the same numbers."""
-        return {name: value for name, value in self.__dict__.items() if name != "_solve"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_solve", "inverse")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -128,7 +139,7 @@ class Substructure:
 
     def _factor(self) -> Callable[[Array], Array]:
         """Solutions with K."""
-        K = self._transposed @ sparse.diags_array(self.l) @ self.B
+        K = self.transposed @ sparse.diags_array(self.l) @ self.B
         if self.M is not None:
             K = K + self.M
         ground = np.bincount(self.dofs, weights=self.scale**2, minlength=K.shape[0]).astype(float)
@@ -143,11 +154,16 @@ class Substructure:
                 f"{self.name} is a mechanism that its interfaces do not hold ({error}): make substructures "
                 "larger, or keep weak interfaces (weak='macro')"
             ) from None
+        self.inverse = None
         if K.shape[0] > SMALL:
             return factor.solve
         inverse = factor.solve(np.eye(K.shape[0]))
-        symmetric: Callable[[Array], Array] = (0.5 * (inverse + inverse.T)).dot
-        return symmetric
+        self.inverse = np.ascontiguousarray(0.5 * (inverse + inverse.T))
+        return self._by_inverse
+
+    def _by_inverse(self, right: Array) -> Array:
+        assert self.inverse is not None
+        return np.asarray(self.inverse.dot(right))
 
     def factorise(self) -> None:
         """Factorise K and homogenise."""
@@ -160,7 +176,9 @@ class Substructure:
         soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
         self.rigid = np.ascontiguousarray(vectors[:, soft])
         self.flexibility = np.ascontiguousarray((vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T)
-        self._answer = np.concatenate((self.signs[:, None] * self.flexibility, self.rigid.T))
+        self._answer = np.ascontiguousarray(
+            np.concatenate((self.signs[:, None] * self.flexibility, self.rigid.T))
+        )
 
     @property
     def n_macro(self) -> int:
@@ -181,7 +199,7 @@ class Substructure:
         along rigid motions.
         """
         load = np.empty(len(self.F))
-        Bt = self._transposed
+        Bt = self.transposed
         interior_load(self.F, Bt.indptr, Bt.indices, Bt.data, self.a, self.dofs, self.scale, self.h, load)
         self._U0 = self._solve(load)
         self._g = self._lift.T @ self._U0
@@ -263,8 +281,8 @@ class Substructure:
 
     def receive(self, message: Array, relaxation: float) -> None:
         """Local stage of the interfaces, from what the neighbours sent, in the order of the traces."""
-        self.sent = self.U_micro - self.F_micro
-        self.h = self.h + relaxation * (message - self.h)
+        self.sent, self.h = np.empty(len(self.h)), self.h.copy()
+        meet_interfaces(message, relaxation, self.U_micro, self.F_micro, self.sent, self.h)
 
     # ------------------------------------------------------------------ two calls in one
 
@@ -277,35 +295,6 @@ class Substructure:
         """Local stage of the interfaces and first half of the next linear stage."""
         self.receive(message, relaxation)
         return self.predict()
-
-    # ------------------------------------------------------------------ measures
-
-    def aim(self, elongations: Array) -> float:
-        """Keep elongations (rows,) to measure the error against; returns their energy Σ l e²."""
-        self._aim = elongations
-        return float(elongations @ (self.l * elongations))
-
-    def missed(self) -> float:
-        """Energy Σ l (e − e_ref)² of the distance of the linear stage to the elongations kept."""
-        off = self.e - self._aim
-        return float(off @ (self.l * off))
-
-    def distance(self) -> tuple[float, float, float]:
-        """Squares Δη² and η̃² of the indicator, between the linear stage and the local stage before it.
-
-        The third is that of the forces at rest, beside which a state without load is rounding.
-        """
-        U_hat, F_hat = 0.5 * (self.sent + self.h), 0.5 * (self.h - self.sent)
-        gap_F = (self.F_micro - F_hat) - (self.U_micro - U_hat)
-        gap_t = (self.t - self.t_hat) + self.l * (self.e - self.e_hat)
-        mean_U, mean_F = 0.5 * (self.U_micro + U_hat), 0.5 * (self.F_micro + F_hat)
-        # Forces are counted from those at rest (the prestress), as in the thesis.
-        mean_e, mean_t = 0.5 * (self.e + self.e_hat), 0.5 * (self.t + self.t_hat) - self._rest
-        far = 0.5 * (gap_F @ gap_F + gap_t @ (gap_t / self.l))
-        size = 0.5 * (
-            mean_U @ mean_U + mean_F @ mean_F + mean_e @ (self.l * mean_e) + mean_t @ (mean_t / self.l)
-        )
-        return float(far), float(size), 0.5 * float(self._rest @ (self._rest / self.l))
 
     def redirect(self, direction: Array, factor: float) -> None:
         """Change search directions after a linear stage, whose values stay: l of the links, d by a factor."""

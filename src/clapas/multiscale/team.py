@@ -1,4 +1,4 @@
-"""Who does the work of substructures: one after another, threads, processes, or ranks of MPI.
+"""Execution of the work on substructures: sequential, threads, processes, or ranks of MPI.
 
 A team is asked for one thing: call a method of every substructure, each with its own arguments, and give the
 results in order. What goes in and comes out are interface vectors and numbers, never a substructure, so that
@@ -20,8 +20,8 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Any
 
+from clapas.compiled.threads import one_blas_thread
 from clapas.errors import ProblemError
-from clapas.linalg.threads import one_blas_thread
 from clapas.multiscale.substructure import Substructure
 
 Team = Callable[..., list[Any]]
@@ -58,7 +58,7 @@ def pool(count: int) -> Iterator[Share]:
     with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as threads:
 
         def share(parts: Sequence[Any]) -> Team:
-            runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
+            runs = [slice(a, b) for a, b in pairwise(cut(len(parts), count))]
 
             def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
                 each = _each(len(parts), arguments)
@@ -77,7 +77,7 @@ def pool(count: int) -> Iterator[Share]:
 def of_processes(parts: list[Substructure], count: int) -> Iterator[Team]:
     """Equal runs of neighbours on processes of their own; ``parts`` are replaced by theirs at the end."""
     context = multiprocessing.get_context("spawn")  # a forked child of threads may hang
-    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), count))]
+    runs = [slice(a, b) for a, b in pairwise(cut(len(parts), count))]
     workers, lines = [], []
     try:
         for run in runs:
@@ -112,7 +112,7 @@ def of_ranks(parts: list[Substructure], comm: Any) -> Iterator[Team]:
 
     At the end all ranks have the values of all substructures. An error of one rank is raised on all.
     """
-    runs = [slice(a, b) for a, b in pairwise(_cuts(len(parts), comm.size))]
+    runs = [slice(a, b) for a, b in pairwise(cut(len(parts), comm.size))]
     own = runs[comm.rank] if comm.rank < len(runs) else slice(0, 0)
 
     def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
@@ -167,6 +167,13 @@ def _each(count: int, arguments: tuple[Sequence[Any], ...]) -> list[tuple[Any, .
     return list(zip(*arguments, strict=True)) if arguments else [()] * count
 
 
-def _cuts(items: int, count: int) -> list[int]:
+def cut(items: int, count: int) -> list[int]:
+    """Where equal runs of neighbours begin, and the number of all.
+
+    Examples
+    --------
+    >>> cut(5, 2)
+    [0, 2, 5]
+    """
     count = max(1, min(count, items))
     return [items * i // count for i in range(count + 1)]

@@ -1,4 +1,6 @@
-"""Contacts between bodies: two small blocks of H per contact, W never formed.
+"""Frames at contacts: the normal, and tangents made from it alone.
+
+Contacts between bodies: two small blocks of H per contact, W never formed.
 
 When M is block diagonal by bodies and each contact touches at most two of them, the whole problem
 fits in small dense blocks. Velocities are measured in units where every body has unit mass: with
@@ -19,11 +21,56 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clapas.compiled import kernel
+from clapas.compiled import inlined, kernel
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count
 from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems.judge import violation_by_blocks
 from clapas.typing import Array, Indices
+
+
+def frames(normal: Array) -> Array:
+    """Orthonormal right-handed frames (n, d, d) whose first row is the normal."""
+    if normal.shape[1] == 2:
+        return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
+    frame = np.empty((len(normal), 3, 3))
+    run_on_threads(
+        thread_count(None, len(normal), len(normal)), lambda worker: _fill_frames(worker, normal, frame)
+    )
+    return frame
+
+
+@inlined
+def tangents(x: float, y: float, z: float) -> tuple[float, float, float, float, float, float]:
+    """Two tangents to a unit normal, one after the other.
+
+    Reference: Duff et al. 2017; continuous but for the switch at z = 0, no root.
+    """
+    sign = 1.0 if z >= 0.0 else -1.0
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    return 1.0 + sign * x * x * a, sign * b, -sign * x, b, sign + y * y * a, -y
+
+
+@inlined
+def write_frame(normal: Array, i: int, frame: Array) -> None:
+    """Write the frame of contact i, in the plane or in space."""
+    if normal.shape[1] == 2:
+        frame[i, 0, 0], frame[i, 0, 1] = normal[i, 0], normal[i, 1]
+        frame[i, 1, 0], frame[i, 1, 1] = -normal[i, 1], normal[i, 0]
+        return
+    x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
+    a_x, a_y, a_z, b_x, b_y, b_z = tangents(x, y, z)
+    frame[i, 0, 0], frame[i, 0, 1], frame[i, 0, 2] = x, y, z
+    frame[i, 1, 0], frame[i, 1, 1], frame[i, 1, 2] = a_x, a_y, a_z
+    frame[i, 2, 0], frame[i, 2, 1], frame[i, 2, 2] = b_x, b_y, b_z
+
+
+@kernel
+def _fill_frames(worker: Worker, normal: Array, frame: Array) -> None:
+    first, last = chunk(worker, len(normal))
+    for i in range(first, last):
+        write_frame(normal, i, frame)
 
 
 class Extent(NamedTuple):
@@ -128,7 +175,7 @@ class BodyBlocks:
         size, largest = size_and_largest(q)
         return (size if SAFE < size < 1.0 / SAFE else norm(q)), largest
 
-    def answer(self, r: Array) -> Array:
+    def apply_delassus(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
         y = np.zeros_like(self.y_free)
         add_impulses(self.G, self.bodies, r, y)

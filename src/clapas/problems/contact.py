@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,14 @@ from scipy import sparse
 from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
 from clapas.convex.section import Section, SectionCone
+from clapas.convex.threshold import ThresholdFriction, Thresholds
 from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, factorise
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
-from clapas.problems.kept import Kept
 from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
+from clapas.problems.workspace import Workspace
 from clapas.typing import Array, MatrixLike
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class ContactProblem:
         Friction that is not the same in all directions: r_T ∈ mu r_N S, S a convex polygon around the origin
         with these corners, against the clock, or an interval (2, 1) in the plane; a
         :class:`clapas.convex.Section` for others, or for one per contact. The disc of radius one by default.
+        :class:`clapas.convex.threshold.Thresholds` where friction does not follow the pressure (Tresca).
     d : 2 or 3, optional
         Needed only when it cannot be read from q, w or the number of mu.
     name : str
@@ -101,7 +103,7 @@ class ContactProblem:
     widths: ClassVar[tuple[int, ...]] = (2, 3)
     """Numbers of components that a contact may have."""
 
-    section: Section | None = None
+    section: Section | Thresholds | None = None
     """Shape of the sections of the friction cones; None is the disc."""
 
     semidefinite: Semidefinite | None = None
@@ -120,7 +122,7 @@ class ContactProblem:
         J: MatrixLike = None,
         b: npt.ArrayLike | None = None,
         compliance: npt.ArrayLike | None = None,
-        section: Section | npt.ArrayLike | None = None,
+        section: Section | Thresholds | npt.ArrayLike | None = None,
         d: int | None = None,
         name: str = "",
         symmetrise: bool = False,
@@ -163,8 +165,20 @@ class ContactProblem:
             if J is not None and self.is_definite:
                 free = _local_blocks(self.H, factorise(self.M), self.d)
                 validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
+        self._under(mu, section)
+
+    def _under(
+        self,
+        mu: npt.ArrayLike,
+        section: Section | Thresholds | npt.ArrayLike | None,
+        w: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Read the law, and the imposed velocities where they were not read yet."""
+        if w is not None:
+            self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
         self.mu = validation.friction(mu, self.n_contacts)
         self.section = validation.section(section, self.n_contacts, self.d, self.has_couples)
+        return self
 
     def __repr__(self) -> str:
         contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
@@ -180,9 +194,9 @@ class ContactProblem:
         *,
         mu: npt.ArrayLike,
         w: npt.ArrayLike | None = None,
-        section: Section | npt.ArrayLike | None = None,
+        section: Section | Thresholds | npt.ArrayLike | None = None,
         name: str = "",
-    ) -> ContactProblem:
+    ) -> Self:
         """Make a global problem between bodies from its blocks, without sparse matrices.
 
         Parameters
@@ -206,11 +220,7 @@ class ContactProblem:
         if not blocks.is_finite:
             for name, data in blocks.given.items():
                 validation.refuse_nonfinite(name, data)
-        if w is not None:
-            problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
-        problem.mu = validation.friction(mu, problem.n_contacts)
-        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
-        return problem
+        return problem._under(mu, section, w)
 
     @classmethod
     def from_packed(
@@ -219,9 +229,9 @@ class ContactProblem:
         *,
         mu: npt.ArrayLike,
         w: npt.ArrayLike | None = None,
-        section: Section | npt.ArrayLike | None = None,
+        section: Section | Thresholds | npt.ArrayLike | None = None,
         name: str = "",
-    ) -> ContactProblem:
+    ) -> Self:
         """Make a global problem between bodies of any size from its blocks, without sparse matrices.
 
         Parameters
@@ -238,11 +248,7 @@ class ContactProblem:
         if not bodies.is_finite:
             for name, data in bodies.given.items():
                 validation.refuse_nonfinite(name, data)
-        if w is not None:
-            problem.w = validation.contact_vector("w", w, problem.n_contacts, problem.d)
-        problem.mu = validation.friction(mu, problem.n_contacts)
-        problem.section = validation.section(section, problem.n_contacts, problem.d, cls.has_couples)
-        return problem
+        return problem._under(mu, section, w)
 
     @classmethod
     def from_full(
@@ -251,9 +257,9 @@ class ContactProblem:
         q: Array,
         *,
         mu: npt.ArrayLike,
-        section: Section | npt.ArrayLike | None = None,
+        section: Section | Thresholds | npt.ArrayLike | None = None,
         name: str = "",
-    ) -> ContactProblem:
+    ) -> Self:
         """Make a reduced problem from a full W, without the checks that files and people need.
 
         Parameters
@@ -278,9 +284,7 @@ class ContactProblem:
         problem._q = q
         for what, data in (("W", W), ("q", q)):
             validation.refuse_nonfinite(what, data)
-        problem.mu = validation.friction(mu, n)
-        problem.section = validation.section(section, n, d, cls.has_couples)
-        return problem
+        return problem._under(mu, section)
 
     @property
     def is_definite(self) -> bool:
@@ -420,13 +424,15 @@ class ContactProblem:
         return mean
 
     @cached_property
-    def kept(self) -> Kept:
+    def kept(self) -> Workspace:
         """What methods keep; a caller that solves one problem after the other sets its own."""
-        return Kept()
+        return Workspace()
 
     @cached_property
-    def cone(self) -> FrictionCone:
-        """The cone K of the law."""
+    def cone(self) -> FrictionCone | ThresholdFriction:
+        """The cone K of the law; the admissible impulses where friction has thresholds of its own."""
+        if isinstance(self.section, Thresholds):
+            return ThresholdFriction(self.mu, self.section, self.response, self.d)
         if self.section is not None:
             return SectionCone(self.mu, self.section, self.d)
         return CoulombCone(self.mu, self.d)
@@ -443,7 +449,7 @@ class ContactProblem:
         if self.form == "reduced":
             return np.asarray(self._W @ r.ravel()).reshape(r.shape)
         if self._bodies:
-            return self._bodies.answer(r)
+            return self._bodies.apply_delassus(r)
         return self._at_contacts(self.mass.solve(self.H.T @ r.ravel()))
 
     def velocity(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:

@@ -66,7 +66,8 @@ class PackedBodies:
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite, and their squares too."""
-        return bool(np.isfinite(self.packed.data @ self.packed.data + self.y_free @ self.y_free))
+        data, y = self.packed.data, self.y_free  # no products of BLAS: they would wake its threads
+        return bool(np.isfinite(np.einsum("i,i->", data, data) + np.einsum("i,i->", y, y)))
 
     def pushed(self, r: Array) -> PackedBodies:
         """The same bodies whose free motion has felt the impulses r."""
@@ -93,7 +94,7 @@ class PackedBodies:
         """Velocities at the contacts under the impulses r."""
         return self._rates(self.motion(r), w)
 
-    def answer(self, r: Array) -> Array:
+    def apply_delassus(self, r: Array) -> Array:
         """W r."""
         y = np.zeros(self.n_dof)
         add_packed(*self.packed, np.ascontiguousarray(r), y)

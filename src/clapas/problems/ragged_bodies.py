@@ -90,13 +90,13 @@ class RaggedBodies:
         q = self.free_velocity(w)
         return norm(q), float(np.max(np.abs(q), initial=0.0))
 
-    def answer(self, r: Array) -> Array:
+    def apply_delassus(self, r: Array) -> Array:
         """W r."""
         return np.asarray(self.G @ (self.G.T @ r.ravel())).reshape(r.shape)
 
     def velocity(self, r: Array, w: Array | None) -> Array:
         """Velocities at the contacts under the impulses r."""
-        return self.answer(r) + self.free_velocity(w)
+        return self.apply_delassus(r) + self.free_velocity(w)
 
     def delassus(self) -> sparse.csr_array:
         """W, as sparse as the bodies leave it."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from clapas.convex.threshold import ThresholdFriction, Thresholds
 from clapas.linalg.norms import norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
@@ -126,7 +127,12 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     tangential = np.linalg.norm(wish, axis=1)
     margin = 1e-12 * (np.abs(x[:, 0]) + tangential)
     is_open = x[:, 0] <= u[:, 0]
-    if problem.section is None:
+    if isinstance(problem.section, Thresholds):
+        law = problem.cone
+        assert isinstance(law, ThresholdFriction)
+        over = tangential - law.radius(x)
+        is_open &= problem.section.is_round | (tangential == 0.0)  # an open contact rubs up to its threshold
+    elif problem.section is None:
         over = tangential - mu * x[:, 0]
     else:
         nearest = problem.section.project(wish, mu * np.maximum(x[:, 0], 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ class RollingProblem(ContactProblem):
         w: npt.ArrayLike,
         M: MatrixLike,
         name: str = "",
-    ) -> RollingProblem:
+    ) -> Self:
         """Make a problem in space from matrices with five rows a contact: N, T_1, T_2, R_1, R_2.
 
         The law is |r_T| ≤ mu r_N and |couple| ≤ mu_r r_N with the couple as it is; here couples are divided
@@ -108,9 +108,7 @@ class RollingProblem(ContactProblem):
         if blocks is None:
             blocks = _one_body(whole, load, validation.mass(M).toarray())
         imposed = (spread @ validation.vector("w", w, 5 * n)).reshape(n, 6)
-        problem = cls.from_blocks(blocks, mu=friction, w=imposed, name=name)
-        assert isinstance(problem, RollingProblem)
-        return problem
+        return cls.from_blocks(blocks, mu=friction, w=imposed, name=name)
 
     @classmethod
     def from_delassus(
@@ -121,7 +119,7 @@ class RollingProblem(ContactProblem):
         mu: npt.ArrayLike,
         rolling_mu: npt.ArrayLike,
         name: str = "",
-    ) -> RollingProblem:
+    ) -> Self:
         """Make a problem in space from u = W r + q with five rows a contact, as in :meth:`from_matrices`.
 
         W = G Gᵀ is factorised by its eigenvectors: G is the Jacobian of one body with unit masses, whose

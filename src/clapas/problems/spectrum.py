@@ -1,4 +1,4 @@
-"""How hard a contact problem is by its numbers alone: n d / m, density and condition number of W."""
+"""Numbers that tell how hard a contact problem is: n d / m, density and condition number of W."""
 
 from __future__ import annotations
 

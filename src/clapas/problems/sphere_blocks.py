@@ -19,13 +19,12 @@ from functools import cached_property
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.compiled.prefetch import prefetch_bodies
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import spins_in_body_frames
-from clapas.prefetch import prefetch_bodies
-from clapas.problems.blocks import BodyBlocks
-from clapas.problems.frames import frames, tangents
+from clapas.problems.blocks import BodyBlocks, frames, tangents
 from clapas.problems.judge import ROUNDING, violation_square
-from clapas.team import Member, share, team_size, together, wait
 from clapas.typing import Array, Indices
 
 STRIDE = 1024  # contacts whose squares are added up before those of others, whatever the number of threads
@@ -38,7 +37,7 @@ class SphereBlocks(BodyBlocks):
     Parameters
     ----------
     normal : array (n, 3)
-        Unit normals from a to b; the tangents are those of :func:`clapas.problems.frames.frames`.
+        Unit normals from a to b; the tangents are those of :func:`clapas.problems.blocks.frames`.
     reach : array (n, 2)
         Distances ρ along the normal: from the centre of a to the contact, from there to that of b (m).
     bodies : array (n, 2)
@@ -128,12 +127,12 @@ class SphereBlocks(BodyBlocks):
         """Size of the free velocities, and their largest component."""
         sizes = np.zeros((-(-self.n_contacts // STRIDE), 2))
         given = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
-        self._share_out(lambda member: sizes_of_velocities(member, *given, sizes))
+        self._share_out(lambda worker: sizes_of_velocities(worker, *given, sizes))
         size, largest = float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
         squares_hold = SAFE < size < 1.0 / SAFE or largest == 0.0
         return (size if squares_hold else norm(self.free_velocity(w))), largest
 
-    def answer(self, r: Array) -> Array:
+    def apply_delassus(self, r: Array) -> Array:
         """What the impulses r add to the velocities at the contacts, W r."""
         still = self.x_free.copy()
         still[:, :6] = 0.0
@@ -150,7 +149,7 @@ class SphereBlocks(BodyBlocks):
     def response(self) -> Array:
         """Mean diagonals of the blocks W_ii, (n,)."""
         result = np.empty(self.n_contacts)
-        self._share_out(lambda member: fill_responses(member, self.reach, self.bodies, self.x_free, result))
+        self._share_out(lambda worker: fill_responses(worker, self.reach, self.bodies, self.x_free, result))
         return result
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
@@ -158,7 +157,7 @@ class SphereBlocks(BodyBlocks):
         x = self.moved(r)
         squares = np.zeros((-(-len(r) // STRIDE), 2))
         given = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
-        self._share_out(lambda member: violation_squares(member, *given, squares))
+        self._share_out(lambda worker: violation_squares(worker, *given, squares))
         total, hidden = squares.sum(axis=0)
         return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
 
@@ -204,19 +203,23 @@ class SphereBlocks(BodyBlocks):
         """Rows of bodies that impulses have pushed."""
         x, other = np.zeros_like(start), np.zeros((len(start), 6))
         given = self.normal, self.reach, self.bodies, r, start
-        self._share_out(lambda member: push(member, *given, other, x))
+        self._share_out(lambda worker: push(worker, *given, other, x))
         return x
 
     def at_contacts(self, x: Array, w: Array | None) -> Array:
         """Velocities at the contacts of bodies with these rows."""
         u = np.empty_like(self.normal)
         given = self.normal, self.reach, self.bodies, x, imposed(w)
-        self._share_out(lambda member: contact_velocities(member, *given, u))
+        self._share_out(lambda worker: contact_velocities(worker, *given, u))
         return u
 
-    def _share_out(self, work: Callable[[Member], None]) -> None:
-        n = self.n_contacts
-        together(team_size(None, n, max(1, n // STRIDE)), work)
+    def _share_out(self, work: Callable[[Worker], None]) -> None:
+        run_on_threads(self._threads, work)
+
+    @cached_property
+    def _threads(self) -> int:
+        """Asked for once: a step has tens of passes, and Numba takes a while to tell."""
+        return thread_count(None, self.n_contacts, max(1, self.n_contacts // STRIDE))
 
 
 def imposed(w: Array | None) -> Array:
@@ -265,10 +268,10 @@ def contact_velocity(
 
 @kernel
 def contact_velocities(
-    member: Member, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, u: Array
+    worker: Worker, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, u: Array
 ) -> None:
     """One thread's part of the velocities at the contacts."""
-    first, last = share(member, len(normal))
+    first, last = chunk(worker, len(normal))
     for i in range(first, last):
         prefetch_bodies(x, bodies, i)
         u[i, 0], u[i, 1], u[i, 2] = contact_velocity(normal, reach, bodies, x, w, i)
@@ -276,10 +279,10 @@ def contact_velocities(
 
 @kernel
 def sizes_of_velocities(
-    member: Member, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, sizes: Array
+    worker: Worker, normal: Array, reach: Array, bodies: Indices, x: Array, w: Array, sizes: Array
 ) -> None:
     """One thread's part of the squares of velocities, and of their largest entries, by strides."""
-    first, last = share(member, len(sizes))
+    first, last = chunk(worker, len(sizes))
     for stride in range(first, last):
         total, largest = 0.0, 0.0
         for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(normal))):
@@ -292,7 +295,7 @@ def sizes_of_velocities(
 
 @kernel
 def push(
-    member: Member,
+    worker: Worker,
     normal: Array,
     reach: Array,
     bodies: Indices,
@@ -307,7 +310,7 @@ def push(
     in ``other`` (N, 6), both zero before: the same bits for any number of threads.
     """
     n = len(normal)
-    first, last = share(member, 2)
+    first, last = chunk(worker, 2)
     for half in range(first, last):
         sums = x if half == 0 else other
         for i in range(n * half // 2, n * (half + 1) // 2):
@@ -318,8 +321,8 @@ def push(
             g_x, g_y, g_z = n_y * f_z - n_z * f_y, n_z * f_x - n_x * f_z, n_x * f_y - n_y * f_x
             add(sums, a, -f_x, -f_y, -f_z, -reach[i, 0], g_x, g_y, g_z)
             add(sums, b, f_x, f_y, f_z, -reach[i, 1], g_x, g_y, g_z)
-    wait(member)
-    first, last = share(member, len(x))
+    wait(worker)
+    first, last = chunk(worker, len(x))
     for body in range(first, last):
         for k in range(6):
             sum_ = x[body, k] + other[body, k]
@@ -341,7 +344,7 @@ def add(
 
 
 @inlined
-def answers(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, float]:
+def diagonal(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, float]:
     """W_ii along the normal, Σ 1/m over both bodies, and along any tangent, Σ 1/m + ρ²/J."""
     a, b = bodies[i, 0], bodies[i, 1]
     along = x[a, 6] + x[b, 6]
@@ -349,17 +352,17 @@ def answers(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, flo
 
 
 @kernel
-def fill_responses(member: Member, reach: Array, bodies: Indices, x: Array, response: Array) -> None:
+def fill_responses(worker: Worker, reach: Array, bodies: Indices, x: Array, response: Array) -> None:
     """One thread's part of trace(W_ii)/3."""
-    first, last = share(member, len(reach))
+    first, last = chunk(worker, len(reach))
     for i in range(first, last):
-        along, across = answers(reach, bodies, x, i)
+        along, across = diagonal(reach, bodies, x, i)
         response[i] = (along + 2.0 * across) / 3.0
 
 
 @kernel
 def violation_squares(
-    member: Member,
+    worker: Worker,
     normal: Array,
     reach: Array,
     bodies: Indices,
@@ -371,7 +374,7 @@ def violation_squares(
     squares: Array,
 ) -> None:
     """One thread's part of the squares of the violation, and of what rounding hides, by strides."""
-    first, last = share(member, len(squares))
+    first, last = chunk(worker, len(squares))
     for stride in range(first, last):
         total, hidden = 0.0, 0.0
         for i in range(stride * STRIDE, min((stride + 1) * STRIDE, len(r))):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.convex.section import Polygons, Section
+from clapas.convex.threshold import Thresholds
 from clapas.errors import ProblemError, warn
 from clapas.typing import Array, MatrixLike
 
@@ -117,13 +118,17 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
 
 
 def section(
-    value: Section | npt.ArrayLike | None, n: int, d: int, has_couples: bool = False
-) -> Section | None:
+    value: Section | Thresholds | npt.ArrayLike | None, n: int, d: int, has_couples: bool = False
+) -> Section | Thresholds | None:
     """Read the shape of friction: a section, or the corners of one for all contacts."""
     if value is None:
         return None
     if has_couples:
         raise ProblemError("section: contacts with couples have round friction cones; leave section out")
+    if isinstance(value, Thresholds):
+        if len(value.limit) != n:
+            raise ProblemError(f"there are {len(value.limit)} thresholds for {n} contacts")
+        return None if value.is_round.all() else value
     if hasattr(value, "support"):
         return value  # type: ignore[return-value]
     corners = np.asarray(value, dtype=float)

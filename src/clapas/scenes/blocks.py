@@ -24,6 +24,7 @@ from clapas.geometry.meshfiles import MeshFile, read_objects
 from clapas.geometry.meshfiles.contents import Axis
 from clapas.geometry.pieces import SolidPiece, split
 from clapas.geometry.shapes import Clump, Plane, Polyhedron, Shape
+from clapas.scenes.materials import DEFAULT
 from clapas.scenes.run import Run
 from clapas.typing import Array
 
@@ -80,12 +81,15 @@ class BlockFile:
         Metres per unit of the file.
     up : str
         Its axis that points upwards.
+    writer : str
+        The program that wrote it, where its vertical was assumed and may be another; "" otherwise.
     """
 
     path: Path
     blocks: tuple[Block, ...]
     scale: float
     up: Axis
+    writer: str = ""
 
     @property
     def extent(self) -> Array:
@@ -107,6 +111,11 @@ class BlockFile:
             made.append(
                 f"{name} is only {size:.4g} m long with {self.scale:g} m per unit: give scale=… (metres per "
                 "unit) if that is not meant"
+            )
+        if self.writer:
+            made.append(
+                f"{name} is by {self.writer}, which writes y upwards unless told otherwise, and is read with "
+                f"{self.up} upwards: give up='y' if it lies on its side, up='{self.up}' if it does not"
             )
         hollow = [block for block in self.blocks if block.piece.is_closed and not block.is_convex]
         if hollow:
@@ -161,7 +170,7 @@ def read_blocks(
                 blocks.append(Block(name, piece, each.is_support))
     if not blocks:
         raise SceneError(f"{file.path}: no piece of it has a volume; blocks are solids")
-    return BlockFile(file.path, tuple(blocks), factor, axis)
+    return BlockFile(file.path, tuple(blocks), factor, axis, file.writer if up is None else "")
 
 
 def _scale(file: MeshFile) -> float:
@@ -180,17 +189,57 @@ def add_blocks(
     scene: Scene,
     path: str | os.PathLike[str],
     *,
-    scale: float | None,
-    up: Axis | None,
-    position: Sequence[float] | None,
-    material: str,
-    density: float | None,
-    fixed: str | Iterable[str],
-    nonconvex: NonConvex,
-    prefix: str,
-    group: str | None,
+    scale: float | None = None,
+    up: Axis | None = None,
+    position: Sequence[float] | None = None,
+    material: str = DEFAULT,
+    density: float | None = None,
+    fixed: str | Iterable[str] = (),
+    nonconvex: NonConvex = "hull",
+    prefix: str = "",
+    group: str | None = None,
 ) -> list[int]:
-    """See :meth:`clapas.scenes.scene.Scene.add_blocks`."""
+    """Add the blocks of a file, one body per object, group or connected piece; returns their numbers.
+
+    Names are kept; pieces of an object get numbers after its name. A warning names what may not be meant:
+    pieces that are not convex or not closed, millimetres taken for metres. If the scene has no
+    ``overlap`` of its own it becomes 1e-5 of the smallest block, since files keep 6 or 7 digits.
+
+    Parameters
+    ----------
+    path : path
+        OBJ, STL, PLY, glTF (.gltf, .glb), DXF (3DFACE, polyface, MESH), or JSON of COMPAS.
+    scale : float, optional
+        Metres per unit of the file: 0.001 for millimetres. By default what the file says (glTF, DXF),
+        otherwise 1.
+    up : "x", "y" or "z", optional
+        The axis of the file that points upwards, which becomes z; by default y for glTF, z otherwise.
+    position : 3 floats, optional
+        Where to put the origin of the file (m).
+    material, density
+        As in :meth:`add`.
+    fixed : str or sequence of str
+        Names of the blocks that never move, with * for any letters: "support*". Blocks that COMPAS
+        marks as supports are fixed too.
+    nonconvex : "hull" or "parts"
+        A piece that is not convex becomes its convex hull, or a clump of convex parts (needs CoACD:
+        ``pip install 'clapas[convex]'``).
+    prefix : str
+        Put before every name, to add a file twice.
+    group : str, optional
+        By default the name of the file.
+
+    Examples
+    --------
+    The arch that comes with the package:
+
+    >>> from clapas import Scene
+    >>> from clapas.scenes.examples import arch_file
+    >>> scene = Scene()
+    >>> numbers = scene.add_blocks(arch_file(), density=2000, fixed="support*")
+    >>> len(numbers), scene.bodies[0].name
+    (13, 'support_left')
+    """
     if scene.d != 3:
         raise SceneError(
             "blocks from files are solids and need a scene in 3-D; in 2-D add polygons: "
@@ -293,7 +342,7 @@ def scene_of_blocks(
         fixed = [name for name in _names(path) if name.lower().startswith(SUPPORT)]
     numbers = scene.add_blocks(path, scale=scale, up=up, density=density, fixed=fixed, nonconvex=nonconvex)
     added = [scene.bodies[number] for number in numbers]
-    if ground or (ground is None and not any(body.fixed for body in added)):
+    if ground or (ground is None and not any(body.is_wall for body in added)):
         low = min(_lowest(body.shape) for body in added)
         scene.add(Plane(offset=low), name="ground")
     scene.run = Run(

@@ -1,33 +1,30 @@
-"""A body as a person describes it, and as the engine keeps it.
+"""Bodies and walls as a person describes them.
 
-A person places the shape's own frame, and speaks of angular velocity in the world. The engine keeps the
-centre of mass, the principal axes of inertia, in which the inertia is constant and diagonal, and angular
-velocity along these. Bodies that are fixed or driven have no inertia; they keep the shape's own frame, so
-that an imposed rotation turns them about its origin. A guided body has its inertia along the free axes; it
-keeps its centre of mass, about which an imposed rotation turns it.
+A person places the shape's own frame, and gives angular velocities in the world. A body has mass and answers
+to contacts; a wall has none and answers to nothing: a shape without mass, or one that is fixed or driven.
+What the engine makes of them is in :mod:`clapas.scenes.records`.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from clapas.dynamics.guides import blocked_axes, free_axes, free_turns, inertia_about_axes, slides_only
+from clapas.dynamics.guides import blocked_axes, free_axes, free_turns, slides_only
 from clapas.dynamics.loads import Course, Load, as_course
-from clapas.dynamics.motions import InBodyFrame, Motion, as_motion
+from clapas.dynamics.motions import Motion, as_motion
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
 from clapas.geometry.checks import Vector
-from clapas.geometry.mass import principal_axes
 from clapas.geometry.shapes import Shape
 from clapas.geometry.shapes.clump import orientation_entry
-from clapas.geometry.table import Frame
 from clapas.scenes.definition import (
     as_entry,
     defined,
+    definitions,
     if_so,
     read_flag,
     read_place,
@@ -37,8 +34,10 @@ from clapas.scenes.definition import (
     unless_zero,
     written,
 )
-from clapas.scenes.materials import DEFAULT
-from clapas.typing import Array
+from clapas.scenes.materials import DEFAULT, require_material
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
 
 # Share by which one moment may exceed the sum of the two others: rounding of flat bodies.
 TRIANGLE = 1e-9
@@ -56,13 +55,23 @@ def _inertia_entry(inertia: tuple[Vector, ...]) -> float | list[list[float]]:
     return inertia[0][0] if len(inertia) == 1 else [list(row) for row in inertia]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Body:
-    """A body as it was added to a scene.
+TWINS = {
+    "plane": "HalfPlane",
+    "half-plane": "Plane",
+    "sphere": "Disk",
+    "disk": "Sphere",
+    "polygon": "Polyhedron",
+}
+"""Shapes of the other dimension that people mean."""
 
-    Its fields are the one list of what a body may be given: each says how it is read from what a person
-    gives, how a scene file writes it, of what kind it is there, what it means and in which unit
-    (:mod:`clapas.scenes.definition`). :meth:`Scene.add` takes the same.
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """What bodies and walls share: a shape, where it is, what it is made of.
+
+    The fields of :class:`Body` and :class:`Wall` are the one list of what each may be given: a field says how
+    it is read from what a person gives, how a scene file writes it, of what kind it is there, what it means
+    and in which unit (:mod:`clapas.scenes.definition`). :meth:`Scene.add` takes those of both.
     """
 
     number: int
@@ -79,6 +88,44 @@ class Body:
         read=lambda label, name, value, d: checks.orientation(label, value, d),
         write=lambda turn: None if turn == rotations.identity(_dimension(turn)) else orientation_entry(turn),
     )
+    motion: Motion | None = defined(
+        "motion",
+        "velocity in time, whatever touches it; of a guided body, along the axes that are not free",
+        None,
+        read=lambda label, name, value, d: as_motion(label, value, d),
+        write=as_entry,
+    )
+    group: str = defined("word", "shared by bodies, to find them again", "", write=if_so)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return body_label(self.number, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, without those that have their default, as scene files write them."""
+        entries = written(self)
+        first = {"name": entries.pop("name")} if "name" in entries else {}  # for people who read files
+        return {**first, "shape": self.shape.to_dict(), **entries}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wall(Placed):
+    """A shape that no contact moves: it stands still, or moves as its ``motion`` says."""
+
+    fixed: bool = defined("yes or no", "it never moves", False, read=read_flag, write=if_so)
+
+    @property
+    def is_wall(self) -> bool:
+        """True: walls do not touch one another."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body(Placed):
+    """A body with mass: free, or guided along some axes."""
+
+    fixed: ClassVar[bool] = False
     velocity: Vector = defined(
         "numbers", "of the centre of mass (m/s)", None, read=read_place, write=unless_zero
     )
@@ -101,14 +148,6 @@ class Body:
     centre: Vector | None = defined(
         "numbers", "centre of mass in the shape's own frame (m)", None, read=_vector, write=list
     )
-    fixed: bool = defined("yes or no", "it never moves", False, read=read_flag, write=if_so)
-    motion: Motion | None = defined(
-        "motion",
-        "it moves as told, whatever touches it",
-        None,
-        read=lambda label, name, value, d: as_motion(label, value, d),
-        write=as_entry,
-    )
     free: tuple[str, ...] | None = defined(
         "words",
         "axes along which a guided body is free: x y z rx ry rz",
@@ -130,22 +169,11 @@ class Body:
         read=lambda label, name, value, d: as_course(label, name, value, 3 if d == 3 else 1),
         write=lambda course: course.to_entry(),
     )
-    group: str = defined("word", "shared by bodies, to find them again", "", write=if_so)
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return body_label(self.number, self.name)
-
-    @property
-    def is_movable(self) -> bool:
-        """False for walls: shapes without mass, fixed bodies, imposed motions; unless guided."""
-        return self.free is not None or not (self.fixed or self.shape.is_static or self.motion is not None)
 
     @property
     def is_wall(self) -> bool:
-        """True for what cannot move and for guided bodies that only slide: walls do not meet one another."""
-        return not self.is_movable or slides_only(self.free, self.shape.d)
+        """True for guided bodies that only slide: like walls, they do not touch one another or walls."""
+        return slides_only(self.free, self.shape.d)
 
     @property
     def load(self) -> Load | None:
@@ -154,121 +182,75 @@ class Body:
             return None
         return Load(self.shape.d, self.force, self.torque)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its fields, without those that have their default, as scene files write them."""
-        entries = written(self)
-        first = {"name": entries.pop("name")} if "name" in entries else {}  # for people who read files
-        return {**first, "shape": self.shape.to_dict(), **entries}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BodyRecord:
-    """A body as the engine needs it.
-
-    Parameters
-    ----------
-    number : int
-        Its number.
-    name : str
-        Its name, or what messages call it.
-    shape : Shape
-        Its shape, and ``frame``, the body's frame in the shape's own: give both to ``collider_table``.
-    material : int
-        Number of its material.
-    position, orientation : tuples
-        Of the body's frame: centre of mass and principal axes, or the shape's own frame for walls.
-    velocity : tuple of 6, of 3 in 2-D
-        Velocity of the centre in the world and angular velocity in the body frame (m/s, rad/s).
-    mass : float
-        kg; infinite for walls.
-    inertia : tuple of 3, of 1 in 2-D
-        Principal moments (kg·m²); infinite for walls.
-    movable : bool
-        False for walls: fixed, or with imposed motion.
-    motion : callable or None
-        Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame).
-    blocked : tuple of bool
-        Components of the velocity of a guided body that follow ``motion``, or stay zero; empty for others.
-    load : Load or None
-        Force and torque on it.
-    birth : float
-        Time at which it appears (s); −inf if it is there from the start.
-    laid : bool
-        Whether it is lowered, when it appears, until it touches what lies below.
-    group : str
-        Its group.
-    """
-
-    number: int
-    name: str
-    shape: Shape
-    frame: Frame
-    material: int
-    position: Vector
-    orientation: Vector
-    velocity: Vector
-    mass: float
-    inertia: Vector
-    movable: bool
-    motion: InBodyFrame | None = None
-    blocked: tuple[bool, ...] = ()
-    load: Load | None = None
-    birth: float = -math.inf
-    laid: bool = False
-    group: str = ""
-
 
 def body_label(number: int, name: str | None) -> str:
     """What messages call a body."""
     return f"body {number}" if name is None else f"body '{name}'"
 
 
-def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **given: Any) -> Body:
-    """A body from what a person gives, checked as far as it can be alone."""
+def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **given: Any) -> Body | Wall:
+    """A body or a wall from what a person gives, checked as far as it can be alone."""
     label = body_label(number, name)
     if not isinstance(shape, Shape):
         raise SceneError(f"{label}: expected a shape such as Sphere(0.1), got {shape!r}")
     if shape.d != d:
-        raise SceneError(f"{label}: a {shape.word} is in {shape.d}-D, the scene in {d}-D")
-    body = Body(number=number, shape=shape, **readings(Body, label, {"name": name, **given}, d))
-    _refuse_contradictions(body)
+        twin = TWINS.get(shape.word)
+        hint = f": take a {twin}, or Scene(d={shape.d})" if twin else f": take Scene(d={shape.d})"
+        raise SceneError(f"{label}: a {shape.word} is in {shape.d}-D, the scene in {d}-D{hint}")
+    given = {"name": name, **given}
+    values = {**readings(Body, label, given, d), **readings(Wall, label, given, d)}
+    _refuse_contradictions(label, values)
+    is_wall = values["free"] is None and (values["fixed"] or shape.is_static or values["motion"] is not None)
+    if is_wall:
+        _refuse_on_walls(label, shape, values)
+        # The mass of a fixed or driven shape has no effect: it may be given, and is not kept.
+        return Wall(number=number, shape=shape, **{name: values[name] for name in definitions(Wall)})
+    body = Body(number=number, shape=shape, **{name: values[name] for name in definitions(Body)})
     _refuse_contradictions_of_guides(body)
     return body
 
 
-def _refuse_contradictions(body: Body) -> None:
-    if body.fixed and body.motion is not None:
-        raise SceneError(f"{body.label}: fixed and with an imposed motion; give one of the two")
-    if not body.is_movable and (any(body.velocity) or any(body.angular_velocity)):
+def _refuse_contradictions(label: str, values: Mapping[str, Any]) -> None:
+    if values["fixed"] and values["motion"] is not None:
+        raise SceneError(f"{label}: fixed and with an imposed motion; give one of the two")
+    if values["fixed"] and values["free"] is not None:
+        raise SceneError(f"{label}: fixed and free along {' '.join(values['free'])}; give one of the two")
+    if values["density"] is not None and values["mass"] is not None:
         raise SceneError(
-            f"{body.label}: it is fixed or driven, so it cannot start with a velocity; "
+            f"{label}: got density {values['density']} and mass {values['mass']}; give one of the two"
+        )
+    if values["inertia"] is not None and values["mass"] is None:
+        raise SceneError(f"{label}: inertia is given without mass; give both, or neither")
+
+
+def _refuse_on_walls(label: str, shape: Shape, values: Mapping[str, Any]) -> None:
+    """Refuse what only bodies have."""
+    if any(values["velocity"]) or any(values["angular_velocity"]):
+        raise SceneError(
+            f"{label}: it is fixed or driven, so it cannot start with a velocity; "
             "use motion=ConstantVelocity(…) to move it"
         )
-    weighed = body.density or (body.mass and body.free is None) or body.inertia or body.centre
-    if body.shape.is_static and weighed:
+    if shape.is_static and any(values[name] for name in ("density", "mass", "inertia", "centre")):
         raise SceneError(
-            f"{body.label}: a {body.shape.word} has no mass; leave out density, mass, inertia, centre "
+            f"{label}: a {shape.word} has no mass; leave out density, mass, inertia, centre "
             "(a guided one needs mass)"
         )
-    if body.density is not None and body.mass is not None:
-        raise SceneError(
-            f"{body.label}: got density {body.density} and mass {body.mass}; give one of the two"
-        )
-    if body.inertia is not None and body.mass is None:
-        raise SceneError(f"{body.label}: inertia is given without mass; give both, or neither")
-
-
-def _refuse_contradictions_of_guides(body: Body) -> None:
-    label, d = body.label, body.shape.d
-    if body.load is not None and not body.is_movable:
+    if values["force"] is not None or values["torque"] is not None:
         raise SceneError(
             f"{label}: a force or a torque on a body that cannot move; leave it out, "
             'or free the body along some axes: free="z"'
         )
+
+
+def _refuse_contradictions_of_guides(body: Body) -> None:
+    label, d = body.label, body.shape.d
     if body.free is None:
         return
-    if body.fixed:
-        raise SceneError(f"{label}: fixed and free along {' '.join(body.free)}; give one of the two")
+    if body.shape.is_static and (body.density or body.inertia or body.centre):
+        raise SceneError(
+            f"{label}: a {body.shape.word} has no mass; leave out density, mass, inertia, centre "
+            "(a guided one needs mass)"
+        )
     if body.shape.is_static and (body.mass is None or free_turns(body.free, d)):
         raise SceneError(
             f"{label}: a {body.shape.word} has no mass of its own; to guide it give mass, "
@@ -311,94 +293,143 @@ def inertia_tensor(label: str, value: Any, d: int) -> tuple[Vector, ...]:
     return tuple(tuple(map(float, row)) for row in tensor)
 
 
-def record(body: Body, material: int, density: float | None, birth: float = -math.inf) -> BodyRecord:
-    """The body as the engine needs it; ``density`` is that of its material."""
-    if not body.is_movable:
-        return _wall(body, material)
-    frame, mass, inertia = _mass_in_frame(body, body.density or density)
-    d = body.shape.d
-    position, orientation, spin = body.position, body.orientation, body.angular_velocity
-    if any(frame.centre):
-        position = _tuple(np.add(position, rotations.rotate(orientation, frame.centre)))
-    if frame.orientation != rotations.identity(d):
-        orientation = _tuple(rotations.normalise(rotations.product(orientation, frame.orientation)))
-    if d == 3 and body.free is not None and free_turns(body.free, d) == 1:
-        # It turns about one axis of the world, which is then an axis of the body too.
-        inertia = inertia_about_axes(inertia, rotations.to_matrix(orientation))
-        frame = Frame(frame.centre, _tuple(rotations.conjugate(body.orientation)))
-        orientation = rotations.identity(3)
-    if len(spin) == 3 and any(spin):
-        spin = _tuple(rotations.rotate_back(orientation, spin))
-    return BodyRecord(
-        number=body.number,
-        name=body.name or f"body {body.number}",
-        shape=body.shape,
-        frame=frame,
-        material=material,
+# ---------------------------------------------------------------- verbs of a scene
+
+
+def add(
+    scene: Scene,
+    shape: Shape,
+    position: Sequence[float] | None = None,
+    orientation: Sequence[float] | float | None = None,
+    velocity: Sequence[float] | None = None,
+    angular_velocity: Sequence[float] | float | None = None,
+    *,
+    material: str = DEFAULT,
+    density: float | None = None,
+    mass: float | None = None,
+    inertia: Any = None,
+    centre: Sequence[float] | None = None,
+    fixed: bool = False,
+    motion: Any = None,
+    free: str | Sequence[str] | None = None,
+    force: Any = None,
+    torque: Any = None,
+    name: str | None = None,
+    group: str = "",
+) -> int:
+    """Add a body or a wall; returns its number.
+
+    A wall is what no contact moves: a shape without mass (:class:`~clapas.Plane`, a mesh), or a shape that
+    is ``fixed`` or follows a ``motion``. It takes a place, a material, a name, a group and a motion; loads
+    and starting velocities are of bodies.
+
+    Parameters
+    ----------
+    shape : Shape
+        Its form.
+    position : d floats, optional
+        Where the origin of the shape's own frame is (m): for spheres, boxes, cylinders, capsules and
+        disks, the centre. By default the origin.
+    orientation : 4 floats, or a number in 2-D, optional
+        Quaternion (w, x, y, z) of any length but zero, or angle (rad), of the shape's own frame.
+    velocity : d floats, optional
+        Velocity of the centre of mass (m/s).
+    angular_velocity : 3 floats, or a number in 2-D, optional
+        In the world (rad/s).
+    material : str
+        Name of its material, for its density and the laws of contact.
+    density : float, optional
+        Instead of that of the material: kg/m³, kg/m² in 2-D.
+    mass : float, optional
+        Instead of a density (kg, kg/m in 2-D).
+    inertia : 3 floats, array (3, 3), or a number in 2-D, optional
+        With ``mass``: moments, or tensor, about the centre of mass along the axes of the shape's own
+        frame (kg·m²). By default that of the shape, filled evenly.
+    centre : d floats, optional
+        Centre of mass in the shape's own frame (m), instead of that of the shape.
+    fixed : bool
+        It never moves. Shapes without mass are always fixed, or driven.
+    motion : Motion, function or table, optional
+        Its velocity in time, whatever touches it; see :mod:`clapas.dynamics.motions`.
+    free : str or list of str, optional
+        For a guided body, the axes along which it is free, "z" or "x z ry": along the others it follows
+        ``motion``, or does not move; see :mod:`clapas.dynamics.guides`. By default all or none.
+    force, torque : floats, (times, values) or function of time, optional
+        Load on it, in the world, at the centre of mass (N, N·m); see :mod:`clapas.dynamics.loads`.
+    name : str, optional
+        A name no other body has.
+    group : str
+        A word shared by bodies, to find them again in measures and pictures. No effect on the motion.
+
+    Examples
+    --------
+    A lid that presses on what is below with 50 N, sliding along the vertical only:
+
+    >>> from clapas import Scene
+    >>> from clapas.geometry.shapes import Box
+    >>> scene = Scene()
+    >>> lid = scene.add(Box((1, 1, 0.1)), (0, 0, 2), mass=1, free="z", force=(0, 0, -50))
+    """
+    number = len(scene.bodies)
+    checks.word(f"group of body {number}", group)
+    if name is not None and checks.word(f"name of body {number}", name) in scene.numbers:
+        raise SceneError(
+            f"body '{name}': body {scene.numbers[name]} already has this name; names are unique "
+            "(leave it out, or use group=… for what several bodies share)"
+        )
+    body = make_body(
+        scene.d,
+        number,
+        shape,
+        name=name,
         position=position,
         orientation=orientation,
-        velocity=body.velocity + spin,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+        material=material,
+        density=density,
         mass=mass,
         inertia=inertia,
-        movable=True,
-        motion=_in_body_frame(body, orientation),
-        blocked=() if body.free is None else blocked_axes(body.free, d),
-        load=body.load,
-        birth=birth,
-        group=body.group,
+        centre=centre,
+        fixed=fixed,
+        motion=motion,
+        free=free,
+        force=force,
+        torque=torque,
+        group=group,
     )
+    require_material(scene, body.label, material)
+    if not body.is_wall:
+        require_room(scene, body.label, "its size", shape.reach)
+    scene.bodies.append(body)
+    if name is not None:
+        scene.numbers[name] = number
+    return number
 
 
-def _in_body_frame(body: Body, orientation: Vector) -> InBodyFrame | None:
-    return None if body.motion is None else InBodyFrame(body.motion, orientation)
+def number(scene: Scene, body: int | str) -> int:
+    """Number of a body from its name or its number.
+
+    >>> from clapas import Scene
+    >>> Scene().number("ball")
+    Traceback (most recent call last):
+    clapas.errors.SceneError: no body is called 'ball'
+    """
+    if isinstance(body, str):
+        if body not in scene.numbers:
+            hint = checks.did_you_mean(body, scene.numbers)
+            raise SceneError(f"no body is called '{body}'{hint}")
+        return scene.numbers[body]
+    if isinstance(body, bool) or not isinstance(body, int | np.integer) or not 0 <= body < len(scene.bodies):
+        raise SceneError(f"there is no body {body!r}: bodies are numbered 0 to {len(scene.bodies) - 1}")
+    return int(body)
 
 
-def _wall(body: Body, material: int) -> BodyRecord:
-    d = body.shape.d
-    return BodyRecord(
-        number=body.number,
-        name=body.name or f"body {body.number}",
-        shape=body.shape,
-        frame=Frame.own(d),
-        material=material,
-        position=body.position,
-        orientation=body.orientation,
-        velocity=body.velocity + body.angular_velocity,
-        mass=math.inf,
-        inertia=(math.inf,) * (3 if d == 3 else 1),
-        movable=False,
-        motion=_in_body_frame(body, body.orientation),
-        group=body.group,
-    )
-
-
-def _mass_in_frame(body: Body, density: float | None) -> tuple[Frame, float, Vector]:
-    """The body's frame in the shape's own, its mass and its principal moments."""
-    if body.shape.is_static:  # guided, so that it never turns freely: any moments will do
-        assert body.mass is not None
-        return Frame.own(body.shape.d), body.mass, (body.mass,) * (3 if body.shape.d == 3 else 1)
-    if body.mass is None and density is None:
-        raise SceneError(
-            f"{body.label}: it has no mass; give mass or density, or give its material "
-            f"'{body.material}' a density, or make it fixed"
-        )
-    properties = body.shape.mass_properties
-    volume, orientation = properties.volume, properties.orientation
-    mass = (density or 0.0) * volume if body.mass is None else body.mass
-    if body.inertia is None:
-        moments = tuple(mass * moment / volume for moment in properties.moments) if volume > 0.0 else (0.0,)
-    elif body.shape.d == 2:
-        moments = body.inertia[0]
-    else:
-        moments, orientation = principal_axes(np.array(body.inertia))
-    if not (mass > 0.0 and min(moments) > 0.0 and math.isfinite(mass + sum(moments))):
-        raise SceneError(
-            f"{body.label}: too small or too large for double precision: mass {mass:.3g} kg, "
-            f"moments of inertia from {min(moments):.3g} to {max(moments):.3g} kg·m²"
-        )
-    centre = properties.centre if body.centre is None else body.centre
-    return Frame(centre, orientation), mass, moments
-
-
-def _tuple(values: Array) -> Vector:
-    return tuple(map(float, values))
+def require_room(scene: Scene, label: str, what: str, radius: float) -> None:
+    """A body must not reach its own image, nor two images of an equal one at a time."""
+    for axis, length in zip("xy", scene.period, strict=True):
+        if length is not None and 4.0 * radius > length:
+            raise SceneError(
+                f"{label}: {what}, up to {2 * radius:.6g} m, is above half the period along {axis}, "
+                f"{length:.6g} m; take a longer period"
+            )

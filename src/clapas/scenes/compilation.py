@@ -7,15 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.joints.rows import JointRows, joint_rows
-from clapas.dynamics.laying import refuse_other_shapes
+from clapas.dynamics.deposition import refuse_other_shapes
+from clapas.dynamics.joints.anchors import anchors_of
+from clapas.dynamics.joints.definition import SystemEnd
+from clapas.dynamics.joints.rows import JointRows, ends_on_systems, joint_rows
 from clapas.dynamics.model import Model
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
 from clapas.geometry.table import collider_table
-from clapas.scenes.body import BodyRecord
 from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.records import BodyRecord
 from clapas.scenes.scene import Scene
 from clapas.typing import Mask
 
@@ -53,13 +55,14 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         systems=tuple(scene.systems),
         joints=_joints(scene, records),
         ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
+        pressed=tuple(scene.pressed),
     )
     _refuse_couples(model)
     refuse_other_shapes(model)
     if check_overlaps:
         # Bodies without birth time are there from the start, whatever the time is called.
         start = initial_state(model, time=-np.finfo(float).max)
-        found = Surroundings(model).detect(start, 0.0)
+        found = Neighbours(model).detect(start, 0.0)
         if model.systems:
             found = on_true_surfaces(model, start, found, 0.0)
         refuse_overlaps(records, found, scene.overlap)
@@ -72,6 +75,11 @@ def _refuse_couples(model: Model) -> None:
         raise SceneError(
             "laws with a polygonal section of friction and laws with rolling or spinning resistance cannot "
             "be in one scene yet: leave out one of them"
+        )
+    if model.laws.has_thresholds and (model.laws.has_sections or model.laws.has_couples):
+        raise SceneError(
+            "laws with a threshold or a viscosity cannot be in one scene with polygonal sections, rolling or "
+            "spinning resistance yet: leave out one of them"
         )
     laws, material, body = model.laws, model.colliders.material, model.colliders.body
     turning = np.flatnonzero(((laws.rolling > 0.0) | (laws.spinning > 0.0)).any(axis=1))
@@ -94,20 +102,17 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
     """The rows of the joints; None without joints."""
     if not scene.joints:
         return None
-    carriers = {int(row): system.name for system in scene.systems for row in system.rows}
     for joint in scene.joints:
         ends = [body for body in (joint.a, joint.b) if body is not None]
-        for body in ends:
-            if body in carriers:
-                raise SceneError(
-                    f"joint '{joint.name}': '{records[body].name}' is part of the system '{carriers[body]}', "
-                    "which joints do not reach yet: a body holds rods by holder=, elastic bodies and trusses "
-                    "have supports, and a Lagrangian system takes what joins it into its coordinates"
-                )
-        if not any(records[body].movable for body in ends):
+        if not any(isinstance(body, SystemEnd) or records[body].movable for body in ends):
             raise SceneError(
                 f"joint '{joint.name}': neither of its bodies can move; leave it out, or free one of them"
             )
-    position = np.array([body.position for body in records])
-    orientation = np.array([body.orientation for body in records])
-    return joint_rows(scene.joints, position, orientation, scene.mimics)
+    position = np.array([body.position for body in records]).reshape(len(records), scene.d)
+    turn = 4 if scene.d == 3 else 1
+    orientation = np.array([body.orientation for body in records]).reshape(len(records), turn)
+    held, anchors = ends_on_systems(scene.joints), None
+    if held:
+        parts = [system.bodies.start() for system in scene.systems]
+        anchors = anchors_of(held, scene.systems, parts).poses
+    return joint_rows(scene.joints, position, orientation, scene.mimics, anchors)

@@ -1,4 +1,4 @@
-"""What grains look like: spheres of random radius, or copies of a shape at random orientations."""
+"""Shapes of grains: spheres of random radius, or copies of a shape at random orientations."""
 
 from __future__ import annotations
 

@@ -2,20 +2,23 @@
 
 A law is given for a pair of materials, or once for all pairs. A pair without a law of its own is settled
 in this order: by combining the laws of each material with itself, if the scene has a rule for that; by the
-law for all pairs; else it is an error, told before anything runs.
+law for all pairs; else it is an error, raised before anything runs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.laws import Law, LawTable
 from clapas.scenes.definition import defined
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
 
 DEFAULT = "default"
 
@@ -101,6 +104,12 @@ class LawBook:
     for_all: Law | None
     combine: str
 
+    def __post_init__(self) -> None:
+        known = ("error", *RULES)
+        if self.combine not in known:
+            hint = checks.did_you_mean(str(self.combine), known)
+            raise SceneError(f"scene: combine must be one of {', '.join(known)}, got {self.combine!r}{hint}")
+
     def find(self, a: str, b: str) -> Law | None:
         """The law between two materials, or None."""
         own = self.by_pair.get(pair(a, b))
@@ -146,3 +155,84 @@ def _apply(rule: str, name: str, a: float, b: float) -> float:
     if rule == "geometric" and min(a, b) < 0.0:
         raise SceneError(f"law: no geometric mean of {name} = {a} and {b}; give a law for the pair")
     return float(RULES[rule](a, b))
+
+
+# ---------------------------------------------------------------- verbs of a scene
+
+
+def material(scene: Scene, name: str, density: float | None = None) -> str:
+    """Name a material; returns the name.
+
+    Bodies added without a material are of the material "default", which can be given a density too.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    density : float, optional
+        kg/m³; kg/m² in 2-D.
+    """
+    made = Material(checks.word("name of a material", name), density)
+    old = scene.materials.get(name)
+    if old is not None and (name != DEFAULT or old.density is not None):
+        raise SceneError(f"material '{name}' is already defined, with density {old.density}")
+    scene.materials[name] = made
+    return name
+
+
+def law(scene: Scene, a: str | None = None, b: str | None = None, **numbers: Any) -> None:
+    """Give the law of contact between two materials, or for all pairs without their own.
+
+    Parameters
+    ----------
+    a, b : str, optional
+        Names of the materials; the same twice for a material with itself. None: for all pairs.
+    **numbers
+        Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion, rolling,
+        spinning, mu_across or section with direction.
+
+    Examples
+    --------
+    >>> from clapas import Scene
+    >>> scene = Scene()
+    >>> scene.law(mu=0.5)
+    >>> ice = scene.material("ice", density=917)
+    >>> scene.law("ice", "ice", mu=0.03)
+    """
+    if a is None and b is None:
+        if scene.laws.for_all is not None:
+            raise SceneError(f"the law for all pairs is already given: {scene.laws.for_all}")
+        scene.laws = replace(scene.laws, for_all=_make_law(scene.d, "law for all pairs", numbers))
+        return
+    if a is None or b is None:
+        raise SceneError(f"law: got the one material '{a or b}'; name two, or none for all pairs")
+    label = f"law between '{a}' and '{b}'"
+    for name in (a, b):
+        require_material(scene, label, name)
+    between = pair(a, b)
+    if between in scene.laws.by_pair:
+        raise SceneError(f"{label} is already given: {scene.laws.by_pair[between]}")
+    made = _make_law(scene.d, label, numbers)
+    scene.laws = replace(scene.laws, by_pair={**scene.laws.by_pair, between: made})
+
+
+def _make_law(d: int, label: str, numbers: Mapping[str, Any]) -> Law:
+    law = make_law(label, numbers)
+    if d == 2:
+        for name in ("spinning", "mu_across", "section"):
+            if getattr(law, name):
+                raise SceneError(
+                    f"{label}: {name} has no meaning in 2-D, got {getattr(law, name)}; leave it out"
+                )
+    return law
+
+
+def require_material(scene: Scene, label: str, name: str) -> None:
+    """Refuse a material that the scene does not have."""
+    if name not in scene.materials:
+        hint = checks.did_you_mean(str(name), scene.materials)
+        known = ", ".join(scene.materials)
+        raise SceneError(
+            f"{label}: unknown material '{name}'{hint}; known are {known}. "
+            f"Define it first: scene.material('{name}', density=…)"
+        )

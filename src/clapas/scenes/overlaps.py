@@ -8,7 +8,7 @@ import numpy as np
 
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
-from clapas.scenes.body import BodyRecord
+from clapas.scenes.records import BodyRecord
 
 TOLERANCE = 1e-6
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clapas.errors import SceneError
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
-from clapas.scenes.definition import NEEDED, defined, read_place, read_positive
+from clapas.scenes.definition import NEEDED, defined, read_place, read_positive, readings
 from clapas.scenes.grains import GrainSampler, origin_of
 from clapas.scenes.materials import DEFAULT
 from clapas.scenes.regions import BoxRegion
 from clapas.typing import Indices
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
 
 # Cells are this much wider than the largest grain, so that rounding cannot make two grains touch.
 ROOM = 1.0 + 1e-9
@@ -92,3 +96,63 @@ def _bottom_up(cells: Indices, gravity: Vector, rng: np.random.Generator) -> Any
     axis = int(np.argmax(np.abs(down)))
     height = -np.sign(down[axis]) * cells[:, axis]
     return np.lexsort((rng.random(len(cells)), height))
+
+
+def fill(
+    scene: Scene,
+    region: BoxRegion,
+    count: int,
+    *,
+    radius: float | Sequence[float] | None = None,
+    shape: Shape | None = None,
+    seed: int | None = None,
+    material: str = DEFAULT,
+    density: float | None = None,
+    velocity: Sequence[float] | None = None,
+    group: str = "",
+) -> list[int]:
+    """Fill a box loosely with grains that do not touch, to let them fall; returns their numbers.
+
+    Grains sit on a lattice, each shifted at random within its own cell, filled from the bottom (along
+    gravity) up.
+
+    Parameters
+    ----------
+    region : BoxRegion
+        Where; grains stay inside.
+    count : int
+        How many.
+    radius : float or (low, high)
+        Radii of spheres (disks in 2-D), spread evenly (m).
+    shape : Shape
+        Instead of radii: copies of this shape, turned at random.
+    seed : int, optional
+        By default a new one for each call, made from the seed of the scene.
+    material, density, velocity, group
+        As in :meth:`add`.
+
+    Examples
+    --------
+    >>> from clapas import BoxRegion, Scene
+    >>> scene = Scene()
+    >>> len(scene.fill(BoxRegion((0, 0, 0), (1, 1, 1)), 100, radius=(0.04, 0.06), density=2500))
+    100
+    """
+    given = {"region": region, "count": count, "density": density, "velocity": velocity}
+    readings(Fill, "fill", given, scene.d)
+    grains = GrainSampler.of("fill", scene.d, radius, shape)
+    rng = np.random.default_rng([scene.seed, scene.n_fills if seed is None else seed, 0])
+    placed = packed(region, grains, count, scene.gravity, rng)
+    scene.n_fills += 1
+    return [
+        scene.add(
+            grain,
+            position,
+            turn,
+            velocity,
+            material=material,
+            density=density,
+            group=group,
+        )
+        for grain, position, turn in placed
+    ]

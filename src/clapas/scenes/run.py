@@ -1,4 +1,4 @@
-"""How a scene is meant to be run: duration, time step, methods."""
+"""Run settings of a scene: duration, time step, methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clapas.geometry import checks
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a scene is meant to be run, kept with it for the command line.
+    """Run settings kept with a scene, for the command line.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,18 @@ from pydantic import ValidationError
 from clapas.bodies.registry import made
 from clapas.errors import FormatError, MissingDependency, SceneError
 from clapas.geometry.shapes import Shape
-from clapas.scenes.complaints import scene_error
+from clapas.scenes.definition import written
+from clapas.scenes.materials import DEFAULT, law_entries
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 from clapas.scenes.schema import MotionSetting, SceneEntry
+from clapas.scenes.schema_errors import scene_error
+from clapas.scenes.systems import system_entries
 from clapas.scenes.toml import to_toml
 
 MOST_VALUES = 10**7  # of a scene file
 DEEPEST = 100  # lists in lists
+VERSION = 1
 ENDINGS = (".toml", ".yaml", ".yml")
 
 
@@ -101,10 +106,47 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
             if len(pair) != 2:
                 raise SceneError(f"expected two bodies, got {pair}")
             scene.ignore(*pair)
+    for k, pressed in enumerate(entry.pressed):
+        with _at(f"pressed[{k}]"):
+            scene.press(pressed.a, pressed.b, pressed.force)
     for k, probe in enumerate(entry.probes):
         with _at(f"probes[{k}]"):
             scene.probe(**probe.given())
     return scene
+
+
+def entries_of(scene: Scene) -> dict[str, Any]:
+    """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
+    carriers = {int(row) for system in scene.systems for row in system.rows}
+    period = {axis: length for axis, length in zip("xy", scene.period, strict=True) if length is not None}
+    laws = [{"between": list(names), **law_entries(law)} for names, law in scene.laws.by_pair.items()]
+    if scene.laws.for_all is not None:
+        laws.insert(0, law_entries(scene.laws.for_all))
+    entries: dict[str, Any] = {
+        "version": VERSION,
+        "dimension": scene.d,
+        "gravity": list(scene.gravity),
+        "period": period,
+        "seed": scene.seed,
+        "combine": scene.combine,
+        "overlap": scene.overlap,
+        "run": scene.run.to_dict(),
+        "materials": {
+            name: written(material)
+            for name, material in scene.materials.items()
+            if name != DEFAULT or material.density is not None
+        },
+        "laws": laws,
+        "bodies": [body.to_dict() for k, body in enumerate(scene.bodies) if k not in carriers],
+        "sources": [source.to_dict() for source in scene.sources],
+        "systems": [system_entries(scene, system, carriers) for system in scene.systems],
+        "joints": [joint.to_dict() for joint in scene.joints],
+        "mimics": [asdict(mimic) for mimic in scene.mimics],
+        "ignored": [list(pair) for pair in sorted(scene.ignored)],
+        "pressed": [each.to_dict() for each in scene.pressed],
+        "probes": [probe.to_dict() for probe in scene.probes],
+    }
+    return {name: value for name, value in entries.items() if value not in (None, {}, [])}
 
 
 class _Shapes:

@@ -20,7 +20,7 @@ from clapas.errors import SceneError
 from clapas.geometry import checks, rotations, shapes
 from clapas.laws import Law
 from clapas.scenes import regions
-from clapas.scenes.body import Body
+from clapas.scenes.body import Body, Wall
 from clapas.scenes.definition import definitions
 from clapas.scenes.materials import Material
 from clapas.scenes.packing import Fill
@@ -410,6 +410,9 @@ if TYPE_CHECKING:
         shape: ShapeEntry
         motion: MotionEntry | None
 
+    class WallEntry(Entry):
+        """The keys of a wall."""
+
     class FillEntry(Entry):
         """Grains that fill a box loosely."""
 
@@ -424,7 +427,18 @@ if TYPE_CHECKING:
 else:
     MaterialEntry = create_model("MaterialEntry", __base__=Entry, __doc__="A material.", **_keys(Material))
     BodyEntry = create_model(
-        "BodyEntry", __base__=Entry, __doc__="A body or a wall.", shape=(ShapeEntry, ...), **_keys(Body)
+        "BodyEntry",
+        __base__=Entry,
+        __doc__="A body or a wall.",
+        shape=(ShapeEntry, ...),
+        **{**_keys(Body), **_keys(Wall)},
+    )
+    WallEntry = create_model(
+        "WallEntry",
+        __base__=Entry,
+        __doc__="The keys of a body that no contact moves: without mass, fixed, or driven and not guided.",
+        shape=(ShapeEntry, ...),
+        **_keys(Wall),
     )
     FillEntry = create_model(
         "FillEntry", __base__=Entry, __doc__="Grains that fill a box loosely.", **_keys(Fill)
@@ -475,7 +489,11 @@ class JointEntry(Entry):
     at: Numbers = Field(description="the point of the joint, in the world (m)")
     to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
-    second: Numbers | None = Field(None, description="of a universal joint, a turn or a swing, fixed in b")
+    second: Numbers | None = Field(
+        None, description="of a universal joint, a turn or a swing, fixed in b; of a gimbal"
+    )
+    third: Numbers | None = Field(None, description="of a gimbal, fixed in b")
+    which: int | None = Field(None, description="of a gimbal, the axis whose angle is meant: 1, 2 or 3")
     collide: bool = Field(False, description="whether the two bodies may touch each other")
     start: float = Field(0.0, description="coordinate where the bodies are placed (rad, m)")
     limits: Numbers | None = Field(None, description="lower and upper, inf for none (rad, m)")
@@ -493,6 +511,14 @@ class MimicEntry(Entry):
     leader: str = Field(description="name of a joint")
     ratio: float = 1.0
     offset: float = Field(0.0, description="rad, m")
+
+
+class PressedEntry(Entry):
+    """A force between two bodies when the run begins."""
+
+    a: int | str = Field(description="number or name of a body")
+    b: int | str = Field(description="number or name of the body on which it presses")
+    force: float | Numbers = Field(description="along the normals, or a vector; shared by the contacts (N)")
 
 
 class MotionSetting(Entry):
@@ -562,6 +588,7 @@ class SceneEntry(Entry):
     joints: list[JointEntry] = Field(default_factory=list)
     mimics: list[MimicEntry] = Field(default_factory=list)
     ignored: list[list[int | str]] = Field(default_factory=list, description="pairs that never touch")
+    pressed: list[PressedEntry] = Field(default_factory=list)
     probes: list[ProbeEntry] = Field(default_factory=list)
 
 

@@ -8,44 +8,47 @@ put it in place again, and the same state gives the same bits.
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from numbers import Real
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from clapas.bodies.kind import Energy
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.contact_table import ContactTable
-from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.loads import Load
 from clapas.dynamics.model import Model, State
-from clapas.dynamics.readings import Reading, read
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.probe_readings import read
 from clapas.dynamics.representable import require_places, require_speeds
-from clapas.dynamics.sleeping import Sleeping
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped
+from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, StepResult
 from clapas.dynamics.subdivision import divided_step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.dynamics.systems import energy_of
-from clapas.errors import NotSolved, SceneError, SettingsError
+from clapas.errors import NotSolved, SceneError, SettingsError, warn
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import RecordedStep, Recorder, StepProgress, Summary, Watcher
 from clapas.scenes.scene import Scene
-from clapas.solvers import registry
+from clapas.scenes.settings import (
+    OnUnsolved,
+    check_every,
+    check_run,
+    checked_choice,
+    checked_step,
+    named_scheme,
+    named_sleeping,
+    named_solver,
+)
 from clapas.solvers.loop import Solver
 from clapas.status import Status
-
-MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt rounds to t
-SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
-OnUnsolved = Literal["raise", "record"]
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -59,60 +62,6 @@ def energy(model: Model, state: State) -> Energy:
     springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
     potential = others.potential + springs - float(alive.mass[moving] @ height)
     return Energy(kinetic + others.kinetic, potential)
-
-
-# -------------------------------------------------------------------- recorders
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A kept step, as recorders receive it.
-
-    Parameters
-    ----------
-    stepped : Stepped or None
-        The step that led here, or the last part of a divided one; None for the start.
-    state : State
-        Where it led.
-    energy : Energy
-        Its energies.
-    work, given : float
-        Work of the contacts since the start, and of walls, guides and loads (J).
-    """
-
-    stepped: Stepped | None
-    state: State
-    energy: Energy
-    work: float
-    given: float
-
-
-class Recorder(Protocol):
-    """Something that keeps steps: in memory, or on disk."""
-
-    def keep(self, kept: Kept) -> None:
-        """Keep a step."""
-        ...
-
-    def note(self, reading: Reading) -> None:
-        """Keep what the probes read, at every step; called only if there are probes."""
-        ...
-
-
-@dataclass
-class Memory:
-    """A recorder that keeps everything in lists."""
-
-    steps: list[Kept] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-
-    def keep(self, kept: Kept) -> None:
-        """Keep a step."""
-        self.steps.append(kept)
-
-    def note(self, reading: Reading) -> None:
-        """Keep what the probes read."""
-        self.readings.append(reading)
 
 
 @dataclass
@@ -140,7 +89,7 @@ class Snapshot:
         Positions, velocities, impulses: all that decides what follows.
     work, external_work : float
         Work since the start, as in :class:`Simulation`.
-    last : tuple of Stepped
+    last : tuple of StepResult
         The parts of the last step, for its contacts and reactions.
     targets : mapping
         What motors are asked for, by the names of joints, where that differs from the scene.
@@ -149,7 +98,7 @@ class Snapshot:
     state: State
     work: float = 0.0
     external_work: float = 0.0
-    last: tuple[Stepped, ...] = ()
+    last: tuple[StepResult, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -217,9 +166,10 @@ class Simulation:
     external_work: float
     unsolved: int
     worst: float
-    _last: tuple[Stepped, ...]
+    _last: tuple[StepResult, ...]
     _targets: Mapping[str, float]
     _commands: Commands
+    _doubted: frozenset[str]
 
     def __init__(
         self,
@@ -247,18 +197,19 @@ class Simulation:
             self.model = scene
         if dt is None:
             raise SettingsError("by which step? Give dt, or set it in scene.run")
-        self.dt = _checked_step(dt)
+        self.dt = checked_step(dt)
         self.solver: Solver = solver or named_solver({})
         self.scheme: MoreauJean = scheme or MoreauMidpoint()
         self.sleeping = sleeping
-        self.on_unsolved = _checked_choice(on_unsolved or "raise")
+        self.on_unsolved = checked_choice(on_unsolved or "raise")
         if sleeping is not None and self.model.systems:
             raise SettingsError(
                 f"sleeping: bodies that touch a system ('{self.model.systems[0].name}') cannot sleep yet: "
                 "leave it out"
             )
-        self._surroundings = Surroundings(self.model)
+        self._surroundings = Neighbours(self.model)
         self._attached: list[_Attached] = []
+        self._doubted = frozenset()
         self.reset(state)
 
     def __repr__(self) -> str:
@@ -301,12 +252,13 @@ class Simulation:
             )
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
+        self._tell_doubts()
         failed = None
         for part in parts:
             self.work += part.work
             self.external_work += part.given
             self.worst = max(self.worst, part.residual)
-            if failed is None and not part.status.is_solved:
+            if failed is None and not part.status.is_answered:
                 failed = part.solution
         self.unsolved += failed is not None
         fails = failed is not None and self.on_unsolved == "raise"
@@ -316,6 +268,15 @@ class Simulation:
                 self._keep(attached)
         if failed is not None and fails:
             raise NotSolved(failed)
+
+    def _tell_doubts(self) -> None:
+        """Warn of systems that have left what they assume, of each once."""
+        for system, part in zip(self.model.systems, self.state.parts, strict=True):
+            if system.doubting is not None and system.name not in self._doubted:
+                doubt = system.doubting.doubt(part)
+                if doubt is not None:
+                    self._doubted = self._doubted | {system.name}
+                    warn(f"{system.bodies.word} '{system.name}' at t = {self.state.time:.6g} s: {doubt}")
 
     def run(self, duration: float, progress: Watcher | None = None) -> Summary:
         """Step until ``duration`` seconds from the start of the run.
@@ -327,7 +288,7 @@ class Simulation:
         duration : float
             Time from step 0 (s).
         progress : callable, optional
-            Called after each step with a :class:`Advance`; return True to stop.
+            Called after each step with a :class:`StepProgress`; return True to stop.
         """
         start, first, before = time.perf_counter(), self.state.step, self.unsolved
         steps = round(duration / self.dt)
@@ -338,7 +299,7 @@ class Simulation:
                     done, state = self._last[-1], self.state
                     seconds = time.perf_counter() - start
                     report = len(done.state.impulses.a), done.residual, seconds
-                    if progress(Advance(state.step, steps, state.time, *report)):
+                    if progress(StepProgress(state.step, steps, state.time, *report)):
                         break
         status = Status.ALMOST_SOLVED if self.unsolved > before else Status.SOLVED
         if self.state.step < steps:
@@ -392,7 +353,7 @@ class Simulation:
         """Another simulation of the same model from the same state, free to go its own way."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._surroundings, twin._attached = Surroundings(self.model), []
+        twin._surroundings, twin._attached = Neighbours(self.model), []
         return twin
 
     # ---------------------------------------------------------------- what is seen and done
@@ -408,7 +369,7 @@ class Simulation:
         return energy(self.model, self.state)
 
     @property
-    def last(self) -> Stepped | None:
+    def last(self) -> StepResult | None:
         """The last step, or the last part of a divided one; None before the first."""
         return self._last[-1] if self._last else None
 
@@ -502,7 +463,7 @@ class Simulation:
         if attached.origin:
             state = replace(state, step=state.step - attached.origin)
         require_places(self.model, self.state, now := self.energy)
-        kept = Kept(self.last, state, now, self.work, self.external_work)
+        kept = RecordedStep(self.last, state, now, self.work, self.external_work)
         attached.recorder.keep(kept)
 
 
@@ -552,137 +513,6 @@ def simulate(
     summary = simulation.run(duration, progress)
     simulation.detach(recorder)
     return summary
-
-
-# -------------------------------------------------------------------- reports
-
-
-class Advance(NamedTuple):
-    """What a progress callback receives after each step."""
-
-    step: int
-    steps: int
-    time: float
-    contacts: int
-    residual: float
-    seconds: float
-
-
-Watcher = Callable[[Advance], bool | None]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """How a run ended.
-
-    Parameters
-    ----------
-    state : State
-        The last state.
-    steps : int
-        Steps done.
-    unsolved : int
-        Steps whose contact problem stayed above the tolerance.
-    worst : float
-        Largest residual met.
-    work, given : float
-        Work of the contacts since the start, and of walls, guides and loads (J).
-    status : Status
-        SOLVED, ALMOST_SOLVED when some step was unsolved, or STOPPED.
-    seconds : float
-        Wall time.
-    """
-
-    state: State
-    steps: int
-    unsolved: int
-    worst: float
-    work: float
-    given: float
-    status: Status
-    seconds: float
-
-    def __str__(self) -> str:
-        text = f"{self.steps} steps to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
-        if self.unsolved:
-            text += f"; {self.unsolved} steps above the tolerance, worst residual {self.worst:.1e}"
-        return text + ("; stopped" if self.status is Status.STOPPED else "")
-
-
-# -------------------------------------------------------------------- settings
-
-
-def named_solver(entries: Mapping[str, Any]) -> Solver:
-    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``, or the default of steps."""
-    settings = {"name": "auto", "tol": STEP_SOLVER.tol, **entries}
-    name = str(settings.pop("name"))
-    return registry.make(name, **settings)
-
-
-def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
-    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
-    settings = {"name": "moreau-midpoint", **entries}
-    name = settings.pop("name")
-    if name not in SCHEMES:
-        raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
-    try:
-        return SCHEMES[name](**settings)
-    except TypeError as error:
-        raise SettingsError(f"scheme {name}: {error}") from None
-
-
-def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
-    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
-    try:
-        return Sleeping(**entries) if entries else None
-    except TypeError as error:
-        raise SettingsError(f"sleeping: {error}") from None
-
-
-def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
-    """Refuse what no run can be made of."""
-    for name, value in {"dt": dt, "duration": duration, "every": every}.items():
-        _require_number(name, value)
-    _checked_step(dt)
-    if not (math.isfinite(duration) and duration >= 0):
-        raise SettingsError(f"duration must be at least 0, got {duration}")
-    if duration > MOST_STEPS * dt:
-        raise SettingsError(
-            f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
-            "take a larger one"
-        )
-    check_every(every)
-    _checked_choice(on_unsolved)
-
-
-def check_every(every: Any) -> None:
-    """Refuse a number of steps between two kept ones that is none."""
-    _require_number("every", every)
-    if not every >= 1:
-        raise SettingsError(f"every must be at least 1, got {every}")
-    if every != every // 1:
-        raise SettingsError(f"every must be a whole number of steps, got {every}")
-    if every > MOST_STEPS:
-        raise SettingsError(f"every must be at most {MOST_STEPS:.0e} steps, got {every}")
-
-
-def _require_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise SettingsError(f"{name} must be a number, got {value!r}")
-
-
-def _checked_step(dt: Any) -> float:
-    _require_number("dt", dt)
-    if not (math.isfinite(dt) and dt > 0):
-        raise SettingsError(f"dt must be positive, got {dt}")
-    return float(dt)
-
-
-def _checked_choice(on_unsolved: Any) -> OnUnsolved:
-    if on_unsolved not in ("raise", "record"):
-        raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
-    choice: OnUnsolved = on_unsolved
-    return choice
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
+from clapas.scenes.body import require_room
 from clapas.scenes.definition import (
     NEEDED,
     as_entry,
@@ -27,8 +28,11 @@ from clapas.scenes.definition import (
     written,
 )
 from clapas.scenes.grains import GrainSampler, origin_of
-from clapas.scenes.materials import DEFAULT
+from clapas.scenes.materials import DEFAULT, require_material
 from clapas.scenes.regions import Region
+
+if TYPE_CHECKING:
+    from clapas.scenes.scene import Scene
 
 
 class Grain(NamedTuple):
@@ -152,3 +156,89 @@ def _total(label: str, number: Any, rate: float, start: float, until: Any) -> in
         raise SceneError(f"{label}: until must be after start, got {end} and {start}")
     before = math.ceil((end - start) * rate - 1e-9)  # k/rate < end − start, whatever the last bit
     return before if number is None else min(before, int(number))
+
+
+def source(
+    scene: Scene,
+    region: Region,
+    *,
+    rate: float,
+    radius: float | Sequence[float] | None = None,
+    shape: Shape | None = None,
+    number: int | None = None,
+    until: float | None = None,
+    start: float = 0.0,
+    velocity: Sequence[float] | None = None,
+    angular_velocity: Sequence[float] | float | None = None,
+    material: str = DEFAULT,
+    density: float | None = None,
+    laid: bool = False,
+    name: str | None = None,
+    group: str = "",
+) -> Source:
+    """Create grains during the run, one by one at a constant rate.
+
+    Parameters
+    ----------
+    region : BoxRegion or DiscRegion
+        Where their centres of mass appear, evenly at random.
+    rate : float
+        Grains per second.
+    radius : float or (low, high)
+        Radii of spheres (disks in 2-D), spread evenly (m).
+    shape : Shape
+        Instead of radii: copies of this shape, turned at random.
+    number : int, optional
+        How many in all; ``number`` or ``until`` is needed.
+    until : float, optional
+        None appears at this time or later (s).
+    start : float
+        Time of the first (s).
+    velocity, angular_velocity : floats, optional
+        At birth, in the world (m/s, rad/s).
+    material, density, group
+        As in :meth:`add`.
+    laid : bool
+        Lower each grain along gravity, when it appears, past grains that fall, until it touches what
+        lies below: it is laid down, not dropped. Among spheres, disks and planes only.
+    name : str, optional
+        Its name; its grains are called "name 0", "name 1" and so on.
+
+    Examples
+    --------
+    Moreau's heap: 200 grains a second within 8 mm of the axis.
+
+    >>> from clapas import Scene
+    >>> from clapas.scenes.regions import DiscRegion
+    >>> above = DiscRegion((0, 0, 0.08), 0.008)
+    >>> sand = Scene().source(
+    ...     above, rate=200, radius=(1.25e-3, 2.5e-3), until=72.0, density=2500, laid=True
+    ... )
+    >>> sand.number
+    14400
+    """
+    name = f"source {len(scene.sources)}" if name is None else checks.word("name of a source", name)
+    if any(other.name == name for other in scene.sources):
+        raise SceneError(f"source '{name}': another source has this name; names are unique")
+    require_material(scene, f"source '{name}'", material)
+    given = {
+        "region": region,
+        "rate": rate,
+        "radius": radius,
+        "shape": shape,
+        "number": number,
+        "until": until,
+        "start": start,
+        "velocity": velocity,
+        "angular_velocity": angular_velocity,
+        "material": material,
+        "density": density,
+        "laid": laid,
+        "group": group,
+    }
+    made = make_source(scene.d, name, given)
+    if made.density is None and scene.materials[material].density is None:
+        raise SceneError(f"source '{name}': its grains have no mass; give density, or one to '{material}'")
+    require_room(scene, f"source '{name}'", "the size of its grains", made.grains.bound)
+    scene.sources.append(made)
+    return made

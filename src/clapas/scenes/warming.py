@@ -6,11 +6,12 @@ from typing import Any
 
 from clapas.compiled import count_compilations
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.simulation import named_solver, simulate
+from clapas.scenes.settings import named_solver
+from clapas.scenes.simulation import simulate
 
 USUAL = ("bouncing-ball", "box-of-spheres", "heap", "two-block-stack", "stone-arch", "wall-of-boxes")
 SMALL: dict[str, dict[str, Any]] = {
@@ -35,7 +36,7 @@ def warm(scene: str) -> int:
     with count_compilations() as counter:
         model = compile_scene(made)
         simulate(model, STEPS * dt, dt, solver, on_unsolved="record")
-        state, near = initial_state(model), Surroundings(model, patience=0)
+        state, near = initial_state(model), Neighbours(model, patience=0)
         for _ in range(STEPS):
             state = step(model, state, dt, solver, None, near).state
     return counter.count

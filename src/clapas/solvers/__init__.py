@@ -7,7 +7,7 @@ from clapas.solvers.auto import Auto
 from clapas.solvers.branch_and_bound import BranchAndBound, all_solutions
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
-from clapas.solvers.convex import AcceleratedGradient, ProjectedGradient, Relay, SpectralGradient
+from clapas.solvers.convex import AcceleratedGradient, Fallback, ProjectedGradient, SpectralGradient
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
 from clapas.solvers.dense import DenseNewton
 from clapas.solvers.enumeration import Enumeration, SolutionSet, enumerate_solutions
@@ -17,7 +17,7 @@ from clapas.solvers.haslinger import Haslinger
 from clapas.solvers.interior_point import ConvexInteriorPoint, InteriorPoint
 from clapas.solvers.latin import LATIN
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact
-from clapas.solvers.loop import Progress, Solver
+from clapas.solvers.loop import Progress, Solver, solve
 from clapas.solvers.micro_macro import MicroMacro
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
 from clapas.solvers.newton import (
@@ -38,7 +38,6 @@ from clapas.solvers.nsgs import NSGS, Coloured, Given, Shuffled
 from clapas.solvers.projected_jacobi import ProjectedJacobi
 from clapas.solvers.proximal_point import ProximalPoint
 from clapas.solvers.solution import History, Solution
-from clapas.solvers.solve import solve
 
 __all__ = [
     "ADMM",
@@ -65,6 +64,7 @@ __all__ = [
     "Enumeration",
     "Exact",
     "Extragradient",
+    "Fallback",
     "FischerBurmeister",
     "FischerBurmeisterMap",
     "FullStep",
@@ -86,7 +86,6 @@ __all__ = [
     "ProjectedGradient",
     "ProjectedJacobi",
     "ProximalPoint",
-    "Relay",
     "SemismoothNewton",
     "Shuffled",
     "SmoothedNewton",

@@ -76,7 +76,7 @@ class ADMM(IterativeSolver):
     balancing: bool = True
     space: Literal["auto", "bodies", "contacts"] = "auto"
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+    cones: ClassVar[tuple[type, ...]] = (FrictionCone,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,6 +99,7 @@ class Alternation(Iteration):
 
     def __init__(self, settings: ADMM, problem: ContactProblem, system: ContactSystem, guess: Array) -> None:
         self._settings, self._problem, self._system = settings, problem, system
+        assert isinstance(problem.cone, FrictionCone)
         self._cone, self._dual = problem.cone, problem.cone.dual()
         self._r = self._cone.project(guess)
         self._u = problem.velocity(self._r)

@@ -46,7 +46,7 @@ class DeSaxceFixedPoint(IterativeSolver):
     max_iterations: int = 100_000
     step: StepRule = field(default_factory=AdaptiveStep)
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+    cones: ClassVar[tuple[type, ...]] = (FrictionCone,)
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""
@@ -58,6 +58,7 @@ class ProjectedIteration(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, step: StepRule) -> None:
         self.scaled = ScaledDelassus(problem)
+        assert isinstance(problem.cone, FrictionCone)
         self.cone = problem.cone
         self.onto_cones = projection(self.cone, self.scaled.root.ravel())
         self.free = self.scaled.from_velocities(problem.q)

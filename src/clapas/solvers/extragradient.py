@@ -48,7 +48,7 @@ class Extragradient(IterativeSolver):
     max_iterations: int = 100_000
     step: StepRule = field(default_factory=AdaptiveStep)
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+    cones: ClassVar[tuple[type, ...]] = (FrictionCone,)
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Scale the problem and begin at the guess."""

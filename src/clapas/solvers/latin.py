@@ -62,12 +62,14 @@ class LATIN(IterativeSolver):
         if not 0 < self.relaxation <= 1:
             raise SettingsError(f"relaxation must be above 0 and at most 1, got {self.relaxation}")
 
-    def start(self, problem: ContactProblem, guess: Array) -> Iteration:
+    def start(self, problem: ContactProblem, guess: Array) -> Stages:
         """Factorise W + h."""
-        return _Stages(reduce(problem), guess, self)
+        return Stages(reduce(problem), guess, self)
 
 
-class _Stages(Iteration):
+class Stages(Iteration):
+    """The two stages; ``balanced`` holds r and u of the linear one, which misses the law."""
+
     def __init__(self, problem: ContactProblem, guess: Array, settings: LATIN) -> None:
         self.mu, self.q, self.relaxation = problem.mu, problem.q, settings.relaxation
         self.h = problem.response[:, None] / settings.k
@@ -75,6 +77,7 @@ class _Stages(Iteration):
         self.solve = lu(sparse.csc_array(problem.W) + direction) if guess.size else np.asarray
         self.r_hat = guess
         self.a = problem.velocity(guess) + self.h * guess
+        self.balanced = (guess, problem.velocity(guess))  # r and u of the linear stage: u = W r + q
 
     def impulses(self) -> Array:
         """Impulses r̂ of the local stage, in their cones."""
@@ -85,6 +88,7 @@ class _Stages(Iteration):
         for _ in range(count):
             r = self.solve((self.a - self.q).ravel()).reshape(self.a.shape)
             s = self.a - 2.0 * self.h * r
+            self.balanced = (r, s + self.h * r)
             self.r_hat = self._local_stage(-s / self.h)
             self.a += self.relaxation * (s + 2.0 * self.h * self.r_hat - self.a)
 

@@ -1,4 +1,4 @@
-"""The loop every method shares: advance, measure, decide.
+"""One call for every method, and the loop they share: advance, measure, decide.
 
 A method says only how to advance; the loop measures ``problem.residual`` from the data, keeps the
 best iterate, writes the history and decides when to stop. No method can call itself converged. The same
@@ -11,6 +11,7 @@ follow from the residuals seen, never from the clock: the same input gives the s
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from abc import ABC, abstractmethod
@@ -20,11 +21,11 @@ from numbers import Real
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from clapas.convex.base import FrictionCone
+from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
-from clapas.errors import SettingsError
-from clapas.linalg.threads import one_blas_thread
+from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems.contact import MANY, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -32,6 +33,8 @@ from clapas.typing import Array
 
 DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow until they overflow
 GUESS = "the guess was good enough"
+ROUNDED = 32.0  # floors of rounding: a residual below so many may be as low as it gets
+IMPROVED = 0.9  # a best residual below this share of the one before is progress
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
 
 
@@ -54,7 +57,7 @@ class IterativeSolver:
     time_limit: float = math.inf
 
     # The laws a method solves, by their cones.
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone,)
+    cones: ClassVar[tuple[type, ...]] = (CoulombCone,)
 
     # Iterations that cost much more than measuring the residual are measured one by one.
     measures_each_iteration: ClassVar[bool] = False
@@ -69,6 +72,14 @@ class IterativeSolver:
             raise SettingsError(f"max_iterations must be at least 0, got {self.max_iterations}")
         if not self.time_limit > 0:
             raise SettingsError(f"time_limit must be positive, got {self.time_limit}")
+
+
+class OneAnswer(IterativeSolver, ABC):
+    """What answers at once, by a law of its own: no loop, which would keep what is nearest to Coulomb's."""
+
+    @abstractmethod
+    def answer(self, problem: ContactProblem, guess: Array) -> Solution:
+        """The answer, measured by Coulomb's law."""
 
 
 class Method(ABC):
@@ -146,7 +157,7 @@ class Limits(Protocol):
 class Solver(Limits, Protocol):
     """What ``solve`` needs of a method: its limits, the laws it takes, and how to start it on a problem."""
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]]
+    cones: ClassVar[tuple[type, ...]]
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Prepare the method on a problem, from a guess (n, d)."""
@@ -164,7 +175,7 @@ class Progress(NamedTuple):
 Watcher = Callable[[Progress], bool | None]
 
 
-class Pace(NamedTuple):
+class MeasureEvery(NamedTuple):
     """How many iterations may pass between two measurements: the least, and about a second of work."""
 
     shortest: int
@@ -200,6 +211,8 @@ class _Record:
     residuals: list[float] = field(default_factory=list)
     best: float = math.inf
     unknowns: Array | None = None
+    mark: float = math.inf  # the best residual when there was progress for the last time
+    progress: int = 0  # iterations then
 
     def add(self, iterations: int, seconds: float, residual: float, unknowns: Array) -> Array:
         """Take note of a measurement; returns a copy of the iterate, which may be the one kept."""
@@ -209,7 +222,14 @@ class _Record:
         copy = unknowns + 0.0  # in which -0.0 is 0.0
         if residual < self.best or self.unknowns is None:
             self.best, self.unknowns = residual, copy
+        if self.best < IMPROVED * self.mark:
+            self.mark, self.progress = self.best, iterations
         return copy
+
+    @property
+    def has_stopped_falling(self) -> bool:
+        """Whether as many iterations as before, and some more, have brought nothing."""
+        return self.iterations[-1] > 2 * self.progress + 100
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))
@@ -227,9 +247,18 @@ def iterate(
             return _solved_by_guess(problem, solver, guess, residual, time.perf_counter() - began)
     # Between bodies a sweep of few contacts costs less than a call from Python: some are done at a time.
     shortest = 4 if n >= MANY or problem.is_by_blocks else 1
-    pace = Pace(shortest, max(20, VISITS_PER_SECOND // max(1, n)))
+    pace = MeasureEvery(shortest, max(20, VISITS_PER_SECOND // max(1, n)))
     with one_blas_thread():
-        done = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)
+        begin = functools.partial(solver.start, problem, guess)
+        floor = functools.partial(rounding_floor, problem)
+        done = run(problem.residual, solver, begin, guess, pace, watcher, floor)
+    notes = done.notes
+    if done.status is Status.ALMOST_SOLVED and done.residual <= ROUNDED * (lowest := floor(done.unknowns)):
+        notes = (
+            *notes,
+            f"rounding of these data leaves residuals of about {lowest:.0e}, and tol is {solver.tol:.0e}: "
+            "give a tol above it, or bodies less unlike",
+        )
     return Solution(
         problem=problem,
         solver=solver,
@@ -239,9 +268,22 @@ def iterate(
         iterations=done.iterations,
         time=done.seconds,
         history=done.history,
-        notes=done.notes,
+        notes=notes,
         method=_ran(solver, done.method),
     )
+
+
+def rounding_floor(problem: ContactProblem, r: Array) -> float:
+    """The residual that rounding leaves at impulses r (n, d).
+
+    At each contact u is a sum of terms as large as what its own impulse changes, response · |r|, which cancel
+    where a heavy body stands on a light one.
+    """
+    speed = problem.free_speed
+    if not speed > 0.0:
+        return 0.0
+    terms = problem.response * np.linalg.norm(r, axis=1)
+    return float(np.finfo(float).eps * np.linalg.norm(terms) / speed)
 
 
 def _ran(solver: Solver, method: Method | None) -> str:
@@ -272,8 +314,9 @@ def run(
     limits: Limits,
     start: Callable[[], AnyMethod],
     guess: Array,
-    pace: Pace,
+    pace: MeasureEvery,
     watcher: Watcher | None = None,
+    floor_of: Callable[[Array], float] | None = None,
 ) -> Run[AnyMethod]:
     """Advance a method and measure its iterate in turn, until it is solved or must stop.
 
@@ -287,10 +330,12 @@ def run(
         Makes the method; not called when the guess is good enough.
     guess : array
         What to measure first.
-    pace : Pace
+    pace : MeasureEvery
         Bounds on the intervals between measurements.
     watcher : callable, optional
         Called at each measurement; True stops the run.
+    floor_of : callable, optional
+        The residual that rounding leaves at an iterate: where residuals stop falling near it, the run ends.
     """
     began = time.perf_counter()
     record, done = _Record(), 0
@@ -303,6 +348,8 @@ def run(
         seen = record.add(done, seconds, residual, x)
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
+        if floor_of and _is_lost_in_rounding(record, floor_of):
+            halted = halted or Status.ALMOST_SOLVED
         if watcher and watcher(Progress(done, residual, seconds)):
             halted = Status.STOPPED
         status = _verdict(limits, record, halted)
@@ -325,6 +372,13 @@ def run(
     return Run(record.unknowns, status, record.best, done, seconds, record.history(), method)
 
 
+def _is_lost_in_rounding(record: _Record, floor_of: Callable[[Array], float]) -> bool:
+    """Whether residuals have stopped falling where rounding leaves no less."""
+    if record.unknowns is None or not record.has_stopped_falling:
+        return False
+    return record.best <= ROUNDED * floor_of(record.unknowns)
+
+
 def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status | None:
     residual = record.residuals[-1]
     if residual <= limits.tol:
@@ -340,7 +394,7 @@ def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status |
     return None
 
 
-def _next_gap(record: _Record, tol: float, pace: Pace) -> int:
+def _next_gap(record: _Record, tol: float, pace: MeasureEvery) -> int:
     """Iterations until the next measurement: half of those the observed rate still asks for.
 
     Between an eighth and a quarter of those done, so that measuring stays cheap and is not late;
@@ -356,3 +410,82 @@ def _next_gap(record: _Record, tol: float, pace: Pace) -> int:
         return longest
     remaining = between * math.log(new / tol) / math.log(old / new)
     return int(min(max(remaining / 2, shortest), longest))
+
+
+Guess = npt.ArrayLike | Solution | None
+
+
+def solve(
+    problem: ContactProblem,
+    solver: Solver | None = None,
+    guess: Guess = None,
+    check: bool = True,
+    progress: Watcher | None = None,
+) -> Solution:
+    """Solve a contact problem.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        What to solve.
+    solver : Solver, optional
+        The method with its settings; ``Auto()`` by default, which chooses.
+    guess : array (n, d) or Solution, optional
+        Impulses to start from, for instance those of the last time step; zero by default.
+    check : bool
+        Raise :class:`NotSolved`, which carries the solution, unless the residual reached the
+        tolerance. With False the solution is returned whatever its status.
+    progress : callable, optional
+        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+
+    Examples
+    --------
+    >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
+    >>> solution = solve(problem)
+    >>> solution.status.name
+    'SOLVED'
+    >>> solution.r.round(5)
+    array([[ 0.0981 , -0.04905,  0.     ]])
+    """
+    if solver is None:
+        from clapas.solvers.auto import Auto  # which is made of the others
+
+        solver = Auto()
+    if not isinstance(problem.cone, solver.cones):
+        from clapas.solvers import registry
+
+        able = [entry.name for entry in registry.entries() if isinstance(problem.cone, entry.solver.cones)]
+        raise ProblemError(
+            f"{type(solver).__name__} does not take the law of these contacts "
+            f"({type(problem.cone).__name__}); these do: {', '.join(able)}"
+        )
+    guess = _impulses(problem, guess)  # large ones of the caller may go now
+    if isinstance(solver, OneAnswer):
+        solution = solver.answer(problem, guess)
+    elif problem.is_definite:
+        solution = iterate(problem, solver, guess, progress)
+    else:
+        from clapas.solvers.semidefinite import solve_semidefinite
+
+        solution = solve_semidefinite(problem, solver, guess, progress)
+    if check and not solution.status.is_answered:
+        raise NotSolved(solution, _on_existence(solution))
+    return solution
+
+
+def _on_existence(solution: Solution) -> str:
+    """What is known on whether there was something to find."""
+    if solution.status in (Status.NO_SOLUTION, Status.STOPPED):
+        return ""
+    from clapas.problems import existence  # conic programming, needed for failures only
+
+    return existence.advice(solution.problem)
+
+
+def _impulses(problem: ContactProblem, guess: Guess) -> Array:
+    if guess is None:
+        return np.zeros((problem.n_contacts, problem.d))
+    r = problem.impulse(guess.r if isinstance(guess, Solution) else guess)
+    if not np.isfinite(r).all():
+        raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
+    return r.copy()

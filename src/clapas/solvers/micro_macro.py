@@ -14,10 +14,11 @@ from clapas.errors import SettingsError
 from clapas.linalg.factor import factorise
 from clapas.multiscale.directions import node_stiffness
 from clapas.multiscale.interfaces import WeakPolicy
-from clapas.multiscale.latin import MicroMacroLATIN, Substructured
+from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Coulomb
 from clapas.multiscale.partition import graph_parts, layers
 from clapas.multiscale.problem import LinkProblem
+from clapas.multiscale.substructured import Substructured
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.latin import LATIN

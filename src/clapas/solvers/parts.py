@@ -12,8 +12,8 @@ from clapas.solvers.backends import SCS, Clarabel
 from clapas.solvers.convex import (
     AcceleratedGradient,
     ConvexSolver,
+    Fallback,
     ProjectedGradient,
-    Relay,
     SpectralGradient,
 )
 from clapas.solvers.fixed_point import Anderson, Broyden, Newton, Picard, Scheme
@@ -41,7 +41,7 @@ _PARTS: dict[type[Any], tuple[type[Any], ...]] = {
         ConvexInteriorPoint,
         Clarabel,
         SCS,
-        Relay,
+        Fallback,
     ),
     ContactMap: (AlartCurnierMap, JeanMoreauMap, NaturalMap, FischerBurmeisterMap),
     LineSearch: (FullStep, Armijo, Nonmonotone, GoldsteinPrice),

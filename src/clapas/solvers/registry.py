@@ -16,6 +16,7 @@ from clapas.solvers.auto import Auto
 from clapas.solvers.branch_and_bound import BranchAndBound
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.conjugate_gradient import ConjugateGradient
+from clapas.solvers.contact_groups import ContactGroups
 from clapas.solvers.de_saxce_fixed_point import DeSaxceFixedPoint
 from clapas.solvers.dense import DenseNewton
 from clapas.solvers.enumeration import Enumeration
@@ -26,6 +27,7 @@ from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Solver
 from clapas.solvers.micro_macro import MicroMacro
 from clapas.solvers.minimisation import Bipotential, FischerBurmeister, MeritFunction
+from clapas.solvers.models import Associated, FrozenSlip, Lagged, Pyramid, Staggered
 from clapas.solvers.newton import LevenbergMarquardt, SemismoothNewton, SmoothedNewton
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.projected_jacobi import ProjectedJacobi
@@ -152,6 +154,12 @@ _ENTRIES = (
         "A reference of the literature.",
     ),
     Entry(
+        "contact-groups",
+        ContactGroups,
+        "Gauss-Seidel on groups of contacts for which a solution always exists.",
+        "A reference: fewer sweeps than contact by contact, four times on two blocks, each dearer.",
+    ),
+    Entry(
         "projected-jacobi",
         ProjectedJacobi,
         "Solves each contact as if the others stood still, then relaxes.",
@@ -200,7 +208,40 @@ _ENTRIES = (
         "At most 10 contacts in 2-D, 4 in 3-D; the oracle of the others.",
     ),
 )
+_MODELS = (
+    Entry(
+        "associated",
+        Associated,
+        "Friction made convex: K* ∋ u ⟂ r ∈ K.",
+        "To compare. What slides is lifted, u_N = mu |u_T|.",
+    ),
+    Entry(
+        "pyramid",
+        Pyramid,
+        "A pyramid for the friction cone, linear complementarity by Lemke's method.",
+        "To compare, some hundred contacts. Friction is not opposite to the slip.",
+    ),
+    Entry(
+        "lagged",
+        Lagged,
+        "Lötstedt: friction with the thresholds of the step before.",
+        "To compare. Too much or too little friction where normal impulses change.",
+    ),
+    Entry(
+        "staggered",
+        Staggered,
+        "Kaufman: normal impulses without friction, then friction without normal impulses.",
+        "To compare. Friction drives bodies into each other.",
+    ),
+    Entry(
+        "frozen-slip",
+        FrozenSlip,
+        "Baraff: contacts slide or stick as they would without impulses.",
+        "To compare. Friction throws slow contacts back instead of stopping them.",
+    ),
+)
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}
+_MODELS_BY_NAME = {entry.name: entry for entry in _MODELS}
 
 
 def names() -> tuple[str, ...]:
@@ -219,17 +260,23 @@ def entries() -> tuple[Entry, ...]:
     return _ENTRIES
 
 
+def models() -> tuple[Entry, ...]:
+    """Models of friction that may be asked for in place of a solver: other laws than Coulomb's."""
+    return _MODELS
+
+
 def find(name: str) -> Entry:
-    """The solver of that name.
+    """The solver, or model of friction, of that name.
 
     Examples
     --------
     >>> find("nsgs").solver.__name__
     'NSGS'
     """
-    if name not in _BY_NAME:
-        raise unknown_name("solver", name, _BY_NAME)
-    return _BY_NAME[name]
+    known = _BY_NAME | _MODELS_BY_NAME
+    if name not in known:
+        raise unknown_name("solver", name, known)
+    return known[name]
 
 
 def make(name: str, **settings: Any) -> Solver:

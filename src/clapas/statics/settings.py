@@ -1,4 +1,4 @@
-"""What settings of static drivers must be."""
+"""Checks of the settings of static drivers."""
 
 from __future__ import annotations
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,35 +13,20 @@ from clapas.problems import ContactProblem, reduce
 from clapas.problems.gallery.alart import ROWS
 from clapas.solvers import solve
 from clapas.solvers.newton import AlartCurnierMap, FischerBurmeisterMap, FullStep, SemismoothNewton
-from clapas.solvers.newton.augmentation import (
-    Elastoplastic,
-    node_bound,
-    one_spring_bound,
-    two_springs_bound,
-    uzawa_bound,
-)
-from clapas.solvers.newton.piecewise import (
-    PiecewiseLinear,
-    elastoplastic_spring,
-    katzenelson_path,
-    newton_path,
-    node_with_friction,
-    reduced_springs,
-    springs_with_friction,
-)
+from clapas.solvers.newton.augmentation import node_bound
+from clapas.solvers.newton.piecewise import node_with_friction, springs_with_friction
+from clapas.studies.alart_figures import cones, draw_regions, katzenelson, kinds, plastic_regions
+from clapas.studies.alart_limits import A, first_cycles, one_spring, plastic, two_springs, uniqueness, uzawa
 from clapas.studies.elastic_block import ElasticBlock
-from clapas.studies.regions import Steps, cycles, has_cycle, path_from, steps, threshold
+from clapas.studies.regions import cycles, has_cycle, path_from, steps, threshold
 from clapas.studies.report import Report
 from clapas.studies.strip import strip
 from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, UNDETERMINED, WITHIN, Verdict, of_number
 from clapas.typing import Array
 
-A = np.array([[2.0, -1.0], [-1.0, 1.0]])  # the double oscillator: r_uz = 3 − √5
 FRICTIONS = ((0.0, 0.0), (0.3, 0.2), (0.8, 0.2))  # mu, and the shear of rows
 BLOCKS = (26, 51, 101)
-UZAWA_STEPS = 3000
 AUGMENTATIONS = (0.25, 0.75, 1.5, 2.1)
-MATERIAL = Elastoplastic(stiffness=10.0, hardening=1.0, yield_force=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +53,12 @@ class AlartCycles:
 
     def run(self, report: Report) -> None:
         """All the figures and bounds."""
-        _katzenelson(report)
-        _kinds(report)
+        katzenelson(report)
+        kinds(report)
         self._oscillator(report)
         self._bounds(report)
-        _cones(report)
-        _plastic_regions(report)
+        cones(report)
+        plastic_regions(report)
         self._several_nodes(report)
         _strips(report)
         self._counts(report)
@@ -118,7 +100,7 @@ class AlartCycles:
         caption = "Regions, iterates and paths of the double oscillator"
         with report.figure("double-oscillator", caption, (9, 9)) as figure:
             for axes, (r, map_) in zip(figure.subplots(2, 2).ravel(), maps.items(), strict=True):
-                _draw_regions(axes, map_, r)
+                draw_regions(axes, map_, r)
 
     def _load_of_the_figures(self) -> Array:
         """A load for which the method cycles through three regions at r = 2.1 and nowhere below 2."""
@@ -155,10 +137,10 @@ class AlartCycles:
         random = np.random.default_rng(self.seed)
         figures = self._load_of_the_figures()
         rows = [
-            ["(57) one degree of freedom, r <", *_single(3.0)],
-            ["(59) Uzawa's method, r <", *_uzawa()],
-            ["(60) double oscillator, load of the figures, r <", *_double([figures])],
-            ["(60) double oscillator, all loads, r <", *_double(self._loads(3.0))],
+            ["(57) one degree of freedom, r <", *one_spring(3.0)],
+            ["(59) Uzawa's method, r <", *uzawa()],
+            ["(60) double oscillator, load of the figures, r <", *two_springs([figures])],
+            ["(60) double oscillator, all loads, r <", *two_springs(self._loads(3.0))],
         ]
         for label, row in (("(57)", rows[0]), ("(59)", rows[1])):
             report.judge(
@@ -185,14 +167,14 @@ class AlartCycles:
             C = root @ root.T + 0.1 * np.eye(2)
             name = f"A⁻¹ = [{C[0, 0]:.2f}, {C[0, 1]:.2f}; ·, {C[1, 1]:.2f}]"
             for label, what, (formula, found) in (
-                ("(66)", "mu", _uniqueness(C)),
+                ("(66)", "mu", uniqueness(C)),
                 ("(74)", "r", self._node(C)),
             ):
                 rows.append([f"{label} contact node {name}, {what} <", formula, found])
                 quantity = f"{what} below which the node {name} behaves"
                 report.judge(of_number(f"Alart 1997, {label}", quantity, formula, float(found), within=0.02))
         for alpha in (1.0, 0.1, 0.01):
-            formula, found = _plastic(alpha)
+            formula, found = plastic(alpha)
             rows.append([f"(77) plastic oscillator, mu |f_n| = {alpha:g}, r <", formula, found])
             quantity = f"r of the plastic oscillator at mu |f_n| = {alpha:g}"
             report.judge(of_number("Alart 1997, (77)", quantity, formula, float(found), within=0.01))
@@ -223,7 +205,7 @@ class AlartCycles:
         rows, orders = [], set()
         for nodes in (1, 2, 4):
             for share in (0.5, 0.95, 3.0, 8.0):
-                found = _first_cycles(nodes, share, 5 * self.loads, self.seed)
+                found = first_cycles(nodes, share, 5 * self.loads, self.seed)
                 if nodes > 1:
                     orders |= set(found)
                 words = ", ".join(f"order {k}: {count}" for k, count in sorted(found.items())) or "none"
@@ -297,87 +279,6 @@ class AlartCycles:
         return [f"{formula:.4f}", f"{found:.4f}"]
 
 
-def _single(a: float) -> list[str]:
-    def equations(r: float) -> Iterable[PiecewiseLinear]:
-        return (springs_with_friction([[a]], [f], 1.0, r) for f in np.linspace(-1.0, 1.0, 21))
-
-    found = threshold(lambda r: has_cycle(equations(r)), 1e-3, 10 * a)
-    return [f"{one_spring_bound(a):.4f}", f"{found:.4f}"]
-
-
-def _double(loads: list[Array]) -> list[str]:
-    found = threshold(
-        lambda r: has_cycle(springs_with_friction(A, f, 1.0, r) for f in loads), 1e-3, 10.0, 1e-3
-    )
-    return [f"{two_springs_bound(A):.4f}", f"{found:.4f}"]
-
-
-def _uzawa() -> list[str]:
-    """(58), run: from a small start the iterates around λ = 0 shrink or grow."""
-    C, start = np.linalg.inv(A), 1e-8 * np.array([1.0, 0.3])
-
-    def grows(r: float) -> bool:
-        force = start
-        for _ in range(UZAWA_STEPS):
-            force = np.clip(force - r * C @ force, -1.0, 1.0)  # f = 0, thresholds 1
-        return float(np.linalg.norm(force)) > float(np.linalg.norm(start))
-
-    return [f"3 − √5 = {uzawa_bound(A):.4f}", f"{threshold(grows, 1e-3, 10.0):.4f}"]
-
-
-def _uniqueness(C: Array) -> list[str]:
-    """(66): friction from which some load has more than one solution, by all modes of the one contact."""
-    angles = np.linspace(0.0, 2.0 * np.pi, 40_000, endpoint=False) + 1e-5
-    q_n, q_t = C @ np.array([np.cos(angles), np.sin(angles)])
-
-    def has_two(mu: float) -> bool:
-        r_n, r_t = -np.linalg.solve(C, np.array([q_n, q_t]))
-        count = (q_n > 0.0).astype(int) + (np.abs(r_t) < mu * r_n)
-        for side in (-1.0, 1.0):  # slides with u_T of that sign, r_T = −side mu r_N
-            push = -q_n / (C[0, 0] - side * mu * C[0, 1])
-            slip = (C[0, 1] - side * mu * C[1, 1]) * push + q_t
-            count = count + ((push > 0.0) & (side * slip > 0.0))
-        return bool((count > 1).any())
-
-    formula = C[0, 0] / abs(C[0, 1])  # normal component first
-    return [f"{formula:.4f}", f"{threshold(has_two, 1e-3, 10 * formula, 1e-5):.4f}"]
-
-
-def _plastic(alpha: float) -> list[str]:
-    formula = float(MATERIAL.bound(1.0, alpha))
-    found = threshold(lambda r: _jumps_between_slips(alpha, r), 1e-6, 100.0)
-    return [f"{formula:.4g}", f"{found:.4g}"]
-
-
-def _jumps_between_slips(alpha: float, r: float) -> bool:
-    """The cycle (P−, S−) ↔ (P+, S+) of the paper."""
-    map_ = steps(elastoplastic_spring(MATERIAL, alpha, 0.0, r), size=100.0)
-    on, back = (True, True, True, True), (False, False, False, False)
-    return map_[on].region == back and map_[back].region == on
-
-
-def _draw_regions(axes: Any, map_: Steps, r: float) -> None:
-    """Regions in the plane of γ, the iterate each leads to, the arrows between them, one path in full."""
-    points = {region: step.point[2:] + r * step.point[:2] for region, step in map_.items()}
-    for edge in (-1.0, 1.0):
-        axes.axhline(edge, color="0.8", lw=1)
-        axes.axvline(edge, color="0.8", lw=1)
-    for region, step in map_.items():
-        _arrow(axes, points[region], points[step.region], color="0.6", ls=":")
-    loops = cycles(map_)
-    start = loops[0][0] if loops else max(map_, key=lambda region: len(path_from(region, map_)))
-    for here, there in pairwise(path_from(start, map_)):
-        _arrow(axes, points[here], points[there], color="C3" if loops else "C0", ls="-")
-    axes.plot(*np.array(list(points.values())).T, "ko", ms=4)
-    title = f"cycle of order {len(loops[0])}" if loops else "converges from everywhere"
-    axes.set(title=f"r = {r:g}: {title}", xlabel="γ₁", ylabel="γ₂")
-
-
-def _arrow(axes: Any, start: Array, end: Array, color: str, ls: str) -> None:
-    if not np.allclose(start, end):
-        axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "->", "color": color, "ls": ls})
-
-
 def _strips(report: Report) -> None:
     """Figure 3: normal flexibility of rows of elastic elements."""
     report.say("## Elastic rows (Figure 3): the matrices NᵀK⁻¹N")
@@ -418,128 +319,6 @@ def _judge_flexibility(report: Report, nodes: int, W: Array, printed: list[list[
 
 def _numbers(row: Iterable[float]) -> str:
     return " ".join(f"{x:+.4f}" for x in row)
-
-
-def _katzenelson(report: Report) -> None:
-    """Figure 1: a path that stops at borders, and its image."""
-    C = np.array([[1.0, 0.5], [0.5, 2.0]])
-    equation = node_with_friction(np.linalg.inv(C), np.array([-1.0, 0.8]), 0.4, 0.3)
-    path = katzenelson_path(equation, np.array([0.0, 0.0, 3.0, 4.0]))
-    gamma = np.array([equation.gamma @ x for x in path.points])
-    image = np.array([equation.value(x)[2:] for x in path.points])
-    direction = image[0] / np.linalg.norm(image[0])
-    off = float(np.abs(image @ np.array([-direction[1], direction[0]])).max())
-    report.say("## Damping at the borders of regions (figure 1)")
-    report.say(
-        f"One node with friction, {path.iterations} steps: the iterates make a broken line, their image a "
-        f"straight "
-        f"segment to zero (largest distance from it {off:.0e})."
-    )
-    with report.figure("katzenelson", "Katzenelson's path and its image", (9, 4)) as figure:
-        left, right = figure.subplots(1, 2)
-        left.plot(*gamma.T, "o-")
-        left.set(title="iterates", xlabel="γ_n", ylabel="γ_t")
-        right.plot(*image.T, "o-")
-        right.plot(0, 0, "k+")
-        right.set(title="image", xlabel="F_n", ylabel="F_t")
-
-
-def _kinds(report: Report) -> None:
-    """Figures 4 to 7: the scalar function of the first and of the second kind."""
-    report.say("## Functions of the first and second kind (figures 4 to 7, theorems 5 and 6)")
-    report.say(
-        "G(γ) = γ/(1 − r/a) + g − proj(γ, [−1, 1]) of one spring, a = 1. For r < a the slope is least in the "
-        "middle (first kind): Newton's method converges from everywhere. For r > a it is largest there "
-        "(second kind): "
-        "it converges while the slopes differ by less than a factor two, r < 2a, and beyond it jumps for "
-        "ever "
-        "between the two outer pieces."
-    )
-    with report.figure("kinds", "G(γ), first kind (left), second kind (middle, right)", (11, 3.5)) as figure:
-        for axes, r in zip(figure.subplots(1, 3), (0.5, 1.5, 2.5), strict=True):
-            equation = reduced_springs([[1.0]], [0.0], 1.0, r)
-            gamma = np.linspace(-4.0, 4.0, 401)
-            axes.plot(gamma, [equation.value(np.array([x]))[0] for x in gamma])
-            path = newton_path(equation, np.array([3.0]))
-            for here, there in pairwise([x[0] for x in path.points[:5]]):
-                axes.plot([here, there], [equation.value(np.array([here]))[0], 0.0], "C1-", lw=0.8)
-            title = "converges" if path.is_solved else f"cycle of order {path.cycle}"
-            axes.axhline(0, color="0.7", lw=0.8)
-            axes.set(title=f"r = {r:g} a: {title}", xlabel="γ")
-
-
-def _cones(report: Report) -> None:
-    """Figures 13 and 14: the four cones of one node, and where Newton goes from each."""
-    C, load, mu = np.array([[1.0, 0.5], [0.5, 2.0]]), np.array([-1.0, 0.3]), 0.4
-    report.say("## Cones of linearity of one node (figures 13 and 14)")
-    report.say(
-        "The plane of γ is cut into gap (γ_n > 0), stick, and the two slips. The iterate of a region does "
-        "not depend on "
-        "where in it one starts; a solution that takes off has no cycle, whatever r."
-    )
-    with report.figure("cones", "Regions and iterates of one node, r below and above (74)", (9, 4)) as figure:
-        bound = float(node_bound(C[None])[0])
-        for axes, share in zip(figure.subplots(1, 2), (0.5, 3.0), strict=True):
-            equation = node_with_friction(np.linalg.inv(C), load, mu, share * bound)
-            map_ = steps(equation)
-            points = {region: equation.gamma @ step.point for region, step in map_.items()}
-            reach = 1.3 * max(float(np.abs(list(points.values())).max()), 1.0)
-            axes.plot([0, 0], [-reach, reach], "0.6")
-            for sign in (-1.0, 1.0):
-                axes.plot([0, -reach], [0, sign * mu * reach], "0.6")
-            for region, step in map_.items():
-                _arrow(axes, points[region], points[step.region], color="C0", ls="-")
-            axes.plot(*np.array(list(points.values())).T, "ko", ms=4)
-            loops = cycles(map_)
-            title = f"cycle of order {len(loops[0])}" if loops else "converges"
-            axes.set(title=f"r = {share:g} of the bound: {title}", xlabel="γ_n", ylabel="γ_t")
-
-
-def _plastic_regions(report: Report) -> None:
-    """Figures 15 and 16: nine regions in the plane (u, λ)."""
-    report.say("## The plastic oscillator (figures 15 and 16)")
-    report.say(
-        "A(u) is linear by three pieces and friction by three: nine regions in the plane of (u, λ), cut by "
-        "the two "
-        "yield displacements and the two lines λ + r u = ± mu |f_n|."
-    )
-    with report.figure("plastic", "Nine regions, r below and above (77)", (9, 4)) as figure:
-        alpha = 0.1
-        bound = float(MATERIAL.bound(1.0, alpha))
-        for axes, share in zip(figure.subplots(1, 2), (0.9, 1.2), strict=True):
-            r = share * bound
-            map_ = steps(elastoplastic_spring(MATERIAL, alpha, 0.0, r), size=100.0)
-            limit = MATERIAL.yield_force / (MATERIAL.stiffness + MATERIAL.hardening)
-            points = {region: step.point for region, step in map_.items()}
-            reach = 1.3 * float(np.abs([point[0] for point in points.values()]).max())
-            u = np.linspace(-reach, reach, 2)
-            for sign in (-1.0, 1.0):
-                axes.axvline(sign * limit, color="0.7")
-                axes.plot(u, sign * alpha - r * u, "0.7")
-            for region, step in map_.items():
-                _arrow(axes, points[region], points[step.region], color="C0", ls="-")
-            axes.plot(*np.array(list(points.values())).T, "ko", ms=4)
-            loops = cycles(map_)
-            title = f"cycle of order {len(loops[0])}" if loops else "converges"
-            axes.set(title=f"r = {share:g} of (77): {title}", xlabel="u", ylabel="λ")
-
-
-def _first_cycles(nodes: int, share: float, count: int, seed: int) -> Counter[int]:
-    """Problems on which Newton's method cycles, by the order of the first cycle seen."""
-    random = np.random.default_rng(seed)
-    found: Counter[int] = Counter()
-    newton = SemismoothNewton(
-        tol=1e-10, function=AlartCurnierMap(), line_search=FullStep(), augmentation=share
-    )
-    for _ in range(count):
-        root = random.normal(size=(2 * nodes, 2 * nodes))
-        q = random.normal(size=(nodes, 2)) - [1.0, 0.0]
-        problem = ContactProblem(W=root @ root.T + 0.05 * np.eye(2 * nodes), q=q, mu=0.2, d=2)
-        solution = solve(problem, newton, guess=3.0 * random.normal(size=(nodes, 2)), check=False)
-        cycle = re.search(r"cycle of order (\d+)", " ".join(solution.notes))
-        if cycle:
-            found[int(cycle[1])] += 1
-    return found
 
 
 def _iterations(problems: Iterable[ContactProblem]) -> list[str]:

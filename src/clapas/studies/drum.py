@@ -6,6 +6,7 @@ Reference: Mellmann 2001 (the regimes and their bounds).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,10 +19,12 @@ from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
 from clapas.scenes.examples.drum import GRAVITY, rough_drum
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_statement
 
 RADIUS = 5e-3
 STEADY = 0.5  # share of a run that is left out
 ALONG = 0.1  # a grain turns with the drum if it is this slow against it, relative to the drum
+FEW, SOME, MOST = 0.05, 0.2, 0.9  # shares of the grains that tell regimes apart
 FROUDES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 6.0)
 BOUNDS = ((1e-2, "rolling"), (1e-1, "cascading"), (1.0, "cataracting"), (math.inf, "centrifuging"))
 
@@ -110,7 +113,7 @@ class Drum:
             "held if friction carries it up the side too: Fr √(1 − filling) ≥ √(1 + 1/mu²), here Fr ≥ "
             f"{held_from(0.5, self.filling):.1f}."
         )
-        rows = []
+        rows, measured = [], {}
         for froude in (each for each in FROUDES if self.slowest <= each <= self.fastest):
             report.tell(f"Fr = {froude:g}")
             turns = self.turns / 5 if froude < 0.1 else self.turns
@@ -118,6 +121,7 @@ class Drum:
                 found = turning(run, froude, self.size)
                 if froude == 0.01:
                     self._draw(report, run)
+            measured[froude] = found
             angle = f"{math.degrees(found.angle):.0f}" if froude < 0.3 else "none"
             rows.append(
                 [
@@ -132,6 +136,8 @@ class Drum:
             ["Fr", "angle of the bed (°)", "in the air (%)", "carried along (%)", "printed regime"], rows
         )
 
+        _judge(report, measured)
+
     def _draw(self, report: Report, run: Recording) -> None:
         end, inner = Instant.of_recording(run), self.size * RADIUS
         points = surface_line(end, 2 * RADIUS, -inner / 2, inner / 2)
@@ -139,6 +145,22 @@ class Drum:
             axes = figure.subplots()
             draw_profile(axes, end, points, incline(points))
             axes.set(xlim=(-1.1 * inner, 1.1 * inner), ylim=(-1.1 * inner, 1.1 * inner))
+
+
+def _judge(report: Report, measured: Mapping[float, Turning]) -> None:
+    """Verdicts on the regimes: few grains fly in what rolls, few do not turn along in what centrifuges."""
+    for froude, found in measured.items():
+        regime = printed_regime(froude)
+        seen = f"{100 * found.flying:.0f} % in the air, {100 * found.carried:.0f} % carried along"
+        fits = {
+            "rolling": found.flying < FEW and found.carried < MOST,
+            "cascading": found.flying < SOME and found.carried < MOST,
+            "cataracting": found.flying >= SOME and found.carried < MOST,
+            "centrifuging": found.carried >= MOST,
+        }[regime]
+        why = "" if fits else "the bounds of the regimes overlap, and depend on filling and friction"
+        quantity = f"regime of a rough drum at Fr = {froude:g}"
+        report.judge(of_statement("Mellmann 2001", quantity, regime, seen, holds=fits, why=why))
 
 
 def held_from(mu: float, filling: float) -> float:

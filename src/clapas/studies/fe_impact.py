@@ -11,8 +11,9 @@ from clapas.bodies.elastic import Elastic, ElasticBodies, Solid, bar
 from clapas.dynamics.stepping import MoreauJean
 from clapas.geometry.shapes import HalfPlane
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory, RecordedStep
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Kept, Memory, simulate
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS
 from clapas.studies.report import Report
 from clapas.studies.verdicts import of_number
@@ -95,7 +96,7 @@ def _bar(
     return ElasticBodies(solid=solid, velocity=(speed, 0.0), surface=surface, skin=skin)
 
 
-def _run(scene: Scene, duration: float, dt: float, theta: float) -> list[Kept]:
+def _run(scene: Scene, duration: float, dt: float, theta: float) -> list[RecordedStep]:
     memory = Memory()
     simulate(
         compile_scene(scene),
@@ -108,12 +109,12 @@ def _run(scene: Scene, duration: float, dt: float, theta: float) -> list[Kept]:
     return memory.steps
 
 
-def _push(kept: Kept, dt: float) -> float:
+def _push(kept: RecordedStep, dt: float) -> float:
     step = kept.stepped
     return 0.0 if step is None or not len(step.contacts) else float(step.solution.r[:, 0].sum()) / dt
 
 
-def _mean_velocity(body: ElasticBodies, kept: Kept, part: int) -> float:
+def _mean_velocity(body: ElasticBodies, kept: RecordedStep, part: int) -> float:
     m = body.mass.diagonal()[::2]
     return float(m @ kept.state.parts[part].v[::2] / m.sum())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +16,9 @@ from clapas.studies.elastic_block import ElasticBlock
 from clapas.studies.fields import draw_field
 from clapas.studies.lcp_contact import LONGEST, distances, methods
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_number, of_statement
 
+THESIS = "LMGC thesis on tensegrity"
 GROWTH = """\
 Iterations until the energy distance η to Lemke's answer is 1e-4, from cold starts, under refinement of
 the rectangle of the thesis (200 MPa). The thesis says that conjugate gradients grow least. The last
@@ -77,6 +80,7 @@ class FESignorini:
             counts["one-loop Newton"].append(f"{state.iterations}")
             report.tell(f"{n} contacts")
         report.table(["method", *map(str, sizes)], [[name, *counts[name]] for name in names])
+        _judge_growth(report, counts, sizes)
         solid = rectangle.solid
         with report.figure("rectangle", "Von Mises stress, displacements × 200") as figure:
             draw_field(figure.subplots(), solid, state.u, solid.von_mises(state.u) / 1e6, "MPa", 200.0)
@@ -103,6 +107,13 @@ class FESignorini:
             contacts=50, rows=5, held="guided", gap=0.0, pressure=30e6, loaded=(0.3, 0.7), height=0.4
         )
         report.say("## Friction punch\n\n" + FRICTION.format(n_dof=flat.n_dof))
+        why, quantity = (
+            "the mesh is not printed",
+            "free displacements of the punch with friction, 50 contacts",
+        )
+        report.judge(
+            of_number(f"{THESIS}, section 3.1", quantity, "596", float(flat.n_dof), within=0.05, why=why)
+        )
         for mu in (0.1, 0.3, 0.5):
             stage = flat.stage(mu)
             small = condense(stage)
@@ -160,7 +171,9 @@ class FESignorini:
             load=load.ravel(),
             contacts=[RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=mu)],
         )
-        state = OneLoopNewton().solve(stage, check=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # loads of any size: counts alone matter
+            state = OneLoopNewton().solve(stage, check=False)
         return state.iterations if state.status.is_solved else -1
 
     def _pulled(self, report: Report) -> None:
@@ -196,3 +209,24 @@ class FESignorini:
             f"At the end {100 * share[-1]:.0f} % slide and the pull is {ratio[-1] / 0.4:.6f} of mu times the "
             f"load; {history.iterations} Newton iterations in {len(share)} increments."
         )
+
+
+def _judge_growth(report: Report, counts: dict[str, list[str]], sizes: list[int]) -> None:
+    """Verdict on which method of the thesis grows least from the last size but one to the last."""
+    if len(sizes) < 2:
+        return  # a quick run has one size
+    growth = {
+        name: float(counts[name][-1]) / float(counts[name][-2])
+        for name in methods()
+        if ">" not in counts[name][-1]
+    }
+    least = min(growth, key=lambda name: growth[name])
+    report.judge(
+        of_statement(
+            f"{THESIS}, section 2.2",
+            f"iterations that grow least, {sizes[-2]} to {sizes[-1]} contacts",
+            "conjugate gradient",
+            f"{least}, {growth[least]:.1f} times",
+            holds=least == "conjugate gradient",
+        )
+    )

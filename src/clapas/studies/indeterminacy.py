@@ -1,4 +1,4 @@
-"""How far friction leaves forces open: the wedged bar, a pile of disks, a pile of balls.
+"""Indeterminacy of forces under friction: the wedged bar, a pile of disks, a pile of balls.
 
 Reference: Moreau 2003, section 8.
 """
@@ -17,8 +17,10 @@ from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, gallery
 from clapas.scenes.examples.piles import pile_of_balls, pile_of_disks
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_statement
 from clapas.typing import Array
 
+SOURCE = "Moreau 2003, section 8"
 SLOPE = math.radians(10.0)
 LENGTH = 1.0  # of the bar (m)
 
@@ -75,6 +77,26 @@ class Indeterminacy:
             "A bar between walls that converge upward may fall, or stay: its wedging is not in its position. "
             f"Of {len(cloud.impulse)} random starts {int(cloud.resting.sum())} stay, the others fall."
         )
+        stay = int(cloud.resting.sum())
+        report.judge(
+            of_statement(
+                f"{SOURCE}.1",
+                "the bar between walls that converge upward, by the forces at the start",
+                "stands or falls",
+                f"{stay} of {len(cloud.impulse)} starts stand",
+                holds=0 < stay < len(cloud.impulse),
+            )
+        )
+        report.judge(
+            of_statement(
+                f"{SOURCE}.1, figure 1",
+                "where the two forces on the bar may meet",
+                "anywhere in a triangle",
+                "on the vertical of the centre",
+                holds=False,
+                why="the triangle is that of the friction cones; three forces that balance meet in one point",
+            )
+        )
         thrust = 0.5 * weight / math.tan(math.atan(self.mu) - SLOPE)
         expected = thrust * math.cos(SLOPE) - 0.5 * weight * math.sin(SLOPE)
         sampled = cloud.normal_ranges[0]
@@ -114,6 +136,17 @@ class Indeterminacy:
             rest = f"{int(cloud.resting.sum())} of {cloud.asked}"
             rows.append([label, f"{low:.4g}", f"{high:.4g}", f"{100 * share:.0f} %", rest])
         report.table(["", "smallest", "largest", "ranges covered", "solutions at rest"], rows)
+        orders = clouds["shuffled orders"]
+        low, high = orders.normal_ranges[widest]
+        report.judge(
+            of_statement(
+                f"{SOURCE}.2",
+                f"{title.lower()}: other cyclic orders of the contacts, same start",
+                "other solutions",
+                f"{low:.4g} to {high:.4g} N at contact {widest}",
+                holds=high - low > 1e-6 * max(high, 1e-300),
+            )
+        )
         with report.figure(f"{name}-cloud", f"{title}: possible forces of the widest contact") as figure:
             axes = figure.subplots()
             for label, cloud in clouds.items():

@@ -14,9 +14,9 @@ from clapas.bodies.trusses.generators import grid
 from clapas.errors import ProblemError
 from clapas.linalg.factor import factorise
 from clapas.multiscale import MicroMacroLATIN
-from clapas.multiscale.latin import History, Substructured
 from clapas.multiscale.measures import SlackDistance, largest_error, modal_errors, softest_modes, stiffness
 from clapas.multiscale.partition import boxes, graph_parts, layers
+from clapas.multiscale.substructured import History, Substructured
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import BlockPivoting, solve_lcp
 from clapas.statics.trusses import SmallDisplacements, link_problem, module_blocks
@@ -229,7 +229,7 @@ class Latin:
         K = sparse.csr_array(truss.B.T @ truss.B)
         part = whole.parts[5]
         own = sparse.csr_array(part.B.T @ part.B)
-        places = whole._layout.places
+        places = whole.cut.places
         coarse = sparse.lil_array((whole.n_macro, whole.n_macro))
         for place in places:
             coarse[np.ix_(place, place)] = 1.0
@@ -309,7 +309,7 @@ class Latin:
             ],
             rows,
         )
-        report.say("### Ways to cut\n\n" + CUTS)
+        report.say("### PairKernels to cut\n\n" + CUTS)
         problem, rows = link_problem(truss, "down"), []
         cuts: dict[str, Indices] = {
             "modules": module_blocks(truss, 16, 4),

@@ -14,8 +14,8 @@ from clapas.bodies.trusses.generators import grid
 from clapas.dynamics.substructured import SubstructuredMotion
 from clapas.linalg.factor import factorise
 from clapas.multiscale import MicroMacroLATIN, Springs
-from clapas.multiscale.latin import History
 from clapas.multiscale.newton_krylov import NewtonKrylov
+from clapas.multiscale.substructured import History
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import LATIN, NSGS, AcceleratedProjection, InteriorPoint, MicroMacro, solve
 from clapas.solvers.loop import Solver

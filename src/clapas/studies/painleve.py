@@ -11,8 +11,10 @@ import numpy as np
 
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, existence, gallery
-from clapas.solvers import solve
+from clapas.solvers import ConicFixedPoint, Solution, solve
 from clapas.solvers.branch_and_bound import all_solutions
+from clapas.solvers.fixed_point import Picard
+from clapas.solvers.fixed_point.frozen import contraction, frozen
 from clapas.solvers.newton import FullStep, GoldsteinPrice
 from clapas.studies.as_printed import PrintedNewton
 from clapas.studies.report import Report
@@ -36,12 +38,15 @@ class Painleve:
     ----------
     steps : int
         Values of θ and of mu.
+    random : int
+        Random problems, the smallest first, whose map F is measured at the solution.
     """
 
     steps: int = 24
+    random: int = 6
 
     title: ClassVar[str] = "Painlevé's rod (Cadoux 2009, lemmas 1.2 and 1.3, sections 3.4.3 and 3.4.4)"
-    quick: ClassVar[dict[str, Any]] = {"steps": 5}
+    quick: ClassVar[dict[str, Any]] = {"steps": 5, "random": 1}
 
     def __post_init__(self) -> None:
         if self.steps < 2:
@@ -86,6 +91,7 @@ class Painleve:
         )
 
         _start_and_stability(report)
+        _contraction(report, self.random)
 
     @property
     def _plane(self) -> tuple[Array, Array]:
@@ -161,6 +167,52 @@ def _start_and_stability(report: Report) -> None:
             why="f_AC is linear around r_g and its Newton step exact: the claim is refuted",
         )
     )
+
+
+def _contraction(report: Report, random: int) -> None:
+    """Figure 5.9: slopes of Cadoux's map F at fixed points, which the plain iteration holds or leaves."""
+    rod = gallery.get("painleve-up-two").problem
+    report.say("## Does the map F contract? (figure 5.9)")
+    report.say(
+        "s ← F(s) holds a fixed point if the spectral radius of the slopes of F there is below 1. The rod "
+        "has both kinds: at s = 1, where it slides, F leaves at twice the distance, and no plain iteration "
+        "ends there; at s = 3/2, where it takes off, F is constant. On the random problems the radius is "
+        "measured by differences at the solution that the iteration found."
+    )
+    fixed = {"rod, sliding": (rod, np.array([1.0])), "rod, taking off": (rod, np.array([1.5]))}
+    for name in gallery.names("alea")[:random]:
+        problem = gallery.get(name).problem
+        found = solve(problem, ConicFixedPoint(tol=1e-9), check=False)
+        fixed[name] = problem, np.linalg.norm(found.u[:, 1:], axis=1)
+    radii = {name: contraction(problem, s) for name, (problem, s) in fixed.items()}
+    rows = []
+    for name, (problem, s) in fixed.items():
+        plain = solve(problem, ConicFixedPoint(tol=1e-8, scheme=Picard(), max_iterations=500), check=False)
+        slides = int((s > 1e-9 * problem.free_speed).sum())
+        rows.append([name, f"{problem.n_contacts}", f"{slides}", f"{radii[name]:.3f}", _iterations(plain)])
+    report.table(["fixed point", "contacts", "sliding", "spectral radius", "plain iterations to 1e-8"], rows)
+    with report.figure("map", "F of the rod: it leaves s = 1 and stays at 3/2") as figure:
+        axes, s = figure.subplots(), np.linspace(0.0, 2.0, 81)
+        axes.plot(s, [float(frozen(rod, [x]).value[0]) for x in s], label="F(s)")
+        axes.plot(s, s, "0.7", label="s")
+        axes.plot([1.0, 1.5], [1.0, 1.5], "ko")
+        axes.set(xlabel="s (m/s)", ylabel="F(s) (m/s)")
+        axes.legend()
+    repelled = radii["rod, sliding"]
+    report.judge(
+        Verdict(
+            source="Cadoux 2009, figure 5.9",
+            quantity="a fixed point at which F does not contract",
+            printed="drawn",
+            found=f"spectral radius {repelled:.2f} at the sliding rod",
+            grade=REPRODUCED if repelled > 1.0 else NOT_REPRODUCED,
+            why="" if repelled > 1.0 else "F contracts there",
+        )
+    )
+
+
+def _iterations(solution: Solution) -> str:
+    return str(solution.iterations) if solution.status.is_solved else f"not in {solution.iterations}"
 
 
 def _count(problem: ContactProblem) -> float:

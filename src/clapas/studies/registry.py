@@ -32,9 +32,9 @@ _STUDIES = {
     "drum": "clapas.studies.drum:Drum",
     "shear": "clapas.studies.shear:Shear",
     "biaxial": "clapas.studies.biaxial:Biaxial",
-    "lcp-rectangle": "clapas.studies.lcp_contact:LCPRectangle",
-    "lcp-punch": "clapas.studies.lcp_contact:LCPPunch",
-    "lcp-friction": "clapas.studies.lcp_contact:LCPFriction",
+    "lcp-rectangle": "clapas.studies.lcp_rectangle:LCPRectangle",
+    "lcp-punch": "clapas.studies.lcp_punch:LCPPunch",
+    "lcp-friction": "clapas.studies.lcp_friction:LCPFriction",
     "granular-lcp": "clapas.studies.granular_lcp:GranularLCP",
     "tensegrity": "clapas.studies.tensegrity:Tensegrity",
     "latin": "clapas.studies.latin:Latin",
@@ -48,6 +48,10 @@ _STUDIES = {
     "rods": "clapas.studies.rods:RodTables",
     "scaling": "clapas.studies.scaling:Scaling",
 }
+
+
+UNPUBLISHED = frozenset({"repose", "biaxial", "scaling"})
+"""Studies that reproduce no publication, and have no verdicts."""
 
 
 def names() -> tuple[str, ...]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from clapas.bodies.rods import Rods, Support
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
-from clapas.dynamics.travelling import followed
+from clapas.dynamics.warm_start import followed
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, reduce
 from clapas.problems.existence import check
@@ -301,12 +301,12 @@ def collect(sizes: Sequence[tuple[int, ...]], steps: int, probe: float) -> list[
 def problems(scene: Scene, steps: int, tol: float = 1e-8) -> Iterator[tuple[ContactProblem, Array]]:
     """The contact problems that a simulation meets, each with the impulses of the step before."""
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     settings = {name: value for name, value in scene.run.scheme.items() if name != "name"}
     scheme, dt = MoreauJean(**settings), scene.run.dt
     assert dt is not None
     for _ in range(steps):
-        done = step(model, state, dt, Auto(tol=tol), scheme, surroundings)
+        done = step(model, state, dt, Auto(tol=tol), scheme, neighbours)
         if done.problem.problem.n_contacts:
             before = followed(model, state.impulses, done.problem.contacts)
             yield done.problem.problem, done.problem.guess(before)
@@ -347,7 +347,7 @@ def _numbers(found: Found) -> Numbers:
     W = reduce(problem).W.toarray()
     density = float(np.mean(np.abs(W) > ROUNDING * np.abs(W).max()))
     ratio = problem.d * problem.n_contacts / problem.n_dof
-    return Numbers(ratio, density, float(np.linalg.cond(W)), check(problem, time_limit=5.0).exists)
+    return Numbers(ratio, density, float(np.linalg.cond(W)), check(problem, time_limit=60.0).exists)
 
 
 def _cells(found: Found, its: Numbers, contacts: int, printed: tuple[float, ...] | None) -> list[str]:

@@ -16,9 +16,12 @@ from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
 from clapas.scenes.examples.shear import inertial_time, shear_cell
 from clapas.studies.report import Report
+from clapas.studies.verdicts import of_number
 from clapas.typing import Array
 
 MU = 0.4
+SOURCE = "da Cruz et al. 2005, mu = 0.4"
+SAMPLE = "one small sample at each rate; the printed laws are fits too"
 RADIUS = 5e-3
 FASTEST = 0.2
 STEADY = 0.5  # share of a run that is left out: the sample forgets how it was made
@@ -164,6 +167,14 @@ class Shear:
         inertial, friction = np.array([(each.inertial, each.friction) for each in found]).T
         slope, start = np.polyfit(inertial, friction, 1)
         report.say(f"Fit: friction = {start:.3f} + {slope:.2f} I; printed 0.25 + 1.1 I.")
+        thinning, dense = np.polyfit(inertial, [each.density for each in found], 1)
+        for quantity, printed, ours in (
+            ("effective friction of slow flow", "0.25", start),
+            ("slope of the friction against I", "1.1", slope),
+            ("density of slow flow", "0.81", dense),
+            ("slope of the density against I", "-0.3", thinning),
+        ):
+            report.judge(of_number(SOURCE, quantity, printed, float(ours), within=0.2, why=SAMPLE))
         _draw(report, inertial, friction)
 
 

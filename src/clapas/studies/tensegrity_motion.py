@@ -11,8 +11,8 @@ from clapas.bodies.trusses.generators import bolted_grid, grid
 from clapas.bodies.trusses.ties import Ties
 from clapas.dynamics.bar_systems import BarSystems
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import NotSolved
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -87,7 +87,7 @@ def _release(report: Report, n: int, load: float) -> None:
     scene.law(mu=0.5)
     scene.add_system(moving, name="grid")
     model = compile_scene(scene)
-    state, near = initial_state(model), Surroundings(model)
+    state, near = initial_state(model), Neighbours(model)
     rows, kept, peaks = [], {}, []
     for i in range(1, 601):
         done = step(model, state, STEP, Auto(tol=1e-8), None, near)

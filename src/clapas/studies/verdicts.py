@@ -117,6 +117,26 @@ def of_number(
     )
 
 
+def of_statement(
+    source: str, quantity: str, printed: str, found: str, *, holds: bool, why: str = ""
+) -> Verdict:
+    """Judge a sentence of a publication that prints no number.
+
+    Examples
+    --------
+    >>> of_statement("Moreau 2003, 8.1", "the bar", "stands or falls", "both", holds=True).grade
+    'reproduced'
+    """
+    return Verdict(
+        source=source,
+        quantity=quantity,
+        printed=printed,
+        found=found,
+        grade=REPRODUCED if holds else NOT_REPRODUCED,
+        why=why or ("" if holds else "the reason is not known"),
+    )
+
+
 def of_counts(
     source: str, quantity: str, printed: tuple[int, int], found: tuple[int, int], *, why: str = ""
 ) -> Verdict:

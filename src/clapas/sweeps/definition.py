@@ -1,4 +1,4 @@
-"""What a sweep runs: a scene, the values of its parameters, the seeds, and what to measure of each run.
+"""Definition of a sweep: a scene, values of its parameters, seeds, and what to measure of each run.
 
 A parameter is a parameter of a shipped scene (``mu``, ``grains``), or a path into the document of the scene
 as a file would hold it (``laws.0.mu``, ``bodies.block.density``, ``run.dt``); entries of a list are found by

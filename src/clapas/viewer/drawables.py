@@ -1,4 +1,4 @@
-"""What the page draws: the shapes of the bodies, sorted by how a graphics card likes them.
+"""Drawables of the viewer page: the shapes of the bodies, sorted for the graphics card.
 
 A drawable is one of
 

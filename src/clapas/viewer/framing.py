@@ -1,4 +1,4 @@
-"""What a picture shows: a box around what matters in a recording.
+"""The view of a picture: a box around what matters in a recording.
 
 Grains that escape and floors that reach far must not make everything else small. Asked to fit *most*, a
 picture shows the bodies that move, without those that went far away from the others, and of what is fixed the

@@ -1,4 +1,4 @@
-"""How objects show themselves in a notebook: a few numbers and a small picture.
+"""Notebook display of objects: a few numbers and a small picture.
 
 Nothing is loaded unless a notebook is running; :mod:`clapas` calls :func:`register` there.
 """

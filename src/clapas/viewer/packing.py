@@ -1,4 +1,4 @@
-"""How arrays travel to the page: a JSON header that names them, then their bytes.
+"""Format in which arrays reach the page: a JSON header that names them, then their bytes.
 
     4 bytes      length of the header, little-endian
     header       JSON, padded with spaces to a multiple of 4 bytes

@@ -1,4 +1,4 @@
-"""What deforms, on its way to the page: cells once, vertices and fields with each frame."""
+"""Deforming surfaces sent to the page: cells once, vertices and fields with each frame."""
 
 from __future__ import annotations
 

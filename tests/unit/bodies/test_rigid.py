@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from clapas.bodies.rigid.jacobian import fill_blocks_2d, fill_blocks_3d
-from clapas.bodies.rigid.motion import moved, spin_freely
-from clapas.problems.frames import frames
+from clapas.bodies.rigid.motion import fill_blocks_2d, fill_blocks_3d, moved, spin_freely
+from clapas.problems.blocks import frames
 
 
 def rotation(q: np.ndarray) -> np.ndarray:

@@ -399,3 +399,15 @@ def test_energy_made_by_restitution_is_said(
         assert recording.frame(-1).kinetic == pytest.approx(20.654 if creates else 14.441, abs=1e-3)
         print_summary(recording)
     assert ("note: restitution gave energy" in capsys.readouterr().out) is creates
+
+
+def test_a_run_of_one_body_says_so(tmp_path: Path, run: Run) -> None:
+    outcome = run("run", "pendulum", "--duration", "0.004", "--out", str(tmp_path / "one.h5"))
+    assert "1 body in 2-D" in outcome.out
+
+
+def test_bodies_of_other_kinds_are_named(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "grid.h5"
+    outcome = run("run", "tensegrity-grid", "--modules", "1", "--duration", "0.01", "--out", str(out))
+    assert outcome.code == 0
+    assert "  truss                'grid', " in outcome.out

@@ -26,7 +26,7 @@ from clapas.solvers import (
     registry,
 )
 from clapas.solvers.backends import Clarabel
-from clapas.solvers.convex import Relay, SpectralGradient
+from clapas.solvers.convex import Fallback, SpectralGradient
 from clapas.solvers.fixed_point import Newton, Picard
 from clapas.solvers.fixed_point.base import default_inner
 from clapas.solvers.newton import GoldsteinPrice, JeanMoreauMap, NaturalMap
@@ -72,12 +72,12 @@ def test_texts_make_the_solver(texts: list[str], expected: NSGS) -> None:
         (
             "haslinger",
             [
-                "inner=relay",
+                "inner=fallback",
                 "inner.first=spectral-gradient",
                 "inner.second=clarabel",
                 "inner.second.form=norm",
             ],
-            Haslinger(inner=Relay(first=SpectralGradient(), second=Clarabel(form="norm"))),
+            Haslinger(inner=Fallback(first=SpectralGradient(), second=Clarabel(form="norm"))),
         ),
         (
             "semismooth-newton",

@@ -33,6 +33,23 @@ def test_solved_problems_exit_with_0_and_a_report(run: Run, source: str) -> None
     assert "Auto(tol=1e-08" in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("arch.obj", "arch.obj holds blocks, not a contact problem: 'clapas masonry arch.obj' takes it"),
+        ("a.toml", "a.toml holds a scene, not a contact problem: 'clapas run a.toml' takes it"),
+        ("arm.urdf", "arm.urdf holds a robot, not a contact problem: 'clapas run arm.urdf' takes it"),
+    ],
+)
+def test_files_of_other_commands_are_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, advice: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("# something else")
+    outcome = run("solve", name)
+    assert (outcome.code, outcome.err) == (2, f"clapas: {advice}\n")
+
+
 def test_a_path_is_read(run: Run) -> None:
     assert run("solve", io.shipped("sliding-block.dat")).code == 0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clapas.bodies.trusses.generators import grid, module, prism
-from clapas.cli.truss import SHIPPED
+from clapas.bodies.trusses.generators import grid, kite, module, prism
+from clapas.cli.truss_shipped import SHIPPED
 from clapas.io.trusses import read_truss, write_truss
 
 from .conftest import Run
@@ -91,6 +91,11 @@ def test_a_mechanism_is_drawn(run: Run, tmp_path: Path) -> None:
         (("kite", "--model", "huge"), "--model must be 'large' or 'small'"),
         (("kite", "--case", "wind"), "no load case is called 'wind'"),
         (("nothing.toml",), "there is no file"),
+        (
+            ("nothing.toml", "--set", "n=3"),
+            "--set n=3 belongs to shipped structures; 'nothing.toml' is a file",
+        ),
+        (("kite", "--groups", "a.toml"), "--groups belongs to files that carry geometry only"),
         (("kite", "--picture", "kite.foo"), "a picture ends in .png"),
         (("kite", "--chart", "kite.foo"), "a picture ends in .png"),
     ],
@@ -112,6 +117,63 @@ def test_a_missing_support_is_told(run: Run, tmp_path: Path) -> None:
     assert "the supports leave the whole free to move in 1 way: one may be missing" in outcome.err
     assert "of the size of the structure, into another shape" in outcome.err
     assert "no yield_stress is given for s: yield is not checked there" in outcome.err
+
+
+DRAWING = "9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n"
+
+
+def drawing(folder: Path) -> Path:
+    """Two wires that hold a node from above, as lines of a drawing with two support points."""
+    lines = [f"0\nLINE\n8\nwires\n10\n{x}\n20\n1.0\n11\n0.0\n21\n0.0\n" for x in (-1.0, 1.0)]
+    points = [f"0\nPOINT\n8\nsupports\n10\n{x}\n20\n1.0\n" for x in (-1.0, 1.0)]
+    text = "0\nSECTION\n2\nHEADER\n" + DRAWING + "".join(lines + points) + "0\nENDSEC\n0\nEOF\n"
+    (folder / "wires.dxf").write_text(text)
+    return folder / "wires.dxf"
+
+
+def test_invented_sections_are_told_and_replaced(run: Run, tmp_path: Path) -> None:
+    outcome = run("truss", drawing(tmp_path), "--load", -100)
+    assert outcome.code == 0
+    assert (
+        "nothing is said of material and section of 'wires': taken as cables of 50 mm² of steel"
+        in outcome.err
+    )
+    sections = '[groups.wires]\nkind = "cable"\nyoung = 2e11\narea = 1e-5\nyield_stress = 1e9\n'
+    (tmp_path / "sections.toml").write_text(sections)
+    outcome = run("truss", drawing(tmp_path), "--load", -100, "--groups", tmp_path / "sections.toml")
+    assert outcome.code == 0
+    assert "nothing is said" not in outcome.err
+
+
+@pytest.mark.parametrize("model", ["small", "large"])
+def test_prestress_out_of_balance_is_refused_and_settled(run: Run, model: str, tmp_path: Path) -> None:
+    pushed = [[0.0, 0.0], [0.03, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    write_truss(tmp_path / "kite.json", kite().with_(nodes=kite().nodes + pushed))
+    outcome = run("truss", tmp_path / "kite.json", "--model", model)
+    assert outcome.code == 2
+    assert "the prestress is not in equilibrium in the given shape: it leaves" in outcome.err
+    assert "N (-" in outcome.err
+    assert "at node 1, with forces up to" in outcome.err
+    assert "--settle in the shell" in outcome.err
+    assert run("truss", tmp_path / "kite.json", "--model", model, "--settle").code == 0
+    outcome = run("truss", tmp_path / "kite.json", "--settle", "--tension", 100)
+    assert "drop --settle" in outcome.err
+
+
+def test_reactions_units_and_what_buckling_assumes(run: Run, tmp_path: Path) -> None:
+    """A frame of two rafters and a tie under 10 kN: half of it on each support."""
+    nodes = ["name;x;y;support;fy:snow [kN]", "A;0;0;xy;0", "B;4;0;y;0", "C;2;3;;-10"]
+    (tmp_path / "nodes.csv").write_text("\n".join(nodes))
+    rows = ["A;B;tie;cable;160;50;900", "A;C;rafter;bar;210;400;235", "B;C;rafter;bar;210;400;235"]
+    head = "a;b;group;kind;young [GPa];area [mm2];yield_stress [MPa]"
+    (tmp_path / "members.csv").write_text("\n".join([head, *rows]))
+    outcome = run("truss", tmp_path, "--chart", tmp_path / "chart.png")
+    table = {line.split()[0]: line.split()[1:] for line in outcome.out.splitlines() if line.strip()}
+    assert [table[name][1] for name in ("A", "B", "all")] == ["5000", "5000", "10000"]
+    assert "smallest force (N)" in outcome.out
+    assert "rafter are checked for buckling as solid round ones of their area: give inertia" in outcome.err
+    document = run("truss", tmp_path, "--json").document
+    assert document["cases"][0]["reactions"]["A"][1] == pytest.approx(5000.0)
 
 
 def test_list(run: Run) -> None:

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from clapas.collision import Detector
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import (
     Box,
@@ -97,7 +97,7 @@ def test_pairs_in_the_plane() -> None:
 def test_every_joint_of_an_arch_is_a_side(voussoirs: int) -> None:
     """Stones that touch by rounding only, on either side of zero, touch by whole faces."""
     model = compile_scene(examples.load("stone-arch", voussoirs=voussoirs))
-    found = Surroundings(model).detect(initial_state(model), 1e-6)
+    found = Neighbours(model).detect(initial_state(model), 1e-6)
     assert len(found) == 2 * (voussoirs + 1)
 
 
@@ -164,7 +164,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, distance: float
     found = []
     for size in (1, 2, 3):
         monkeypatch.setattr(
-            "clapas.collision.detector.team_size", lambda wanted, work, pieces, n=size: n if work else 1
+            "clapas.collision.detector.thread_count", lambda wanted, work, pieces, n=size: n if work else 1
         )
         found.append(Detector(table).detect(positions, turns, distance))
     assert len(found[0]) > 100

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clapas.convex import CoulombCone, Polygons, PolyhedralCone, SectionCone
+from clapas.convex import CoulombCone, Ellipses, Polygons, PolyhedralCone, SectionCone
 from clapas.errors import ProblemError
 from clapas.problems import ContactProblem, existence, reduce
 from clapas.solvers import (
@@ -171,8 +171,6 @@ def test_sections_that_people_bring_are_solved_by_projection() -> None:
     problem = ContactProblem(W=given.W, q=given.q, mu=given.mu, section=section)
     solution = solve(problem, Auto(tol=1e-6))
     assert "accelerated-projection" in solution.method
-    with pytest.raises(ProblemError, match="sweeps take sections that are polygons, got Stadium: use Auto"):
-        solve(problem, NSGS())
 
 
 @pytest.mark.parametrize(
@@ -189,3 +187,54 @@ def test_sections_that_people_bring_are_solved_by_projection() -> None:
 def test_bad_sections_are_refused(corners: list[list[float]], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         ContactProblem(W=np.eye(3), q=[[-1.0, 0.0, 0.0]], mu=[0.5], section=corners)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
+def test_the_nearest_point_of_an_ellipse(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    axes, angle = rng.uniform(0.05, 3.0, (5, 2)), rng.uniform(-4.0, 4.0, 5)
+    section, size = Ellipses(axes, angle), np.full(5, scale)
+    x = scale * rng.normal(size=(5, 2)) * rng.choice([0.1, 1.0, 100.0])
+    p = section.project(x, size)
+    inside = np.linalg.norm(np.linalg.solve(section.stretch, p[:, :, None])[:, :, 0], axis=1)
+    assert (inside <= scale * (1.0 + 1e-12)).all()
+    # The rest is normal to the set at p: no point of it is further along the rest.
+    np.testing.assert_allclose(
+        scale * section.support(x - p), np.sum((x - p) * p, axis=1), rtol=1e-9, atol=1e-12 * scale**2
+    )
+    step = 1e-6 * scale
+    for k in range(2):
+        ahead, behind = x.copy(), x.copy()
+        ahead[:, k] += step
+        behind[:, k] -= step
+        slope = (section.project(ahead, size) - section.project(behind, size)) / (2.0 * step)
+        np.testing.assert_allclose(section.jacobian(x, size)[:, :, k], slope, atol=1e-4)
+
+
+def test_limits_of_ellipses() -> None:
+    section = Ellipses(np.array([[2.0, 1.0], [2.0, 1.0], [2.0, 1.0], [1e-9, 1.0]]))
+    x = np.array([[0.0, 0.0], [0.0, 5.0], [3.0, 0.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(section.project(x, np.zeros(4)), 0.0)
+    p = section.project(x, np.ones(4))
+    np.testing.assert_allclose(p, [[0, 0], [0, 1], [2, 0], [0, 1]], atol=1e-8)
+    one = Ellipses(np.array([[2.0]]))
+    np.testing.assert_array_equal(one.project(np.array([[-5.0]]), np.array([0.5])), [[-1.0]])
+    np.testing.assert_array_equal(one.support(np.array([[-3.0]])), [6.0])
+
+
+@pytest.mark.parametrize(
+    ("axes", "angle", "message"),
+    [
+        (np.ones(2), None, r"ellipses have axes \(n, 2\), or \(n, 1\) in the plane, got \(2,\)"),
+        (np.ones((2, 2)), np.zeros(3), r"ellipses have one angle each, \(2,\), got \(3,\)"),
+        (
+            [[1.0, 0.0]],
+            None,
+            r"contact 0: the axes of an ellipse must be positive .* got \[1.0, 0.0\] and 0.0",
+        ),
+    ],
+)
+def test_ellipses_that_are_none_are_refused(axes: np.ndarray, angle: np.ndarray | None, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Ellipses(axes, angle)

@@ -12,7 +12,7 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.freemotion import free_motion
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Disk, Plane, Polygon, Sphere
 from clapas.problems import reduce
@@ -55,7 +55,7 @@ def assembled(law: str, d: int = 3) -> tuple[Model, State, np.ndarray, StepProbl
     for body in model.motions:
         middle.velocity[body] = model.driven(body, middle.velocity[body], 0.0)
     free = free_motion(model, middle, DT)
-    contacts = Surroundings(model).detect(middle, 0.0)
+    contacts = Neighbours(model).detect(middle, 0.0)
     assert len(contacts) >= 8
     return model, middle, free, step_problem(model, middle, contacts, free, DT)
 
@@ -153,7 +153,7 @@ def test_no_contact_makes_an_empty_problem() -> None:
     scene.add(Sphere(0.1), (0.0, 0.0, 1.0), density=1000.0)
     model = compile_scene(scene)
     state = initial_state(model)
-    contacts = Surroundings(model).detect(state, 0.0)
+    contacts = Neighbours(model).detect(state, 0.0)
     made = step_problem(model, state, contacts, free_motion(model, state, DT), DT)
     assert made.problem.n_contacts == 0
     assert made.guess(Impulses.none(3)).shape == (0, 3)

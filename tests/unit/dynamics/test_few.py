@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.few.bodies import MOST, FewBodies
+from clapas.dynamics.few.tables import MOST, FewBodies
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, StepResult, step
 from clapas.errors import ProblemError
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Memory, simulate
+from clapas.scenes.simulation import simulate
 from clapas.solvers import NSGS, Auto, SemismoothNewton
 from clapas.solvers.loop import Solver
 from clapas.status import Status
@@ -31,11 +32,11 @@ from clapas.status import Status
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels are compiled at once, not only in long runs."""
-    monkeypatch.setattr("clapas.dynamics.surroundings.is_kept", lambda kernel: True)
+    monkeypatch.setattr("clapas.dynamics.neighbours.is_kept", lambda kernel: True)
 
 
-class General(Surroundings):
-    """Surroundings whose steps are all done by the general one."""
+class General(Neighbours):
+    """Neighbours whose steps are all done by the general one."""
 
     def few(self, state: State) -> FewBodies | None:
         """None, whatever the bodies."""
@@ -224,9 +225,9 @@ def states_differ(one: State, two: State) -> list[str]:
 
 def in_step(
     model: Model, steps: int, solver: Solver, scheme: MoreauJean | None = None
-) -> list[tuple[Stepped, Stepped]]:
+) -> list[tuple[StepResult, StepResult]]:
     """The same steps done both ways."""
-    state, few, general = initial_state(model), Surroundings(model), General(model)
+    state, few, general = initial_state(model), Neighbours(model), General(model)
     done = []
     for _ in range(steps):
         one, two = (step(model, state, 1e-3, solver, scheme, near) for near in (few, general))
@@ -370,7 +371,7 @@ def test_only_steps_in_which_bodies_appear_are_general() -> None:
     scene = ground()
     scene.source(BoxRegion((0, 0, 1), (5, 5, 2)), rate=300.0, radius=0.01, number=3, density=1000.0)
     model = compile_scene(scene)
-    near, state, born, general = Surroundings(model), initial_state(model), [], []
+    near, state, born, general = Neighbours(model), initial_state(model), [], []
     for _ in range(15):
         done = step(model, state, 1e-3, Auto(), None, near)
         born.append(done.state.n_bodies > state.n_bodies)
@@ -384,11 +385,11 @@ def test_interleaved_runs_do_not_see_each_other() -> None:
     models = [compile_scene(make()) for make in (lambda: slope(27.5), polygons)]
     alone = []
     for model in models:
-        state, near = initial_state(model), Surroundings(model)
+        state, near = initial_state(model), Neighbours(model)
         for _ in range(30):
             state = step(model, state, 1e-3, Auto(tol=1e-6), None, near).state
         alone.append(state)
-    states, nears = [initial_state(model) for model in models], [Surroundings(model) for model in models]
+    states, nears = [initial_state(model) for model in models], [Neighbours(model) for model in models]
     for _ in range(30):
         for k, model in enumerate(models):
             states[k] = step(model, states[k], 1e-3, Auto(tol=1e-6), None, nears[k]).state
@@ -397,7 +398,7 @@ def test_interleaved_runs_do_not_see_each_other() -> None:
 
 
 def test_a_run_that_goes_on_from_a_kept_state_has_the_same_bits() -> None:
-    """Kept arrays need not be those a step made: read only, in columns, of other numbers."""
+    """RecordedStep arrays need not be those a step made: read only, in columns, of other numbers."""
     model = compile_scene(slope(27.5))
     whole = simulate(model, 0.06, 1e-3, Auto(tol=1e-6)).state
     half = simulate(model, 0.03, 1e-3, Auto(tol=1e-6)).state
@@ -416,7 +417,7 @@ def test_a_run_that_goes_on_from_a_kept_state_has_the_same_bits() -> None:
 def test_old_steps_keep_what_they_found() -> None:
     """Details asked for after many further steps are those of their own step."""
     model = compile_scene(slope(27.5))
-    near, state, steps = Surroundings(model), initial_state(model), []
+    near, state, steps = Neighbours(model), initial_state(model), []
     for _ in range(10):
         steps.append(step(model, state, 1e-3, Auto(tol=1e-6), None, near))
         state = steps[-1].state
@@ -428,7 +429,7 @@ def test_old_steps_keep_what_they_found() -> None:
         np.testing.assert_array_equal(late.contacts.point, general.contacts.point)
 
 
-def _starts(model: Model, steps: list[Stepped]) -> list[State]:
+def _starts(model: Model, steps: list[StepResult]) -> list[State]:
     return [initial_state(model), *(done.state for done in steps[:-1])]
 
 
@@ -450,13 +451,13 @@ def test_numbers_that_are_none_are_refused_as_by_the_general_step() -> None:
     state = initial_state(model)
     velocity = state.velocity.copy()
     velocity[1, 0] = np.nan
-    for near in (Surroundings(model), General(model)):
+    for near in (Neighbours(model), General(model)):
         with pytest.raises(ProblemError, match="is no place"):
             step(model, replace(state, velocity=velocity), 1e-3, Auto(), None, near)
 
 
 def test_records_are_the_same() -> None:
-    """Kept steps, energies and works of a run, as a recorder gets them, by both steps."""
+    """RecordedStep steps, energies and works of a run, as a recorder gets them, by both steps."""
     model, memory = compile_scene(shaken()), Memory()
     simulate(model, 0.03, 1e-3, Auto(tol=1e-6), every=5, recorder=memory)
     state, near, work, given = initial_state(model), General(model), 0.0, 0.0

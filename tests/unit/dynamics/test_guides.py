@@ -16,7 +16,7 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.guides import AXES, blocked_axes, free_axes, slides_only
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.stepping import QuasiStatic, Stepped, step
+from clapas.dynamics.stepping import QuasiStatic, StepResult, step
 from clapas.errors import SceneError
 from clapas.geometry.rotations import to_matrix
 from clapas.geometry.shapes import Box, Clump, Cylinder, Disk, HalfPlane, Plane, Sphere
@@ -32,7 +32,7 @@ G = 9.81
 EXACT = NSGS(tol=1e-10, max_iterations=2000)
 
 
-def advanced(model: Model, steps: int, dt: float = 1e-3, **options: Any) -> list[Stepped]:
+def advanced(model: Model, steps: int, dt: float = 1e-3, **options: Any) -> list[StepResult]:
     state, done = initial_state(model), []
     for _ in range(steps):
         done.append(step(model, state, dt, EXACT, **options))
@@ -59,7 +59,7 @@ def pressed_ball(motion: Any = None, **lid: Any) -> Scene:
     return scene
 
 
-def force(stepped: Stepped, body: int) -> Array:
+def force(stepped: StepResult, body: int) -> Array:
     held = stepped.state.impulses
     sign = np.where(held.b == body, 1.0, np.where(held.a == body, -1.0, 0.0))
     return np.asarray((sign[:, None] * held.impulse).sum(axis=0) / stepped.state.dt)

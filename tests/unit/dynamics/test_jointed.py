@@ -13,8 +13,8 @@ from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import ConstantVelocity, Oscillation
-from clapas.dynamics.stepping import MoreauJean, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
@@ -23,7 +23,7 @@ from clapas.solvers import NSGS, Auto
 DT = 5e-3
 
 
-class General(Surroundings):
+class General(Neighbours):
     """Those of a model all of whose steps are general ones."""
 
     def mechanism(self, state: State) -> Mechanism | None:
@@ -71,13 +71,13 @@ def robot(copies: int = 1) -> Scene:
     return scene
 
 
-def steps(model: Model, count: int, solver: Auto | NSGS | None = None) -> list[tuple[Stepped, Stepped]]:
+def steps(model: Model, count: int, solver: Auto | NSGS | None = None) -> list[tuple[StepResult, StepResult]]:
     """The same steps by the two ways, each from where the compiled one came to."""
     state, found = initial_state(model), []
-    quick, general, solver = Surroundings(model), General(model), solver or Auto(tol=1e-10)
+    quick, general, solver = Neighbours(model), General(model), solver or Auto(tol=1e-10)
     for _ in range(count):
-        one = step(model, state, DT, solver, surroundings=quick)
-        found.append((one, step(model, state, DT, solver, surroundings=general)))
+        one = step(model, state, DT, solver, neighbours=quick)
+        found.append((one, step(model, state, DT, solver, neighbours=general)))
         state = one.state
     return found
 
@@ -123,7 +123,7 @@ def test_other_solvers_and_schemes_go_the_same_way() -> None:
         np.testing.assert_allclose(one.state.velocity, other.state.velocity, atol=2e-6)
     state, scheme = initial_state(model), MoreauJean(theta=0.8)
     for _ in range(6):
-        one = step(model, state, DT, Auto(tol=1e-10), scheme, Surroundings(model))
+        one = step(model, state, DT, Auto(tol=1e-10), scheme, Neighbours(model))
         other = step(model, state, DT, Auto(tol=1e-10), scheme, General(model))
         np.testing.assert_allclose(one.state.velocity, other.state.velocity, atol=2e-6)
         state = one.state
@@ -182,9 +182,9 @@ def test_a_state_given_in_any_layout_is_taken() -> None:
 def test_a_kept_state_leads_to_the_same_bits(make: Callable[[], Scene]) -> None:
     """With links beside contacts, whose impulses are carried by identity."""
     model = compile_scene(make())
-    state, near, kept = initial_state(model), Surroundings(model), []
+    state, near, kept = initial_state(model), Neighbours(model), []
     for _ in range(16):
-        kept.append(state := step(model, state, DT, Auto(tol=1e-10), surroundings=near).state)
+        kept.append(state := step(model, state, DT, Auto(tol=1e-10), neighbours=near).state)
     again = kept[7]
     for _ in range(8):
         again = step(model, again, DT, Auto(tol=1e-10)).state

@@ -19,7 +19,7 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.sleeping import Sleeping
+from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.errors import ProblemError, SceneError, SettingsError
 from clapas.geometry.rotations import normalise
@@ -43,6 +43,7 @@ LEFT_FREE = {
         "turn": 6,
         "travel": 6,
         "swing": 6,
+        "gimbal": 6,
     },
     2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3},
 }
@@ -69,6 +70,8 @@ def two_bodies(d: int, kind: str) -> Scene:
         given["to"] = (1.0, 0.4, 0.7)[:d]
     if kind == "swing":
         given |= {"second": SWUNG, "limits": (None, 2.0)}
+    if kind == "gimbal":
+        given |= {"second": (2.0, -1.0, 0.0), "third": (0.5, 1.0, -3.0), "which": 2}
     scene.join(kind, 0, 1, **given)
     return scene
 
@@ -114,7 +117,7 @@ def test_rows_are_the_derivatives_of_the_gaps(d: int, kind: str, seed: int) -> N
     ("d", "given", "message"),
     [
         (3, {"kind": "hing"}, r"unknown kind 'hing' \(did you mean 'hinge'\?\); in 3-D there are ball"),
-        (3, {"kind": "pin"}, r"unknown kind 'pin', but in another dimension"),
+        (3, {"kind": "pin"}, r"unknown kind 'pin' \(it is a joint of 2-D\)"),
         (3, {"kind": "hinge"}, r"a hinge joint needs axis, a direction in the world"),
         (3, {"kind": "ball", "axis": (0, 0, 1)}, r"a ball joint has no axis: leave it out"),
         (3, {"kind": "ball", "at": None}, r"at is missing: give the point of the joint"),
@@ -249,23 +252,16 @@ def test_names_are_unique_and_walls_are_not_joined() -> None:
         compile_scene(scene)
 
 
-def test_what_does_not_reach_joints_yet_says_so() -> None:
+def test_a_kind_without_anchors_says_so() -> None:
+    class Bare(LagrangianSystem):
+        anchor = None  # type: ignore[assignment]
+
     made = Scene(d=2)
     made.law(mu=0.3)
     made.add(Disk(0.1), mass=1.0)
-    made.join("pin", 0, at=(0, 0), name="bolt")
-    system = LagrangianSystem(
-        mass=lambda q: [[1.0]],
-        force=lambda q, v, t: 0.0 * q,
-        frames=lambda q: ([[q[0], 5.0]], [[0.0]]),
-        shapes=[(0, Disk(0.05))],
-        q=[1.0],
-    )
-    made.join("pin", made.add_system(system)[0], 0, at=(0, 0))
-    with pytest.raises(SceneError, match="is part of the system 'system', which joints do not reach yet"):
-        compile_scene(made)
-    with pytest.raises(SceneError, match=r"joint 'nail': 'system' is not rigid, .* holds rods by holder="):
-        made.join("pin", "system", 0, at=(0, 0), name="nail")
+    made.add_system(Bare(mass=lambda q: [[1.0]], q=[1.0]), name="bare")
+    with pytest.raises(SceneError, match="'bare' is of the kind 'lagrangian', which joints cannot hold"):
+        made.join("pin", "bare", 0, at=(0, 0), name="nail")
 
 
 def swing_and_pile() -> Scene:
@@ -387,7 +383,7 @@ def test_joints_outside_and_inside_the_contact_problem_agree() -> None:
         model = compile_scene(pile(touching))
         state, near = initial_state(model), General(model)
         for _ in range(5):
-            done = step(model, state, 0.01, Auto(tol=1e-12), surroundings=near)
+            done = step(model, state, 0.01, Auto(tol=1e-12), neighbours=near)
             state = done.state
         assert (done.problem.condensed is not None) == touching
         assert done.joints is not None

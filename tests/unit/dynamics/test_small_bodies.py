@@ -10,8 +10,8 @@ import pytest
 import clapas.dynamics.solving as solving
 from clapas.bodies.rods import Rod, Support
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.stepping import MoreauJean, Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.shapes import Plane, Sphere
 from clapas.problems import reduce
 from clapas.problems.conversions import split
@@ -46,11 +46,11 @@ def heap(restitution: float = 0.0) -> Scene:
     return scene
 
 
-def last_step(scene: Scene, count: int, solver: Any) -> Stepped:
+def last_step(scene: Scene, count: int, solver: Any) -> StepResult:
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     for _ in range(count):
-        done = step(model, state, 1e-3, solver, MoreauJean(theta=1.0, reach=2e-4), surroundings)
+        done = step(model, state, 1e-3, solver, MoreauJean(theta=1.0, reach=2e-4), neighbours)
         state = done.state
     return done
 

@@ -9,8 +9,8 @@ from clapas.dynamics import assembly
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Rotation
-from clapas.dynamics.stepping import Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
@@ -46,10 +46,10 @@ def shower(cohesion: float = 0.0, restitution: float = 0.0, period: float | None
     return scene
 
 
-def one_step(model: Model, state: State, many: int, monkeypatch: pytest.MonkeyPatch) -> Stepped:
+def one_step(model: Model, state: State, many: int, monkeypatch: pytest.MonkeyPatch) -> StepResult:
     """A step in geometric form from ``many`` contacts on, by the general step."""
     monkeypatch.setattr(assembly, "MANY", many)
-    monkeypatch.setattr(Surroundings, "few", lambda self, state: None)
+    monkeypatch.setattr(Neighbours, "few", lambda self, state: None)
     return step(model, state, DT, SOLVER)
 
 

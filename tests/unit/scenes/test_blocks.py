@@ -80,6 +80,21 @@ def test_millimetres_taken_for_metres(tmp_path: Path) -> None:
         Scene().add_blocks(tmp_path / "b.obj", density=1)
 
 
+def test_a_file_by_blender_may_lie_on_its_side(tmp_path: Path) -> None:
+    """Its exporter turns y upwards unless told otherwise, and the file does not say."""
+    write_mesh(tmp_path / "a.obj", CUBE * (1, 3, 2), TRIANGLES)
+    drawing = "# Blender 4.1.1\n# www.blender.org\n" + (tmp_path / "a.obj").read_text()
+    (tmp_path / "a.obj").write_text(drawing)
+    with pytest.warns(
+        UserWarning, match=r"a\.obj is by Blender, which writes y upwards .* z upwards: give up='y' if"
+    ):
+        Scene().add_blocks(tmp_path / "a.obj", density=1)
+    for up, extent in (("y", (1, 2, 3)), ("z", (1, 3, 2))):  # who says it is not warned
+        file = read_blocks(tmp_path / "a.obj", up=up)
+        np.testing.assert_allclose(file.extent, extent)
+        assert not file.remarks()
+
+
 def test_a_piece_that_is_not_convex(tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_text(ANGLE)
     (block,) = read_blocks(tmp_path / "a.obj").blocks

@@ -10,6 +10,7 @@ import pytest
 
 import clapas
 from clapas.bodies.rods import Rod, Support
+from clapas.bodies.trusses import Group, Material, MovingTruss, Section, Truss
 from clapas.cli import main
 from clapas.dynamics.motions import Oscillation
 from clapas.errors import SceneError
@@ -92,3 +93,35 @@ def test_functions_are_not_written() -> None:
     other.add_rods(Rod(**HAIR, support=Support(motion=lambda t: ((0, 0, t), (0, 0, 0)))))
     with pytest.raises(SceneError, match="its motion is a Python function"):
         other.to_dict()
+
+
+def test_a_system_without_shapes_keeps_its_place_among_the_systems(tmp_path: Path) -> None:
+    # A truss of bare lines, then a body, then rods: frames hold the parts in this order, so a scene that
+    # comes back in another one is of no use to them.
+    bar = Group(
+        name="bar", kind="bar", material=Material(young=1e9, density=1000.0), section=Section(area=1e-4)
+    )
+    mast = Truss(
+        nodes=[[0, 5, 1], [1, 5, 1], [0, 6, 1], [0, 5, 0]],
+        members=[[0, 3], [1, 3], [2, 3]],
+        groups=[bar],
+        group=[0, 0, 0],
+        is_blocked=[[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 0, 0]],
+    )
+    scene = Scene()
+    scene.law(mu=0.3)
+    scene.add_system(MovingTruss(truss=mast), name="bare")
+    scene.add(Box((0.1, 0.1, 0.1)), (0, 5, -1), mass=1.0, name="weight")
+    scene.join("ball", "weight", "bare", at=(0, 5, 0))
+    scene.add_rods(Rod(**HAIR), name="rods")
+    scene.add_system(MovingTruss(truss=mast), name="last")
+    again = Scene.from_dict(scene.to_dict())
+    assert [system.name for system in again.systems] == ["bare", "rods", "last"]
+    assert again.to_dict() == scene.to_dict()
+
+    whole = clapas.simulate(scene, duration=4e-3, dt=1e-3)
+    clapas.simulate(scene, duration=2e-3, dt=1e-3, out=tmp_path / "run.h5")
+    assert main(["resume", str(tmp_path / "run.h5"), "--duration", "4e-3", "--quiet"]) == 0
+    resumed = clapas.Recording(tmp_path / "run.h5")
+    assert np.array_equal(resumed.frame(-1).state.position, whole.frame(-1).state.position)
+    assert np.array_equal(resumed.frame(-1).state.velocity, whole.frame(-1).state.velocity)

@@ -16,7 +16,7 @@ from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Polygon, Polyhedron, Shape, Sphere
 from clapas.geometry.table import Frame, collider_table
-from clapas.scenes.body import BodyRecord
+from clapas.scenes.records import BodyRecord
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
@@ -278,7 +278,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         "material 'stone' is already defined, with density 2500.0",
     ),
     (bad_body(3), "body 0: expected a shape such as Sphere(0.1), got 3"),
-    (bad_body(Disk(1)), "body 0: a disk is in 2-D, the scene in 3-D"),
+    (bad_body(Disk(1)), "body 0: a disk is in 2-D, the scene in 3-D: take a Sphere, or Scene(d=2)"),
     (bad_body(position=(0, 0)), "body 0: position must be 3 numbers, got 2: [0.0, 0.0]"),
     (bad_body(position="high"), "body 0: position must be 3 numbers, got 'high'"),
     (bad_body(position=(0, np.nan, 0)), "body 0: position must be finite, got [0.0, nan, 0.0]"),

@@ -8,8 +8,8 @@ import pytest
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Plane, Sphere
-from clapas.scenes.body import BodyRecord
 from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.records import BodyRecord
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.scene import Scene
 

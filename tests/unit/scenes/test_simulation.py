@@ -13,7 +13,7 @@ from clapas.dynamics.model import State
 from clapas.errors import NotSolved, SceneError, SettingsError
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.simulation import Memory
+from clapas.scenes.recorders import Memory
 from clapas.scenes.simulation import simulate as run_model
 from clapas.viewer import notebook
 

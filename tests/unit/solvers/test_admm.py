@@ -10,8 +10,8 @@ import pytest
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
 from clapas.solvers.admm import ADMM
+from clapas.solvers.loop import solve
 from clapas.solvers.nsgs import NSGS
-from clapas.solvers.solve import solve
 from tests.random_problems import particle, random_global
 
 TIGHT = ADMM(tol=1e-10, max_iterations=20_000)

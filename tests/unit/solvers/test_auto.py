@@ -10,8 +10,7 @@ from scipy import sparse
 
 from clapas.problems import ContactProblem, gallery, reduce
 from clapas.solvers import NSGS, Auto, solve
-from clapas.solvers.auto.contenders import Contender, contenders
-from clapas.solvers.auto.race import Race, Runner
+from clapas.solvers.auto import Contender, Race, Runner, contenders
 from clapas.solvers.branch_and_bound import BranchAndBound, TreeSearch
 from clapas.solvers.loop import Halt
 from clapas.solvers.newton import LevenbergMarquardt

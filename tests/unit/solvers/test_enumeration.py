@@ -10,8 +10,8 @@ import pytest
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers.enumeration import Enumeration, enumerate_solutions
+from clapas.solvers.loop import solve
 from clapas.solvers.nsgs import NSGS
-from clapas.solvers.solve import solve
 from tests.random_problems import random_global
 
 LONG = {"subset-sum-six", "subset-sum-six-none", "subset-sum-twelve"}

@@ -139,3 +139,15 @@ def test_a_body_that_touches_nothing_does_not_matter() -> None:
         BodyBlocks(wall.G, bodies, y_free, np.tile(np.eye(3), (2, 1, 1))), mu=[0.5]
     )
     assert solve(problem, LeastImpulses(tol=1e-12)).r[0, 0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_from_a_guess_that_is_nearly_good_one_step_finds_the_nearest_impulses() -> None:
+    problem = gallery.brick_wall(6, 5).problem
+    even = solve(problem, LeastImpulses(tol=1e-12, preload=0.7)).r
+    guess = even * (1.0 + 1e-6 * np.random.default_rng(3).normal(size=even.shape))
+    near = solve(problem, LeastImpulses(tol=1e-12, nearest=True), guess)
+    assert near.status is Status.SOLVED
+    assert near.iterations == 1
+    assert 0.0 < np.abs(near.r - guess).max() <= 1e-5 * np.abs(even).max()
+    least = solve(problem, LeastImpulses(tol=1e-12)).r  # far away: a wall has many ways to stand
+    assert np.abs(least - guess).max() > 1e-2 * np.abs(even).max()

@@ -11,7 +11,7 @@ from clapas.convex import Polygons
 from clapas.problems import ContactProblem
 from clapas.solvers.local import Exact
 from clapas.solvers.local.polygonal import is_inside, relaxed_in_polygon, solve_polygon
-from clapas.solvers.nsgs.answers import Polygonal, answers
+from clapas.solvers.nsgs.updates import Polygonal, updates
 from clapas.typing import Array
 
 SQUARE = [[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]]
@@ -21,7 +21,7 @@ RATCHET = [[-0.5], [2.0]]
 
 def answered(problem: ContactProblem, r: Array) -> Array:
     """The impulse of the one contact of a problem after a visit at r."""
-    cones, _ = answers(problem, Exact().part(), 1.0)
+    cones, _ = updates(problem, Exact().part(), 1.0)
     assert isinstance(cones.law, Polygonal)
     u, pad = problem.velocity(r)[0], (0.0,) * (3 - problem.d)
     found = solve_polygon(
@@ -78,6 +78,6 @@ def test_relaxed_impulses_stay_in_the_cone_and_keep_solutions() -> None:
 def test_polygons_are_read_with_discs_among_them() -> None:
     section = Polygons(np.tile(KITE, (2, 1, 1)), np.array([True, False]))
     problem = ContactProblem(W=np.eye(6), q=np.full((2, 3), -1.0), mu=[0.5, 0.5], section=section)
-    cones, turn = answers(problem, Exact().part(), 1.0)
+    cones, turn = updates(problem, Exact().part(), 1.0)
     np.testing.assert_array_equal(cones.special, [False, True])
     np.testing.assert_array_equal(turn[1], [1.0, 0.0])

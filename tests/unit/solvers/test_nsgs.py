@@ -6,13 +6,13 @@ import numba
 import numpy as np
 import pytest
 
+from clapas.compiled.simd import WIDTH
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
-from clapas.simd import WIDTH
 from clapas.solvers import NSGS, AlartCurnier, Coloured, DeSaxce, Exact, Given, Shuffled, solve
 from clapas.solvers.local import LocalSolver
 from clapas.solvers.nsgs import Order
-from clapas.solvers.nsgs.arrangement import arrange
+from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.solvers.nsgs.structure import body_contacts
 from tests.random_problems import random_global

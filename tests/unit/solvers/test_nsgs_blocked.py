@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from clapas.compiled.simd import WIDTH
 from clapas.problems import ContactProblem, gallery
-from clapas.simd import WIDTH
 from clapas.solvers.local import Exact
-from clapas.solvers.nsgs.arrangement import arrange
 from clapas.solvers.nsgs.blocked import BlockedSweeps
+from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.structure import body_contacts
-from clapas.solvers.nsgs.sweeps import Manner
+from clapas.solvers.nsgs.sweeps import SweepSettings
 from tests.unit.solvers import twins
 
 PROBLEMS = {
@@ -27,7 +27,7 @@ def begun(problem: ContactProblem, relaxation: float = 1.0) -> tuple[BlockedSwee
     assert contacts is not None
     guess = np.abs(np.random.default_rng(4).normal(size=(problem.n_contacts, problem.d)))
     guess *= np.abs(problem.q).max() / np.abs(problem.local_blocks).max()
-    return BlockedSweeps(contacts, Manner(Exact().part(), relaxation, 0, 1), guess), guess
+    return BlockedSweeps(contacts, SweepSettings(Exact().part(), relaxation, 0, 1), guess), guess
 
 
 def moved(problem: ContactProblem, r: np.ndarray) -> np.ndarray:

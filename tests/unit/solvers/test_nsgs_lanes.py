@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clapas.compiled import kernel
-from clapas.simd import WIDTH, load, store
+from clapas.compiled.simd import WIDTH, load, store
 from clapas.solvers.local import AlartCurnier, DeSaxce, Exact, LocalSolver
 from clapas.solvers.nsgs.lanes import lane_by_lane, project, relax_lanes, solve_lanes
 from tests.unit.solvers import twins

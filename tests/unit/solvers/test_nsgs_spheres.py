@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from clapas.compiled.simd import WIDTH
+from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
-from clapas.problems.frames import frames
 from clapas.problems.sphere_blocks import SphereBlocks
-from clapas.simd import WIDTH
 from clapas.solvers.local import Exact
-from clapas.solvers.nsgs.arrangement import arrange
+from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.spheres import SphereSweeps
-from clapas.solvers.nsgs.sweeps import Manner
+from clapas.solvers.nsgs.sweeps import SweepSettings
 from tests.unit.solvers import twins
 
 N_BODIES, N_CONTACTS = 40, 90
@@ -43,7 +43,7 @@ def test_a_sweep_is_that_of_gauss_and_seidel(imposed: bool, relaxation: float) -
     w = rng.normal(size=(N_CONTACTS, 3)) if imposed else np.zeros((N_CONTACTS, 3))
     problem = ContactProblem.from_blocks(blocks, mu=mu, w=w if imposed else None)
     r = np.array([twins.project(x, m) for x, m in zip(rng.normal(size=(N_CONTACTS, 3)), mu, strict=True)])
-    sweeps = SphereSweeps(problem, blocks, Manner(Exact().part(), relaxation, 0, 1), r)
+    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), relaxation, 0, 1), r)
     np.testing.assert_allclose(sweeps.impulses(), r, atol=1e-14)
     sweeps.refresh()
     order = twins.visiting_order(arrange(blocks.bodies, blocks.n_bodies), WIDTH)
@@ -63,7 +63,7 @@ def test_velocities_and_spins_follow_newton() -> None:
     blocks, rng = drawn(3), np.random.default_rng(4)
     problem = ContactProblem.from_blocks(blocks, mu=np.ones(N_CONTACTS))
     r = rng.normal(size=(N_CONTACTS, 3))
-    sweeps = SphereSweeps(problem, blocks, Manner(Exact().part(), 1.0, 0, 1), r)
+    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 0, 1), r)
     sweeps.refresh()
     expected = blocks.x_free.copy()
     f = np.einsum("nij,ni->nj", frames(blocks.normal), r)
@@ -82,7 +82,7 @@ def test_relaxed_sweeps_without_friction_never_pull() -> None:
     problem = ContactProblem.from_blocks(blocks, mu=np.zeros(N_CONTACTS), w=w)
     r = np.zeros((N_CONTACTS, 3))
     r[:, 0] = np.abs(rng.normal(size=N_CONTACTS))
-    sweeps = SphereSweeps(problem, blocks, Manner(Exact().part(), 1.3, 0, 1), r)
+    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.3, 0, 1), r)
     sweeps.refresh()
     sweeps.sweep(3)
     assert sweeps.impulses()[:, 0].min() >= -1e-14

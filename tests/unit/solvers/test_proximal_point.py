@@ -7,8 +7,8 @@ import pytest
 
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
+from clapas.solvers.loop import solve
 from clapas.solvers.proximal_point import ProximalPoint
-from clapas.solvers.solve import solve
 from clapas.status import Status
 from tests.random_problems import particle, random_global
 from tests.unit.solvers import contract

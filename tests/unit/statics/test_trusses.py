@@ -399,10 +399,29 @@ def test_bad_settings_and_unsolved_states() -> None:
         SmallDisplacements(max_iterations=1).solve(truss, "down")
     found = LargeDisplacements(max_iterations=1).solve(truss, "down", check=False)
     assert not found.status.is_solved
-    with pytest.raises(ProblemError, match="not in equilibrium"):
-        SmallDisplacements().solve(truss.with_(prestress=np.ones(truss.n_members)), "down")
+    for method in (SmallDisplacements(), LargeDisplacements()):
+        with pytest.raises(ProblemError, match=r"not in equilibrium .* at node .* --settle in the shell"):
+            method.solve(truss.with_(prestress=np.where(truss.is_cable, 1.0, 0.0)), "down")
     with pytest.raises(ProblemError, match="no load on a free displacement"):
         ArcLength(step=0.1).follow(truss.with_(cases={"none": np.zeros(truss.nodes.shape)}), "none")
+
+
+def test_a_structure_settles_to_a_shape_without_forces() -> None:
+    """Two wires shorter than their places meet where both are at rest; nothing is left there but rounding."""
+    wire = Group(name="wire", kind="cable", material=Material(young=2e11), section=Section(area=1e-5))
+    apart = Truss(
+        nodes=[[-1, 1], [1, 1], [0, 0]],
+        members=[[0, 2], [1, 2]],
+        groups=[wire],
+        group=[0, 0],
+        is_blocked=[[1, 1], [1, 1], [0, 0]],
+        cases={"weight": [[0, 0], [0, 0], [0, -100]]},
+    ).with_rest_lengths([1.4, 1.4])
+    settled = settle(apart)
+    np.testing.assert_allclose(settled.lengths, 1.4)
+    for method in (SmallDisplacements(), LargeDisplacements()):
+        found = method.solve(settled, "weight")
+        np.testing.assert_allclose(found.forces, 50.0 * 1.4 / np.sqrt(0.96), rtol=1e-3)
 
 
 def test_extreme_stiffness_ratios_are_solved() -> None:

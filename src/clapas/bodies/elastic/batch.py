@@ -89,7 +89,7 @@ class Batch:
         for first in range(0, len(self.cells), CHUNK):
             part = slice(first, first + CHUNK)
             volume, inverse = self.volumes(rule, part)
-            gradients = slopes @ inverse
+            gradients = _turned(slopes, inverse)
             hoop = None
             if self.kinematics == "axisymmetric":
                 hoop = self.element.functions(rule.points)[None] / self.radius(rule, part)[:, :, None]
@@ -98,9 +98,11 @@ class Batch:
                 continue
             B = _strain_operator(gradients, hoop)
             if self.bbar:
-                divergence = B[:, :, :3].sum(axis=2)
+                divergence = B[:, :, 0] + B[:, :, 1] + B[:, :, 2]
                 mean = np.einsum("mg,mgi->mi", volume, divergence) / volume.sum(axis=1)[:, None]
-                B[:, :, :3] += ((mean[:, None] - divergence) / 3.0)[:, :, None]
+                missing = (mean[:, None] - divergence) / 3.0
+                for axis in range(3):
+                    B[:, :, axis] += missing
             yield part, B, volume
 
     def mass_blocks(self) -> Array:
@@ -124,6 +126,18 @@ def inverted(J: Array) -> tuple[Array, Array]:
             cofactors[..., row, :] = np.cross(J[..., (row + 1) % 3, :], J[..., (row + 2) % 3, :])
     determinant = (J[..., 0, :] * cofactors[..., 0, :]).sum(axis=-1)
     return determinant, np.swapaxes(cofactors, -1, -2) / determinant[..., None, None]
+
+
+def _turned(slopes: Array, inverse: Array) -> Array:
+    """Gradients (m, g, k, d) from those on the reference cell (g, k, d), by inverse Jacobians (m, g, d, d).
+
+    Sums of whole arrays: products of many small matrices take three times as long.
+    """
+    d = inverse.shape[-1]
+    gradients = slopes[:, :, 0, None] * inverse[:, :, None, 0]
+    for axis in range(1, d):
+        gradients += slopes[:, :, axis, None] * inverse[:, :, None, axis]
+    return gradients
 
 
 def _strain_operator(gradients: Array, hoop: Array | None) -> Array:

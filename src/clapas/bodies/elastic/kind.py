@@ -1,18 +1,7 @@
 """Elastic and plastic bodies in motion: the kind that a scene takes beside rigid bodies.
 
-A step of the θ-scheme is implicit in the internal forces F,
-
-    M (v⁺ − v) = h [f − C v_θ − F(q_θ)] + Hᵀ r,    v_θ = θ v⁺ + (1 − θ) v,    q_θ = θ q⁺ + (1 − θ) q,
-
-so that its length is bound by accuracy and not by the fastest wave through a cell. For linear materials
-
-    M̃ = M + θhC + θ²h²K,        v_free = v + M̃⁻¹ h [f − C v − K (q + θ h v)],
-
-and with θ = ½ free motion keeps its energy. Other materials are linearised about velocities at the end of the
-step, again and again, until the forces there agree with the linearised ones: Newton's method, with a contact
-problem as its linear step. Plastic strains are those of a return from the start of the step to its end.
-
-Contacts are found by balls at the nodes and slabs under the sides (:mod:`.carriers`).
+How they move is :mod:`.motion`, how contacts find their surface :mod:`.carriers`, what is seen of them
+:mod:`.looks`.
 """
 
 from __future__ import annotations
@@ -27,15 +16,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from clapas.bodies import anchoring
 from clapas.bodies.elastic.carriers import SurfaceCarriers
 from clapas.bodies.elastic.document import from_document, to_document
-from clapas.bodies.elastic.elements import CORNERS
+from clapas.bodies.elastic.looks import ElasticLooks
 from clapas.bodies.elastic.materials import History
+from clapas.bodies.elastic.motion import Motion
+from clapas.bodies.elastic.rotation import CellRotations, too_far
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, hold
 from clapas.bodies.kind import (
+    Anchor,
+    Anchored,
     Energy,
-    Field,
     Gauge,
     Look,
     Neighbourhood,
@@ -46,10 +39,9 @@ from clapas.bodies.kind import (
     Span,
     Touches,
 )
-from clapas.errors import ProblemError, SceneError, SettingsError
+from clapas.errors import SceneError, SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes.base import Shape
-from clapas.linalg.factor import Factor, factorise
 from clapas.typing import Array, Indices
 
 
@@ -60,8 +52,9 @@ class ElasticBodies:
     Parameters
     ----------
     solid : Solid
-        With a density. Of linear elastic and von Mises materials strains and rotations must stay small;
-        neo-Hookean and logarithmic ones may turn and deform as they like.
+        With a density. A piece that no support keeps from turning flies and spins without false stress,
+        whatever its material. Within it, strains and rotations of linear elastic and von Mises materials
+        must stay small; neo-Hookean and logarithmic ones deform as they like.
     supports : sequence of Support
         Held displacements; their values must be zero.
     surface : str or sequence of str, optional
@@ -123,7 +116,7 @@ class ElasticBodies:
             raise SceneError("ElasticBodies: velocity must be d numbers, or one row per node")
         if not np.isfinite(self._start_velocity).all():
             raise SceneError("ElasticBodies: velocity must be finite")
-        _ = self.carriers.nodes, self._free
+        _ = self.carriers.nodes, self.motion.free
 
     # ---------------------------------------------------------------- files
 
@@ -143,14 +136,15 @@ class ElasticBodies:
     # ---------------------------------------------------------------- constants
 
     @cached_property
-    def _free(self) -> Indices:
-        return np.flatnonzero(hold(self.solid, self.supports).free)
+    def motion(self) -> Motion:
+        """How it moves."""
+        return Motion(self.solid, hold(self.solid, self.supports), self.load, self.damping, self.lumped)
 
     @cached_property
     def _column(self) -> Indices:
         """Number of each displacement among the free ones, −1 if it is held."""
         column = np.full(self.solid.n_dof, -1)
-        column[self._free] = np.arange(self.n_dof)
+        column[self.motion.free] = np.arange(self.n_dof)
         return column
 
     @cached_property
@@ -169,17 +163,23 @@ class ElasticBodies:
             self.solid.mesh, None if groups is None else tuple(groups), self.sides, self.skin
         )
 
-    @cached_property
+    @property
     def mass(self) -> sparse.csr_array:
         """M of the free displacements."""
-        if self.lumped:
-            return sparse.csr_array(sparse.diags_array(self.solid.lumped_mass[self._free], format="csr"))
-        return sparse.csr_array(self.solid.mass[self._free][:, self._free])
+        return self.motion.mass
 
-    @cached_property
+    @property
     def stiffness(self) -> sparse.csr_array:
         """K of the free displacements of the undeformed body."""
-        return sparse.csr_array(self.solid.stiffness[self._free][:, self._free])
+        return self.motion.stiffness
+
+    @cached_property
+    def _fields(self) -> ElasticLooks:
+        return ElasticLooks(self.solid, self.carriers, any("accumulated" in own for own in self._histories))
+
+    @cached_property
+    def _rotations(self) -> CellRotations:
+        return CellRotations(self.solid)
 
     # ---------------------------------------------------------------- sizes
 
@@ -191,7 +191,7 @@ class ElasticBodies:
     @property
     def n_dof(self) -> int:
         """Free displacements."""
-        return len(self._free)
+        return len(self.motion.free)
 
     @property
     def n_carriers(self) -> int:
@@ -213,7 +213,7 @@ class ElasticBodies:
     def start(self) -> Part:
         """Undeformed, with the given velocities. Histories of the materials follow the displacements."""
         u = np.zeros(self.n_dof)
-        return Part(self._packed(u, self.solid.start()), self._start_velocity.ravel()[self._free])
+        return Part(self._packed(u, self.solid.start()), self._start_velocity.ravel()[self.motion.free])
 
     def drift(self, part: Part, h: float) -> Part:
         """Displacements after h seconds at their velocities; histories stay those of the last step."""
@@ -224,15 +224,13 @@ class ElasticBodies:
     def advance(self, part: Part, v: Array, h: float) -> Part:
         """The same at new velocities, where materials have yielded."""
         u = part.q[: self.n_dof] + h * v
-        if self.is_linear:
+        if self.solid.is_linear:
             return Part(u, v)
-        response = self.solid.respond(self._all(u), self.history(part), tangent=False)
-        _refuse_inside_out(response.force, h)
-        return Part(self._packed(u, response.history), v)
+        return Part(self._packed(u, self.motion.yielded(u, self.history(part), h)), v)
 
     def displacements(self, part: Part) -> Array:
         """Displacements of all nodes, (n_nodes, d) (m)."""
-        return self._all(part.q[: self.n_dof]).reshape(-1, self.d)
+        return self.motion.everywhere(part.q[: self.n_dof]).reshape(-1, self.d)
 
     def history(self, part: Part) -> tuple[History, ...]:
         """Internal variables of the materials at the Gauss points, one mapping per batch of the solid."""
@@ -254,83 +252,37 @@ class ElasticBodies:
     def _packed(u: Array, history: tuple[History, ...]) -> Array:
         return np.concatenate([u, *(array.ravel() for own in history for array in own.values())])
 
-    def _all(self, values: Array) -> Array:
-        everything = np.zeros(self.solid.n_dof)
-        everything[self._free] = values
-        return everything
-
     # ---------------------------------------------------------------- motion
 
     @property
     def is_linear(self) -> bool:
-        """Whether all materials are linear: then steps need no second linearisation."""
-        return self.solid.is_linear
+        """Whether steps need no second linearisation: linear material that supports keep from turning."""
+        return self.motion.is_linear
 
     def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
-        """M̃ and v_free of the θ-scheme; ``part.q`` is at q + (1 − θ) h v.
-
-        With mean displacement θ q⁺ + (1 − θ) q, M̃ v⁺ = M v + h [f − K (q + θ (1 − θ) h v)] and q + θ h v is
-        part.q + (2θ − 1) h v.
-        """
-        if not self.is_linear:
-            return self.linearised(part, span, part.v)
-        h, theta = span.h, span.theta
-        a, b = self.damping
-        effective, factor = self._effective(h, theta)
-        ahead = part.q + (2.0 * theta - 1.0) * h * part.v
-        push = self._loads(span) - self.stiffness @ (ahead + b * part.v) - a * (self.mass @ part.v)
-        return effective, part.v + factor.solve(h * push)
+        """M̃ and v_free of the θ-scheme; ``part.q`` is at q + (1 − θ) h v."""
+        if self.is_linear:
+            return self.motion.linear_step(part.q, part.v, span)
+        return self.linearised(part, span, part.v)
 
     def linearised(self, part: Part, span: Span, v: Array) -> tuple[sparse.csr_array, Array]:
-        """M̃ and v_free linearised about velocities v at the end of the step.
-
-        M̃ (v_free − v) = M (v⁻ − v) + h [f − C v_θ − F(q_θ)], all at v.
-        """
-        h, theta = span.h, span.theta
-        a, b = self.damping
-        q_theta = part.q[: self.n_dof] + h * (theta**2 * v - (1.0 - theta) ** 2 * part.v)
-        response = self.solid.respond(self._all(q_theta), self.history(part))
-        _refuse_inside_out(response.force, h)
-        K = sparse.csr_array(response.tangent[self._free][:, self._free])
-        M = (1.0 + theta * h * a) * self.mass + theta * h * b * self.stiffness + (theta * h) ** 2 * K
-        effective = sparse.csr_array(0.5 * (M + M.T))
-        mean = theta * v + (1.0 - theta) * part.v
-        damping = a * (self.mass @ mean) + b * (self.stiffness @ mean)
-        push = self.mass @ (part.v - v) + h * (self._loads(span) - damping - response.force[self._free])
-        return effective, v + factorise(effective).solve(push)
-
-    def _loads(self, span: Span) -> Array:
-        force = self.solid.body_force(span.gravity) if np.any(span.gravity) else np.zeros(self.solid.n_dof)
-        return (force if self.load is None else force + self.load)[self._free]
-
-    def _effective(self, h: float, theta: float) -> tuple[sparse.csr_array, Factor]:
-        kept: dict[tuple[float, float], tuple[sparse.csr_array, Factor]] = self._effective_masses
-        if (h, theta) not in kept:
-            a, b = self.damping
-            M = (1.0 + theta * h * a) * self.mass + (theta * h * b + theta**2 * h**2) * self.stiffness
-            effective = sparse.csr_array(0.5 * (M + M.T))
-            kept.clear()
-            kept[h, theta] = (effective, factorise(effective))
-        return kept[h, theta]
-
-    @cached_property
-    def _effective_masses(self) -> dict[tuple[float, float], tuple[sparse.csr_array, Factor]]:
-        return {}
+        """M̃ and v_free linearised about velocities v at the end of the step."""
+        return self.motion.linearised(part.q[: self.n_dof], part.v, self.history(part), span, v)
 
     def energy(self, part: Part, gravity: Array) -> Energy:
         """½ vᵀ M v; what materials store and the potential of weight and load."""
-        kinetic = 0.5 * float(part.v @ (self.mass @ part.v))
-        moved = self.displacements(part)
-        if self.is_linear:
-            stored = 0.5 * float(part.q @ (self.stiffness @ part.q))
-        else:
-            stored = self.solid.stored_energy(moved.ravel(), self.history(part))
-        weight = self.solid.lumped_mass.reshape(-1, self.d)
-        position = self.solid.mesh.nodes + moved
-        potential = stored - float(((weight * position) @ np.asarray(gravity)).sum())
-        if self.load is not None:
-            potential -= float(self.load @ moved.ravel())
-        return Energy(kinetic, potential)
+        return self.motion.energy(part.q[: self.n_dof], part.v, self.history(part), gravity)
+
+    def doubt(self, part: Part) -> str | None:
+        """That cells of small strain have turned too far for their stresses to be true."""
+        angle = self._rotations.too_large(self._seen(part))
+        if not angle:
+            return None
+        frames = self.motion.frames
+        return too_far(angle, "" if frames is None else " within the body, beside its own rotation")
+
+    def _seen(self, part: Part) -> Array:
+        return self.motion.seen(part.q[: self.n_dof])
 
     # ---------------------------------------------------------------- contacts
 
@@ -343,7 +295,7 @@ class ElasticBodies:
 
     def twists(self, part: Part) -> Array:
         """Velocities of the nodes, and of the middles of sides; what else they do, :meth:`velocities` has."""
-        v = self._all(part.v).reshape(-1, self.d)
+        v = self.motion.everywhere(part.v).reshape(-1, self.d)
         found = np.concatenate((v[self.carriers.nodes], v[self.carriers.sides].mean(axis=1)))
         return np.column_stack((found, np.zeros((len(found), 1 if self.d == 2 else 3))))
 
@@ -369,21 +321,25 @@ class ElasticBodies:
         """The contacts on the sides as they are; see :mod:`clapas.bodies.elastic.carriers`."""
         return self.carriers.refined(self._position(part), contacts, own, others)
 
+    # ---------------------------------------------------------------- joints
+
+    def anchor(self, point: Array, carrier: int | None) -> Anchor:
+        """The node at a point."""
+        nodes = self.solid.mesh.nodes
+        node, away = anchoring.nearest(nodes, point)
+        if away > anchoring.tolerance(nodes):
+            raise anchoring.refuse_point(point, f"node {node}", nodes[node], away)
+        return Anchor(f"node {node}", (node,))
+
+    def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
+        """Nodes where they are; they do not turn."""
+        return anchoring.weighted_nodes(anchors, self._position(part), self._column, self.n_dof)
+
     # ---------------------------------------------------------------- looks
 
     def skins(self) -> Sequence[Skin]:
-        """The whole of a plane solid, the boundary of one in space; quadratic sides by their corners."""
-        mesh = self.solid.mesh
-        faces = mesh.cells if self.d == 2 else mesh.boundary
-        halves = [_triangles(rows[:, : CORNERS[kind]]) for kind, rows in faces.items()]
-        fields = [
-            Field("von Mises", "Pa", "vertex"),
-            Field("displacement", "m", "vertex"),
-            Field("contact pressure", "Pa", "vertex"),
-        ]
-        if self._is_plastic:
-            fields.append(Field("plastic strain", "", "vertex"))
-        return [Skin("surface", mesh.n_nodes, np.concatenate(halves), np.empty(0), tuple(fields))]
+        """The whole of a plane solid, the boundary of one in space."""
+        return self._fields.skins()
 
     def looks(self, part: Part) -> Sequence[Look]:
         """Nodes where they are, with stress, displacement and plastic strain; nothing touches."""
@@ -392,83 +348,14 @@ class ElasticBodies:
 
     def pressed_looks(self, part: Part, at: Touches, force: Array) -> Sequence[Look]:
         """The same with the normal pressure of contact forces (n, d) at points of carriers."""
-        moved, history = self.displacements(part), self.history(part)
-        position = self.solid.mesh.nodes + moved
-        values = [
-            self.solid.von_mises(moved.ravel(), history),
-            np.linalg.norm(moved, axis=1),
-            self._pressure(position, at, force),
-        ]
-        if self._is_plastic:
-            values.append(self.solid.plastic_strain(history))
-        return [Look(position, tuple(values))]
-
-    def _pressure(self, position: Array, at: Touches, force: Array) -> Array:
-        nodal = np.zeros_like(position)
-        nodes, beta = self.carriers.weights(position, at)
-        np.add.at(nodal, nodes, beta[:, :, None] * force[:, None, :])
-        surface = self.carriers.nodes
-        pressure = np.zeros(len(position))
-        inwards = -np.einsum("nd,nd->n", nodal[surface], self.carriers.normals(position))
-        pressure[surface] = np.maximum(inwards, 0.0) / self._areas[surface]
-        return pressure
-
-    @cached_property
-    def _areas(self) -> Array:
-        """Undeformed surface that belongs to each node, (n_nodes,) (m²)."""
-        mesh = self.solid.mesh.with_group("whole surface", self.carriers.nodes)
-        areas = Solid(
-            mesh=mesh,
-            material=self.solid.material,
-            kinematics=self.solid.kinematics,
-            thickness=self.solid.thickness,
-        ).areas("whole surface")
-        # Corners of Tet10 sides have no share of a constant pressure.
-        return np.where(areas > 1e-9 * float(areas.max()), areas, float(areas.max()))
-
-    @cached_property
-    def _is_plastic(self) -> bool:
-        return any("accumulated" in own for own in self._histories)
+        return self._fields.look(self.displacements(part), self._seen(part), self.history(part), at, force)
 
     def gauges(self) -> Sequence[Gauge]:
         """Stresses at the Gauss points of all cells, batch after batch, and at the nodes; plastic strains."""
-        points = sum(batch.n_points for batch in self.solid.batches)
-        s = 4 if self.d == 2 else 6
-        made = [
-            Gauge(
-                "stress", "Pa", (points, s), "Cauchy's stress at the Gauss points (xx, yy, zz, xy, yz, zx)"
-            ),
-            Gauge("nodal stress", "Pa", (self.solid.mesh.n_nodes, s), "the same at the nodes, by means"),
-        ]
-        if self._is_plastic:
-            made.append(Gauge("plastic strain", "", (points,), "accumulated, at the Gauss points"))
-        return made
+        return self._fields.gauges()
 
     def readings(self, part: Part) -> Sequence[Array]:
         """Their values."""
-        u, history = self.displacements(part).ravel(), self.history(part)
-        stresses = self.solid.stresses(u, history)
-        flat = np.concatenate([stress.reshape(-1, stress.shape[2]) for stress in stresses])
-        found = [flat, self.solid.at_nodes(stresses)]
-        if self._is_plastic:
-            parts = [
-                own.get("accumulated", np.zeros(batch.n_points))
-                for own, batch in zip(history, self.solid.batches, strict=True)
-            ]
-            found.append(np.concatenate(parts))
-        return found
-
-
-def _refuse_inside_out(force: Array, h: float) -> None:
-    if not np.isfinite(force).all():
-        raise ProblemError(
-            f"a cell of an elastic body is turned inside out by motion within {h:g} s: take a shorter time "
-            "step, or a stiffer material"
-        )
-
-
-def _triangles(faces: Indices) -> Indices:
-    """Triangles (n, 3), or quadrilaterals (n, 4) as two triangles each."""
-    if faces.shape[1] == 3:
-        return faces
-    return np.concatenate((faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]))
+        frames, u = self.motion.frames, self.displacements(part).ravel()
+        turned = None if frames is None else frames.at(u)
+        return self._fields.readings(u if turned is None else turned.e, self.history(part), turned)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Bindings, Energy, Part, Poses, Span, Touches
+from clapas.bodies.kind import Anchor, Anchored, Bindings, Energy, Part, Poses, Span, Touches
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes.base import Shape
@@ -256,6 +256,26 @@ class LagrangianSystem:
             world = np.stack([rotations.rotate(Q, turn[:, :, k]) for k in range(self.n_dof)], axis=2)
             rows = linear + np.cross(world, arm[:, :, None], axis=1)
         return sparse.csr_array(rows.reshape(-1, self.n_dof))
+
+    def anchor(self, point: Array, carrier: int | None) -> Anchor:
+        """The link that is named: any point may be fixed to it."""
+        if carrier is None and self.n_carriers != 1:
+            known = ", ".join(self.link_names) or f"0 to {self.n_carriers - 1}"
+            what = f"has {self.n_carriers} links ({known})" if self.n_carriers else "has no links"
+            raise SceneError(
+                f"a Lagrangian system {what}: name the body of the link to join, or give it frames and one "
+                "shape for each link to be joined"
+            )
+        link = carrier or 0
+        name = self.link_names[link] if link < len(self.link_names) else str(link)
+        return Anchor(f"link {name}", (link,), turns=True, carriers=(link,))
+
+    def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
+        """The frames of the links."""
+        links = np.array([anchor.place[0] for anchor in anchors], dtype=np.int64)
+        poses, J = self.poses(part), self.link_jacobian(part.q)[links]
+        rows = sparse.csr_array(J.reshape(-1, self.n_dof))
+        return Anchored(poses.position[links], poses.orientation[links], rows, np.zeros(J.shape[:2]))
 
     @staticmethod
     def _definite(M: Array, q: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Motion of free bodies: positions, rotations that stay unit, the gyroscopic term.
+"""Rigid bodies in kernels: how they move, and the rows of their contacts.
 
-A body spins by ω in its own frame, where the inertia I is constant and diagonal. Over a step h
+Motion. A body spins by ω in its own frame, where the inertia I is constant and diagonal. Over a step h
 orientations follow Q ← Q exp(h ω). The gyroscopic term is taken by the midpoint rule,
 
     I (ω⁺ − ω⁻) + h ω_m × I ω_m = I k,    ω_m = (ω⁻ + ω⁺)/2,
@@ -8,14 +8,24 @@ orientations follow Q ← Q exp(h ω). The gyroscopic term is taken by the midpo
 where k is what all impulses of the step change: loads, contacts. The term does no work, as ω_m·(ω_m × I ω_m)
 is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses the size |Iω| of
 the angular momentum is kept too. The error is second order in h.
+
+Contact rows. At a contact with frame F (rows: normal, tangents) and point p, the velocity of b relative to a
+is u = F (v_b + ω_b × l_b − v_a − ω_a × l_a), l = p − centre. The angular columns of H are therefore the rows
+of l × F, written in the body frame. They are scaled here to units of unit mass (see
+``clapas.problems.blocks``). Bodies that are not movable are the ground; their velocity at the contact goes
+into w.
+
+Where the contact carries a couple, further rows give the rotation of b relative to a along the frame,
+F (ω_b − ω_a): spin about the normal, then rolling about the tangents; in 2-D rolling alone.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from clapas.compiled import inlined, kernel, rounded
-from clapas.typing import Array, Mask
+from clapas.compiled import inlined, kernel, rounded, subroutine
+from clapas.linalg.quaternions import rotate, rotate_back
+from clapas.typing import Array, Indices, Mask
 
 GYRO_ITERATIONS = 50
 GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
@@ -69,7 +79,8 @@ def turn(q: Array, velocity: Array, h: float, turned: Array) -> None:
     angle = np.sqrt(x * x + y * y + z * z)
     # sin(angle)/angle, by its series where the quotient would lose digits
     sinc = 1.0 - angle * angle / 6.0 if angle < 1e-4 else np.sin(angle) / angle
-    c, x, y, z = np.cos(angle), sinc * x, sinc * y, sinc * z
+    c = np.cos(angle) if angle > 0.0 else 1.0  # walls and sleepers need none
+    x, y, z = sinc * x, sinc * y, sinc * z
     w = q[0] * c - q[1] * x - q[2] * y - q[3] * z
     i_1 = q[0] * x + q[1] * c + q[2] * z - q[3] * y
     i_2 = q[0] * y - q[1] * z + q[2] * c + q[3] * x
@@ -198,3 +209,155 @@ def work(masses: Array, movable: Mask, before: Array, free: Array, after: Array)
             for k in range(masses.shape[1]):
                 total += masses[i, k] * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
     return 0.5 * total
+
+
+@kernel
+def fill_blocks_3d(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    frame: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            l_x = point[i, 0] - position[body, 0]
+            l_y = point[i, 1] - position[body, 1]
+            l_z = point[i, 2] - position[body, 2]
+            if side == 1 and len(shift) > 0:
+                l_x, l_y, l_z = l_x - shift[i, 0], l_y - shift[i, 1], l_z - shift[i, 2]
+            q, scale, v = orientation[body], inverse_root[body], velocity[body]
+            for k in range(3):
+                f_x, f_y, f_z = sign * frame[i, k, 0], sign * frame[i, k, 1], sign * frame[i, k, 2]
+                m_x, m_y, m_z = l_y * f_z - l_z * f_y, l_z * f_x - l_x * f_z, l_x * f_y - l_y * f_x
+                b_x, b_y, b_z = rotate_back(q, m_x, m_y, m_z)
+                if movable[body]:
+                    row = G[i, side, k]
+                    row[0], row[1], row[2] = f_x * scale[0], f_y * scale[1], f_z * scale[2]
+                    row[3], row[4], row[5] = b_x * scale[3], b_y * scale[4], b_z * scale[5]
+                else:
+                    w[i, k] += f_x * v[0] + f_y * v[1] + f_z * v[2] + b_x * v[3] + b_y * v[4] + b_z * v[5]
+
+
+@kernel
+def fill_blocks_2d(
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    frame: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            l_x, l_y = point[i, 0] - position[body, 0], point[i, 1] - position[body, 1]
+            if side == 1 and len(shift) > 0:
+                l_x, l_y = l_x - shift[i, 0], l_y - shift[i, 1]
+            scale, v = inverse_root[body], velocity[body]
+            for k in range(2):
+                f_x, f_y = sign * frame[i, k, 0], sign * frame[i, k, 1]
+                moment = l_x * f_y - l_y * f_x
+                if movable[body]:
+                    row = G[i, side, k]
+                    row[0], row[1], row[2] = f_x * scale[0], f_y * scale[1], moment * scale[2]
+                else:
+                    w[i, k] += f_x * v[0] + f_y * v[1] + moment * v[2]
+
+
+@kernel
+def fill_couples_3d(
+    bodies: Indices,
+    frame: Array,
+    orientation: Array,
+    velocity: Array,
+    inverse_root: Array,
+    movable: Mask,
+    G: Array,
+    w: Array,
+) -> None:
+    """Fill the rows 3 to 5 of G (n, 2, 6, 6) and w (n, 6): how b turns against a about the frame's axes."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            q, scale, v = orientation[body], inverse_root[body], velocity[body]
+            for k in range(3):
+                b_x, b_y, b_z = rotate_back(
+                    q, sign * frame[i, k, 0], sign * frame[i, k, 1], sign * frame[i, k, 2]
+                )
+                if movable[body]:
+                    row = G[i, side, 3 + k]
+                    row[3], row[4], row[5] = b_x * scale[3], b_y * scale[4], b_z * scale[5]
+                else:
+                    w[i, 3 + k] += b_x * v[3] + b_y * v[4] + b_z * v[5]
+
+
+@kernel
+def fill_couples_2d(
+    bodies: Indices, velocity: Array, inverse_root: Array, movable: Mask, G: Array, w: Array
+) -> None:
+    """Fill the row 2 of G (n, 2, 3, 3) and w (n, 3): how b turns against a."""
+    for i in range(len(bodies)):
+        for side in range(2):
+            body = bodies[i, side]
+            sign = 1.0 if side == 1 else -1.0
+            if movable[body]:
+                G[i, side, 2, 2] = sign * inverse_root[body, 2]
+            else:
+                w[i, 2] += sign * velocity[body, 2]
+
+
+@subroutine
+def normal_velocity(
+    i: int,
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    normal: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+) -> float:
+    """The normal velocity at contact i of b relative to a, movable or not: positive when parting.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    total = 0.0
+    for side in range(2):
+        body = bodies[i, side]
+        v, sign = velocity[body], 1.0 if side == 1 else -1.0
+        image = side == 1 and len(shift) > 0
+        l_x = point[i, 0] - position[body, 0] - (shift[i, 0] if image else 0.0)
+        l_y = point[i, 1] - position[body, 1] - (shift[i, 1] if image else 0.0)
+        if normal.shape[1] == 2:
+            total += sign * (normal[i, 0] * (v[0] - v[2] * l_y) + normal[i, 1] * (v[1] + v[2] * l_x))
+            continue
+        l_z = point[i, 2] - position[body, 2] - (shift[i, 2] if image else 0.0)
+        x, y, z = rotate(orientation[body], v[3], v[4], v[5])
+        total += sign * normal[i, 0] * (v[0] + y * l_z - z * l_y)
+        total += sign * normal[i, 1] * (v[1] + z * l_x - x * l_z)
+        total += sign * normal[i, 2] * (v[2] + x * l_y - y * l_x)
+    return total

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count
 from clapas.linalg.quaternions import rotate
 from clapas.problems.sphere_blocks import ROW, in_frame, in_world
-from clapas.team import Member, share, team_size, together
 from clapas.typing import Array, Indices
 
 
@@ -18,14 +18,16 @@ def reach_of(normal: Array, point: Array, shift: Array, bodies: Indices, positio
     """
     reach = np.empty((len(point), 2))
     given = normal, point, shift, bodies, position
-    together(_team(len(point)), lambda member: fill_reach(member, *given, reach))
+    run_on_threads(_threads(len(point)), lambda worker: fill_reach(worker, *given, reach))
     return reach
 
 
 def world_rows(orientation: Array, velocity: Array, answer: Array) -> Array:
     """Rows (N, 8) of velocity and spin in the world and of the answers 1/m, 1/J."""
     rows = np.empty((len(velocity), ROW))
-    together(_team(len(velocity)), lambda member: fill_rows(member, orientation, velocity, answer, rows))
+    run_on_threads(
+        _threads(len(velocity)), lambda worker: fill_rows(worker, orientation, velocity, answer, rows)
+    )
     return rows
 
 
@@ -35,19 +37,19 @@ def velocities_at(
     """Velocities (n, 3) at contacts of bodies of any shape, numbered as in ``rows``."""
     u = np.empty_like(normal)
     given = normal, point, shift, bodies, position, rows
-    together(_team(len(normal)), lambda member: fill_velocities(member, *given, u))
+    run_on_threads(_threads(len(normal)), lambda worker: fill_velocities(worker, *given, u))
     return u
 
 
 def impulses_in_world(normal: Array, r: Array, cohesion: Array) -> Array:
     """Impulses on the bodies b in the world, from unknowns that are impulses plus cohesion."""
     world = np.empty_like(r)
-    together(_team(len(r)), lambda member: fill_impulses(member, normal, r, cohesion, world))
+    run_on_threads(_threads(len(r)), lambda worker: fill_impulses(worker, normal, r, cohesion, world))
     return world
 
 
-def _team(count: int) -> int:
-    return team_size(None, count, count)
+def _threads(count: int) -> int:
+    return thread_count(None, count, count)
 
 
 @inlined
@@ -68,10 +70,10 @@ def arm(
 
 @kernel
 def fill_reach(
-    member: Member, normal: Array, point: Array, shift: Array, bodies: Indices, position: Array, reach: Array
+    worker: Worker, normal: Array, point: Array, shift: Array, bodies: Indices, position: Array, reach: Array
 ) -> None:
     """One thread's part of the distances along the normals."""
-    first, last = share(member, len(point))
+    first, last = chunk(worker, len(point))
     for i in range(first, last):
         for side in range(2):
             x, y, z = arm(point, shift, bodies, position, i, side)
@@ -81,7 +83,7 @@ def fill_reach(
 
 @kernel
 def fill_velocities(
-    member: Member,
+    worker: Worker,
     normal: Array,
     point: Array,
     shift: Array,
@@ -91,7 +93,7 @@ def fill_velocities(
     u: Array,
 ) -> None:
     """One thread's part of the velocities of b relative to a, v + ω × arm of each, in the frames."""
-    first, last = share(member, len(point))
+    first, last = chunk(worker, len(point))
     for i in range(first, last):
         d_x, d_y, d_z = 0.0, 0.0, 0.0
         for side in range(2):
@@ -104,17 +106,17 @@ def fill_velocities(
 
 
 @kernel
-def fill_impulses(member: Member, normal: Array, r: Array, cohesion: Array, world: Array) -> None:
+def fill_impulses(worker: Worker, normal: Array, r: Array, cohesion: Array, world: Array) -> None:
     """One thread's part of the impulses in the world."""
-    first, last = share(member, len(r))
+    first, last = chunk(worker, len(r))
     for i in range(first, last):
         world[i, 0], world[i, 1], world[i, 2] = in_world(normal, i, r[i, 0] - cohesion[i], r[i, 1], r[i, 2])
 
 
 @kernel
-def fill_rows(member: Member, orientation: Array, velocity: Array, answer: Array, rows: Array) -> None:
+def fill_rows(worker: Worker, orientation: Array, velocity: Array, answer: Array, rows: Array) -> None:
     """One thread's part of the rows."""
-    first, last = share(member, len(rows))
+    first, last = chunk(worker, len(rows))
     for i in range(first, last):
         x, y, z = rotate(orientation[i], velocity[i, 3], velocity[i, 4], velocity[i, 5])
         for k in range(3):

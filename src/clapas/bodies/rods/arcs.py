@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from clapas.bodies.rods.helix import SERIES, SHORT, SHORT_TERMS, TERMS, Frame, Vec, cross, plus, times, turned
+from clapas.bodies.rods.helix import SERIES, TERMS, Frame, Vec, cross, plus, times, turned, two_series
 from clapas.compiled import inlined, subroutine
 
 SECOND, THIRD = (tuple((-1) ** j / math.factorial(2 * j + k) for j in range(TERMS)) for k in (2, 3))
@@ -54,13 +54,7 @@ def arc_at(arc: Arc, s: float) -> tuple[Vec, Vec, Vec]:
     """Point, tangent and its derivative at arc length s from the middle."""
     x = arc.square * s * s
     if x < SERIES:
-        s2 = s3 = 0.0
-        if x < SHORT:  # most segments turn by less than half a radian: half the terms, unrolled
-            for j in range(SHORT_TERMS - 1, -1, -1):
-                s2, s3 = s2 * x + SECOND[j], s3 * x + THIRD[j]
-        else:
-            for j in range(TERMS - 1, -1, -1):
-                s2, s3 = s2 * x + SECOND[j], s3 * x + THIRD[j]
+        s2, s3 = two_series(x, SECOND, THIRD)
         s1 = 1.0 - x * s3
     else:
         size = math.sqrt(x)

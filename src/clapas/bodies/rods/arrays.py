@@ -18,6 +18,7 @@ from clapas.typing import Array, Indices, Mask
 
 NODES = 5  # Gauss points per element: M is right to 1e-9 up to a radian of turn per element (see tests)
 LOADS = "tip_force", "tip_couple"
+TOUCHED = 1.0 - 1e-9  # of a segment: one that is bare for more is bare all over
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,10 @@ class RodArrays:
 
     @cached_property
     def segments(self) -> Segments:
-        """The carriers: pieces of elements, one after another along each rod."""
+        """The carriers: pieces of elements, one after another along each rod.
+
+        One that is bare in part begins where the rod is bare no more.
+        """
         rods, first = self.rods, self.table.first
         counts = np.array([rod.segments for rod in rods])
         element = np.concatenate(
@@ -158,7 +162,9 @@ class RodArrays:
         middle = (2 * inside + 1) * half
         radius = np.array([max(rod.axes) for rod in rods])[rod]
         place = middle + (element - first[rod]) * self.table.length[element]
-        return Segments(rod, element, middle, half, radius, place)
+        bare = np.array([rod.bare for rod in rods])[rod] - (place - half)
+        cut = np.where((bare > 0.0) & (bare < TOUCHED * 2.0 * half), 0.5 * bare, 0.0)
+        return Segments(rod, element, middle + cut, half - cut, radius, place + cut)
 
     @property
     def chains(self) -> Indices:
@@ -170,7 +176,7 @@ class RodArrays:
         """Capsules about the segments, for detection; contacts are then refined on the curve."""
         s = self.segments
         bare = np.array([rod.bare for rod in self.rods])[s.rod]
-        touching = np.flatnonzero(s.place + s.half > bare * (1.0 + 1e-12))
+        touching = np.flatnonzero(s.place - s.half >= bare * (1.0 - 1e-12))
         return [(int(k), Capsule(float(s.radius[k]), float(2.0 * s.half[k]))) for k in touching]
 
     @cached_property

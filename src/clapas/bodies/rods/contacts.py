@@ -21,7 +21,7 @@ from typing import NamedTuple
 from clapas.bodies.rods.arcs import Arc, arc_at, arc_through
 from clapas.bodies.rods.helix import Frame, Vec, add, dot, frame_of, less, plus, times, vec
 from clapas.bodies.rods.kinematics import Segments
-from clapas.compiled import inlined, kernel, subroutine
+from clapas.compiled import inlined, subroutine, uncounted_kernel
 from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices
 
@@ -226,7 +226,60 @@ def passes_end(arc: Arc, goes_on: int, s: float, slope: float, both: bool) -> bo
     return False
 
 
-@kernel
+@inlined
+def between_segments(arcs: Arcs, i: int, j: int, shift: Vec, p: Vec, n: Vec) -> tuple[bool, float, Vec, Vec]:
+    """Whether two segments have a contact; its gap, point and normal.
+
+    Segments side by side on one rod have none.
+    """
+    same = arcs.segments.rod[i] == arcs.segments.rod[j]
+    if same and abs(i - j) <= 1:
+        return False, 0.0, p, n
+    one, two = arc_of(arcs, i), arc_of(arcs, j)
+    s, t = nearest_of_arcs(one, two, shift, p)
+    a, ta, _ = arc_at(one, s)
+    b, tb, _ = arc_at(two, t)
+    d = less(add(b, shift), a)
+    length = math.sqrt(dot(d, d))
+    # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
+    apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
+    if same and apart <= math.pi * one.radius:
+        return False, 0.0, p, n
+    if length > 0.0:
+        n = times(1.0 / length, d)
+    both = abs(s) >= END * one.half and abs(t) >= END * two.half
+    if passes_end(one, arcs.goes_on[i], s, -dot(n, ta), both):
+        return False, 0.0, p, n
+    if passes_end(two, arcs.goes_on[j], t, dot(n, tb), both):
+        return False, 0.0, p, n
+    g = length - one.radius - two.radius
+    return True, g, plus(a, one.radius + 0.5 * g, n), n
+
+
+@subroutine
+def on_other(
+    arcs: Arcs, k: int, sign: float, others: Others, row: int, shift: Vec, g: float, p: Vec, n: Vec
+) -> tuple[bool, float, Vec, Vec]:
+    """Whether segment k has a contact with another surface; its gap, point and normal.
+
+    Normals go from the segment to the other with sign 1, back with −1; the side that is b is moved by the
+    shift.
+    """
+    own = (0.0, 0.0, 0.0) if sign > 0.0 else shift
+    c = add(vec(others.centre, row), shift) if sign > 0.0 else vec(others.centre, row)
+    R, size, kind = frame_of(others.frame, row), vec(others.size, row), others.kind[row]
+    one = arc_of(arcs, k)
+    touched, out = plus(p, 0.5 * g * sign, n), times(-sign, n)
+    s, start, end = nearest_on_arc(one, own, kind, size, c, R, touched, out)
+    x = add(arc_at(one, s)[0], own)
+    g, out = surface(kind, size, c, R, x, touched, out)
+    g -= one.radius
+    if passes_end(one, arcs.goes_on[k], s, start if s < 0.0 else end, False):
+        return False, g, p, n
+    return True, g, plus(x, -(one.radius + 0.5 * g), out), times(-sign, out)
+
+
+@uncounted_kernel
 def refine(
     found: Found,
     others: Others,
@@ -240,7 +293,8 @@ def refine(
     """Write the contacts on the curves, and the rows that they come from; returns how many there are.
 
     Rows are sorted by pairs of bodies. Rows without a segment are kept as they are. Those that cannot be
-    within ``distance`` are passed over: an arc is within ½ κ half² of the axis of its capsule.
+    within ``distance`` are passed over: an arc is within ½ κ half² of the axis of its capsule. Of several of
+    one pair and direction the deepest counts.
     """
     count, first = 0, 0
     for row in range(len(found.gap)):
@@ -249,61 +303,24 @@ def refine(
         i, j = found.own_a[row], found.own_b[row]
         n, p, g = vec(found.normal, row), vec(found.point, row), found.gap[row]
         shift = vec(found.shift, row)
-        bend = (sagitta(arcs, i) if i >= 0 else 0.0) + (sagitta(arcs, j) if j >= 0 else 0.0)
-        if (i >= 0 or j >= 0) and g > distance + bend:
-            continue
-        if i >= 0 and j >= 0:
-            same = arcs.segments.rod[i] == arcs.segments.rod[j]
-            if same and abs(i - j) <= 1:
+        at = count
+        if i >= 0 or j >= 0:
+            bend = (sagitta(arcs, i) if i >= 0 else 0.0) + (sagitta(arcs, j) if j >= 0 else 0.0)
+            if g > distance + bend:
                 continue
-            one, two = arc_of(arcs, i), arc_of(arcs, j)
-            s, t = nearest_of_arcs(one, two, shift, p)
-            a, ta, _ = arc_at(one, s)
-            b, tb, _ = arc_at(two, t)
-            d = less(add(b, shift), a)
-            length = math.sqrt(dot(d, d))
-            # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
-            apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
-            if same and apart <= math.pi * one.radius:
+            if i >= 0 and j >= 0:
+                touches, g, p, n = between_segments(arcs, i, j, shift, p, n)
+            else:
+                k, sign = (i, 1.0) if i >= 0 else (j, -1.0)
+                touches, g, p, n = on_other(arcs, k, sign, others, row, shift, g, p, n)
+            if not touches:
                 continue
-            if length > 0.0:
-                n = times(1.0 / length, d)
-            both = abs(s) >= END * one.half and abs(t) >= END * two.half
-            if passes_end(one, arcs.goes_on[i], s, -dot(n, ta), both):
+            for old in range(first, count):
+                if dot(vec(normal, old), n) > ALIKE:
+                    at = old if g < gap[old] else -1
+                    break
+            if at < 0:
                 continue
-            if passes_end(two, arcs.goes_on[j], t, dot(n, tb), both):
-                continue
-            g = length - one.radius - two.radius
-            p = plus(a, one.radius + 0.5 * g, n)
-        elif i >= 0 or j >= 0:
-            k, sign = (i, 1.0) if i >= 0 else (j, -1.0)  # n goes from the segment to the other, or back
-            own = (0.0, 0.0, 0.0) if i >= 0 else shift
-            c = add(vec(others.centre, row), shift) if i >= 0 else vec(others.centre, row)
-            R, size, kind = frame_of(others.frame, row), vec(others.size, row), others.kind[row]
-            one = arc_of(arcs, k)
-            touched, out = plus(p, 0.5 * g * sign, n), times(-sign, n)
-            s, start, end = nearest_on_arc(one, own, kind, size, c, R, touched, out)
-            x = add(arc_at(one, s)[0], own)
-            g, out = surface(kind, size, c, R, x, touched, out)
-            g -= one.radius
-            if passes_end(one, arcs.goes_on[k], s, start if s < 0.0 else end, False):
-                continue
-            n = times(-sign, out)
-            p = plus(x, -(one.radius + 0.5 * g), out)
-        else:
-            kept[count] = row
-            for l in range(3):
-                point[count, l], normal[count, l] = p[l], n[l]
-            gap[count] = g
-            count += 1
-            continue
-        at = count  # or in place of one of the same pair and direction, if deeper
-        for old in range(first, count):
-            if dot(vec(normal, old), n) > ALIKE:
-                at = old if g < gap[old] else -1
-                break
-        if at < 0:
-            continue
         if at == count:
             kept[count] = row
             count += 1

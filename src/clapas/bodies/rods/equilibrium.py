@@ -57,55 +57,73 @@ def equilibrium(
     """
     if rods.table.free.any():
         raise SceneError("rods: an equilibrium is that of clamped rods; these have free roots")
-    g = np.asarray(gravity, dtype=float)
-    start = rods.start() if part is None else part
-    q, still, size = start.q.copy(), np.zeros(rods.n_dof), rods.n_dof
-    K, natural = rods.stiffness.ravel(), rods.natural.ravel()
-    turn = np.repeat(rods.table.length, 3)  # strain that turns an element by a radian: one over this
-    has_couples = bool(rods.loads(float(q[-1]))[1].any())
-    dofs, rod = rods.table.dof, np.repeat(np.arange(len(rods.rods)), np.diff(rods.table.dof))
-    inside = np.arange(size) - dofs[rod]
-
-    def force(x: Array) -> Array:
-        pull = rods.inertia(Part(x, still), g, with_mass=False).force
-        return -pull - K * (x[:size] - natural)
-
-    def merit(x: Array, left: Array) -> float:
-        if has_couples:
-            return float(np.sqrt(np.mean((left / K * turn) ** 2)))
-        return rods.energy(Part(x, still), g).potential
-
-    left = force(q)
-    best, damping = merit(q, left), 0.0
+    q = (rods.start() if part is None else part).q.copy()
+    balance = _Balance(rods, np.asarray(gravity, dtype=float), float(q[-1]))
+    left = balance.force(q)
+    best, damping = balance.merit(q, left), 0.0
     for _ in range(max_iterations):
-        if float(np.abs(left / K * turn).max()) <= tol:
-            return Part(q, still)
-        tangent = np.zeros((size, size))
-        for k in range(int(inside.max()) + 1):  # the same strain of every rod at once
-            at = np.flatnonzero(inside == k)
-            step = np.zeros(len(q))
-            step[at] = DIFFERENCE / turn[at]
-            slope = -(force(q + step) - force(q - step)) / 2.0
-            column = dofs[rod] + k
-            rows = np.flatnonzero(column < dofs[rod + 1])
-            tangent[rows, column[rows]] = slope[rows] / step[column[rows]]
-        tangent = 0.5 * (tangent + tangent.T) if not has_couples else tangent
+        if balance.angle(left) <= tol:
+            break
+        tangent = balance.tangent(q)
         for _ in range(60):
-            d = np.linalg.solve(tangent + damping * np.diag(K), left)
+            d = np.linalg.solve(tangent + damping * np.diag(balance.stiffness), left)
             trial = q.copy()
-            trial[:size] += d
-            there = force(trial)
-            value = merit(trial, there)
+            trial[: rods.n_dof] += d
+            there = balance.force(trial)
+            value = balance.merit(trial, there)
             if d @ left >= 0.0 and value <= best + 1e-14 * abs(best):
                 break
             damping = max(4.0 * damping, 1e-3)
         else:
             break
         q, left, best, damping = trial, there, value, damping / 16.0 if damping > 1e-4 else 0.0
-    rest = float(np.abs(left / K * turn).max())
-    if rest <= ROUNDED:
-        return Part(q, still)
+    rest = balance.angle(left)
+    if rest <= max(tol, ROUNDED):
+        return Part(q, np.zeros(rods.n_dof))
     raise SceneError(
         f"rods: no equilibrium found; forces are left that would turn an element by {rest:.2g} rad. Begin "
         "nearer to it, or let a simulation with damping find it"
     )
+
+
+class _Balance:
+    """Forces on clamped rods at rest, their tangent, and what falls on the way to an equilibrium."""
+
+    def __init__(self, rods: Rods, gravity: Array, time: float) -> None:
+        self._rods, self._gravity, self._still = rods, gravity, np.zeros(rods.n_dof)
+        self.stiffness, self._natural = rods.stiffness.ravel(), rods.natural.ravel()
+        self._turn = np.repeat(
+            rods.table.length, 3
+        )  # strain that turns an element by a radian: one over this
+        self._has_couples = bool(rods.loads(float(rods.start().q[-1]))[1].any())
+
+    def force(self, q: Array) -> Array:
+        """Forces of weight, tips and strains along the strains."""
+        pull = self._rods.inertia(Part(q, self._still), self._gravity, with_mass=False).force
+        return -pull - self.stiffness * (q[: len(pull)] - self._natural)
+
+    def angle(self, left: Array) -> float:
+        """The largest angle by which forces that are left would turn an element (rad)."""
+        return float(np.abs(left / self.stiffness * self._turn).max())
+
+    def merit(self, q: Array, left: Array) -> float:
+        """The potential energy; with couples, which have none, the size of the forces left."""
+        if self._has_couples:
+            return float(np.sqrt(np.mean((left / self.stiffness * self._turn) ** 2)))
+        return self._rods.energy(Part(q, self._still), self._gravity).potential
+
+    def tangent(self, q: Array) -> Array:
+        """Minus the derivative of the forces, by differences: the same strain of every rod at once."""
+        dofs, size = self._rods.table.dof, self._rods.n_dof
+        rod = np.repeat(np.arange(len(dofs) - 1), np.diff(dofs))
+        inside = np.arange(size) - dofs[rod]
+        T = np.zeros((size, size))
+        for k in range(int(inside.max()) + 1):
+            at = np.flatnonzero(inside == k)
+            step = np.zeros(len(q))
+            step[at] = DIFFERENCE / self._turn[at]
+            slope = -(self.force(q + step) - self.force(q - step)) / 2.0
+            column = dofs[rod] + k
+            rows = np.flatnonzero(column < dofs[rod + 1])
+            T[rows, column[rows]] = slope[rows] / step[column[rows]]
+        return T if self._has_couples else 0.5 * (T + T.T)

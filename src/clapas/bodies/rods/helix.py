@@ -135,17 +135,24 @@ def carried(p: Vec, R: Frame, x: Twist) -> Twist:
 # ---------------------------------------------------------------- the arc
 
 
+@inlined
+def two_series(x: float, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[float, float]:
+    """Two of Stumpff's functions at x < SERIES, from their coefficients."""
+    a = b = 0.0
+    if x < SHORT:  # most arcs turn by less than half a radian: half the terms, unrolled
+        for j in range(SHORT_TERMS - 1, -1, -1):
+            a, b = a * x + even[j], b * x + odd[j]
+    else:
+        for j in range(TERMS - 1, -1, -1):
+            a, b = a * x + even[j], b * x + odd[j]
+    return a, b
+
+
 @subroutine
 def stumpff(x: float) -> Stumpff:
     """S₁(x) … S₇(x)."""
     if x < SERIES:
-        s6 = s7 = 0.0
-        if x < SHORT:  # most arcs turn by less than half a radian: half the terms, unrolled
-            for j in range(SHORT_TERMS - 1, -1, -1):
-                s6, s7 = s6 * x + SIXTH[j], s7 * x + SEVENTH[j]
-        else:
-            for j in range(TERMS - 1, -1, -1):
-                s6, s7 = s6 * x + SIXTH[j], s7 * x + SEVENTH[j]
+        s6, s7 = two_series(x, SIXTH, SEVENTH)
         s5, s4 = 1.0 / 120.0 - x * s7, 1.0 / 24.0 - x * s6
         s3, s2 = 1.0 / 6.0 - x * s5, 0.5 - x * s4
         return Stumpff(1.0 - x * s3, s2, s3, s4, s5, s6, s7)

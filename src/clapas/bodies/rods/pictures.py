@@ -1,4 +1,4 @@
-"""What is drawn of rods: polylines along their centrelines."""
+"""Drawing of rods: polylines along their centrelines."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from clapas.bodies import anchoring
 from clapas.bodies.kind import (
+    Anchor,
+    Anchored,
     Energy,
     Look,
     Neighbourhood,
@@ -30,9 +33,10 @@ from clapas.bodies.rods.arrays import RodArrays, starts_of
 from clapas.bodies.rods.contacts import Arcs
 from clapas.bodies.rods.detection import refined
 from clapas.bodies.rods.document import from_document, to_document
-from clapas.bodies.rods.inertia import Inertia, RodMotion, inertia
+from clapas.bodies.rods.inertia import Inertia, RodMotion, inertia, work_on
 from clapas.bodies.rods.kinematics import (
     Chain,
+    Segments,
     blank_chain,
     fill_chain,
     fill_quaternions,
@@ -49,6 +53,7 @@ from clapas.typing import Array, Indices
 
 ROUNDS = 4  # of the fixed point for the mean velocity in N, at most
 SETTLED = 1e-4  # of the velocities: what is left is less than the error of the step
+SAMPLES, SEARCHES = 8, 8  # points per element, and rounds, to find the section nearest to a point
 CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
 
 
@@ -172,7 +177,7 @@ class Rods(RodArrays):
             np.empty((n, 3)),
         )
         force, couple = self.loads(time)
-        inertia(t, at, np.asarray(gravity, dtype=float), force, couple, with_mass, out)
+        inertia(t, at, np.asarray(gravity, dtype=float), force, couple, with_mass, work_on(t), out)
         return out
 
     def free(self, part: Part, span: Span) -> tuple[BodyMasses, Array]:
@@ -346,6 +351,62 @@ class Rods(RodArrays):
         ones, rows = np.ones(len(columns)), np.arange(len(columns) + 1, dtype=np.int32)
         J = sparse.csr_array((ones, columns, rows), shape=(len(columns), self.n_dof))
         return Roots(at.position[self.held], at.frame[self.held], J)
+
+    # ---------------------------------------------------------------- joints
+
+    def anchor(self, point: Array, carrier: int | None) -> Anchor:
+        """The section nearest to a point of a rod: fixed to it the point may be off the centreline."""
+        only = None if carrier is None else int(self.segments.rod[carrier])
+        start, best = self.start(), (np.inf, 0, 0.0, np.zeros(3))
+        for k, rod in enumerate(self.rods):
+            if only is not None and k != only:
+                continue
+            s, step = np.linspace(0.0, rod.length, SAMPLES * rod.elements + 1), rod.length
+            for _ in range(SEARCHES):  # finer and finer about the nearest
+                where = self.sections(start, np.full(len(s), k), s)[0]
+                nearest, away = anchoring.nearest(where, point)
+                step = s[1] - s[0]
+                at = float(s[nearest])
+                s = np.linspace(max(at - step, 0.0), min(at + step, rod.length), len(s))
+            if away < best[0]:
+                best = (away, k, at, where[nearest])
+        away, k, at, place = best
+        if away > float(np.max(self.rods[k].radius)) * (1.0 + anchoring.AT):
+            raise anchoring.refuse_point(point, f"the centreline of rod {k}", place, away)
+        return Anchor(f"rod {k} at {at:.6g} m", (k,), (at,), turns=True)
+
+    def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
+        """Sections with the axes n₁, n₂, n₀, as carriers have them."""
+        rod = np.array([anchor.place[0] for anchor in anchors], dtype=np.int64)
+        s = np.array([anchor.share[0] for anchor in anchors])
+        t, at, n = self.table, self.motion(part), len(rod)
+        length = t.length[t.first[rod]]
+        local = np.clip((s / length).astype(np.int64), 0, np.diff(t.first)[rod] - 1)
+        # A segment without length: points about it are fixed to its section, however far they are.
+        none = np.zeros(n)
+        cut = Segments(rod, t.first[rod] + local, s - local * length, none, none, s)
+        chain, middle, axes = self.chain(at), np.empty((n, 3)), np.empty((n, 3, 3))
+        fill_sections(at, chain, rod, cut.element, cut.middle, middle, axes)
+        orientation = np.empty((n, 4))
+        fill_quaternions(axes, orientation)
+        # Velocities of its middle and of points one metre off along n₁ and n₂ tell how it moves and turns.
+        most, carrier = int(np.diff(t.dof).max()), np.arange(n)
+        found = []
+        for off in (np.zeros((n, 3)), axes[:, :, 1], axes[:, :, 2]):
+            entries, imposed = np.zeros((n, 3, most)), np.zeros((n, 3))
+            fill_rows(t, at, chain, cut, middle, axes, carrier, middle + off, entries, imposed)
+            found.append(np.concatenate((entries, imposed[:, :, None]), axis=2))
+        moving, first, second = found[0], found[1] - found[0], found[2] - found[0]
+        turning = [  # ω along n₁, n₂, n₀, from ω × n₁ and ω × n₂
+            np.einsum("nd,ndm->nm", axes[:, :, 0], second),
+            -np.einsum("nd,ndm->nm", axes[:, :, 0], first),
+            np.einsum("nd,ndm->nm", axes[:, :, 2], first),
+        ]
+        rows = np.concatenate((moving, np.stack(turning, axis=1)), axis=1)
+        J = np.zeros((n, 6, self.n_dof))
+        for k, body in enumerate(rod):
+            J[k, :, t.dof[body] : t.dof[body + 1]] = rows[k, :, : t.dof[body + 1] - t.dof[body]]
+        return Anchored(middle, orientation, sparse.csr_array(J.reshape(6 * n, -1)), rows[:, :, -1])
 
     # ---------------------------------------------------------------- in files
 

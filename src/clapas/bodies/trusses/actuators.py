@@ -1,4 +1,4 @@
-"""What changes in time: rest lengths of members, and loads."""
+"""Actuation in time: rest lengths of members, and loads."""
 
 from __future__ import annotations
 

@@ -31,6 +31,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,12 @@ from clapas.bodies.trusses.materials import Group, Material, Section
 from clapas.bodies.trusses.structure import ImpossibleTruss, Truss
 from clapas.bodies.trusses.units import Units
 from clapas.errors import FormatError
+from clapas.typing import Array, Mask
 
-TOP = ("name", "units", "nodes", "groups", "supports", "cases", "allow_parallel", "order")
-OF_GROUP = tuple(
-    "kind young density yield_stress area inertia diameter thickness members prestress rest_length".split()
-)
+TABLES = ("nodes", "groups", "units", "supports", "cases")
+TOP = (*TABLES, "name", "allow_parallel", "order")
+OF_SECTION = tuple("kind young density yield_stress area inertia diameter thickness".split())
+OF_GROUP = (*OF_SECTION, "members", "prestress", "rest_length")
 
 
 def read_tables(path: Path) -> Mapping[str, Any]:
@@ -60,7 +63,7 @@ def read_tables(path: Path) -> Mapping[str, Any]:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
     if not isinstance(content, Mapping):
         raise FormatError(
-            f"{path}: expected a table with {', '.join(TOP[2:4])}, got {type(content).__name__}"
+            f"{path}: expected a table with {', '.join(TABLES[:2])}, got {type(content).__name__}"
         )
     return content
 
@@ -81,77 +84,124 @@ def from_document(content: Mapping[str, Any], where: str = "document") -> Truss:
             raise FormatError(
                 f"{where}: [{key}] is missing or empty: a truss needs nodes and groups of members"
             )
-    units = Units.of(content.get("units", {}), where)
-    labels = list(content["nodes"])
-    number = {label: place for place, label in enumerate(labels)}
-    nodes = np.array(
-        [_numbers(content["nodes"][label], where, f"nodes.{label}") for label in labels], dtype=object
-    )
-    if len({len(row) for row in nodes}) != 1 or len(nodes[0]) not in (2, 3):
+    tables = {key: _table(content.get(key, {}), where, f"[{key}]") for key in TABLES}
+    units = Units.of(tables["units"], where)
+    nodes = _nodes(tables["nodes"], units, where)
+    listed = _members(tables["groups"], nodes, units)
+    try:
+        truss = Truss(
+            nodes=nodes.positions,
+            members=np.array(listed.members, dtype=np.int64).reshape(-1, 2),
+            groups=listed.groups,
+            group=listed.group,
+            prestress=np.array(listed.prestress) * units.force,
+            is_blocked=_supports(tables["supports"], nodes),
+            cases=_cases(tables["cases"], nodes, units),
+            labels=nodes.labels,
+            allow_parallel=bool(content.get("allow_parallel", False)),
+            name=str(content.get("name", "")),
+        )
+        lengths = np.array(listed.rest_lengths) * units.length
+        if np.isfinite(lengths).any():
+            truss = truss.with_rest_lengths(np.where(np.isfinite(lengths), lengths, truss.rest_lengths))
+    except ImpossibleTruss as error:
+        raise listed.placed(error, nodes) from None
+    return truss if "order" not in content else _reordered(truss, content["order"], where)
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """The nodes of a document: names, positions (n × d, m), and where they stand."""
+
+    labels: list[str]
+    positions: Array
+    where: str
+
+    @property
+    def d(self) -> int:
+        return int(self.positions.shape[1])
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        return {label: place for place, label in enumerate(self.labels)}
+
+    def number(self, label: Any, place: str) -> int:
+        """Number of a node that is named in some place."""
+        if str(label) not in self.numbers:
+            raise FormatError(f"{self.where}: {place} names node '{label}', which is not in [nodes]")
+        return self.numbers[str(label)]
+
+
+@dataclass
+class _Members:
+    """The members of a document, group after group."""
+
+    groups: list[Group] = field(default_factory=list)
+    members: list[list[int]] = field(default_factory=list)
+    group: list[int] = field(default_factory=list)
+    prestress: list[float] = field(default_factory=list)
+    rest_lengths: list[float] = field(default_factory=list)
+
+    def placed(self, error: ImpossibleTruss, nodes: _Nodes) -> ImpossibleTruss:
+        """The error with the place of its member in the document."""
+        if error.member is None:
+            return ImpossibleTruss(f"{nodes.where}: {error}", node=error.node)
+        number = self.group[error.member]
+        row = error.member - self.group.index(number)
+        pair = [nodes.labels[end] for end in self.members[error.member]]
+        place = f"groups.{self.groups[number].name}.members, pair {row + 1} {pair}"
+        return ImpossibleTruss(f"{nodes.where}: {place}: {error}", member=error.member)
+
+
+def _nodes(table: Mapping[str, Any], units: Units, where: str) -> _Nodes:
+    rows = [_numbers(position, where, f"nodes.{label}") for label, position in table.items()]
+    if len({len(row) for row in rows}) != 1 or len(rows[0]) not in (2, 3):
         raise FormatError(f"{where}: [nodes] must all have two or all have three coordinates")
-    positions = np.array(nodes.tolist(), dtype=np.float64) * units.length
-    d = positions.shape[1]
+    return _Nodes(list(table), np.array(rows, dtype=np.float64) * units.length, where)
 
-    def node(label: Any, place: str) -> int:
-        if str(label) not in number:
-            raise FormatError(f"{where}: {place} names node '{label}', which is not in [nodes]")
-        return number[str(label)]
 
-    groups, members, group, prestress, rest = [], [], [], [], []
-    for place, (name, table) in enumerate(content["groups"].items()):
-        groups.append(_group(name, table, units, where))
+def _members(tables: Mapping[str, Any], nodes: _Nodes, units: Units) -> _Members:
+    found, where = _Members(), nodes.where
+    for place, (name, table) in enumerate(tables.items()):
+        found.groups.append(_group(name, table, units, where))
         pairs = table.get("members", [])
         if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
             raise FormatError(
                 f'{where}: groups.{name}.members must be pairs of node names, like [["a", "b"]]'
             )
-        members += [[node(a, f"groups.{name}"), node(b, f"groups.{name}")] for a, b in pairs]
-        group += [place] * len(pairs)
-        prestress += _each(table, "prestress", len(pairs), 0.0, where, name)
-        rest += _each(table, "rest_length", len(pairs), np.nan, where, name)
-    blocked = np.zeros(positions.shape, dtype=bool)
-    for label, axes in content.get("supports", {}).items():
-        wanted = "xyz"[:d] if axes == "all" else str(axes)
-        if not wanted or set(wanted) - set("xyz"[:d]):
+        found.members += [[nodes.number(end, f"groups.{name}") for end in pair] for pair in pairs]
+        found.group += [place] * len(pairs)
+        found.prestress += _each(table, "prestress", len(pairs), 0.0, where, name)
+        found.rest_lengths += _each(table, "rest_length", len(pairs), np.nan, where, name)
+    return found
+
+
+def _supports(table: Mapping[str, Any], nodes: _Nodes) -> Mask:
+    """Blocked components (n × d)."""
+    blocked = np.zeros(nodes.positions.shape, dtype=bool)
+    known = "xyz"[: nodes.d]
+    for label, axes in table.items():
+        wanted = known if axes == "all" else str(axes)
+        if not wanted or set(wanted) - set(known):
             raise FormatError(
-                f"{where}: supports.{label} must be 'all' or axes among '{'xyz'[:d]}', got {axes!r}"
+                f"{nodes.where}: supports.{label} must be 'all' or axes among '{known}', got {axes!r}"
             )
-        blocked[node(label, "[supports]"), ["xyz".index(axis) for axis in wanted]] = True
+        blocked[nodes.number(label, "[supports]"), ["xyz".index(axis) for axis in wanted]] = True
+    return blocked
+
+
+def _cases(tables: Mapping[str, Any], nodes: _Nodes, units: Units) -> dict[str, Array]:
+    """Loads (n × d) by case."""
     cases = {}
-    for name, table in content.get("cases", {}).items():
-        cases[name] = np.zeros(positions.shape)
-        for label, load in table.items():
-            values = _numbers(load, where, f"cases.{name}.{label}")
-            if len(values) != d:
-                raise FormatError(f"{where}: cases.{name}.{label} needs {d} components, got {len(values)}")
-            cases[name][node(label, f"cases.{name}")] = np.array(values) * units.force
-    try:
-        truss = Truss(
-            nodes=positions,
-            members=np.array(members, dtype=np.int64).reshape(-1, 2),
-            groups=groups,
-            group=group,
-            prestress=np.array(prestress) * units.force,
-            is_blocked=blocked,
-            cases=cases,
-            labels=labels,
-            allow_parallel=bool(content.get("allow_parallel", False)),
-            name=str(content.get("name", "")),
-        )
-    except ImpossibleTruss as error:
-        if error.member is None:
-            raise ImpossibleTruss(f"{where}: {error}", node=error.node) from None
-        name, row = groups[group[error.member]].name, error.member - group.index(group[error.member])
-        pair = [labels[end] for end in members[error.member]]
-        raise ImpossibleTruss(
-            f"{where}: groups.{name}.members, pair {row + 1} {pair}: {error}", member=error.member
-        ) from None
-    lengths = np.array(rest) * units.length
-    given = np.isfinite(lengths)
-    if given.any():
-        own = truss.rest_lengths
-        truss = truss.with_rest_lengths(np.where(given, lengths, own))
-    return truss if "order" not in content else _reordered(truss, content["order"], where)
+    for name, table in tables.items():
+        cases[name] = np.zeros(nodes.positions.shape)
+        for label, load in _table(table, nodes.where, f"cases.{name}").items():
+            place = f"cases.{name}.{label}"
+            values = _numbers(load, nodes.where, place)
+            if len(values) != nodes.d:
+                raise FormatError(f"{nodes.where}: {place} needs {nodes.d} components, got {len(values)}")
+            cases[name][nodes.number(label, f"cases.{name}")] = np.array(values) * units.force
+    return cases
 
 
 def _reordered(truss: Truss, order: Any, where: str) -> Truss:
@@ -202,8 +252,25 @@ def to_document(truss: Truss) -> dict[str, Any]:
     }
 
 
+def read_groups(path: Path) -> dict[str, Group]:
+    """Kinds, materials and sections by name, for files that carry geometry only.
+
+    The tables [groups.NAME] of a document, without members, and its [units].
+    """
+    content = read_tables(path)
+    where = str(path)
+    _only(content, ("units", "groups"), where)
+    tables = _table(content.get("groups", {}), where, "[groups]")
+    if not tables:
+        raise FormatError(f"{where}: [groups] is missing or empty: expected tables like [groups.strut]")
+    units = Units.of(_table(content.get("units", {}), where, "[units]"), where)
+    for name, table in tables.items():
+        _only(_table(table, where, f"groups.{name}"), OF_SECTION, f"{where}: groups.{name}")
+    return {name: _group(name, table, units, where) for name, table in tables.items()}
+
+
 def _group(name: str, table: Mapping[str, Any], units: Units, where: str) -> Group:
-    _only(table, OF_GROUP, f"{where}: groups.{name}")
+    _only(_table(table, where, f"groups.{name}"), OF_GROUP, f"{where}: groups.{name}")
     if "young" not in table:
         raise FormatError(f"{where}: groups.{name} needs 'young', Young's modulus")
     material = Material(
@@ -237,6 +304,12 @@ def _each(
             raise FormatError(f"{where}: groups.{name}.{key} has {len(value)} values for {count} members")
         return [float(each) for each in value]
     return [float(value)] * count
+
+
+def _table(value: Any, where: str, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FormatError(f"{where}: {place} must be a table of names and values, got {value!r:.60}")
+    return value
 
 
 def _numbers(value: Any, where: str, place: str) -> list[float]:

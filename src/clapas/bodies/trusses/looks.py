@@ -1,4 +1,4 @@
-"""How a moving truss looks in viewers: tubes coloured and widened by their forces, slack cables apart."""
+"""Appearance of a moving truss: tubes coloured and widened by their forces, slack cables apart."""
 
 from __future__ import annotations
 

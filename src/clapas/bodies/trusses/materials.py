@@ -1,4 +1,4 @@
-"""Of what members are made: material, cross section, and groups of members that share both."""
+"""Materials and cross sections of members, and groups of members that share both."""
 
 from __future__ import annotations
 

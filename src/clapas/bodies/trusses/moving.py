@@ -36,8 +36,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from clapas.bodies import anchoring
 from clapas.bodies.kind import (
     Account,
+    Anchor,
+    Anchored,
     Bindings,
     Energy,
     Links,
@@ -58,6 +61,7 @@ from clapas.bodies.trusses.ties import Ties
 from clapas.bodies.trusses.tightening import Factoriser, StepForces
 from clapas.bodies.trusses.touching import Touching
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
 
@@ -132,8 +136,8 @@ class MovingTruss:
             raise SceneError(f"velocity: {n} nodes need finite rows of {d} numbers, got {speeds.shape}")
         if np.any(speeds[self.truss.is_blocked] != 0.0):
             raise SceneError("velocity: supports do not move; give 0 for the components they hold")
-        if not (self.damping_time >= 0.0 and self.node_radius >= 0.0 and self.bar_radius >= 0.0):
-            raise SceneError("damping_time, node_radius and bar_radius must be at least 0")
+        for name in ("damping_time", "node_radius", "bar_radius"):
+            checks.at_least_zero("MovingTruss", name, getattr(self, name))
         if d == 2 and self.bar_radius > 0.0:
             raise SceneError("bar_radius: in the plane bars do not touch; give node_radius")
         for actuator in self.actuators:
@@ -440,6 +444,32 @@ class MovingTruss:
         """Points of a node move with it; those of a bar with its two ends, by the lever."""
         x = self.nodes_at(part)
         return self._touching.jacobian(x, self._members.shapes(x), at)
+
+    # ---------------------------------------------------------------- joints
+
+    def anchor(self, point: Array, carrier: int | None) -> Anchor:
+        """The node at a point, or the point of a bar or cable between its two nodes."""
+        nodes, near = self.truss.nodes, anchoring.tolerance(self.truss.nodes)
+        node, away = anchoring.nearest(nodes, point)
+        label = f"node {self.truss.label(node)}"
+        if away <= near:
+            return Anchor(label, (node,))
+        ends = nodes[self.truss.members]
+        along = ends[:, 1] - ends[:, 0]
+        share = np.einsum("md,md->m", point - ends[:, 0], along) / np.einsum("md,md->m", along, along)
+        share = np.clip(share, 0.0, 1.0)
+        off = np.linalg.norm(ends[:, 0] + share[:, None] * along - point, axis=1)
+        k = int(np.argmin(off))
+        if off[k] > near:
+            raise anchoring.refuse_point(point, label, nodes[node], away)
+        first, second = (int(end) for end in self.truss.members[k])
+        return Anchor(f"member {k}", (first, second), (1.0 - float(share[k]), float(share[k])))
+
+    def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
+        """Nodes and points of members where they are; neither turns."""
+        column = np.full(self.truss.nodes.size, -1)
+        column[self.truss.free] = np.arange(self.n_dof)
+        return anchoring.weighted_nodes(anchors, self.nodes_at(part), column, self.n_dof)
 
     # ---------------------------------------------------------------- looks
 

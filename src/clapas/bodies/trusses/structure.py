@@ -26,9 +26,9 @@ from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
 COINCIDENT = 1e-12  # length of a member, relative to the size of the structure, that counts as zero
-UNBALANCED = (
-    1e-6  # largest force left at a free node by the self-stress, relative to the largest member force
-)
+NOTHING = 1e-11  # force over E A that is rounding: what settling leaves where members end without force
+LOOSE = 1e-9  # by which a cable may be longer than its place, relative to its length
+UNBALANCED = 1e-6  # largest force left at a node by the self-stress, relative to the largest member force
 
 
 class ImpossibleTruss(ProblemError):
@@ -296,14 +296,17 @@ class Truss:
 
     def check_balance(self) -> None:
         """Raise :class:`ProblemError` unless the self-stress is in equilibrium without loads."""
-        left = np.zeros(self.nodes.size)
-        left[self.free] = self.B.T @ self.prestress
-        worst = int(np.argmax(np.abs(left)))
-        if abs(left[worst]) > UNBALANCED * np.abs(self.prestress).max(initial=0.0):
+        left = -self.displacements(self.B.T @ self.prestress)  # what the members do to the nodes
+        sizes = np.linalg.norm(left, axis=1)
+        worst, top = int(np.argmax(sizes)), float(np.abs(self.prestress).max(initial=0.0))
+        if sizes[worst] > UNBALANCED * top + NOTHING * float(self.axial_stiffness.max()):
+            shown = np.where(np.abs(left[worst]) < 1e-6 * sizes[worst], 0.0, left[worst])
+            force = ", ".join(f"{each:.3g}" for each in shown)
             raise ProblemError(
-                f"the self-stress is not in equilibrium: it leaves {abs(left[worst]):.3g} N at node "
-                f"{self.label(worst // self.d)}. Take it from clapas.bodies.trusses.feasible_self_stress, or "
-                "let the shape settle under the rest lengths first (clapas.statics.trusses.settle)"
+                f"the prestress is not in equilibrium in the given shape: it leaves {sizes[worst]:.4g} N "
+                f"({force}) at node {self.label(worst)}, with forces up to {top:.4g} N in the members. "
+                "Either let the structure move to the shape in which it balances (settle(truss); --settle in "
+                "the shell), or take forces that balance here (feasible_self_stress(truss); --tension N)"
             )
 
     def with_(self, **changes: Any) -> Truss:
@@ -314,7 +317,7 @@ class Truss:
         """A copy whose prestress is that of these rest lengths (m) in the given shape; it may be out of
         balance.
 
-        Cables whose rest length exceeds their length are slack: their prestress is zero.
+        A truss has no slack cables in its own shape: one that is longer than its place is refused.
         """
         l0 = _column("rest_lengths", rest_lengths, self.n_members, np.float64)
         if l0.min() <= 0.0:
@@ -322,6 +325,16 @@ class Truss:
                 f"rest lengths must be positive, got {l0.min():g} for member {int(np.argmin(l0))}"
             )
         t = self.axial_stiffness * (self.lengths - l0) / l0
+        loose = self.is_cable & (l0 > (1.0 + LOOSE) * self.lengths)
+        if loose.any():
+            member = _first(loose)
+            raise ImpossibleTruss(
+                f"member {member} is a cable {l0[member] - self.lengths[member]:.3g} m longer than its place "
+                f"({int(loose.sum())} such): the nodes must be those of a shape in which cables are tight. "
+                "Move them, shorten the cables, or find the shape under a load: LargeDisplacements().solve("
+                "truss, case, rest_lengths=...)",
+                member=member,
+            )
         return self.with_(prestress=np.where(self.is_cable, np.maximum(t, 0.0), t))
 
     def members_of(self, group: str) -> Indices:
@@ -343,6 +356,14 @@ class Truss:
 
 
 def _check(truss: Truss) -> None:
+    _check_numbers(truss)
+    _check_geometry(truss)
+    _check_doubles(truss)
+    _check_forces(truss)
+
+
+def _check_numbers(truss: Truss) -> None:
+    """Names and numbers of nodes and groups."""
     n, group = truss.n_nodes, truss.group
     if len(truss.labels) not in (0, n):
         raise ProblemError(f"labels: {n} nodes need {n} names, got {len(truss.labels)}")
@@ -359,6 +380,10 @@ def _check(truss: Truss) -> None:
             f"group numbers must lie between 0 and {len(truss.groups) - 1}, got {group.min()} to "
             f"{group.max()}"
         )
+
+
+def _check_geometry(truss: Truss) -> None:
+    """Members of no length, nodes without members."""
     size = float(np.ptp(truss.nodes, axis=0).max(initial=0.0))
     short = truss.lengths <= COINCIDENT * size
     if short.any():
@@ -368,7 +393,7 @@ def _check(truss: Truss) -> None:
             "the same point. Remove it, or merge the two nodes",
             member=_first(short),
         )
-    lonely = np.bincount(truss.members.ravel(), minlength=n) == 0
+    lonely = np.bincount(truss.members.ravel(), minlength=truss.n_nodes) == 0
     lonely &= ~truss.is_blocked.all(axis=1)
     if lonely.any():
         raise ImpossibleTruss(
@@ -376,36 +401,44 @@ def _check(truss: Truss) -> None:
             f"({int(lonely.sum())} such). Remove it, or join it to the structure",
             node=_first(lonely),
         )
-    if not truss.allow_parallel:
-        pairs = np.sort(truss.members, axis=1)
-        _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
-        if counts.max() > 1:
-            a, b = pairs[first[int(np.argmax(counts))]]
-            doubles = np.flatnonzero((pairs == (a, b)).all(axis=1))
-            raise ImpossibleTruss(
-                f"{len(doubles)} members join the nodes {truss.label(a)} and {truss.label(b)}: "
-                f"{', '.join(map(str, doubles))}. Remove the doubles, or say allow_parallel=True if they are "
-                "meant to lie side by side",
-                member=int(doubles[1]),
-            )
-    for values, what in (
-        (truss.prestress, "prestress"),
-        *((f, f"load case '{c}'") for c, f in truss.cases.items()),
-    ):
+
+
+def _check_doubles(truss: Truss) -> None:
+    """Several members between the same nodes."""
+    if truss.allow_parallel:
+        return
+    pairs = np.sort(truss.members, axis=1)
+    _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+    if counts.max() > 1:
+        a, b = pairs[first[int(np.argmax(counts))]]
+        doubles = np.flatnonzero((pairs == (a, b)).all(axis=1))
+        raise ImpossibleTruss(
+            f"{len(doubles)} members join the nodes {truss.label(a)} and {truss.label(b)}: "
+            f"{', '.join(map(str, doubles))}. Remove the doubles, or say allow_parallel=True if they are "
+            "meant to lie side by side",
+            member=int(doubles[1]),
+        )
+
+
+def _check_forces(truss: Truss) -> None:
+    """Loads and prestress: finite, no pushing cable, no compression beyond E A."""
+    loads = ((f"load case '{case}'", load) for case, load in truss.cases.items())
+    for what, values in (("prestress", truss.prestress), *loads):
         if not np.isfinite(values).all():
             raise ProblemError(f"{what}: values must be finite, got NaN or infinity")
     pushed = truss.is_cable & (truss.prestress < 0.0)
     if pushed.any():
         member = _first(pushed)
         raise ImpossibleTruss(
-            f"member {member} is a cable of group '{truss.groups[group[member]].name}' and would be in "
+            f"member {member} is a cable of group '{truss.groups[truss.group[member]].name}' and would be in "
             f"compression at rest ({truss.prestress[member]:.4g} N, {int(pushed.sum())} such). Make it a "
             "bar, or take a self-stress with tension in all cables "
             "(clapas.bodies.trusses.feasible_self_stress)",
             member=member,
         )
-    if (truss.prestress <= -truss.axial_stiffness).any():
-        member = _first(truss.prestress <= -truss.axial_stiffness)
+    crushed = truss.prestress <= -truss.axial_stiffness
+    if crushed.any():
+        member = _first(crushed)
         raise ImpossibleTruss(
             f"member {member}: a compression of {-truss.prestress[member]:.4g} N exceeds E A = "
             f"{truss.axial_stiffness[member]:.4g} N, no rest length gives it. Check the units (N, Pa, m²)",

@@ -1,4 +1,4 @@
-"""What of a moving truss touches other things: balls at its nodes and capsules along its bars."""
+"""Contact shapes of a moving truss: balls at its nodes and capsules along its bars."""
 
 from __future__ import annotations
 

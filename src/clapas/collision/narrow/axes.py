@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.collision.narrow.choices import is_allowed, may_be_allowed
+from clapas.collision.contact_table import Meeting
+from clapas.collision.narrow.axis_filters import is_allowed, may_be_allowed
 from clapas.collision.records import TRIANGLE, Records, Shapes, wide
-from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.planes import below, over_plane
 from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Meeting
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 

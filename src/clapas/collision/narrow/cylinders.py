@@ -13,7 +13,8 @@ cylinder along any direction: so the next best one of the regular prism is refin
 promises more than what was found.
 
 Against another cylinder or a capsule no digit is lost: where both touch with their sides the contact is that of two
-axes, and elsewhere the normal is polished (:mod:`round_pairs`).
+axes, and elsewhere the normal is polished (:mod:`round_pairs`). Nor against the edge or the corner of a solid that
+overlaps (:mod:`cylinder_solid`): there the normal may turn faster than the corners of the prism come together.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.narrow.axes import POINTS, Axis, Trials, best_axis
-from clapas.collision.narrow.choices import Elsewhere, Guide, Seams
+from clapas.collision.contact_table import Meeting
+from clapas.collision.narrow.axes import EDGES, POINTS, Axis, Trials, best_axis
+from clapas.collision.narrow.axis_filters import Elsewhere, Guide, Seams
+from clapas.collision.narrow.capsules_triangles import thin_points
+from clapas.collision.narrow.cylinder_solid import FIRST_SIDE, sharpened
 from clapas.collision.narrow.gjk import Simplex
 from clapas.collision.narrow.manifold import Bench
 from clapas.collision.narrow.round_pairs import are_round, polished, touch_sides
+from clapas.collision.narrow.seams import axis_over_tips
 from clapas.collision.narrow.solids import axis_between
-from clapas.collision.narrow.thin import thin_points
 from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
-from clapas.collision.rows import Meeting
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 from clapas.typing import Array
@@ -40,10 +43,12 @@ FINE = 3  # rounds after which a normal that does not change ends them
 CLUSTER = 4  # corners on each side of the middle one
 CLOSER = 0.25
 FINEST = 1e-4  # spacing of the corners of a prism where a polished normal says the contact is (rad)
+ASIDE = 1e-3  # spacings by which an edge touches beside a corner, so that rounding does not choose between two sides
 NEARBY = 0.8  # spacings within which the next normal is
 STEADY = 1e-10
 SAGITTA = 0.02  # 1 − cos(π/16): how far the regular prism is inside, of the radius
 ALONG_AXIS = 1e-6  # sine of the angle between normal and axis
+ON_SIDE = 1e-9  # its cosine under which a side touches
 MERGE = 0.01  # of the radius: generators nearer than this are one
 STARTS = 12  # directions refined at most
 APARTNESS = 0.98  # cosine (11°, half a side of the prism) of two directions that lead to the same
@@ -103,8 +108,13 @@ def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting,
         axis, n_points = refined(way, meeting, shapes, start, wide)
     if both_round and axis.s <= wide:
         axis = polished(shapes, meeting, axis)
-        refine(shapes, meeting.i, axis.x, axis.y, axis.z, FINEST, way.kept_a)
-        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, FINEST, way.kept_b)
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, FINEST, 0.0, way.kept_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, FINEST, 0.0, way.kept_b)
+    elif axis.s <= wide and axis.sort != POINTS:
+        axis = sharpened(shapes, meeting, axis)
+        axis = axis_over_tips(shapes, meeting, axis, True)
+        axis = axis_over_tips(shapes, meeting, axis, False)
+        axis = centred(shapes, meeting, axis, way)
     if axis.s <= meeting.distance:
         if is_on_cap(shapes, meeting.i, axis):
             give_back(shapes, meeting.i, way.kept_a)
@@ -161,16 +171,62 @@ def refined(way: Cylinders, meeting: Meeting, shapes: Shapes, axis: Axis, wide: 
         # Away from the contact the refined prism is thinner, and would seem easier to leave there.
         guide = Guide(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
         spacing *= CLOSER
-        refine(shapes, meeting.i, axis.x, axis.y, axis.z, spacing, way.kept_a)
-        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, spacing, way.kept_b)
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, spacing, 0.0, way.kept_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, spacing, 0.0, way.kept_b)
         last = axis
         axis, n_points = axis_between(shapes, meeting, wide, guide, way.simplex, way.trials)
+        if axis.sort == POINTS and last.sort != POINTS:
+            # A prism is inside its cylinder: where one overlaps, another that is apart has missed the contact.
+            axis = best_axis(shapes, meeting, guide, way.trials, np.inf)
+            r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
+            axis = Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j)
         if axis.s == -np.inf:
             return last, n_points
         change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
         if axis.s > wide or (turn >= FINE and change <= STEADY * STEADY):
             break
     return axis, n_points
+
+
+@subroutine
+def centred(shapes: Shapes, meeting: Meeting, axis: Axis, way: Cylinders) -> Axis:
+    """The axis, once the prism of a cylinder is refined where an edge or a corner of a solid touches it.
+
+    An edge touches beside a corner of the prism, a corner in the middle of one of its sides.
+    """
+    is_first = shapes.pieces[meeting.i].kind == CYLINDER
+    c, sign, kept = (meeting.i, 1.0, way.kept_a) if is_first else (meeting.j, -1.0, way.kept_b)
+    x, y, z, mine = sign * axis.x, sign * axis.y, sign * axis.z, axis.i if is_first else axis.j
+    if is_on_cap(shapes, c, axis) or (axis.sort != EDGES and mine < FIRST_SIDE):
+        return axis
+    if axis.sort != EDGES:
+        refine(shapes, c, x, y, z, FINEST, 0.5, kept)
+        mine = FIRST_SIDE + CLUSTER
+    else:
+        refine(shapes, c, x, y, z, FINEST, ASIDE, kept)
+        if mine >= 0:
+            mine = edge_along(shapes, c, x, y, z)
+    if is_first:
+        return Axis(axis.s, axis.x, axis.y, axis.z, axis.sort, mine, axis.j)
+    return Axis(axis.s, axis.x, axis.y, axis.z, axis.sort, axis.i, mine)
+
+
+@subroutine
+def edge_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> int:
+    """The edge of the refined prism of a cylinder that is furthest along (x, y, z): of a rim, or of its side."""
+    piece = shapes.pieces[c]
+    a = shapes.faces[piece.face + 1]
+    along = x * a.x + y * a.y + z * a.z
+    p, q = CLUSTER, CLUSTER + 1
+    if abs(along) <= ON_SIDE:
+        q = CLUSTER + PRISM_SIDES
+    elif along > 0.0:
+        p, q = p + PRISM_SIDES, q + PRISM_SIDES
+    for k in range(piece.n_edges):
+        e = shapes.edges[piece.edge + k]
+        if min(e.corner_0, e.corner_1) == p and max(e.corner_0, e.corner_1) == q:
+            return k
+    return -1
 
 
 @subroutine
@@ -212,8 +268,13 @@ def is_on_cap(shapes: Shapes, c: int, axis: Axis) -> bool:
 
 
 @subroutine
-def refine(shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float, kept: Prism) -> None:
-    """Move corners of the prism of a cylinder to where it is furthest along (x, y, z)."""
+def refine(
+    shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float, before: float, kept: Prism
+) -> None:
+    """Move corners of the prism of a cylinder to where it is furthest along (x, y, z).
+
+    The middle one is ``before`` spacings before that place.
+    """
     piece = shapes.pieces[c]
     if piece.kind != CYLINDER:
         return
@@ -224,7 +285,7 @@ def refine(shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float,
     along, across = x * ex + y * ey + z * ez, x * gx + y * gy + z * gz
     if along * along + across * across <= ALONG_AXIS * ALONG_AXIS:
         return
-    middle = np.arctan2(across, along)
+    middle = np.arctan2(across, along) - before * spacing
     rest = (2.0 * np.pi - 2.0 * CLUSTER * spacing) / (PRISM_SIDES - 2 * CLUSTER)
     for k in range(PRISM_SIDES):
         angle, step = middle + (k - CLUSTER) * spacing, spacing

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting
 from clapas.collision.records import Records, Shapes, record, wide
-from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 from clapas.typing import Array
 

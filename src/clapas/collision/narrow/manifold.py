@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.narrow.axes import EDGES, Axis
 from clapas.collision.narrow.gjk import furthest
 from clapas.collision.records import Records, Shapes, record
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.records import PLANE, Records, Shapes, wide
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 

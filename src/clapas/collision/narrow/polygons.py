@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this

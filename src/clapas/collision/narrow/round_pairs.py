@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.axes import Axis
 from clapas.collision.narrow.seams import reach_along
 from clapas.collision.narrow.segments import (
@@ -29,7 +30,6 @@ from clapas.collision.narrow.segments import (
     segment_points,
 )
 from clapas.collision.records import CAPSULE, CYLINDER, Records, Shapes
-from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 
 PARALLEL = 1e-6  # square of the sine under which axes are taken to be parallel

@@ -1,4 +1,4 @@
-"""What the neighbours of a triangle say of its contacts with a body.
+"""Contacts near shared edges of a mesh, corrected by the neighbouring triangles.
 
 Taken alone, a triangle knows neither that the surface bends down beyond its side, nor that it goes on flat. Four rules
 make a mesh push as the solid does that it bounds:
@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting
 from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, rises, start_of
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis
+from clapas.collision.narrow.rims import crest
 from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
-from clapas.collision.rows import Meeting
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
@@ -143,13 +144,18 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
             w, p, piece = shapes.vertices[near.vertex], shapes.centres[near.piece], shapes.pieces[near.piece]
             ex, ey, ez = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
             length = np.sqrt(ex * ex + ey * ey + ez * ez)
-            if nx * ex + ny * ey + nz * ez > RISE * length:
+            if nx * ex + ny * ey + nz * ez > RISE * length or is_along_side(shapes, c, k, ex, ey, ez):
                 continue
             # The first half of the neighbours come after v in their triangles, the others before.
             start, m = near.vertex - piece.vertex, shapes.faces[piece.face]
             if 2 * t < seam.n_corners:
                 start = (start + 2) % 3
             if goes_on(shapes, near.piece, start, m.x, m.y, m.z):
+                continue
+            if body.kind == CYLINDER:
+                s, x, y, z = crest(shapes, other, bx, by, bz, ex, ey, ez, nx, ny, nz, 0.5 * np.pi)
+                if s > to_beat and not rises(shapes, seam.corner, seam.n_corners, at, c, x, y, z):
+                    to_beat, axis = s, Axis(s, sign * x, sign * y, sign * z, EDGES, -1, -1)
                 continue
             for j in range(body.n_edges):
                 f = shapes.edges[body.edge + j]
@@ -170,6 +176,40 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
                 if s > to_beat:
                     to_beat, axis = s, Axis(s, sign * x, sign * y, sign * z, EDGES, -1, -1)
     return axis
+
+
+@subroutine
+def is_along_side(shapes: Shapes, c: int, k: int, ex: float, ey: float, ez: float) -> bool:
+    """Is the ridge from corner k of triangle c along e one of its own sides, seen from a neighbour?"""
+    first = shapes.pieces[c].vertex
+    v, near = shapes.vertices[first + k], RISE * (abs(ex) + abs(ey) + abs(ez))
+    for turn in range(1, 3):
+        w = shapes.vertices[first + (k + turn) % 3]
+        if abs(w.x - v.x - ex) + abs(w.y - v.y - ey) + abs(w.z - v.z - ez) <= near:
+            return True
+    return False
+
+
+@subroutine
+def speaks_at(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
+    """Has triangle c the contact with normal n at one of its corners (1 + k) or sides (4 + k)?
+
+    None has it if one of those around rises along n. Else it is the one that looks most along n, whose face the body
+    may lie on besides; of several that look alike, the first.
+    """
+    at = shapes.pieces[c].vertex + (feature - 1 if feature < 4 else feature - 4)
+    seam, own = shapes.seams[at], shapes.faces[shapes.pieces[c].face]
+    first, count = (seam.corner, seam.n_corners) if feature < 4 else (seam.side, seam.n_sides)
+    if rises(shapes, first, count, at, c, nx, ny, nz):
+        return False
+    cosine = abs(own.x * nx + own.y * ny + own.z * nz)
+    for row in range(first, first + count):
+        piece = shapes.neighbours[row].piece
+        m = shapes.faces[shapes.pieces[piece].face]
+        more = abs(m.x * nx + m.y * ny + m.z * nz) - cosine
+        if more > LOOK or (piece < c and more >= -LOOK):
+            return False
+    return True
 
 
 @subroutine

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.records import Records, Shapes, wide
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 CLEARLY = 1e-6  # of the radii: how much deeper than the ends the nearest point must be

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials, best_axis
-from clapas.collision.narrow.choices import Anywhere
+from clapas.collision.narrow.axis_filters import Anywhere
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk
 from clapas.collision.narrow.manifold import Bench, face_points
 from clapas.collision.narrow.segments import nearest, segments_between
 from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 

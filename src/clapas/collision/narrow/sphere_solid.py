@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.meshes import is_ghost
 from clapas.collision.records import SPHERE, Records, Shapes
-from clapas.collision.rows import Meeting, write
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.collision.contact_table import Meeting, write
 from clapas.collision.records import Records, Shapes
-from clapas.collision.rows import Meeting, write
 from clapas.compiled import subroutine
 
 

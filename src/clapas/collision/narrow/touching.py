@@ -12,7 +12,8 @@ from typing import Any
 
 from numba.extending import overload
 
-from clapas.collision.lean import lean_kernel
+from clapas.collision.contact_table import Meeting, Pairs, meeting_of
+from clapas.collision.narrow.capsules_triangles import Thin, touch_thin
 from clapas.collision.narrow.cylinder_plane import CylinderOnPlane, touch_cylinder_plane
 from clapas.collision.narrow.cylinders import Cylinders, touch_cylinders
 from clapas.collision.narrow.planes import (
@@ -37,10 +38,8 @@ from clapas.collision.narrow.sphere_solid import (
     touch_sphere_triangle,
 )
 from clapas.collision.narrow.spheres import Spheres, touch_spheres
-from clapas.collision.narrow.thin import Thin, touch_thin
 from clapas.collision.records import Records, Shapes, wide
-from clapas.collision.rows import Meeting, Pairs, meeting_of
-from clapas.compiled import FAST_MATH
+from clapas.compiled import FAST_MATH, uncounted_kernel
 from clapas.typing import Indices
 
 WAYS: dict[type, Callable[..., int]] = {
@@ -71,7 +70,7 @@ def _select(way: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Calla
     return WAYS[way.instance_class]
 
 
-@lean_kernel
+@uncounted_kernel
 def touch_pairs(
     which: Indices, pairs: Pairs, shapes: Shapes, distance: float, way: Any, rows: Records, count: int
 ) -> int:

@@ -1,26 +1,42 @@
-"""One step of few bodies: Moreau's method again, by kernels."""
+"""One step of few bodies: Moreau's method again, by kernels.
+
+The state is there at once; what people ask of a step but a loop does not need, its problem and its solution,
+is made when asked for (:class:`Outcome`).
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
-from clapas.dynamics.few.advancing import OUT_OF_REACH, Span, advance
-from clapas.dynamics.few.beginning import begin
-from clapas.dynamics.few.bodies import FewBodies
-from clapas.dynamics.few.ending import Ended, end, respond
-from clapas.dynamics.few.outcome import Outcome, Problem, Settled
-from clapas.dynamics.few.posing import guess
-from clapas.dynamics.few.settling import REFUSED, SETTLED, STILL, UNSETTLED, Way, settle
-from clapas.dynamics.few.tables import Carried, Met, Placed
-from clapas.dynamics.following import lead
-from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, pushes
+from clapas.dynamics.assembly import StepProblem
+from clapas.dynamics.few.kernels import (
+    OUT_OF_REACH,
+    REFUSED,
+    SETTLED,
+    STILL,
+    UNSETTLED,
+    Ended,
+    Span,
+    Way,
+    advance,
+    begin,
+    end,
+    guess,
+    pose,
+    respond,
+    settle,
+)
+from clapas.dynamics.few.tables import Carried, FewBodies, Met, Placed, Posed
+from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, lead, pushes
 from clapas.dynamics.model import Impulses, Model, State
-from clapas.dynamics.nearness import (
+from clapas.dynamics.neighbours import TOUCHING, Neighbours
+from clapas.dynamics.reaching import within_reach
+from clapas.dynamics.solving import (
     MOST_SWEPT,
     NEAR,
     are_at_rest,
@@ -29,24 +45,157 @@ from clapas.dynamics.nearness import (
     solved_at_rest,
     solved_from_near,
 )
-from clapas.dynamics.reaching import within_reach
-from clapas.dynamics.surroundings import TOUCHING, Surroundings
-from clapas.problems.contact import MANY
-from clapas.solvers import Solution, solve
+from clapas.geometry.colliders import Contacts
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.contact import MANY, ContactProblem
+from clapas.solvers import solve
+from clapas.solvers.auto import Auto
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart
-from clapas.solvers.loop import Solver
-from clapas.solvers.nsgs.dozen import MEASURED
+from clapas.solvers.loop import GUESS, Solver
+from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
 from clapas.solvers.nsgs.orders import SEVERAL
-from clapas.typing import Array
+from clapas.solvers.solution import History, Solution
+from clapas.status import Status
+from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
     from clapas.dynamics.stepping import MoreauJean
+
+
+@dataclass
+class Problem:
+    """What the contact problem of a step is made of.
+
+    Parameters
+    ----------
+    few : FewBodies
+        The bodies.
+    middle : Placed
+        Where they are in the middle of the step, with the velocities of its start.
+    met : Met
+        The contacts.
+    lead : array (n, d), without rows where it is zero
+        What the velocities of walls miss (m/s).
+    dt, touching : float
+        The step (s), and the gap up to which contacts touch (m).
+    """
+
+    few: FewBodies
+    middle: Placed
+    met: Met
+    lead: Array
+    dt: float
+    touching: float
+
+    def posed(self) -> Posed:
+        """The arrays of the problem; the free velocities are still zero."""
+        few, met = self.few, self.met
+        pairs = np.ascontiguousarray(met.identity[:2].T)
+        given = self.middle, few.rigid, few.laws, self.lead, self.dt, self.touching, few.sizes
+        return pose(met, pairs, *given)
+
+    def made(self, posed: Posed, free: Array) -> StepProblem:
+        """The problem as the rest of the package knows it, for free velocities (N, size)."""
+        model, n = self.few.model, len(posed.mu)
+        y_free = np.zeros_like(posed.y_free)
+        y_free[:-1] = (free * model.mass_root)[model.moving]
+        blocks = BodyBlocks(posed.G, posed.bodies, y_free, model.roots)
+        imposes = bool(model.motions) or self.few.laws.has_restitution or bool(posed.apart.any())
+        problem = ContactProblem.from_blocks(blocks, mu=posed.mu, w=posed.w if imposes else None)
+        wall = posed.wall if model.motions else None
+        reading = np.zeros(n), np.ones((1, model.d))  # no cohesion; unknowns are impulses
+        return StepProblem(problem, self.met.contacts(), posed.apart, posed.frame, wall, *reading)
+
+
+@dataclass
+class Settled:
+    """Impulses found without the solver: by how many sweeps, with which residuals, in how many seconds."""
+
+    sweeps: int
+    measured: Array
+    seconds: float
+    status: ClassVar[Status] = Status.SOLVED
+
+    @property
+    def residual(self) -> float:
+        """The last residual."""
+        return float(self.measured[self.sweeps // AT_A_TIME])
+
+    def solution(self, problem: ContactProblem, solver: Solver, r: Array) -> Solution:
+        """The same as the solver would have said, which begins alike."""
+        count = 1 + self.sweeps // AT_A_TIME
+        residuals = self.measured[:count].copy()
+        swept = self.sweeps > 0 and isinstance(solver, Auto)
+        return Solution(
+            problem=problem,
+            solver=solver,
+            r=r,
+            status=self.status,
+            residual=self.residual,
+            iterations=self.sweeps,
+            time=self.seconds,
+            history=History(AT_A_TIME * np.arange(count), np.full(count, self.seconds), residuals),
+            notes=(f"nsgs: {self.sweeps} iterations",) if swept else (),
+            method=f"{type(solver).__name__}: sweeps on few bodies, in one call" if self.sweeps else GUESS,
+        )
+
+
+@dataclass
+class Outcome:
+    """A step done; ``details`` make the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
+
+    Parameters
+    ----------
+    state : State
+        Where it led.
+    work, given, rows
+        See :class:`clapas.dynamics.stepping.StepResult`.
+    before : State
+        Where it began.
+    problem : Problem
+        What was solved.
+    free : array (N, size)
+        The velocities without impulses of the problem.
+    r : array (n, d)
+        Its answer.
+    answer : Settled or Solution
+        How that was found; a solution if by the solver.
+    solver : Solver
+        The solver asked for.
+    idle : Contacts, optional
+        Contacts that are in no problem because nothing happens there.
+    """
+
+    state: State
+    work: float
+    given: float
+    rows: Indices | None
+    before: State
+    problem: Problem
+    free: Array
+    r: Array
+    answer: Settled | Solution
+    solver: Solver
+    idle: Contacts | None = None
+
+    def details(self) -> dict[str, Any]:
+        """Middle, problem, solution and contacts."""
+        problem = self.problem.made(self.problem.posed(), self.free)
+        solution = self.answer
+        if isinstance(solution, Settled):
+            solution = solution.solution(problem.problem, self.solver, self.r)
+        contacts = problem.contacts if self.idle is None else self.idle
+        if self.rows is not None and self.idle is None:
+            contacts = contacts.take(self.rows)
+        middle = self.problem.middle.state(self.before)
+        return {"middle": middle, "problem": problem, "solution": solution, "contacts": contacts}
+
 
 EXACTLY = ExactPart(MAX_STEPS)
 
 
 def step_of_few(
-    few: FewBodies, state: State, dt: float, solver: Solver, scheme: MoreauJean, near: Surroundings
+    few: FewBodies, state: State, dt: float, solver: Solver, scheme: MoreauJean, near: Neighbours
 ) -> Outcome | None:
     """Advance a state by one time step; None where the general step must do it (see the head of the package).
 
@@ -158,8 +307,8 @@ def _by_solver(
 ) -> Outcome | None:
     """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
 
-    ``rests`` says that bodies are at rest, and ``pushed`` that the carried impulses set them in motion. None
-    if numbers are refused: the general step says why.
+    ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion. None if
+    numbers are refused: the general step says why.
     """
     few, middle, treated = problem.few, problem.middle, problem.met
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
@@ -174,13 +323,15 @@ def _by_solver(
             problem.met, problem.lead = treated.take(np.empty(0, dtype=np.int64)), few.no_lead
             posed, r = problem.posed(), r[:0]
             settle(posed, free, few.rigid, way, few.sizes, r, measured)
-        answer: Settled | Solution = Settled(sweeps, measured, time.perf_counter() - began)
+        answer: Settled | Solution
         if how == UNSETTLED or (how == SETTLED and pushed):
             made, found = problem.made(posed, free).problem, None
             if rests:  # else the sweeps are done
                 found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
             answer = found or solve(made, solver, r, check=False)
             r = answer.r
+        else:
+            answer = Settled(sweeps, measured, time.perf_counter() - began)
         given = posed, r, middle.velocity, free, few.rigid, kick, span.dt, few.sizes
         if not respond(*given, after.velocity, without) or left == 0:
             break
@@ -198,7 +349,7 @@ def _by_solver(
 def _way(solver: Solver, rests: bool) -> Way:
     """How the impulses are looked for before the solver is asked, which would begin alike.
 
-    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.nearness`.
+    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.solving`.
     """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
     swept = MOST_SWEPT if sweeps and not rests else 0

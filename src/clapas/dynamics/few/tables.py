@@ -1,19 +1,21 @@
-"""The arrays the kernels of a step of few bodies read and write.
+"""The arrays that the kernels of a step of few bodies read and write, and a model bound to them.
 
 A call from Python costs a tenth of a microsecond for every array, so what belongs together is one array with
-a row for each quantity.
+a row for each quantity. What does not change from step to step is made once (:class:`FewBodies`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clapas.compiled import subroutine
+from clapas.compiled import bound, plain, subroutine
 from clapas.dynamics.model import Model, State
-from clapas.geometry.colliders import Contacts
+from clapas.dynamics.reaching import default_reach
+from clapas.geometry.colliders import Contacts, zeros_without_room
 from clapas.typing import Array, Indices, Mask
 
 
@@ -180,3 +182,115 @@ class Sizes(NamedTuple):
 
     components: tuple[int, ...]
     body: tuple[int, ...]
+
+
+class BoundModel:
+    """Constant arrays of a model, and the machine code of kernels for them.
+
+    Parameters
+    ----------
+    model : Model
+        Its bodies are all born.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
+        self.no_lead = np.empty((0, model.d))
+        self.last: State | None = None  # the state the last step led to
+        self._still, self._of_dt = np.zeros(model.velocity.shape), (-1.0, np.empty(0), 0.0)
+        self._no_couples = zeros_without_room((0, 1))
+        self._gravity = float(np.linalg.norm(model.gravity))
+        self._entries: dict[Any, Callable[..., Any]] = {}
+
+    def __reduce__(self) -> tuple[type[BoundModel], tuple[Model]]:
+        return type(self), (self.model,)  # machine code stays here
+
+    def call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a kernel; its arguments always have the same types (see :func:`clapas.compiled.bound`)."""
+        entry = self._entries.get(kernel)
+        if entry is None:
+            entry = self._entries[kernel] = bound(kernel, *arguments)
+        return entry(*arguments)
+
+    def gain_and_reach(self, dt: float) -> tuple[Array, float]:
+        """What gravity adds to velocities in a step (m/s), and the default reach (m)."""
+        if dt != self._of_dt[0]:
+            self._of_dt = dt, dt * self.model.gravity, default_reach(self.model, dt)
+        return self._of_dt[1:]
+
+    def speed_gained(self, dt: float) -> float:
+        """What gravity adds to a speed in a step (m/s)."""
+        return dt * self._gravity
+
+    def no_couples(self, n: int) -> Array:
+        """The couples of n contacts that carry none."""
+        if len(self._no_couples) != n:
+            self._no_couples = zeros_without_room((n, 3 if self.model.d == 3 else 1))
+        return self._no_couples
+
+    def imposed(self, time: float) -> Array:
+        """Velocities (N, size) of walls at a time."""
+        if not self.model.motions:
+            return self._still
+        velocity = self._still.copy()
+        for body in self.model.motions:
+            velocity[body] = self.model.driven(body, velocity[body], time)
+        return velocity
+
+
+def kernels_know(model: Model) -> bool:
+    """Whether contacts only slide, in a space without periods: the laws that these kernels have."""
+    laws = model.laws
+    is_plain = not (laws.has_couples or laws.is_elliptic or laws.has_sections or laws.cohesion.any())
+    is_plain &= not laws.has_thresholds
+    return is_plain and all(length is None for length in model.period)
+
+
+MOST = 256
+"""Movable bodies up to which steps are done here. Beyond, what lies between the kernels costs little."""
+
+
+class FewBodies(BoundModel):
+    """The arrays of a model, and whether its steps can be done by the kernels of few bodies.
+
+    Parameters
+    ----------
+    model : Model
+        Its bodies are all born.
+    """
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.serves = serves(model)
+        self.no_kick = np.zeros((model.n_bodies, 3))
+        if self.serves:
+            self.rigid, self.laws = Rigid.of(model), Laws.of(model)
+
+    def taken(self, state: State, dt: float) -> tuple[Placed, Carried]:
+        """A state and its impulses, for a step of length dt, in arrays that kernels can be bound to."""
+        ratio, old, last = float(dt / state.dt) if state.dt else 1.0, state.impulses, self.last
+        placed = Placed(state.position, state.orientation, state.velocity)
+        carried = Carried(old.a, old.b, old.feature, old.impulse, ratio)
+        if (
+            last is not None
+            and last.position is state.position
+            and last.orientation is state.orientation
+            and last.velocity is state.velocity
+            and last.impulses is old
+        ):
+            return placed, carried  # made here
+        a, b, feature = (plain(column, np.int64) for column in carried[:3])
+        carried = Carried(a, b, feature, plain(old.impulse, float), ratio)
+        return Placed(*(plain(column, float) for column in placed)), carried
+
+
+def serves(model: Model) -> bool:
+    """Whether all a step does is in the kernels: few rigid bodies that slide, loads on them, and walls.
+
+    Cohesion is left to the general step because it changes the unknown of the problem, guides because their
+    bodies are walls along some axes: both would be in every kernel from ``pose`` on, for few scenes.
+    """
+    is_rigid = not model.systems and model.joints is None and model.blocked is None
+    is_small = model.ignored is None and int(model.movable.sum()) <= MOST
+    return kernels_know(model) and is_rigid and is_small

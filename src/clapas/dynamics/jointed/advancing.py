@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.compiled import kernel, put
-from clapas.dynamics.few.settling import Way
+from clapas.dynamics.few.kernels import Way
 from clapas.dynamics.few.tables import Placed, Rigid
 from clapas.dynamics.jointed.ending import end_jointed, works, write_impulses
 from clapas.dynamics.jointed.holding import hold

@@ -6,7 +6,6 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import move, work
 from clapas.compiled import put, subroutine
-from clapas.dynamics.carrying import product, to_world
 from clapas.dynamics.few.tables import Placed, Rigid
 from clapas.dynamics.jointed.holding import soft_rows
 from clapas.dynamics.jointed.linking import Acting
@@ -22,6 +21,7 @@ from clapas.dynamics.jointed.rows import (
 from clapas.dynamics.jointed.tables import DriveTable, Held, Linked, Scheme, Sums
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE, MOTOR
 from clapas.dynamics.joints.projection import ITERATIONS, OPEN, ROUNDING, STALLED
+from clapas.dynamics.warm_start import product, to_world
 from clapas.typing import Array, Indices, Mask
 
 

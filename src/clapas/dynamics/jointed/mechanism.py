@@ -1,12 +1,11 @@
-"""What a step with joints needs to know of a model, made once."""
+"""Constant data of a model for steps with joints, made once."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clapas.compiled import plain
-from clapas.dynamics.few.bound import BoundModel, kernels_know
-from clapas.dynamics.few.tables import Carried, Laws, Placed, Rigid
+from clapas.dynamics.few.tables import BoundModel, Carried, Laws, Placed, Rigid, kernels_know
 from clapas.dynamics.freemotion import kicks, pushes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
 from clapas.dynamics.jointed.meeting import Meeting

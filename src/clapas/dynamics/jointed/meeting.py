@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.few.posing import guess, pose
+from clapas.dynamics.few.kernels import guess, pose
 from clapas.dynamics.few.tables import Carried, Laws, Met, Placed, Rigid, Sizes
 from clapas.dynamics.reaching import mark_within_reach
 from clapas.typing import Array, Indices, Mask

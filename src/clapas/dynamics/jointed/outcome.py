@@ -1,4 +1,4 @@
-"""What came of a step with joints: the state at once, the rest when someone asks for it."""
+"""Result of a step with joints: the state at once, the rest on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.dynamics.model import State
 from clapas.dynamics.solving import Instant
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
-from clapas.problems.kept import Kept
+from clapas.problems.workspace import Workspace
 from clapas.solvers.loop import Solver
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -26,12 +26,12 @@ from clapas.typing import Array, Indices
 
 @dataclass
 class JointedOutcome:
-    """A step done; what its fields do not say of :class:`clapas.dynamics.stepping.Stepped`, ``details`` do.
+    """A step done; ``details`` make the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
 
     Parameters
     ----------
     state, work, given, rows
-        See :class:`clapas.dynamics.stepping.Stepped`.
+        See :class:`clapas.dynamics.stepping.StepResult`.
     iterations, residual, seconds
         How impulses were found.
     before, middle : State
@@ -90,7 +90,7 @@ class JointedOutcome:
         joints = joints_in_step(model, self.before, self.middle, self.theta, dt, self.commands)
         joints = replace(joints, ahead=self.after.ahead, active=self.after.active)
         given = self.before, self.middle, SystemsInStep.none(), treated, self.touching, self.lead, dt
-        problem = Instant(model, *given, Kept()).problem(self.after.free, joints)
+        problem = Instant(model, *given, Workspace()).problem(self.after.free, joints)
         r = self.r
         if problem.problem.n_contacts != len(r):  # nothing happens at the contacts
             r = np.zeros((problem.problem.n_contacts, model.d))
@@ -113,5 +113,5 @@ class JointedOutcome:
             "problem": problem,
             "solution": solution,
             "contacts": self.contacts(),
-            "joints": Reactions(rows, joints.motion.placed, self.middle, impulse, dt),
+            "joints": Reactions(rows, joints.motion.placed, impulse, dt),
         }

@@ -1,4 +1,4 @@
-"""What impulses do: velocities at the end of the step, and what joints impose if it ends with them."""
+"""Velocities at the end of the step under given impulses, and what joints impose there."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import numpy as np
 from clapas.compiled import subroutine
 from clapas.dynamics.jointed.tables import Elimination, Filling, Sums, Terms, UnitRows
 from clapas.dynamics.joints.leastmotion import WEAK, fill_unit_rows
-from clapas.dynamics.joints.rows import FULL_TURN, TURN, place_rows
+from clapas.dynamics.joints.rows import FIRST, FULL_TURN, TURN, place_rows
 from clapas.linalg.ldl import factorise_columns
 from clapas.typing import Array, Indices, Mask
 
@@ -52,7 +52,7 @@ def place(
     for k in range(len(start)):
         i = n_closing + k
         value[i] += start[k]
-        if ends[0, i] == TURN:
+        if ends[0, i] == TURN or ends[0, i] >= FIRST:
             value[i] += FULL_TURN * np.rint((near[k] - value[i]) / FULL_TURN)
 
 

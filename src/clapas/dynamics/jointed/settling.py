@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import subroutine
-from clapas.dynamics.few.settling import ROUNDING, Way
+from clapas.dynamics.few.kernels import ROUNDING, Way
 from clapas.dynamics.jointed.posing import JointedProblem, Listed
 from clapas.linalg.norms import SAFE
 from clapas.solvers.dense.kernels import Dense, turned

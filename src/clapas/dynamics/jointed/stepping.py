@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.dynamics.few.beginning import begin
-from clapas.dynamics.few.settling import Way
+from clapas.dynamics.evenness import begins_at_rest, tolerance_at_rest
+from clapas.dynamics.few.kernels import Way, begin
 from clapas.dynamics.few.stepping import EXACTLY
 from clapas.dynamics.few.tables import Met, Placed
-from clapas.dynamics.following import lead
-from clapas.dynamics.freemotion import free_motion, given_by_loads
+from clapas.dynamics.freemotion import free_motion, given_by_loads, lead
 from clapas.dynamics.jointed.advancing import DONE, LEAVE_OUT, After, Asked, advance_jointed
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.jointed.meeting import meet
@@ -20,8 +19,8 @@ from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.links import OF_JOINTS
 from clapas.dynamics.model import Impulses, LinkImpulses, State
+from clapas.dynamics.neighbours import TOUCHING, Neighbours
 from clapas.dynamics.reaching import within_reach
-from clapas.dynamics.surroundings import TOUCHING, Surroundings
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Indices
@@ -36,7 +35,7 @@ def step_of_mechanism(
     dt: float,
     solver: Solver,
     scheme: MoreauJean,
-    near: Surroundings,
+    near: Neighbours,
     commands: Commands | None,
 ) -> JointedOutcome | None:
     """Advance a state by one time step; None where the general step must do it (see the head of the package).
@@ -48,16 +47,20 @@ def step_of_mechanism(
     middle, free = Placed.blank(before.start), np.empty(before.start.velocity.shape)
     walls, inertia = its.imposed(state.time + 0.5 * dt), bool(scheme.inertia)
     gain, reach = its.gain_and_reach(dt)
-    given = before.start, walls, its.rigid, gain, inertia, span.before, dt, middle, free
-    touching = TOUCHING * its.call(begin, *given)
+    opening = before.start, walls, its.rigid, gain, inertia, span.before, dt, middle, free
+    touching = TOUCHING * its.call(begin, *opening)
     at_middle = middle.state(state)
     if is_loaded := bool(model.loads or state.applied):
         free = free_motion(model, at_middle, dt)
 
     reach = reach if scheme.reach is None else float(scheme.reach)
     met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
+    carried = state.impulses.impulse
+    if begins_at_rest(solver, len(met.gap), middle.velocity, carried, its.speed_gained(dt)):
+        return None
     # Only rounds as those of Auto are compiled: another solver does its work in the general step.
-    way = Way(EXACTLY, float(solver.tol), 1 if isinstance(solver, Auto) else 0, 0, 0.0)
+    finer = tolerance_at_rest(solver, len(met.gap), middle.velocity, its.speed_gained(dt))
+    way = Way(EXACTLY, finer, 1 if isinstance(solver, Auto) else 0, 0, 0.0)
     asked = Asked(its.targets(commands), its.driven(at_middle, dt), span, way)
     ahead: Array | None = None
     how, iterations = LEAVE_OUT, 0
@@ -71,9 +74,11 @@ def step_of_mechanism(
             where = met, middle, its.rigid, its.laws, missing, old, dt, touching, reach, its.sizes
             meeting = its.call(meet, *where, after.kept)
         if after.kept.all():
-            how, iterations = its.call(
-                advance_jointed, its.constants, asked, before, middle, free, meeting, after
-            )
+            place = before, middle, free, meeting, after
+            how, iterations = its.call(advance_jointed, its.constants, asked, *place)
+            if how not in (DONE, LEAVE_OUT) and finer < solver.tol:
+                asked = asked._replace(way=way._replace(tol=float(solver.tol)))
+                how, iterations = its.call(advance_jointed, its.constants, asked, *place)
         if how == LEAVE_OUT:
             met = met.take(np.flatnonzero(after.kept))
     if how != DONE:

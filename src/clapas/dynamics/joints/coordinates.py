@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.dynamics.joints.instep import coordinates_of
+from clapas.dynamics.joints.instep import coordinates_of, joint_rates
 from clapas.dynamics.model import Model, State
 from clapas.typing import Array
 
@@ -74,5 +74,4 @@ def joint_coordinates(model: Model, state: State) -> JointCoordinates:
     if rows is None or not len(rows.moving):
         return JointCoordinates((), np.empty(0), np.empty(0))
     value = coordinates_of(model, state)
-    rate = rows.placed(state.position, state.orientation, value).rate(rows, state.velocity)
-    return JointCoordinates(rows.drives.names, value, rate[rows.n_closing :])
+    return JointCoordinates(rows.drives.names, value, joint_rates(model, state, value))

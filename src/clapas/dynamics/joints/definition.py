@@ -9,17 +9,21 @@ Each kind is a set of rows, equations that the poses of two bodies obey, of four
 
 where P_a and P_b are the points of a and b that were at the joint at the start. Directions come from the
 frame of the joint: its axis first, then those across. Some kinds have a coordinate, an angle or a
-displacement (:mod:`clapas.dynamics.joints.laws`). Three kinds are a coordinate and nothing else, without
-rows: a *turn*, a *travel* and a *swing*. They put laws on what joints with several freedoms leave free.
+displacement (:mod:`clapas.dynamics.joints.laws`). Four kinds are a coordinate and nothing else, without
+rows: a *turn*, a *travel*, a *swing* and a *gimbal*. They put laws on what joints with several freedoms leave
+free. A gimbal is one of three angles by which b turns in a row, as three hinges in one place would: the first
+axis is fixed in a, the third in b, and the second, at right angles to both, turns with the first angle. Where
+the first and the third axis come together it locks, and nothing acts along it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from clapas.bodies.kind import Anchor
 from clapas.dynamics.joints.laws import JointLaws, make_laws, make_swing_laws
 from clapas.errors import SceneError
 from clapas.geometry import checks
@@ -28,6 +32,7 @@ from clapas.typing import Array
 
 WORLD = "world"
 PERPENDICULAR = 1e-9  # cosine up to which two axes are at right angles
+LOCKED = 1e-3  # sine between the first and the third axis of a gimbal below which it starts locked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,9 @@ class JointKind:
         Whether the kind has an axis.
     second : bool or None
         Whether it has a second axis, fixed in b; None if that may be left out.
-    coordinate : "angle", "displacement", "swing" or None
+    third : bool
+        Whether it has three axes, and ``which`` says which of their angles is meant.
+    coordinate : "angle", "displacement", "swing", "gimbal" or None
         What is measured of the motion left, about, along or from the axis.
     """
 
@@ -61,7 +68,8 @@ class JointKind:
     distance: bool = False
     axis: bool = False
     second: bool | None = False
-    coordinate: Literal["angle", "displacement", "swing"] | None = None
+    third: bool = False
+    coordinate: Literal["angle", "displacement", "swing", "gimbal"] | None = None
 
     @property
     def holds(self) -> bool:
@@ -123,6 +131,13 @@ KINDS: dict[int, dict[str, JointKind]] = {
             second=None,
             coordinate="swing",
         ),
+        "gimbal": JointKind(
+            meaning="everything; one of three angles about axes in a row is a coordinate",
+            axis=True,
+            second=True,
+            third=True,
+            coordinate="gimbal",
+        ),
     },
     2: {
         "pin": JointKind(meaning="rotation about a point", point=True, coordinate="angle"),
@@ -151,18 +166,44 @@ KINDS: dict[int, dict[str, JointKind]] = {
 }
 
 
+class SystemEnd(NamedTuple):
+    """An end of a joint on a body of another kind.
+
+    Parameters
+    ----------
+    system : int
+        Number of its system.
+    name : str
+        Name of the system.
+    carrier : int or None
+        Number of the body of the scene that was named: one of its carriers.
+    anchor : Anchor
+        What the joint holds.
+    """
+
+    system: int
+    name: str
+    carrier: int | None
+    anchor: Anchor
+
+    def __str__(self) -> str:
+        return f"{self.anchor.word} of '{self.name}'"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joint:
     """A joint as it was added to a scene; see :meth:`clapas.scenes.scene.Scene.join` for the fields."""
 
     kind: str
     name: str
-    a: int | None
-    b: int | None
+    a: int | SystemEnd | None
+    b: int | SystemEnd | None
     at: Vector
     to: Vector
     axis: Vector | None = None
     second: Vector | None = None
+    third: Vector | None = None
+    which: int = 0
     collide: bool = False
     laws: JointLaws = field(default_factory=JointLaws)
 
@@ -199,29 +240,40 @@ class Joint:
         entries: dict[str, Any] = {
             "kind": self.kind,
             "name": self.name,
-            "a": WORLD if self.a is None else self.a,
-            "b": WORLD if self.b is None else self.b,
+            "a": _written(self.a),
+            "b": _written(self.b),
             "at": list(self.at),
             "to": list(self.to) if self.rows.distance else None,
             "axis": None if self.axis is None else list(self.axis),
             "second": None if self.second is None else list(self.second),
+            "third": None if self.third is None else list(self.third),
+            "which": self.which or None,
             "collide": self.collide or None,
             **self.laws.to_dict(),
         }
         return {name: value for name, value in entries.items() if value is not None}
 
 
+def _written(end: int | SystemEnd | None) -> int | str:
+    """An end as scene files write it."""
+    if isinstance(end, SystemEnd):
+        return end.name if end.carrier is None else end.carrier
+    return WORLD if end is None else end
+
+
 def make_joint(
     d: int,
     kind: str,
-    a: int | None,
-    b: int | None,
+    a: int | SystemEnd | None,
+    b: int | SystemEnd | None,
     *,
     name: str,
     at: Any,
     to: Any = None,
     axis: Any = None,
     second: Any = None,
+    third: Any = None,
+    which: Any = None,
     collide: bool = False,
     **laws: Any,
 ) -> Joint:
@@ -234,14 +286,14 @@ def make_joint(
     """
     label, known = f"joint '{name}'", KINDS[d]
     if kind not in known:
-        other = ", but in another dimension" if kind in KINDS[5 - d] else ""
+        other = f" (it is a joint of {5 - d}-D)" if kind in KINDS[5 - d] else ""
         raise SceneError(
             f"{label}: unknown kind '{kind}'{other}{checks.did_you_mean(str(kind), known)}; "
             f"in {d}-D there are {', '.join(known)}"
         )
     rows = known[kind]
     if a == b:
-        who = "the world" if a is None else f"body {a}"
+        who = "the world" if a is None else f"body {a}" if isinstance(a, int) else str(a)
         raise SceneError(f"{label}: it joins {who} to itself; name two bodies, or one and the world")
     if at is None:
         raise SceneError(f"{label}: at is missing: give the point of the joint, in the world (m)")
@@ -263,6 +315,18 @@ def make_joint(
         need = "needs second, the axis fixed in b" if second is None else "has no second axis: leave it out"
         raise SceneError(f"{label}: a {kind} joint {need}")
     second = None if second is None else checks.unit_vector(label, "second", second, d)
+    if rows.third == (third is None) or rows.third == (which is None):
+        need = (
+            "needs third, the axis fixed in b, and which, the angle that is meant: 1, 2 or 3"
+            if rows.third
+            else "has neither third nor which: leave them out"
+        )
+        raise SceneError(f"{label}: a {kind} joint {need}")
+    if which is not None and which not in (1, 2, 3):
+        raise SceneError(f"{label}: which must be 1, 2 or 3, got {which!r}")
+    third = None if third is None else checks.unit_vector(label, "third", third, d)
+    if third is not None:
+        _check_gimbal(label, axis, second, third)
     is_swing = rows.coordinate == "swing"
     if second is not None and not is_swing and abs(np.dot(axis, second)) > PERPENDICULAR:
         raise SceneError(
@@ -274,6 +338,7 @@ def make_joint(
         checked = make_swing_laws(label, float(np.arccos(cosine)), laws)
     else:
         checked = make_laws(label, kind, rows.coordinate is not None, laws)
+    _refuse_what_does_not_turn(label, d, kind, a, b, checked)
     return Joint(
         kind=kind,
         name=name,
@@ -283,6 +348,46 @@ def make_joint(
         to=to,
         axis=axis,
         second=second,
+        third=third,
+        which=which or 0,
         collide=collide,
         laws=checked,
     )
+
+
+def _check_gimbal(label: str, axis: Vector, second: Vector, third: Vector) -> None:
+    """Refuse axes of a gimbal between which angles do not determine one another."""
+    if abs(np.dot(second, third)) > PERPENDICULAR:
+        raise SceneError(
+            f"{label}: the second axis must be at right angles to the third, got {list(second)} and "
+            f"{list(third)}; turn one of them"
+        )
+    if np.linalg.norm(np.cross(axis, third)) < LOCKED:
+        raise SceneError(
+            f"{label}: its first and third axis are in line, {list(axis)} and {list(third)}: it is locked, "
+            "and their angles cannot be told apart; place the bodies otherwise"
+        )
+
+
+def _refuse_what_does_not_turn(
+    label: str, d: int, kind: str, a: int | SystemEnd | None, b: int | SystemEnd | None, laws: JointLaws
+) -> None:
+    """Refuse directions, and laws about them, at ends that have none."""
+    rows, point = KINDS[d][kind], "ball" if d == 3 else "pin"
+    still = [end for end in (a, b) if isinstance(end, SystemEnd) and not end.anchor.turns]
+    if not still:
+        return
+    is_first = isinstance(a, SystemEnd) and not a.anchor.turns
+    holds = bool(rows.angles) or (not rows.holds and rows.coordinate in ("angle", "swing", "gimbal"))
+    along = is_first and (bool(rows.lines) or rows.coordinate == "displacement")
+    if holds or along:
+        swap = "" if holds else ", or name the other body first: the line is fixed in it"
+        raise SceneError(
+            f"{label}: a {kind} joint holds directions, and {still[0]} has none: it does not turn. Use a "
+            f"{point} or a distance joint{swap}; two or three of them hold a body fast"
+        )
+    if rows.coordinate == "angle" and laws:
+        raise SceneError(
+            f"{label}: what acts about an axis needs bodies that turn, and {still[0]} does not; leave out "
+            f"the laws of the {kind} joint, or give them to a joint beside it on bodies that turn"
+        )

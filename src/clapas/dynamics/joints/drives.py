@@ -1,4 +1,4 @@
-"""What acts along the coordinates of joints, as arrays, and what it says in one step.
+"""Springs, dampers, friction, limits and motors of joints as arrays, and their rows in one step.
 
 For a coordinate x of rate ẋ = a·v, with ẋ⁻ and ẋ⁺ at the two ends of a step:
 

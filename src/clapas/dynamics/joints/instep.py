@@ -14,6 +14,9 @@ that redundant rows contradict is taken off, in the sense of least squares.
 
 Coordinates are treated alike: their rates at the end of the step are those of the rows at q_m plus the same
 kind of term, and all that acts along them (:mod:`clapas.dynamics.joints.drives`) speaks of the end.
+
+Joints may hold bodies of other kinds (:mod:`clapas.dynamics.joints.anchors`). ``others`` are the velocities
+of all systems, wherever joints need them; without such joints they are not looked at.
 """
 
 from __future__ import annotations
@@ -26,13 +29,18 @@ from scipy import sparse
 
 from clapas.bodies.kind import Links
 from clapas.bodies.rigid.motion import moved
+from clapas.dynamics.joints.anchors import Grips, MassFactors, anchors_of
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LEAST_SHARE, CoordinateLinks, DrivesInStep
 from clapas.dynamics.joints.leastmotion import LeastMotion
-from clapas.dynamics.joints.rows import TURN
+from clapas.dynamics.joints.rows import TURN, Placed
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
+from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Mask
+
+Others = tuple[Array, ...]  # velocities of the systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +63,8 @@ class JointsInStep:
         What the rates of the terms at the end of the step have beyond those of the rows at its middle.
     active : array (k, 2) of bool
         The limits of coordinates that are part of the problem.
+    systems : SystemsInStep
+        Bodies of other kinds.
     """
 
     model: Model
@@ -65,6 +75,20 @@ class JointsInStep:
     dt: float
     ahead: Array
     active: Mask
+    systems: SystemsInStep
+
+    @property
+    def hold_systems(self) -> bool:
+        """Whether joints hold bodies of other kinds."""
+        return bool(self.motion.rows.ends)
+
+    def beside(self, systems: SystemsInStep, kept: Workspace) -> JointsInStep:
+        """The joints with the effective masses that the systems have now."""
+        if not self.hold_systems:
+            return self
+        anchors = anchors_of(self.motion.rows.ends, systems.systems, systems.parts)
+        grips = Grips.on(anchors, systems.mass, kept.of(MassFactors))
+        return replace(self, systems=systems, motion=replace(self.motion, grips=grips))
 
     @cached_property
     def b(self) -> Array:
@@ -80,60 +104,86 @@ class JointsInStep:
         if not self.drives.push.any():
             return 0.0
         rows, placed = self.motion.rows, self.motion.placed
-        changed = np.zeros((self.model.n_bodies + 1, placed.of_a.shape[1]))  # last the world
+        changed = np.zeros((self.model.n_bodies, placed.of_a.shape[1]))
         its = rows.n_closing + np.flatnonzero(self.drives.push)
         impulse = self.drives.push[self.drives.push != 0.0][:, None]
-        np.add.at(changed, rows.a[its], impulse * placed.of_a[its])
-        np.add.at(changed, rows.b[its], impulse * placed.of_b[its])
-        return np.asarray(changed[:-1] * self.model.inverse_root**2)
+        for body, of in ((rows.a[its], placed.of_a[its]), (rows.b[its], placed.of_b[its])):
+            rigid = body >= 0
+            np.add.at(changed, body[rigid], (impulse * of)[rigid])
+        return np.asarray(changed * self.model.inverse_root**2)
+
+    @cached_property
+    def free_others(self) -> Others:
+        """Velocities of the systems without joints but with torque motors; none if joints hold none."""
+        if not self.hold_systems:
+            return ()
+        if not self.drives.push.any():
+            return self.systems.free
+        impulse = np.zeros(len(self.motion.rows.form))
+        impulse[self.motion.rows.n_closing :] = self.drives.push
+        pushed = self.motion.moved_along(impulse)
+        return tuple(free + change for free, change in zip(self.systems.free, pushed, strict=True))
 
     def multipliers(self, free: Array) -> Array:
         """Impulses λ (j,) along the rows without contact, from velocities (N, size) without joints."""
-        return self.motion.multipliers(-self.b - self.motion.rate(free + self.push))
+        rate = self.motion.rate(free + self.push, self.free_others)
+        return self.motion.multipliers(-self.b - rate)
 
     def velocity(self, free: Array, multipliers: Array | None = None) -> Array:
         """Velocities (N, size) at the end of the step without contact, from those without joints."""
         own = self.multipliers(free) if multipliers is None else multipliers
         return np.asarray(free + self.push + self.motion.motion(own))
 
-    def led_by(self, velocity: Array) -> JointsInStep:
+    def others(self, free: Array) -> Others:
+        """Velocities of the systems at the same time; none if joints hold none."""
+        if not self.hold_systems:
+            return ()
+        changes = self.motion.others(self.multipliers(free))
+        return tuple(own + change for own, change in zip(self.free_others, changes, strict=True))
+
+    def led_by(self, velocity: Array, others: Others = ()) -> JointsInStep:
         """The joints if the step ends with these velocities (N, size)."""
-        model, rows, middle = self.model, self.motion.rows, self.middle
-        end = rows.placed(*moved(middle.position, middle.orientation, velocity, self.theta * self.dt))
+        model, rows, middle, h = self.model, self.motion.rows, self.middle, self.theta * self.dt
+        poses, twists = None, None
+        if self.hold_systems:
+            anchors = anchors_of(rows.ends, self.systems.systems, self.systems.moved(others, h))
+            poses, twists = anchors.poses, anchors.twists(others)
+        end = rows.placed(*moved(middle.position, middle.orientation, velocity, h), anchors=poses)
         at_end = velocity
         if model.motions:
             at_end = velocity.copy()
             for body in model.motions:
                 at_end[body] = model.driven(body, velocity[body], middle.time + self.dt)
-        return replace(self, ahead=end.rate(rows, at_end) - self._own_rate(velocity))
+        return replace(self, ahead=end.rate(rows, at_end, twists) - self._own_rate(velocity, others))
 
-    def _own_rate(self, velocity: Array) -> Array:
+    def _own_rate(self, velocity: Array, others: Others) -> Array:
         """Rates (t,) of the terms at the middle, of what can move."""
-        changes = np.where(self.model.inverse_root > 0.0, velocity, 0.0)
-        return self.motion.placed.rate(self.motion.rows, changes)
+        changes, grips = np.where(self.model.inverse_root > 0.0, velocity, 0.0), self.motion.grips
+        anchors = None if grips is None else grips.anchors.changes(others)
+        return self.motion.placed.rate(self.motion.rows, changes, anchors)
 
     def change(self, other: JointsInStep) -> float:
         """Kinetic energy (J) of what b differs by."""
         difference = self.b - other.b
         return 0.5 * float(difference @ self.motion.multipliers(difference))
 
-    def rates(self, velocity: Array) -> Array:
+    def rates(self, velocity: Array, others: Others = ()) -> Array:
         """Rates (k,) of the coordinates at the end of the step, from the velocities (N, size) there."""
-        return np.asarray((self._own_rate(velocity) + self.ahead)[self.motion.rows.n_closing :])
+        return np.asarray((self._own_rate(velocity, others) + self.ahead)[self.motion.rows.n_closing :])
 
     # ---------------------------------------------------------------- limits, friction, motors
 
-    def watching(self, velocity: Array) -> JointsInStep:
+    def watching(self, velocity: Array, others: Others = ()) -> JointsInStep:
         """The joints with the limits that may act if the step ends at about these velocities (N, size)."""
         if not self.drives.drives.has_links:
             return self
-        return replace(self, active=self.active | self.drives.near(self.rates(velocity)))
+        return replace(self, active=self.active | self.drives.near(self.rates(velocity, others)))
 
-    def passed(self, velocity: Array) -> Mask:
+    def passed(self, velocity: Array, others: Others = ()) -> Mask:
         """Limits (k, 2) that are not part of the problem and that these velocities (N, size) pass."""
         if not self.drives.drives.has_links:
             return np.zeros_like(self.active)
-        return np.asarray(self.drives.passed(self.rates(velocity)) & ~self.active)
+        return np.asarray(self.drives.passed(self.rates(velocity, others)) & ~self.active)
 
     @cached_property
     def acting(self) -> CoordinateLinks | None:
@@ -152,19 +202,28 @@ class JointsInStep:
         the axis of a turn, 1 for displacements.
         """
         rows, placed, n = self.motion.rows, self.motion.placed, self.motion.rows.n_closing
-        root = np.concatenate((self.model.inverse_root, np.zeros((1, placed.of_a.shape[1]))))
+        count, size = len(rows.ends), placed.of_a.shape[1]
+        root = np.concatenate((self.model.inverse_root, np.zeros((count + 1, size))))
         a, b = rows.a[n:], rows.b[n:]
         response = np.sum((placed.of_a[n:] * root[a]) ** 2 + (placed.of_b[n:] * root[b]) ** 2, axis=1)
         light = root[a, 0] ** 2 + root[b, 0] ** 2
+        if self.motion.grips is not None:
+            G = self.motion.grips.response[np.arange(count), np.arange(count)]
+            for body, of in ((a, placed.of_a[n:]), (b, placed.of_b[n:])):
+                its = np.flatnonzero(body < -1)
+                own = G[body[its] + count + 1]
+                response[its] += np.einsum("mi,mij,mj->m", of[its], own, of[its])
+                light[its] += own[:, 0, 0]
         turns = (rows.form[n:] >= TURN) & (response > 0.0) & (light > 0.0)
         length = np.ones(len(response))
         length[turns] = np.sqrt(light[turns] / response[turns])
         return response, length
 
-    def links(self, velocity: Array) -> Links | None:
+    def links(self, velocity: Array, others: Others = ()) -> Links | None:
         """The rows of the acting laws on the velocities of movable bodies; None if there are none.
 
-        ``velocity`` (N, size) are those without them, which tell the size of what is to come.
+        ``velocity`` (N, size) are those without them, which tell the size of what is to come. Columns for the
+        systems follow, if joints hold some.
         """
         acting = self.acting
         if acting is None:
@@ -182,7 +241,9 @@ class JointsInStep:
         # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound. ρ is the impulse to be expected: a bound
         # that is far from reached must not set the scale of the problem.
         bound = acting.bound[other] / reach[other]
-        speed = np.maximum(np.abs(reach * (self.rates(velocity) - ahead)[k] + rate), np.abs(reach * before))
+        speed = np.maximum(
+            np.abs(reach * (self.rates(velocity, others) - ahead)[k] + rate), np.abs(reach * before)
+        )
         rho = np.clip(speed[other] / soft[other], LEAST_SHARE * bound, bound)
         w[other, 0], mu[other] = -soft[other] * rho, bound / rho
         return Links(acting.identity, self._rows_of(acting, reach), w, mu, compliance, acting.account)
@@ -210,11 +271,11 @@ class JointsInStep:
         d, n, size = model.d, len(acting.coordinate), model.mass_root.shape[1]
         term = rows.n_closing + acting.coordinate
         scale = (acting.sign * reach)[:, None]
-        moves = np.concatenate((model.inverse_root > 0.0, np.zeros((1, size), bool)))
+        moves = np.concatenate((model.inverse_root > 0.0, np.zeros((len(rows.ends) + 1, size), bool)))
         data, columns = [], []
         for body, of in ((rows.a[term], placed.of_a[term]), (rows.b[term], placed.of_b[term])):
             data.append(np.where(moves[body], scale * of, 0.0))
-            number = np.append(model.number, 0)[body]
+            number = np.concatenate((model.number, np.zeros(len(rows.ends) + 1, dtype=np.int64)))[body]
             columns.append(np.where(moves[body].any(axis=1), number, 0)[:, None] * size + np.arange(size))
         row = d * np.arange(n) + np.where(acting.is_limit, 0, 1)
         starts = 2 * size * np.searchsorted(row, np.arange(d * n + 1))
@@ -223,7 +284,19 @@ class JointsInStep:
             shape=(d * n, len(model.roots) * size),
         )
         H.sum_duplicates()
-        return H
+        grips = self.motion.grips
+        if grips is None:
+            return H
+        on = np.zeros((d * n, len(rows.ends), size))
+        for body, of in ((rows.a[term], placed.of_a[term]), (rows.b[term], placed.of_b[term])):
+            its = np.flatnonzero(body < -1)
+            np.add.at(on, (row[its], body[its] + len(rows.ends) + 1), (scale * of)[its])
+        anchors = grips.anchors
+        own = [
+            sparse.csr_array(on[:, its].reshape(d * n, -1)) @ J
+            for its, J in zip(anchors.of, anchors.J, strict=True)
+        ]
+        return sparse.csr_array(sparse.hstack([H, *own], format="csr"))
 
     def along(self, impulse: Array | None) -> Array:
         """Impulses (k,) of the acting laws along the coordinates, from those (n, d) of their links."""
@@ -236,17 +309,17 @@ class JointsInStep:
 
     # ---------------------------------------------------------------- energy
 
-    def given(self, multipliers: Array, mean: Array) -> float:
+    def given(self, multipliers: Array, mean: Array, others: Others = ()) -> float:
         """Work (J) of driven bodies and of motors without bound on bodies at these mean velocities (N, size).
 
         Where nothing is driven it is zero up to h⁴.
         """
         rows, drives = self.motion.rows, self.drives
-        rate = self.motion.rate(mean)
+        rate = self.motion.rate(mean, others)
         motors = rows.n_held + len(drives.drives.springs)
         given = multipliers[: rows.n_held] @ rate[: rows.n_held] + multipliers[motors:] @ rate[motors:]
         if drives.push.any():
-            given += drives.push @ self._own_rate(mean)[rows.n_closing :]
+            given += drives.push @ self._own_rate(mean, others)[rows.n_closing :]
         return float(given)
 
     def stored(self, end: State) -> float:
@@ -274,23 +347,30 @@ class JointsInStep:
 
 
 def joints_in_step(
-    model: Model, state: State, middle: State, theta: float, dt: float, commands: Commands | None = None
+    model: Model,
+    state: State,
+    middle: State,
+    theta: float,
+    dt: float,
+    commands: Commands | None = None,
+    systems: SystemsInStep | None = None,
 ) -> JointsInStep:
     """The joints at the middle of a step from a state."""
     rows = model.joints
     assert rows is not None
     x = coordinates_of(model, state)
-    before = rows.placed(state.position, state.orientation, x).rate(rows, middle.velocity)[rows.n_closing :]
-    placed = rows.placed(middle.position, middle.orientation, x + (1.0 - theta) * dt * before)
+    start, twists = placed_in(model, state, x)
+    before = start.rate(rows, middle.velocity, twists)[rows.n_closing :]
+    placed = placed_in(model, middle, x + (1.0 - theta) * dt * before)[0]
     target = rows.drives.target
     if commands is not None:
         target = commands.on(target, rows.drives.motors)
     drives = DrivesInStep(rows.drives, theta, dt, target, x, rows.coordinates(placed), before)
     motion = LeastMotion(model, rows, placed, drives.soft_rows[0])
     nothing = np.zeros(len(rows.form))
-    return JointsInStep(
-        model, middle, motion, drives, theta, dt, nothing, np.zeros((len(rows.moving), 2), dtype=bool)
-    )
+    watched = np.zeros((len(rows.moving), 2), dtype=bool)
+    others = SystemsInStep.none() if systems is None else systems
+    return JointsInStep(model, middle, motion, drives, theta, dt, nothing, watched, others)
 
 
 def coordinates_of(model: Model, state: State) -> Array:
@@ -298,4 +378,22 @@ def coordinates_of(model: Model, state: State) -> Array:
     assert model.joints is not None
     if state.coordinates is not None:
         return state.coordinates
-    return model.joints.coordinates(model.joints.placed(state.position, state.orientation))
+    return model.joints.coordinates(placed_in(model, state, None)[0])
+
+
+def joint_rates(model: Model, state: State, near: Array) -> Array:
+    """Rates (k,) of the coordinates ``near`` (k,) in a state."""
+    assert model.joints is not None
+    placed, twists = placed_in(model, state, near)
+    return placed.rate(model.joints, state.velocity, twists)[model.joints.n_closing :]
+
+
+def placed_in(model: Model, state: State, near: Array | None) -> tuple[Placed, Array | None]:
+    """The terms of the joints in a state, and the twists (K, size) of anchors on systems; None without."""
+    rows = model.joints
+    assert rows is not None
+    if not rows.ends:
+        return rows.placed(state.position, state.orientation, near), None
+    anchors = anchors_of(rows.ends, model.systems, state.parts)
+    placed = rows.placed(state.position, state.orientation, near, anchors.poses)
+    return placed, anchors.twists([part.v for part in state.parts])

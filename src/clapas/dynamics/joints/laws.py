@@ -1,4 +1,4 @@
-"""What may act along the coordinate of a joint: stops, friction, springs, dampers, motors.
+"""Laws along the coordinate of a joint: stops, friction, springs, dampers, motors.
 
 A hinge or a pin has an angle (rad), a slider, a slot and a cylindrical joint a displacement (m): how far b
 has gone relative to a, positive about or along the axis (in 2-D, counterclockwise). Where b is the world it

@@ -17,6 +17,7 @@ that the others determine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from clapas.compiled import kernel
+from clapas.dynamics.joints.anchors import Grips
 from clapas.dynamics.joints.rows import JointRows, Placed
 from clapas.linalg.ldl import LDL, SparsePattern
 from clapas.typing import Array, Indices, Mask
@@ -61,8 +63,10 @@ class Linkages:
         Of A Aᵀ + E.
     left, right : arrays (q,)
         The blocks whose products its first entries are; the diagonal follows.
-    by_body, body_start : arrays (p,) and (N + 1,)
+    by_body, body_start : arrays (p,) and (N + K + 1,)
         Blocks sorted by body: those of body k are at ``body_start[k]`` to ``body_start[k + 1]``.
+    on_anchors : AnchorBlocks
+        The parts of rows on anchors.
     """
 
     n_rows: int
@@ -77,19 +81,42 @@ class Linkages:
     right: Indices
     by_body: Indices
     body_start: Indices
+    on_anchors: AnchorBlocks
+
+
+class AnchorBlocks(NamedTuple):
+    """Parts of rows on anchors, which reach all anchors of the same system, arrays (m,).
+
+    Parameters
+    ----------
+    entry, side : arrays
+        Part of a row (``JointRows.entries``), and 0 for its body a, 1 for b.
+    held, reached : arrays
+        The anchor that it is on, and the one that it reaches.
+    block : array
+        Where that goes.
+    """
+
+    entry: Indices
+    side: Indices
+    held: Indices
+    reached: Indices
+    block: Indices
 
 
 def linkages(rows: JointRows, movable: Mask) -> Linkages:
-    """Analyse the rows of bodies of which some can move."""
+    """Analyse the rows of bodies of which some can move; anchors stand after them."""
     row, term, _ = rows.entries
-    n = len(movable)
-    moves = np.append(movable, False)  # last the world
+    n = len(movable) + len(rows.ends)
+    moves = np.concatenate((movable, np.zeros(len(rows.ends) + 1, dtype=bool)))  # last the world
     keys = []
     for body in (rows.a[term], rows.b[term]):
         keys.append(np.where(moves[body], row * (n + 1) + body, -1))
+    reaching = _on_anchors(rows)
+    keys.append(row[reaching.entry] * (n + 1) + len(movable) + reaching.reached)
     blocks = np.unique(np.concatenate(keys))
     blocks = blocks[blocks >= 0]
-    block_a, block_b = (np.where(key >= 0, np.searchsorted(blocks, key), -1) for key in keys)
+    block_a, block_b, on_anchor = (np.where(key >= 0, np.searchsorted(blocks, key), -1) for key in keys)
     of_row, of_body = blocks // (n + 1), blocks % (n + 1)
     # Rows meet on bodies: A Aᵀ has an entry for each pair of blocks of one body.
     incidence = sparse.csr_array((np.ones(len(blocks)), (np.arange(len(blocks)), of_body)), (len(blocks), n))
@@ -105,7 +132,7 @@ def linkages(rows: JointRows, movable: Mask) -> Linkages:
     return Linkages(
         n_rows=count,
         label=label,
-        bodies=np.unique(of_body),
+        bodies=np.unique(of_body[of_body < len(movable)]),
         row=of_row,
         body=of_body,
         block_a=block_a,
@@ -115,7 +142,23 @@ def linkages(rows: JointRows, movable: Mask) -> Linkages:
         right=right,
         by_body=np.argsort(of_body, kind="stable"),
         body_start=np.searchsorted(np.sort(of_body), np.arange(n + 1)),
+        on_anchors=reaching._replace(block=on_anchor),
     )
+
+
+def _on_anchors(rows: JointRows) -> AnchorBlocks:
+    """The parts of rows on anchors, their blocks not yet known."""
+    term, count = rows.entries[1], len(rows.ends)
+    system = np.array([end.system for end in rows.ends], dtype=np.int64)
+    found = [
+        (entry, side, held, reached)
+        for side, body in enumerate((rows.a[term], rows.b[term]))
+        for entry in np.flatnonzero(body < -1)
+        for held in (int(body[entry]) + count + 1,)
+        for reached in np.flatnonzero(system == system[held])
+    ]
+    entry, side, held, reached = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    return AnchorBlocks(entry, side, held, reached, np.empty(0, dtype=np.int64))
 
 
 class RedundantLinkage(NamedTuple):
@@ -130,7 +173,8 @@ class RedundantLinkage(NamedTuple):
 class LeastMotion:
     """Rows where bodies are, ready to move the bodies.
 
-    Velocities here are those of all bodies, (N, size), of which those that can change count.
+    Velocities here are those of all bodies, (N, size), of which those that can change count. Those of the
+    systems that joints hold are told apart: ``others``.
 
     Parameters
     ----------
@@ -142,15 +186,21 @@ class LeastMotion:
         Where the bodies are.
     soft : array
         Compliances of the last rows; the others have none.
+    grips : Grips, optional
+        The systems that joints hold; None if they hold rigid bodies alone.
     """
 
     model: Model
     rows: JointRows
     placed: Placed
     soft: Array
+    grips: Grips | None = None
 
-    def rate(self, velocity: Array) -> Array:
+    def rate(self, velocity: Array, others: Sequence[Array] = ()) -> Array:
         """J v (j,), of what can move."""
+        if self.grips is not None:
+            changes = np.where(self.model.inverse_root > 0.0, velocity, 0.0)
+            return self.rows.of_rows(self.placed.rate(self.rows, changes, self.grips.anchors.changes(others)))
         rate = np.empty(self._plan.n_rows)
         along_rows(self._plan.row, self._plan.body, self._A, velocity * self.model.mass_root, rate)
         return np.asarray(rate * self._length)
@@ -182,9 +232,24 @@ class LeastMotion:
 
     def motion(self, multipliers: Array) -> Array:
         """Velocities M⁻¹ Jᵀ λ (N, size)."""
-        y = np.zeros_like(self.model.mass_root)
+        n, size = self.model.mass_root.shape
+        y = np.zeros((n + len(self.rows.ends), size))
         along_bodies(self._plan.row, self._plan.body, self._A, multipliers * self._length, y)
-        return np.asarray(y * self.model.inverse_root)
+        return np.asarray(y[:n] * self.model.inverse_root)
+
+    def others(self, multipliers: Array) -> tuple[Array, ...]:
+        """Velocities M̃⁻¹ Jᵀ λ of the systems; none if joints hold rigid bodies alone."""
+        return self.moved_along(self.rows.of_terms(multipliers))
+
+    def moved_along(self, impulse: Array) -> tuple[Array, ...]:
+        """Velocities of the systems from impulses (t,) along the terms."""
+        if self.grips is None:
+            return ()
+        rows, placed, n = self.rows, self.placed, self.model.n_bodies
+        on = np.zeros((n + len(rows.ends) + 1, placed.of_a.shape[1]))
+        np.add.at(on, rows.a, impulse[:, None] * placed.of_a)
+        np.add.at(on, rows.b, impulse[:, None] * placed.of_b)
+        return self.grips.moved(on[n:-1])
 
     def reach(self, target: Array) -> Array:
         """The least velocities w (N, size) with J w = target (j,)."""
@@ -215,7 +280,7 @@ class LeastMotion:
     def taken(self, H: sparse.csr_array) -> Array:
         """How much less impulses along rows of H (n × m) change their own velocities by the joints, (n,)."""
         taken = np.zeros(H.shape[0])
-        scaled = sparse.csr_array(self.J @ sparse.diags_array(self._inverse_masses))
+        scaled = sparse.csr_array(self.rigid_J @ sparse.diags_array(self._inverse_masses))
         product = sparse.csr_array(H @ scaled.T)
         touching = np.flatnonzero(np.diff(product.indptr))
         for start in range(0, len(touching), CHUNK):
@@ -226,11 +291,31 @@ class LeastMotion:
 
     @cached_property
     def J(self) -> sparse.csr_array:
+        """The rows (j × m) on the velocities of the movable bodies, and of systems if joints hold some."""
+        if self.grips is None:
+            return self.rigid_J
+        row, term, factor = self.rows.entries
+        count, size = len(self.rows.ends), self.placed.of_a.shape[1]
+        on = np.zeros((self._plan.n_rows, count, size))
+        for body, of in ((self.rows.a[term], self.placed.of_a), (self.rows.b[term], self.placed.of_b)):
+            its = np.flatnonzero(body < -1)
+            np.add.at(on, (row[its], body[its] + count + 1), factor[its, None] * of[term[its]])
+        anchors = self.grips.anchors
+        own = [
+            sparse.csr_array(on[:, its].reshape(len(on), -1)) @ J
+            for its, J in zip(anchors.of, anchors.J, strict=True)
+        ]
+        return sparse.csr_array(sparse.hstack([self.rigid_J, *own], format="csr"))
+
+    @cached_property
+    def rigid_J(self) -> sparse.csr_array:
         """The rows (j × m) on the velocities of the movable bodies."""
         plan, size = self._plan, self.model.mass_root.shape[1]
-        data = self._A * self._length[plan.row, None] * self.model.mass_root[plan.body]
-        columns = self.model.number[plan.body][:, None] * size + np.arange(size)
-        starts = size * np.searchsorted(plan.row, np.arange(plan.n_rows + 1))
+        its = slice(None) if self.grips is None else np.flatnonzero(plan.body < self.model.n_bodies)
+        row, body = plan.row[its], plan.body[its]
+        data = self._A[its] * self._length[row, None] * self.model.mass_root[body]
+        columns = self.model.number[body][:, None] * size + np.arange(size)
+        starts = size * np.searchsorted(row, np.arange(plan.n_rows + 1))
         shape = (plan.n_rows, len(self.model.roots) * size)
         return sparse.csr_array((data.ravel(), columns.ravel(), starts), shape=shape)
 
@@ -260,6 +345,10 @@ class LeastMotion:
         E = np.zeros(plan.n_rows)
         E[plan.n_rows - len(self.soft) :] = self.soft
         of = self.placed.of_a, self.placed.of_b
+        if self.grips is not None:
+            on = plan.on_anchors
+            its = np.stack(of)[on.side, term[on.entry]] * factor[on.entry, None]
+            np.add.at(A, on.block, np.einsum("mi,mij->mj", its, self.grips.root[on.held, on.reached]))
         parts = term, factor, rows.a, rows.b, plan.block_a, plan.block_b
         fill_unit_rows(
             *parts, *of, self.model.inverse_root, plan.row, plan.left, plan.right, E, A, length, entries

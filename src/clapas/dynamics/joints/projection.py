@@ -7,7 +7,9 @@ displacement in the metric of the masses puts them back,
 
 by Newton's method with the rows of the middle of the step, where they are factorised already: δ is along
 M⁻¹ Jᵀ, as the impulses of the joints are. Velocities are not touched, so neither is the kinetic energy:
-nothing is stored or fed in as by springs (Baumgarte), and no bounce comes of it.
+nothing is stored or fed in as by springs (Baumgarte), and no bounce comes of it. Systems that joints hold
+move in the metric of their effective masses, as if they had been that much faster since the middle of the
+step.
 """
 
 from __future__ import annotations
@@ -16,11 +18,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from clapas.bodies.kind import Part
 from clapas.bodies.rigid.motion import moved
+from clapas.dynamics.joints.anchors import Anchors, anchors_of
 from clapas.dynamics.joints.leastmotion import LeastMotion
-from clapas.dynamics.joints.rows import JointRows
+from clapas.dynamics.joints.rows import JointRows, Placed
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.systems import SystemsInStep, with_carriers
 from clapas.errors import ProblemError
+from clapas.typing import Array
 
 ROUNDING = 1e-15  # relative to the coordinates of the bodies
 ITERATIONS = 30
@@ -28,7 +34,7 @@ STALLED = 0.1  # an iteration that leaves more than this part of the gaps calls 
 OPEN = 1e-6  # a joint that stays this far open, relative to the coordinates, cannot be closed
 
 
-def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
+def onto_joints(model: Model, state: State, motion: LeastMotion, systems: SystemsInStep, h: float) -> State:
     """The state with all joints closed, its velocities as they are, and its coordinates as they are then.
 
     Parameters
@@ -37,6 +43,10 @@ def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
         The bodies, at the end of a step; its coordinates need be right to half a turn.
     motion : LeastMotion
         The joints at its middle.
+    systems : SystemsInStep
+        Bodies of other kinds at its middle.
+    h : float
+        The time from there (s).
 
     Raises
     ------
@@ -45,21 +55,29 @@ def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
     """
     rows, joined = motion.rows, model.linkages.bodies
     extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
-    placed = rows.placed(state.position, state.orientation, state.coordinates)
+    held = bool(rows.ends)
+    shift = tuple(np.zeros_like(part.v) for part in state.parts) if held else ()
+    placed, _ = _placed(rows, model, state)
     gap = rows.gap(placed)
     size = float(np.max(np.abs(gap), initial=0.0))
     for _ in range(ITERATIONS):
         if size <= ROUNDING * extent:
             break
-        position, orientation = moved(state.position, state.orientation, motion.reach(-gap), 1.0)
-        there = rows.placed(position, orientation, state.coordinates)
+        along = motion.multipliers(-gap)
+        position, orientation = moved(state.position, state.orientation, motion.motion(along), 1.0)
+        further = tuple(map(np.add, shift, motion.others(along))) if held else ()
+        closer = replace(state, position=position, orientation=orientation)
+        if held:
+            closer = replace(closer, parts=_shifted(systems, state, further, h))
+        there, anchors = _placed(rows, model, closer)
         gap = rows.gap(there)
         left = float(np.max(np.abs(gap), initial=0.0))
         if left >= size and size <= 1e3 * ROUNDING * extent:
             break  # rounding
         if left > STALLED * size:
-            motion = replace(motion, placed=there)
-        state = replace(state, position=position, orientation=orientation)
+            grips = None if motion.grips is None or anchors is None else motion.grips.at(anchors)
+            motion = replace(motion, placed=there, grips=grips)
+        state, shift = closer, further
         placed, size = there, left
     if not size <= OPEN * extent:
         worst = int(np.argmax(np.abs(rows.gap(placed))))
@@ -68,7 +86,23 @@ def onto_joints(model: Model, state: State, motion: LeastMotion) -> State:
             f"joint '{name}' stays open by {size:.1e} at t = {state.time:.6g} s: the joints cannot all "
             "hold where driven or fixed bodies are. Shorten the motion or the time step, or free a body"
         )
-    return replace(state, coordinates=rows.coordinates(placed))
+    state = replace(state, coordinates=rows.coordinates(placed))
+    return with_carriers(model, state) if held else state
+
+
+def _placed(rows: JointRows, model: Model, state: State) -> tuple[Placed, Anchors | None]:
+    """The terms in a state, and the anchors on systems; None without any."""
+    if not rows.ends:
+        return rows.placed(state.position, state.orientation, state.coordinates), None
+    anchors = anchors_of(rows.ends, model.systems, state.parts)
+    return rows.placed(state.position, state.orientation, state.coordinates, anchors.poses), anchors
+
+
+def _shifted(systems: SystemsInStep, state: State, shift: tuple[Array, ...], h: float) -> tuple[Part, ...]:
+    """The parts of a state, further by a shift along their velocities, which stay as they are."""
+    speeds = [part.v for part in state.parts]
+    faster = tuple(v + own / h for v, own in zip(speeds, shift, strict=True))
+    return tuple(Part(part.q, v) for part, v in zip(systems.moved(faster, h), speeds, strict=True))
 
 
 def _mimic(rows: JointRows, row: int) -> str:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.dynamics.joints.rows import JointRows, Placed, in_space
-from clapas.dynamics.model import State
+from clapas.dynamics.joints.rows import JointRows, Placed
 from clapas.geometry.rotations import rotate
 from clapas.typing import Array
 
@@ -42,8 +41,6 @@ class Reactions(Mapping[str, Reaction]):
         The rows of the joints.
     placed : Placed
         The middle of the step.
-    middle : State
-        The same.
     impulse : array (t,)
         Impulses along the terms.
     dt : float
@@ -52,7 +49,6 @@ class Reactions(Mapping[str, Reaction]):
 
     rows: JointRows
     placed: Placed
-    middle: State
     impulse: Array
     dt: float
 
@@ -93,8 +89,7 @@ class Reactions(Mapping[str, Reaction]):
         if d == 2:
             about = own[:, 2] - (self.placed.arm_a[:, 0] * own[:, 1] - self.placed.arm_a[:, 1] * own[:, 0])
             return self._per_joint(about[:, None]) / self.dt
-        turn = in_space(self.middle.position, self.middle.orientation)[1]
-        about = rotate(turn[self.rows.a], own[:, 3:]) - np.cross(self.placed.arm_a, own[:, :3])
+        about = rotate(self.placed.turn[self.rows.a], own[:, 3:]) - np.cross(self.placed.arm_a, own[:, :3])
         return self._per_joint(about) / self.dt
 
     def _per_joint(self, values: Array) -> Array:

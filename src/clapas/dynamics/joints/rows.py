@@ -7,36 +7,38 @@ A *term* is a number that the poses of two bodies a and b give, with arms r to t
     angle                    ġ = (n × m)·(ω_a − ω_b)
     turn                     ġ = n·(ω_b − ω_a)
     swing                    ġ = (n × m)·(ω_b − ω_a)/|n × m|
+    gimbal                   ġ = (e₂ × e₃)·(ω_b − ω_a)/det for the first of three angles, and so on
 
 where n is an axis of the world, a direction fixed in a, or Δ/|Δ|. A direction fixed in a turns with it, so
 that for lines r is the arm of a to P_b, and r_a for the others. Angular velocities are taken in the frames of
 the bodies, as everywhere. In the plane the same formulas hold with all that is out of it left out.
 
 The first terms close the joints: g = 0. The others are the coordinates of the joints that have one: a turn
-about the axis, a line along it, or the angle between n and m. *Rows* are what bilateral conditions hold: each
-closing term is a row; a mimic is one made of two coordinates; a spring, a damper or a motor without bound is
-one on a coordinate.
+about the axis, a line along it, the angle between n and m, or one of three angles in a row. *Rows* are what
+bilateral conditions hold: each closing term is a row; a mimic is one made of two coordinates; a spring, a
+damper or a motor without bound is one on a coordinate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from clapas.bodies.kind import Poses
 from clapas.compiled import kernel
-from clapas.dynamics.joints.definition import Joint
+from clapas.dynamics.joints.definition import Joint, SystemEnd
 from clapas.dynamics.joints.drives import Drives, drives_of
 from clapas.dynamics.joints.laws import Mimic
 from clapas.geometry.rotations import rotate_back as in_body_frame
 from clapas.linalg.quaternions import rotate, rotate_back
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 
-POINT, LINE, ANGLE, DISTANCE, TURN, SWING = range(6)
-ALIGNED = 1e-9  # sine up to which a swing has no direction, and nothing acts along it
+POINT, LINE, ANGLE, DISTANCE, TURN, SWING, FIRST, SECOND, THIRD = range(9)  # the last three of a gimbal
+ALIGNED = 1e-9  # sine up to which a swing or a locked gimbal has no direction, and nothing acts along it
 IN_PLANE = np.array([0, 1, 5])  # velocities of a body in the plane among those of one in space
 FULL_TURN = 2.0 * np.pi
 
@@ -52,15 +54,20 @@ class Placed(NamedTuple):
         Derivatives by the velocities of the two bodies.
     arm_a : array (t, 3)
         From the centre of a to its point, in the world (m).
+    turn : array (N + K + 1, 4)
+        Orientations of the bodies, of the anchors on systems, and of the world.
     """
 
     value: Array
     of_a: Array
     of_b: Array
     arm_a: Array
+    turn: Array
 
-    def rate(self, rows: JointRows, velocity: Array) -> Array:
-        """Rates (t,) at the velocities (N, size) of the bodies; the world does not move."""
+    def rate(self, rows: JointRows, velocity: Array, anchors: Array | None = None) -> Array:
+        """Rates (t,) at the velocities (N, size) of bodies and (K, size) of anchors; the world is at rest."""
+        if anchors is not None:
+            velocity = np.concatenate((velocity, anchors, np.zeros((1, velocity.shape[1]))))
         rate = np.empty(len(self.value))
         term_rates(rows.a, rows.b, self.of_a, self.of_b, velocity, rate)
         return rate
@@ -77,23 +84,28 @@ class JointRows:
     mimics : tuple of Mimic
         Coordinates that follow others.
     joint, form : arrays (t,)
-        Joint of each term; POINT, LINE, ANGLE, DISTANCE, TURN or SWING.
+        Joint of each term; POINT, LINE, ANGLE, DISTANCE, TURN, SWING or FIRST, SECOND, THIRD.
     a, b : arrays (t,)
-        Its bodies; −1 is the world.
+        Its bodies; −1 is the world, and the numbers before it are the anchors, −2 the last one.
     arm_a, arm_b : arrays (t, 3)
         Points of the joint in the frames of the two bodies (m).
     along : array (t, 3)
         n in the frame of a; in the world for points.
     across : array (t, 3)
-        m in the frame of b, for angles and swings; for turns a direction across the axis, fixed in b.
+        m in the frame of b, for angles and swings; for turns a direction across the axis, fixed in b; for
+        gimbals the third axis.
     beside : array (t, 3)
-        For turns, the direction fixed in a that the one across had at the start.
+        For turns, the direction fixed in a that the one across had at the start. For gimbals the second axis
+        at the start, fixed in a, or for the third angle in b.
     length : array (t,)
-        Distance to keep (m).
+        Distance to keep (m). For gimbals the sign of e₂·(e₃ × e₁), or for the second angle that from e₁ to e₃
+        about e₂, at the start.
     sign : array (t,)
         −1 for coordinates of a relative to b.
     n_closing : int
         Number of closing terms; the coordinates follow.
+    ends : tuple of SystemEnd
+        The K anchors on bodies of other kinds.
     """
 
     joints: tuple[Joint, ...]
@@ -110,11 +122,25 @@ class JointRows:
     length: Array
     sign: Array
     n_closing: int
+    ends: tuple[SystemEnd, ...] = ()
 
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
         return self.joints[0].d
+
+    def renumbered(self, bodies: Indices) -> JointRows:
+        """The same where these bodies of the model, given in growing order, are numbered from 0."""
+
+        def place(body: int | SystemEnd | None) -> int | SystemEnd | None:
+            if isinstance(body, SystemEnd):
+                carrier = None if body.carrier is None else int(np.searchsorted(bodies, body.carrier))
+                return body._replace(carrier=carrier)
+            return None if body is None else int(np.searchsorted(bodies, body))
+
+        joints = tuple(replace(joint, a=place(joint.a), b=place(joint.b)) for joint in self.joints)
+        a, b = (np.where(side < 0, side, np.searchsorted(bodies, side)) for side in (self.a, self.b))
+        return replace(self, joints=joints, a=a, b=b)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -180,12 +206,14 @@ class JointRows:
         """Coordinates (k,) of the joints that have one."""
         return placed.value[self.n_closing :]
 
-    def placed(self, position: Array, orientation: Array, near: Array | None = None) -> Placed:
-        """The terms where the bodies are.
+    def placed(
+        self, position: Array, orientation: Array, near: Array | None = None, anchors: Poses | None = None
+    ) -> Placed:
+        """The terms where the bodies are, and the anchors if there are any.
 
         ``near`` (k,) are coordinates of a moment ago: angles are counted to within half a turn of them.
         """
-        x, turn = in_space(position, orientation)
+        x, turn = in_space(position, orientation, anchors)
         count = len(self.form)
         value, arm = np.empty(count), np.empty((count, 3))
         of_a, of_b = np.zeros((count, 6)), np.zeros((count, 6))
@@ -194,12 +222,12 @@ class JointRows:
         if len(self.moving):
             own, start = value[self.n_closing :], self.drives.start
             own += start
-            turns = self.form[self.n_closing :] == TURN
+            turns = counts_turns(self.form[self.n_closing :])
             off = (start if near is None else near)[turns] - own[turns]
             own[turns] += FULL_TURN * np.round(off / FULL_TURN)
         if self.d == 2:
             of_a, of_b = of_a[:, IN_PLANE], of_b[:, IN_PLANE]
-        return Placed(value, of_a, of_b, arm)
+        return Placed(value, of_a, of_b, arm, turn)
 
     @cached_property
     def pairs(self) -> Indices:
@@ -207,21 +235,37 @@ class JointRows:
         found = {
             (min(joint.a, joint.b), max(joint.a, joint.b))
             for joint in self.joints
-            if joint.a is not None and joint.b is not None and joint.rows.holds and not joint.collide
+            if isinstance(joint.a, int) and isinstance(joint.b, int)
+            if joint.rows.holds and not joint.collide
         }
         return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
+def ends_on_systems(joints: Sequence[Joint]) -> tuple[SystemEnd, ...]:
+    """The anchors of joints on bodies of other kinds, each once."""
+    ends = [end for joint in joints for end in (joint.a, joint.b) if isinstance(end, SystemEnd)]
+    return tuple(dict.fromkeys(ends))
+
+
 def joint_rows(
-    joints: Sequence[Joint], position: Array, orientation: Array, mimics: Sequence[Mimic] = ()
+    joints: Sequence[Joint],
+    position: Array,
+    orientation: Array,
+    mimics: Sequence[Mimic] = (),
+    anchors: Poses | None = None,
 ) -> JointRows:
-    """The rows of joints between bodies that start at these poses, (N, d) and (N, 4), or (N, 1) in 2-D."""
+    """The rows of joints between bodies that start at these poses, (N, d) and (N, 4), or (N, 1) in 2-D.
+
+    ``anchors`` are the poses of :func:`ends_on_systems`.
+    """
     d = position.shape[1]
-    x, turn = in_space(position, orientation)
+    x, turn = in_space(position, orientation, anchors)
+    ends = ends_on_systems(joints)
+    row_of: dict[SystemEnd | None, int] = {None: -1, **{end: k - len(ends) - 1 for k, end in enumerate(ends)}}
     closing: list[tuple[Any, ...]] = []
     coordinates: list[tuple[Any, ...]] = []
     for number, its in enumerate(joints):
-        a, b = (-1 if body is None else body for body in (its.a, its.b))
+        a, b = (body if isinstance(body, int) else row_of[body] for body in (its.a, its.b))
         at, to = _out_of_plane(np.array(its.at)), _out_of_plane(np.array(its.to))
         arms = in_body_frame(turn[a], at - x[a]), in_body_frame(turn[b], to - x[b])
         frame = its.frame
@@ -246,6 +290,15 @@ def joint_rows(
         elif kind.coordinate == "swing":
             other = in_body_frame(turn[b], np.array(its.second or its.axis))
             coordinates.append((number, SWING, a, b, *arms, in_a[0], other, none, 0.0, 1.0))
+        elif kind.coordinate == "gimbal":
+            one, two, three = (np.array(axis) for axis in (its.axis, its.second, its.third))
+            side = float(np.sign(two @ np.cross(three, one)))
+            between = float(np.arctan2(two @ np.cross(one, three), one @ three))
+            angle = (FIRST, SECOND, THIRD)[its.which - 1]
+            middle = in_body_frame(turn[b if angle == THIRD else a], two)
+            axes = in_body_frame(turn[a], one), in_body_frame(turn[b], three), middle
+            told = between if angle == SECOND else side
+            coordinates.append((number, angle, a, b, *arms, *axes, told, sign))
     joint, form, bodies_a, bodies_b, *rest = zip(*(closing + coordinates), strict=True)
     arm_a, arm_b, along, across, beside, length, signs = (np.array(part, dtype=float) for part in rest)
     return JointRows(
@@ -263,11 +316,15 @@ def joint_rows(
         length=length,
         sign=signs,
         n_closing=len(closing),
+        ends=ends,
     )
 
 
-def in_space(position: Array, orientation: Array) -> tuple[Array, Array]:
-    """Positions (N + 1, 3) and quaternions (N + 1, 4) of bodies in 2-D or 3-D, and last of the world."""
+def in_space(position: Array, orientation: Array, anchors: Poses | None = None) -> tuple[Array, Array]:
+    """Positions and quaternions (N + K + 1, 4) of bodies, of anchors, and last of the world, in 3-D."""
+    if anchors is not None:
+        position = np.concatenate((position, anchors.position))
+        orientation = np.concatenate((orientation, anchors.orientation))
     n, d = position.shape
     x, turn = np.zeros((n + 1, 3)), np.zeros((n + 1, 4))
     x[:n, :d] = position
@@ -279,19 +336,24 @@ def in_space(position: Array, orientation: Array) -> tuple[Array, Array]:
     return x, turn
 
 
+def counts_turns(form: Indices) -> Mask:
+    """Which coordinates are angles without bounds: they are counted beyond a turn."""
+    return np.asarray((form == TURN) | (form >= FIRST))
+
+
 def _out_of_plane(point: Array) -> Array:
     return point if len(point) == 3 else np.append(point, 0.0)
 
 
 @kernel
 def term_rates(a: Indices, b: Indices, of_a: Array, of_b: Array, velocity: Array, rate: Array) -> None:
-    """Fill the rates (t,) of the terms; bodies of negative number do not move."""
+    """Fill the rates (t,) of the terms; −1 does not move, other negative numbers count from the end."""
     for i in range(len(a)):
         total = 0.0
         for k in range(of_a.shape[1]):
-            if a[i] >= 0:
+            if a[i] != -1:
                 total += of_a[i, k] * velocity[a[i], k]
-            if b[i] >= 0:
+            if b[i] != -1:
                 total += of_b[i, k] * velocity[b[i], k]
         rate[i] = total
 
@@ -332,6 +394,46 @@ def place_rows(
                 of_a[i, 3 + k] = -sign[i] * along[i, k]
             c_x, c_y, c_z = rotate_back(turn[q], n[0], n[1], n[2])
             of_b[i, 3], of_b[i, 4], of_b[i, 5] = sign[i] * c_x, sign[i] * c_y, sign[i] * c_z
+            continue
+        if form[i] >= FIRST:
+            e = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])
+            g = rotate(turn[q], across[i, 0], across[i, 1], across[i, 2])
+            f = (g[1] * e[2] - g[2] * e[1], g[2] * e[0] - g[0] * e[2], g[0] * e[1] - g[1] * e[0])
+            sine = np.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
+            gap[i] = 0.0
+            if sine <= ALIGNED:
+                continue
+            side = length[i] if form[i] != SECOND else (-1.0 if length[i] > 0.0 else 1.0)
+            f = (side * f[0] / sine, side * f[1] / sine, side * f[2] / sine)  # the second axis now
+            if form[i] == SECOND:
+                angle = np.arctan2(-side * sine, e[0] * g[0] + e[1] * g[1] + e[2] * g[2]) - length[i]
+                n = f
+            else:
+                m = rotate(turn[p if form[i] == FIRST else q], beside[i, 0], beside[i, 1], beside[i, 2])
+                c_x, c_y, c_z = (
+                    m[1] * f[2] - m[2] * f[1],
+                    m[2] * f[0] - m[0] * f[2],
+                    m[0] * f[1] - m[1] * f[0],
+                )
+                cosine, det = m[0] * f[0] + m[1] * f[1] + m[2] * f[2], side * sine
+                if form[i] == FIRST:
+                    angle = np.arctan2(e[0] * c_x + e[1] * c_y + e[2] * c_z, cosine)
+                    n = (
+                        (f[1] * g[2] - f[2] * g[1]) / det,
+                        (f[2] * g[0] - f[0] * g[2]) / det,
+                        (f[0] * g[1] - f[1] * g[0]) / det,
+                    )
+                else:
+                    angle = -np.arctan2(g[0] * c_x + g[1] * c_y + g[2] * c_z, cosine)
+                    n = (
+                        (e[1] * f[2] - e[2] * f[1]) / det,
+                        (e[2] * f[0] - e[0] * f[2]) / det,
+                        (e[0] * f[1] - e[1] * f[0]) / det,
+                    )
+            gap[i] = sign[i] * angle
+            n = (sign[i] * n[0], sign[i] * n[1], sign[i] * n[2])
+            of_a[i, 3], of_a[i, 4], of_a[i, 5] = rotate_back(turn[p], -n[0], -n[1], -n[2])
+            of_b[i, 3], of_b[i, 4], of_b[i, 5] = rotate_back(turn[q], n[0], n[1], n[2])
             continue
         if form[i] == SWING:
             n = rotate(turn[p], along[i, 0], along[i, 1], along[i, 2])

@@ -1,7 +1,8 @@
 """Meshes in JSON files of COMPAS (versions 1 and 2): a mesh, an assembly of blocks, or a block model.
 
 Whatever the file is, its meshes are the tables with ``vertex`` and ``face``. A block is a support if its
-node, its element or its mesh says ``is_support``; elements are moved by their ``transformation``.
+node, its element or its mesh says ``is_support``; elements are moved by their ``transformation``. Blocks of
+an assembly that have no name of their own are called by their nodes: "block 0".
 
 Reference: Van Mele and others 2017–, https://compas.dev.
 """
@@ -20,12 +21,13 @@ from clapas.errors import FormatError
 from clapas.geometry.meshfiles.contents import MeshFile, NamedMesh, fan
 from clapas.typing import Array
 
-ANONYMOUS = ("", "Mesh", "Block", "None")  # names that COMPAS gives by itself
+# Names that COMPAS gives by itself.
+ANONYMOUS = ("", "Mesh", "Block", "None", "Graph", "Assembly", "CRA_Assembly", "Model", "BlockModel", "Tree")
 
 
 @dataclass(frozen=True)
 class _Place:
-    """What the surroundings of a mesh say of it."""
+    """What the neighbours of a mesh say of it."""
 
     name: str = ""
     is_support: bool = False
@@ -61,7 +63,10 @@ def _meshes(entry: Any, place: _Place) -> Iterator[NamedMesh]:
             yield mesh
         return
     for key, each in entry.items():
-        if isinstance(each, Mapping | list) and key not in ("transformation", "frame"):
+        if key == "node" and isinstance(each, Mapping):
+            for node, about in each.items():
+                yield from _meshes(about, replace(place, name=f"block {node}"))
+        elif isinstance(each, Mapping | list) and key not in ("transformation", "frame"):
             yield from _meshes(each, place)
 
 

@@ -1,4 +1,4 @@
-"""What a file of surfaces holds: named meshes, and what the file says of its unit and its vertical."""
+"""Contents of a file of surfaces: named meshes, its unit of length and its vertical."""
 
 from __future__ import annotations
 
@@ -52,12 +52,15 @@ class MeshFile:
         Metres per unit, where the file or its format says it.
     up : str
         The axis that points upwards by the rules of the format: y for glTF, z otherwise.
+    writer : str
+        The program that wrote it, where it turns y upwards unless told otherwise; "" otherwise.
     """
 
     path: Path
     objects: Sequence[NamedMesh]
     unit: float | None = None
     up: Axis = "z"
+    writer: str = ""
 
     def merged(self) -> Mesh:
         """All objects as one mesh."""

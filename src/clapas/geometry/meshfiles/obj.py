@@ -2,7 +2,7 @@
 
 Rhino writes ``g`` or ``o``, Blender ``o`` and, if asked, ``g``; Blender's exporter and others also write
 both for one thing. An object and a group together name a mesh "object group", or with one name where they
-are equal.
+are equal. The format says nothing of the vertical: Blender writes y upwards unless told otherwise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def read(path: Path, content: bytes) -> MeshFile:
         NamedMesh(called, *compacted(points, np.array(rows, dtype=np.int64)))
         for called, rows in faces.items()
     ]
-    return MeshFile(path, objects)
+    writer = "Blender" if content.lstrip().startswith(b"# Blender") else ""
+    return MeshFile(path, objects, writer=writer)
 
 
 def _vertex(path: Path, line: int, word: str, count: int) -> int:

@@ -1,4 +1,4 @@
-"""What every shape knows: its mass properties, and the convex pieces collision sees."""
+"""Base class of shapes: mass properties, and the convex pieces used in collision detection."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from clapas.errors import FormatError
 from clapas.io.hdf5 import reading
 from clapas.io.recording import validation
 from clapas.io.recording.layout import Column
-from clapas.scenes.simulation import Kept
+from clapas.scenes.recorders import RecordedStep
 from clapas.typing import Array
 
 
@@ -96,7 +96,7 @@ def columns(joints: JointNames) -> dict[str, Column]:
     }
 
 
-def row(model: Model, kept: Kept) -> dict[str, Any]:
+def row(model: Model, kept: RecordedStep) -> dict[str, Any]:
     """These columns for a kept step."""
     if model.joints is None:
         return {}

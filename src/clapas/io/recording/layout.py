@@ -1,4 +1,4 @@
-"""What a recording file holds. SI units throughout.
+"""Layout of recording files. SI units throughout.
 
     /                 attributes: format, version, clapas (version of the package), dt, every, settings,
                       names, period, digest

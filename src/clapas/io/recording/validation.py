@@ -1,4 +1,4 @@
-"""What a recording must be to be read: structure, types, sizes and ranges.
+"""Checks of a recording before it is read: structure, types, sizes and ranges.
 
 All is checked before anything is computed. Kernels do not check their indices, so a number out of range
 in a file must not get past this module.

@@ -27,13 +27,16 @@ import numpy as np
 
 from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.model import LinkImpulses, Model, Sleep, State
-from clapas.dynamics.readings import Reading
+from clapas.dynamics.pressing import pressed_contacts
+from clapas.dynamics.probe_readings import Reading
 from clapas.errors import WriteError
+from clapas.geometry.colliders import Contacts
 from clapas.io.hdf5 import first_line
 from clapas.io.recording import digest, joints, layout, systems
 from clapas.io.recording.lock import Lock, temporary
-from clapas.scenes.simulation import Kept
+from clapas.scenes.recorders import RecordedStep
 from clapas.status import Status
+from clapas.typing import Indices
 from clapas.version import __version__
 
 FLUSH_SECONDS = 2.0
@@ -119,9 +122,9 @@ class RecordingWriter:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self.close()
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: RecordedStep) -> None:
         """Keep a step; it is on disk after the next flush."""
-        contacts = _contact_rows(kept) | (_link_rows(kept.state) if self._has_links else {})
+        contacts = _contact_rows(self._model, kept) | (_link_rows(kept.state) if self._has_links else {})
         self.append(self._frame_row(kept, len(contacts["a"])), contacts)
 
     def note(self, reading: Reading) -> None:
@@ -319,7 +322,7 @@ class RecordingWriter:
         )
         data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
 
-    def _frame_row(self, kept: Kept, contacts: int) -> dict[str, Any]:
+    def _frame_row(self, kept: RecordedStep, contacts: int) -> dict[str, Any]:
         state, n = kept.state, self._sizes["bodies"]
         solution = kept.stepped.solution if kept.stepped else None
         row = _sleep_row(state, n) if self._has_sleep else {}
@@ -344,7 +347,11 @@ class RecordingWriter:
         }
 
 
-def _contact_rows(kept: Kept) -> dict[str, Any]:
+def _contact_rows(model: Model, kept: RecordedStep) -> dict[str, Any]:
+    if kept.stepped is None and kept.state.step == 0 and model.pressed:
+        contacts = pressed_contacts(model, kept.state)
+        stuck = kept.state.impulses.carrying.astype(np.int8)
+        return _of_contacts(contacts, kept.state, stuck)
     if kept.stepped is None:
         d = kept.state.position.shape[1]
         sizes = {"d": d, "couple": 3 if d == 3 else 1}
@@ -352,13 +359,13 @@ def _contact_rows(kept: Kept) -> dict[str, Any]:
             name: np.empty((0, *(sizes[str(size)] for size in column.shape)), dtype=column.dtype)
             for name, column in layout.CONTACTS.items()
         }
+    return _of_contacts(kept.stepped.contacts, kept.state, contact_modes(kept.stepped))
+
+
+def _of_contacts(contacts: Contacts, state: State, mode: Indices) -> dict[str, Any]:
     names = "a b collider_a collider_b feature point normal gap".split()
-    columns = {name: getattr(kept.stepped.contacts, name) for name in names}
-    return columns | {
-        "impulse": kept.state.impulses.impulse,
-        "couple": kept.state.impulses.couple,
-        "mode": contact_modes(kept.stepped),
-    }
+    columns = {name: getattr(contacts, name) for name in names}
+    return columns | {"impulse": state.impulses.impulse, "couple": state.impulses.couple, "mode": mode}
 
 
 def _link_rows(state: State) -> dict[str, Any]:

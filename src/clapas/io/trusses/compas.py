@@ -13,7 +13,7 @@ import numpy as np
 from clapas.bodies.trusses.materials import Group
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import Error, FormatError
-from clapas.io.trusses.lines import guessed_group
+from clapas.io.trusses.lines import chosen_groups
 
 HELD = ("is_fixed", "is_anchor", "is_support")
 
@@ -64,7 +64,7 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
         return Truss(
             nodes=nodes,
             members=np.array(members, dtype=np.int64).reshape(-1, 2),
-            groups=[(groups or {}).get(name) or guessed_group(name) for name in kinds],
+            groups=chosen_groups(kinds, groups, path),
             group=[kinds.index(name) for name in names],
             prestress=forces,
             is_blocked=np.repeat(np.array(held, dtype=bool)[:, None], 3, axis=1),

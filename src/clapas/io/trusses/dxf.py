@@ -6,7 +6,6 @@ A file is pairs of lines, a group code and its value. Code 0 begins an entity, 8
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,15 +16,13 @@ import numpy as np
 from clapas.bodies.trusses.materials import Group
 from clapas.bodies.trusses.structure import Truss
 from clapas.bodies.trusses.units import factor
-from clapas.errors import FormatError
+from clapas.errors import FormatError, warn
 from clapas.io.trusses.lines import Drawing, held_axes
 from clapas.typing import Array
 
 INSUNITS = {1: "in", 2: "ft", 4: "mm", 5: "cm", 6: "m"}  # $INSUNITS of the header
 CURVED = ("ARC", "SPLINE", "ELLIPSE")  # not straight: no member
 CLOSED, MESHES = 1, 16 | 64  # bits of code 70 of polylines
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -107,7 +104,7 @@ def read_dxf(path: Path, *, groups: Mapping[str, Group] | None = None, length: s
             polyline = None
         blocks += entity.kind == "INSERT"
     if blocks:
-        log.warning("%s: %d references to blocks are left out: explode those that hold members", path, blocks)
+        warn(f"{path}: {blocks} references to blocks are left out: explode those that hold members")
     if not drawing.ends:
         raise FormatError(
             f"{path}: the drawing has no LINE: draw members as lines or polylines (explode blocks first)"

@@ -1,8 +1,8 @@
 """Lines drawn in other programs as members: ends that coincide are one node; sections are added here.
 
 Layers, edge attributes or cell sets become groups. A group whose name contains "cable", "tendon", "wire",
-"rope" or "net" is one of cables, any other one of bars; pass ``groups`` to say it yourself, with materials
-and sections.
+"rope" or "net" is one of cables, any other one of bars, of a stock section of steel, and a warning says so;
+pass ``groups`` to say it yourself, with materials and sections.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from scipy.spatial import cKDTree
 
 from clapas.bodies.trusses.materials import Group, Kind, Material, Section
 from clapas.bodies.trusses.structure import ImpossibleTruss, Truss
-from clapas.errors import FormatError
+from clapas.errors import FormatError, warn
 from clapas.typing import Array, Indices
 
 STEEL = Material(young=210e9, yield_stress=235e6)
 SECTIONS = {"bar": Section.tube(diameter=0.048, thickness=0.003), "cable": Section(area=5e-5)}
+STOCK = {  # the same in words
+    "bar": "bars, tubes of 48 × 3 mm of steel (210 GPa, yield 235 MPa)",
+    "cable": "cables of 50 mm² of steel (210 GPa, yield 235 MPa)",
+}
 CABLE_WORDS = ("cable", "tendon", "wire", "rope", "net")
 MERGED = 1e-6  # distance of ends, relative to the size of the drawing, at which they are one node
 
@@ -74,7 +78,7 @@ class Drawing:
             return Truss(
                 nodes=nodes[:, :d],
                 members=number.reshape(-1, 2),
-                groups=[(groups or {}).get(name) or guessed_group(name) for name in kinds],
+                groups=chosen_groups(kinds, groups, path),
                 group=[kinds.index(name) for name in self.layers],
                 is_blocked=blocked[:, :d],
                 name=path.stem,
@@ -105,6 +109,21 @@ def merged(points: Array, distance: float) -> tuple[Array, Indices]:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return points[first[order]], rank[number.ravel()]
+
+
+def chosen_groups(names: Sequence[str], given: Mapping[str, Group] | None, path: Path) -> list[Group]:
+    """The groups of these names: those given, and stock sections of steel for others, with a warning."""
+    found = [(given or {}).get(name) or guessed_group(name) for name in names]
+    invented = [group for group in found if group.name not in (given or {})]
+    for kind, words in STOCK.items():
+        mine = [repr(group.name) for group in invented if group.kind == kind]
+        if mine:
+            warn(
+                f"{path}: nothing is said of material and section of {', '.join(mine)}: taken as {words}. "
+                "Displacements, weights, member checks and shared forces follow from that: give your own, "
+                "with --groups FILE.toml in the shell, groups={...} in Python"
+            )
+    return found
 
 
 def guessed_group(name: str) -> Group:

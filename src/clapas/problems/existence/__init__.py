@@ -46,7 +46,7 @@ import time
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import linalg, sparse
@@ -63,6 +63,7 @@ from clapas.problems.existence.programs import (
     least_power,
     widest_by_cones,
     widest_by_facets,
+    widest_by_least_squares,
 )
 from clapas.problems.existence.recovery import Recovery, impulses_of_motion, opens_where_stuck
 from clapas.problems.validation import SYMMETRY
@@ -82,7 +83,7 @@ __all__ = [
     "regularised",
 ]
 
-Method = Literal["exact", "inscribed"]
+Method = Literal["exact", "inscribed", "least-squares"]
 
 ROUNDING = 1e-11  # of velocities, relative to the largest imposed one
 UNIT = float(np.finfo(float).eps) / 2  # relative error of one operation
@@ -179,10 +180,11 @@ def check(
         In either form.
     tol : float
         Relative margin below which (H) and its failure are not told apart: the verdict is FRAGILE.
-    method : "exact" or "inscribed"
-        In space: the true cones by an interior-point method, or a linear program on inscribed polyhedra of 16
+    method : "exact", "inscribed" or "least-squares"
+        In space: the true cones by an interior-point method; or a linear program on inscribed polyhedra of 16
         facets, which certifies a little less (margins are then lower bounds) and is faster up to some fifty
-        contacts only. In the plane both are the same.
+        contacts only; or the least motion that keeps contacts inside K* by a given margin (3.38), whose
+        margins are lower bounds too. In the plane the first two are the same.
     time_limit : float
         Seconds for the at most three programs together; UNKNOWN when they run out.
     quick : bool
@@ -200,8 +202,8 @@ def check(
     """
     if not tol > 0:
         raise SettingsError(f"tol must be positive, got {tol}")
-    if method not in ("exact", "inscribed"):
-        raise SettingsError(f"method must be 'exact' or 'inscribed', got '{method}'")
+    if method not in get_args(Method):
+        raise SettingsError(f"method must be 'exact', 'inscribed' or 'least-squares', got '{method}'")
     answer = _Question(problem, tol, method, time_limit).answer(quick)
     if not problem.is_definite and answer.verdict is not Verdict.IMPOSSIBLE:
         return _held(problem, answer, time_limit)
@@ -612,6 +614,8 @@ def _outside_the_theorem(problem: ContactProblem) -> str:
 
 
 def _widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Widest | None:
+    if method == "least-squares" and math.isinf(bound):
+        return widest_by_least_squares(reach, time_limit)
     if reach.d == 2 or method == "inscribed" or not reach.mu.any():
         return widest_by_facets(reach, bound, FACETS, time_limit)
     return widest_by_cones(reach, bound, time_limit)

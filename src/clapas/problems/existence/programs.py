@@ -1,4 +1,4 @@
-"""How far all contacts can be opened at once: one cone program, by linear or by conic programming.
+"""The cone program of existence: how far all contacts can be opened at once.
 
 With e_N the stacked normals, the program and its dual are (Cadoux 2009, (3.36) with its signs put right)::
 
@@ -22,6 +22,8 @@ import numpy as np
 from scipy import optimize, sparse
 
 from clapas.typing import Array, Mask
+
+MARGINS = (1e-2, 1e-4, 1e-6, 0.0)  # beside the imposed velocities: inside K* by so much, then on its border
 
 
 class Widest(NamedTuple):
@@ -158,6 +160,20 @@ def least_motion(reach: Reach, time_limit: float) -> tuple[Array | None, Array]:
     if str(answer.status) in ("Solved", "AlmostSolved"):
         return np.array(answer.x), r
     return None, r / max(float(r[:, 0].sum()), 1e-300)
+
+
+def widest_by_least_squares(reach: Reach, time_limit: float) -> Widest:
+    """Look for the least motion that leaves the contacts inside K* by a margin, ever smaller, at last none.
+
+    The least motion itself is on the border of K* (Cadoux 2009, 3.5.4), which decides (H̄) only: with a
+    margin asked for it decides (H). Where no motion does, the impulses bound σ from above.
+    """
+    normal = np.eye(reach.d)[0]
+    for margin in MARGINS:
+        v, r = least_motion(reach._replace(b=reach.b - margin * normal), time_limit)
+        if v is not None:
+            return Widest(reach.margin(v), v, r)
+    return Widest(float(np.vdot(reach.b, r)), np.zeros(reach.G.shape[1]), r)
 
 
 def least_power(reach: Reach, time_limit: float) -> Widest | None:

@@ -84,11 +84,13 @@ def wall_of_boxes(
 def wedged_bar(
     slope: Annotated[float, Range(-1.3, 1.3, "angle of the walls from the vertical", "rad")] = 0.2,
     mu: Mu = 0.5,
+    force: Annotated[float, Range(0.0, 1e9, "with which each wall pushes inward at the start", "N")] = 0.0,
 ) -> Scene:
     """A bar wedged between two walls that converge downward: friction can hold it, or not.
 
     With walls at an angle ``slope`` from the vertical the bar is held by any mu; Moreau's walls that
-    converge upward (slope < 0) hold it only if mu > tan|slope| and only by forces already there.
+    converge upward (slope < 0) hold it only if mu > tan|slope| and only by forces already there: with
+    ``--slope -0.2 --force 3000`` it stands, without force it falls. Each wall carries half the weight then.
     """
     scene = Scene(d=2, overlap=1e-9)
     scene.law(mu=mu)
@@ -100,5 +102,9 @@ def wedged_bar(
     low, high = gap - math.tan(slope) * height / 2, gap + math.tan(slope) * height / 2
     corners = [(-low, -height / 2), (low, -height / 2), (high, height / 2), (-high, height / 2)]
     scene.add(Polygon(corners), density=1000, name="bar")
+    if force > 0.0:
+        half = 0.5 * 9.81 * 1000 * height * 2 * gap
+        scene.press("left wall", "bar", (force, half))
+        scene.press("right wall", "bar", (-force, half))
     scene.run = Run(duration=0.2, dt=1e-3, every=5)
     return scene

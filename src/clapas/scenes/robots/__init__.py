@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clapas.errors import FormatError
 from clapas.scenes.robots.build import LoadedRobot, add_robot, friction_name
@@ -17,7 +17,7 @@ from clapas.scenes.robots.xml import read_xml
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-__all__ = ["LoadedRobot", "Robot", "add_robot", "is_robot_file", "read_robot", "robot_scene"]
+__all__ = ["LoadedRobot", "Robot", "add_robot", "is_robot_file", "load_robot", "read_robot", "robot_scene"]
 
 MU = 0.8  # where a file says nothing
 DT = 1e-3
@@ -57,6 +57,70 @@ def read_robot(
     if root.tag == "mujoco":
         return read_mjcf(root, strict)
     raise FormatError(f"{path}: expected a robot, <robot> (URDF) or <mujoco> (MJCF), got <{root.tag}>")
+
+
+def load_robot(
+    scene: Scene,
+    path: str | os.PathLike[str],
+    *,
+    position: Sequence[float] | None = None,
+    orientation: Sequence[float] | None = None,
+    fixed_base: bool = True,
+    joints: Mapping[str, float] | None = None,
+    motors: Mapping[str, Any] | None = None,
+    self_collision: bool = True,
+    material: str | None = None,
+    prefix: str = "",
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    strict: bool = True,
+) -> LoadedRobot:
+    """Add a robot from a URDF or MJCF file: a body for each link, a joint for each joint.
+
+    Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
+    of joints are taken from the file. What of the file is not used is named in a warning; what is not
+    supported is refused.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    position, orientation : floats, optional
+        Of the robot's own frame in the world (m; quaternion w, x, y, z).
+    fixed_base : bool
+        Whether the link at the top stands still (URDF; MJCF says it itself).
+    joints : mapping, optional
+        Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
+        limit.
+    motors : mapping, optional
+        Motors by the names of joints, instead of those of the file (see :meth:`join`).
+    self_collision : bool
+        Whether links that no joint joins may touch each other.
+    material : str, optional
+        Material of all links; by default "default".
+    prefix : str
+        Put before the names of links and joints: two robots of one file need two prefixes.
+    packages : mapping, optional
+        Folders of ROS packages, for meshes named ``package://…``.
+    strict : bool
+        False leaves out what is not supported, and says so, instead of refusing it.
+
+    Returns
+    -------
+    LoadedRobot
+        Numbers of the bodies by link, names of the joints, notes.
+    """
+    return add_robot(
+        scene,
+        read_robot(path, packages=packages, strict=strict),
+        position=position,
+        orientation=orientation,
+        fixed_base=fixed_base,
+        joints=joints,
+        motors=motors,
+        self_collision=self_collision,
+        material=material,
+        prefix=prefix,
+    )
 
 
 def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Scene:

@@ -24,7 +24,7 @@ from clapas.scenes.robots.leftovers import NO_PART
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-WITH_LAWS = ("hinge", "slider", "turn", "travel")
+WITH_LAWS = ("hinge", "slider", "turn", "travel", "gimbal")
 
 
 @dataclass
@@ -119,10 +119,12 @@ def add_robot(
     names, notes = [], list(robot.notes)
     for joint in robot.joints:
         if joint.kind not in ("fixed", "free"):
-            _join(scene, robot, joint, carrier, of_link, coordinates, dict(motors or {}), prefix)
+            before = _before(joint, carrier, coordinates)
+            _join(scene, robot, joint, carrier, of_link, coordinates, dict(motors or {}), prefix, before)
             names.append(prefix + joint.name)
+        before = _before(joint, carrier, coordinates)
         for own in joint.along:
-            _join(scene, robot, own, carrier, of_link, coordinates, dict(motors or {}), prefix)
+            _join(scene, robot, own, carrier, of_link, coordinates, dict(motors or {}), prefix, before)
             names.append(prefix + own.name)
     unknown = set(motors or {}) - {one.name for joint in robot.joints for one in (joint, *joint.along)}
     if unknown:
@@ -154,7 +156,8 @@ def add_robot(
 
 def _coordinates(robot: Robot, label: str, given: Mapping[str, float]) -> dict[str, float]:
     """Coordinates of the joints where the robot is placed: zero, or the nearest limit, unless given."""
-    moving = {joint.name: joint for joint in robot.joints if joint.kind in WITH_LAWS}
+    every = [one for joint in robot.joints for one in (joint, *joint.along)]
+    moving = {joint.name: joint for joint in every if joint.kind in WITH_LAWS and not is_about_ball(joint)}
     for name in given:
         if name not in moving:
             known = ", ".join(moving) or "none"
@@ -205,7 +208,9 @@ def _composites(
         begin(Link(name=WORLD), base, True)
     for joint in robot.joints:
         above, own = carrier[joint.parent]
-        pose = own @ joint.pose @ _moved(joint, coordinates.get(joint.name, joint.zero) - joint.zero)
+        pose = own @ joint.pose
+        for one in (joint, *joint.along):
+            pose = pose @ _moved(one, coordinates.get(one.name, one.zero) - one.zero)
         child = links[joint.child]
         if joint.kind == "fixed":
             above.links.append((child, pose))
@@ -215,12 +220,34 @@ def _composites(
     return composites, carrier
 
 
+def is_about_ball(joint: RobotJoint) -> bool:
+    """Whether it is friction about an axis of a ball joint, which has no coordinate of its own."""
+    return joint.kind == "turn" and joint.is_exchanged and joint.second is None
+
+
+def _before(
+    joint: RobotJoint, carrier: Mapping[str, tuple[Composite, Pose]], coordinates: Mapping[str, float]
+) -> list[Pose]:
+    """Frames of the child in the world before the first of its coordinates has moved it, and before the next.
+
+    Where none has moved it they are its frame.
+    """
+    composite, own = carrier[joint.child]
+    moves = [_moved(one, coordinates.get(one.name, one.zero) - one.zero) for one in joint.along]
+    frames = [composite.pose @ own]
+    if all(move == Pose() for move in moves):
+        return frames * (len(moves) + 1)
+    for move in reversed(moves):
+        frames.insert(0, frames[0] @ move.inverse)
+    return frames
+
+
 def _moved(joint: RobotJoint, travel: float) -> Pose:
     """The pose of a link after its joint has moved, in the frame it had before."""
     if travel == 0.0:
         return Pose()
-    axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
-    if joint.kind == "slider":
+    axis = np.array(joint.own_axis) / np.linalg.norm(joint.own_axis)
+    if joint.kind in ("slider", "travel"):
         return Pose(tuple(map(float, travel * axis)))
     turn = rotations.from_axis_angle(axis, travel)
     anchor = np.array(joint.anchor)
@@ -298,17 +325,24 @@ def _join(
     coordinates: Mapping[str, float],
     motors: dict[str, Any],
     prefix: str,
+    before: list[Pose],
 ) -> None:
+    """Add a joint; ``before`` are the frames of the child before each of its coordinates moved it."""
     composite, own = carrier[joint.child]
     frame = composite.pose @ own
+    in_a, in_b = (frame, before[0]) if joint.is_exchanged else (before[0], frame)
     kind: dict[str, Any] = {}
     a, b, axis = of_link[joint.parent], of_link[joint.child], joint.axis
     if joint.is_exchanged:  # how far the parent goes back from the child
         a, b, axis = b, a, axis if a is None else (-axis[0], -axis[1], -axis[2])
     if joint.kind != "ball":
-        kind["axis"] = frame.along(axis)
-    if joint.second is not None:
-        kind["second"] = frame.along(joint.second)
+        kind["axis"] = in_a.along(axis)
+    if joint.third is not None:
+        assert joint.second is not None
+        kind |= {"second": before[1].along(joint.second), "third": frame.along(joint.third)}
+        kind["which"] = joint.which
+    elif joint.second is not None:
+        kind["second"] = in_b.along(joint.second)
     laws: dict[str, Any] = {}
     if joint.kind in WITH_LAWS:
         laws = {

@@ -136,8 +136,10 @@ class RobotJoint:
         Names of the links; the parent of the first link may be "world".
     pose : Pose
         Of the child in the frame of the parent, where the coordinate is ``zero``.
-    anchor, axis, second : tuples of 3
-        Point, axis and second axis in the frame of the child.
+    anchor, axis, second, third : tuples of 3
+        Point, axis, second axis and third axis in the frame of the child.
+    which : int
+        Of a gimbal, the axis whose angle is meant, from 1.
     zero : float
         Coordinate at that pose (rad, m).
     limits : (lower, upper), optional
@@ -153,7 +155,8 @@ class RobotJoint:
     is_exchanged : bool
         Whether the axis is fixed in the child instead of in the parent.
     along : tuple of RobotJoint
-        The coordinates of a joint that leaves several free, each a "turn" or a "travel" with its own laws.
+        The coordinates of a joint that leaves several free, each a "turn", a "travel" or a "gimbal" with its
+        own laws, in the order in which they move the child.
     """
 
     name: str
@@ -164,6 +167,8 @@ class RobotJoint:
     anchor: Vector = (0.0, 0.0, 0.0)
     axis: Vector = (1.0, 0.0, 0.0)
     second: Vector | None = None
+    third: Vector | None = None
+    which: int = 0
     zero: float = 0.0
     limits: tuple[float, float] | None = None
     damping: float = 0.0
@@ -173,6 +178,12 @@ class RobotJoint:
     place: str = ""
     is_exchanged: bool = False
     along: tuple[RobotJoint, ...] = ()
+
+    @property
+    def own_axis(self) -> Vector:
+        """The axis that its coordinate is about, or along."""
+        axes = self.axis, self.second, self.third
+        return axes[max(self.which - 1, 0)] or self.axis
 
 
 @dataclass(frozen=True, kw_only=True)

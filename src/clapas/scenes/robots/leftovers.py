@@ -1,4 +1,4 @@
-"""What a reader did not use of a file: said in words, or refused."""
+"""Parts of a file that its reader did not use: reported, or refused."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class AcceleratedProjection(IterativeSolver):
     max_iterations: int = 100_000
     window: int = 200
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (FrictionCone,)
+    cones: ClassVar[tuple[type, ...]] = (FrictionCone,)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from clapas.convex import CoulombCone
+from clapas.convex.base import FrictionCone
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.accelerated_projection.kernels import curvature, extrapolate, projected_step
 from clapas.solvers.convex.projections import projection
@@ -26,6 +27,7 @@ class Momentum(Iteration):
 
     def __init__(self, problem: ContactProblem, guess: Array, window: int) -> None:
         self.scaled = ScaledDelassus(problem)
+        assert isinstance(problem.cone, FrictionCone)
         self.cone = problem.cone
         self.components = (0,) * problem.d
         self.free = self.scaled.from_velocities(problem.q)

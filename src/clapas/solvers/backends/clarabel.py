@@ -12,7 +12,13 @@ from clapas.errors import MissingDependency, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.backends.programs import Cones, Form, Program, formulation
 from clapas.solvers.convex.accelerated_gradient import AcceleratedGradient
-from clapas.solvers.convex.base import ConvexAnswer, ConvexMethod, ConvexProblem, ConvexSolver, answer
+from clapas.solvers.convex.base import (
+    ConvexMethod,
+    ConvexProblem,
+    ConvexSolution,
+    ConvexSolver,
+    admissible_solution,
+)
 from clapas.typing import Array
 
 # Walls and stacks have more impulses than the bodies can feel: the default regularisation (1e-8, and
@@ -35,9 +41,9 @@ class Clarabel:
 
     Parameters
     ----------
-    form : "impulses", "velocities" or "norm"
-        The program posed; see :mod:`clapas.solvers.backends.programs`. The last two need the global form
-        and friction cones.
+    form : "impulses", "velocities", "norm" or "linear"
+        The program posed; see :mod:`clapas.solvers.backends.programs`. The second and third need the
+        global form and friction cones.
     max_iterations : int
         Iterations of the engine.
     polish : ConvexSolver or None
@@ -61,7 +67,9 @@ class Clarabel:
 
     def __post_init__(self) -> None:
         if self.form not in get_args(Form):
-            raise SettingsError(f"form must be 'impulses', 'velocities' or 'norm', got '{self.form}'")
+            raise SettingsError(
+                f"form must be 'impulses', 'velocities', 'norm' or 'linear', got '{self.form}'"
+            )
         if self.max_iterations < 1:
             raise SettingsError(f"max_iterations must be at least 1, got {self.max_iterations}")
 
@@ -77,17 +85,17 @@ class _Engine:
         self.formulation = formulation(contacts, settings.form)
         self.polish = settings.polish.start(contacts) if settings.polish else None
 
-    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         if guess.size == 0:
-            return answer(frozen, guess, 0)
-        given = answer(frozen, guess, 0)
+            return admissible_solution(frozen, guess, 0)
+        given = admissible_solution(frozen, guess, 0)
         if given.residual <= accuracy:
             return given
         best = given
         solution = self._run(self.formulation.program(frozen))
         y, multiplier = np.array(solution.x), np.array(solution.z)
         if np.isfinite(y).all() and np.isfinite(multiplier).all():
-            found = answer(frozen, self.formulation.impulses(y, multiplier), 0)
+            found = admissible_solution(frozen, self.formulation.impulses(y, multiplier), 0)
             best = found if found.residual < given.residual else given
         if self.polish is not None and best.residual > accuracy:
             best = self.polish.solve(frozen, best.r, accuracy)

@@ -9,11 +9,13 @@ name       unknowns and objective                               constraint      
 impulses   x; ½ xᵀW̃x + b̃ᵀx                                      x ∈ K or T(s)      x itself; ũ multiplier
 velocities v of unit mass; ½|v|² + f̃ᵀv                          G̃v + w̃ + Ẽs ∈ K*   multiplier
 norm       v and t ≥ |v + f̃|; t                                 G̃v + w̃ + Ẽs ∈ K*   t · multiplier
+linear     x and t ≥ |G̃ᵀx|²; ½ t + b̃ᵀx                          x ∈ K or T(s)      x itself
 ========== ==================================================== ================== =====================
 
 With G the square root of W (W = G Gᵀ) they are the pair (3.13), (3.11) of Cadoux 2009 and its purely linear
-form (4.19). What each gives back is the content of his Lemmas 4.24 (the multiplier of r ∈ K is ũ) and 4.25
-(the multiplier of ũ ∈ K* is r, up to the factor |v + f̃| when the objective is a norm, not its half square).
+forms (4.19) and (4.18). What each gives back is the content of his Lemmas 4.24 (the multiplier of r ∈ K is ũ)
+and 4.25 (the multiplier of ũ ∈ K* is r, up to the factor |v + f̃| when the objective is a norm, not its half
+square).
 
 A Coulomb cone becomes a Lorentz cone by a change of scale on one component, K: (mu r_N, r_T), and K*:
 (ũ_N, mu ũ_T), divided by max(1, mu) so that a huge mu is harmless. A contact with mu = 0 is a ray.
@@ -37,7 +39,7 @@ from clapas.solvers.convex.base import ConvexProblem, require_conic
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array, Mask
 
-Form = Literal["impulses", "velocities", "norm"]
+Form = Literal["impulses", "velocities", "norm", "linear"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def formulation(contacts: ContactProblem, form: Form) -> Formulation:
     """The formulation of that name."""
     if form == "impulses":
         return Impulses(contacts)
+    if form == "linear":
+        return LinearImpulses(contacts)
     return Velocities(contacts, as_norm=form == "norm")
 
 
@@ -105,6 +109,48 @@ class Impulses(Formulation):
     def impulses(self, y: Array, multiplier: Array) -> Array:
         """The unknowns themselves."""
         return self.scaled.to_impulses(y.reshape(self.scaled.shape))
+
+
+class LinearImpulses(Impulses):
+    """Unknowns (x, t): min ½ t + b̃ᵀx with |G̃ᵀx|² ≤ t, x in K or T(s), a pure second-order cone program.
+
+    The square is a Lorentz cone: t ≥ |g|² is (t + 1)/2 ≥ |(g, (t − 1)/2)|. For engines that take no
+    quadratic objective; elsewhere "impulses" needs one large cone less.
+    """
+
+    def __init__(self, contacts: ContactProblem) -> None:
+        super().__init__(contacts)
+        self._root = _square_root(contacts, self.scaled)
+
+    def program(self, frozen: ConvexProblem) -> Program:
+        """The rows of the quadratic form, and one cone for its objective, placed last."""
+        plain = super().program(frozen)
+        size, m = self._root.shape
+        A = sparse.hstack((plain.A, sparse.csr_array((plain.A.shape[0], 1))))
+        # −(t/2, G̃ᵀx, t/2) + z = (½, 0, −½)
+        half = sparse.csr_array(np.array([[0.5]]))
+        none = sparse.csr_array((1, size))
+        square = sparse.block_array([[none, half], [self._root.T, None], [none, half]])
+        return Program(
+            sparse.csc_matrix((size + 1, size + 1)),
+            np.append(plain.c, 0.5),
+            sparse.csc_matrix(sparse.vstack((A, -square))),
+            np.concatenate((plain.h, [0.5], np.zeros(m), [-0.5])),
+            Cones(plain.cones.zeros, plain.cones.rays, (*plain.cones.lorentz, m + 2)),
+        )
+
+    def impulses(self, y: Array, multiplier: Array) -> Array:
+        """The unknowns but the last."""
+        return super().impulses(y[:-1], multiplier)
+
+
+def _square_root(contacts: ContactProblem, scaled: ScaledDelassus) -> sparse.csr_array:
+    """G̃ with W̃ = G̃ G̃ᵀ: from the bodies, or from the eigenvectors of a W that was given."""
+    D = sparse.diags_array(np.repeat(1.0 / scaled.root.ravel(), contacts.d))
+    if contacts.form == "global" and isinstance(contacts.mass, BlockDiagonalFactor):
+        return sparse.csr_array(D @ contacts.H @ contacts.mass.inverse_root)
+    values, vectors = np.linalg.eigh((D @ reduce(contacts).W @ D).toarray())
+    return sparse.csr_array(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 class Velocities(Formulation):

@@ -11,7 +11,7 @@ import numpy as np
 from clapas.errors import MissingDependency, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.backends.programs import Form, formulation
-from clapas.solvers.convex.base import ConvexAnswer, ConvexMethod, ConvexProblem, answer
+from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, admissible_solution
 from clapas.typing import Array
 
 
@@ -23,7 +23,7 @@ class SCS:
 
     Parameters
     ----------
-    form : "impulses", "velocities" or "norm"
+    form : "impulses", "velocities", "norm" or "linear"
         The program posed; see :mod:`clapas.solvers.backends.programs`.
     max_iterations : int
         Iterations of the engine.
@@ -43,7 +43,9 @@ class SCS:
 
     def __post_init__(self) -> None:
         if self.form not in get_args(Form):
-            raise SettingsError(f"form must be 'impulses', 'velocities' or 'norm', got '{self.form}'")
+            raise SettingsError(
+                f"form must be 'impulses', 'velocities', 'norm' or 'linear', got '{self.form}'"
+            )
         if self.max_iterations < 1:
             raise SettingsError(f"max_iterations must be at least 1, got {self.max_iterations}")
 
@@ -58,8 +60,8 @@ class _Engine:
         self.settings = settings
         self.formulation = formulation(contacts, settings.form)
 
-    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
-        given = answer(frozen, guess, 0)
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
+        given = admissible_solution(frozen, guess, 0)
         if guess.size == 0 or given.residual <= accuracy:
             return given
         program = self.formulation.program(frozen)
@@ -74,7 +76,9 @@ class _Engine:
         y, multiplier = solution["x"], solution["y"]
         if not (np.isfinite(y).all() and np.isfinite(multiplier).all()):
             return given
-        found = answer(frozen, self.formulation.impulses(y, multiplier), solution["info"]["iter"])
+        found = admissible_solution(
+            frozen, self.formulation.impulses(y, multiplier), solution["info"]["iter"]
+        )
         return found if found.residual < given.residual else given
 
 

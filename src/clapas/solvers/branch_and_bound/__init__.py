@@ -100,7 +100,7 @@ class BranchAndBound(IterativeSolver):
     Some of 2, 4, 6, 8 sum to 10, none to 9:
 
     >>> from clapas.problems.gallery import subset_sum
-    >>> from clapas.solvers.solve import solve
+    >>> from clapas.solvers.loop import solve
     >>> solution = solve(subset_sum((2, 4, 6, 8), 10).problem, BranchAndBound())
     >>> solution.status.name
     'SOLVED'

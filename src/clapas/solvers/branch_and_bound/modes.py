@@ -1,4 +1,4 @@
-"""How a node is split: what a contact may do, in parts whose relaxations are tight.
+"""Branching: the modes of a contact, divided so that relaxations are tight.
 
 In the plane::
 

@@ -1,4 +1,4 @@
-"""What is solved: relations at the contacts, closed by the bodies. And how a full matrix is."""
+"""Linear systems of Newton steps: relations at the contacts, closed by the bodies; the dense solution."""
 
 from __future__ import annotations
 

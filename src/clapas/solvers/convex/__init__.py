@@ -1,18 +1,18 @@
 """Methods for the convex problem that remains when friction is frozen; parts of the fixed points."""
 
 from clapas.solvers.convex.accelerated_gradient import AcceleratedGradient
-from clapas.solvers.convex.base import ConvexAnswer, ConvexMethod, ConvexProblem, ConvexSolver
+from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, ConvexSolver
+from clapas.solvers.convex.fallback import Fallback
 from clapas.solvers.convex.projected_gradient import ProjectedGradient
-from clapas.solvers.convex.relay import Relay
 from clapas.solvers.convex.spectral_gradient import SpectralGradient
 
 __all__ = [
     "AcceleratedGradient",
-    "ConvexAnswer",
     "ConvexMethod",
     "ConvexProblem",
+    "ConvexSolution",
     "ConvexSolver",
+    "Fallback",
     "ProjectedGradient",
-    "Relay",
     "SpectralGradient",
 ]

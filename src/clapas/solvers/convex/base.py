@@ -116,7 +116,7 @@ class ConvexProblem:
             return float(np.linalg.norm(self.natural_map(r, u))) / self.scale
 
 
-class ConvexAnswer(NamedTuple):
+class ConvexSolution(NamedTuple):
     """What a method found.
 
     ``r`` is in C, always, however early the method stopped. ``u`` is W r + b for that very r, and
@@ -132,7 +132,7 @@ class ConvexAnswer(NamedTuple):
 class ConvexMethod(Protocol):
     """A method at work on the convex problems of one contact problem."""
 
-    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         """Minimise from a guess (n, d), not necessarily in C, down to a residual of ``accuracy``.
 
         Never raises because the accuracy is out of reach (iterations run out, rounding): it returns
@@ -171,11 +171,11 @@ def symmetric_part(contacts: ContactProblem) -> tuple[ContactProblem, sparse.csr
     return ContactProblem(W=W, q=q, mu=mu, d=d, name=name, symmetrise=True), skew
 
 
-def answer(frozen: ConvexProblem, r: Array, iterations: int) -> ConvexAnswer:
+def admissible_solution(frozen: ConvexProblem, r: Array, iterations: int) -> ConvexSolution:
     """Bring r into C and measure it: how a method that has no velocity at hand ends."""
     r = frozen.admissible.project(r)
     u = frozen.velocity(r)
-    return ConvexAnswer(r, u, frozen.residual(r, u), iterations)
+    return ConvexSolution(r, u, frozen.residual(r, u), iterations)
 
 
 def require_conic(frozen: ConvexProblem, method: str) -> None:

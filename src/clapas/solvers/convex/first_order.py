@@ -1,4 +1,4 @@
-"""What the gradient methods share: scaled variables, the limit of iterations, the best point kept."""
+"""Common part of the gradient methods: scaled variables, iteration limit, best point kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.convex.base import ConvexAnswer, ConvexProblem
+from clapas.solvers.convex.base import ConvexProblem, ConvexSolution
 from clapas.solvers.convex.projections import Projection, projection
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
@@ -81,7 +81,7 @@ class GradientMethod(ABC):
         self.scaled = ScaledDelassus(contacts)
         self.max_iterations = max_iterations
 
-    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         """Minimise from a guess; see :class:`ConvexMethod`."""
         scaled = self.scaled
         scale = scaled.root.ravel() / scaled.speed
@@ -91,7 +91,7 @@ class GradientMethod(ABC):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             iterations = self.minimise(quadratic, x, best)
         r, u = scaled.to_impulses(best.x), scaled.to_velocities(best.g)
-        return ConvexAnswer(r, u, best.residual * scaled.speed / frozen.scale, iterations)
+        return ConvexSolution(r, u, best.residual * scaled.speed / frozen.scale, iterations)
 
     @abstractmethod
     def minimise(self, problem: Quadratic, x: Array, best: Best) -> int:

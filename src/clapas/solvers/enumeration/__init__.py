@@ -104,7 +104,7 @@ class Enumeration(IterativeSolver):
     Examples
     --------
     >>> from clapas.problems import gallery
-    >>> from clapas.solvers.solve import solve
+    >>> from clapas.solvers.loop import solve
     >>> solve(gallery.get("painleve-down-none").problem, Enumeration(), check=False).status.name
     'NO_SOLUTION'
     """

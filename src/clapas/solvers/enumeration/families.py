@@ -1,4 +1,4 @@
-"""What an enumeration returns: isolated solutions, and families of them."""
+"""Results of an enumeration: isolated solutions, and families of them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.backends import Clarabel
-from clapas.solvers.convex import AcceleratedGradient, ConvexProblem, ConvexSolver, Relay
+from clapas.solvers.convex import AcceleratedGradient, ConvexProblem, ConvexSolver, Fallback
 from clapas.solvers.convex.base import symmetric_part
 from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
@@ -77,7 +77,7 @@ class _PlainSearch:
 
 def default_inner() -> ConvexSolver:
     """Accelerated gradient, and Clarabel where it does not reach the accuracy (hyperstatic problems)."""
-    return Relay(first=AcceleratedGradient(max_iterations=1000), second=Clarabel())
+    return Fallback(first=AcceleratedGradient(max_iterations=1000), second=Clarabel())
 
 
 @dataclass(frozen=True, kw_only=True)

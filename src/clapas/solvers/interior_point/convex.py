@@ -12,11 +12,11 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers.contact_system import contact_system
 from clapas.solvers.convex.accelerated_gradient import AcceleratedGradient
 from clapas.solvers.convex.base import (
-    ConvexAnswer,
     ConvexMethod,
     ConvexProblem,
+    ConvexSolution,
     ConvexSolver,
-    answer,
+    admissible_solution,
     require_conic,
 )
 from clapas.solvers.interior_point.path import Path
@@ -73,9 +73,9 @@ class _Walks:
         self.system = contact_system(contacts)
         self.polish = settings.polish.start(contacts) if settings.polish else None
 
-    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexAnswer:
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         require_conic(frozen, "the interior point")
-        given = answer(frozen, guess, 0)
+        given = admissible_solution(frozen, guess, 0)
         if given.residual <= accuracy or guess.size == 0:
             return given
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -87,15 +87,20 @@ class _Walks:
             best = polished._replace(iterations=best.iterations + polished.iterations)
         return best
 
-    def _near(self, frozen: ConvexProblem, given: ConvexAnswer, accuracy: float) -> ConvexAnswer:
+    def _near(self, frozen: ConvexProblem, given: ConvexSolution, accuracy: float) -> ConvexSolution:
         """Start at the guess: mostly a matter of a few steps, else it is better to start afresh."""
         path = Path(self.contacts, self.system, frozen.b)
         path.begin(given.r, depth=given.residual)
         return self._walk(path, frozen, given, accuracy, limit=FEW)
 
     def _walk(
-        self, path: Path, frozen: ConvexProblem, best: ConvexAnswer, accuracy: float, limit: int | None = None
-    ) -> ConvexAnswer:
+        self,
+        path: Path,
+        frozen: ConvexProblem,
+        best: ConvexSolution,
+        accuracy: float,
+        limit: int | None = None,
+    ) -> ConvexSolution:
         """Go along the path until the accuracy is reached, the steps are used up or bring nothing."""
         end = best.iterations + (limit or self.settings.max_iterations)
         done = best.iterations
@@ -105,6 +110,6 @@ class _Walks:
             except SingularMatrix:
                 break
             done += 1
-            found = answer(frozen, path.r, 0)
+            found = admissible_solution(frozen, path.r, 0)
             best = found if found.residual < best.residual else best
         return best._replace(iterations=done)

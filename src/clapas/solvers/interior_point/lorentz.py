@@ -1,4 +1,4 @@
-"""What interior points need of the Lorentz cone Q = {x_0 ≥ |x_1|}, one cone per contact.
+"""Operations of interior-point methods on the Lorentz cone Q = {x_0 ≥ |x_1|}, one cone per contact.
 
 Vectors have shape (n, d). Everything here is written with the eigenvalues x_0 ∓ |x_1|, never with the
 difference of squares, which loses all figures at the edge of the cone where the iterates end.

@@ -7,11 +7,11 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from clapas.linalg.threads import one_blas_thread
+from clapas.compiled.threads import one_blas_thread
 from clapas.problems.lcp import LCP, Infeasibility
 from clapas.solvers.lcp.refutation import Refutation, refute
 from clapas.solvers.lcp.solution import LCPSolution, Ray
-from clapas.solvers.loop import Halt, Limits, Method, Pace, Watcher, run
+from clapas.solvers.loop import Halt, Limits, MeasureEvery, Method, Watcher, run
 from clapas.status import Status
 from clapas.typing import Array
 
@@ -67,7 +67,7 @@ def _slack(problem: LCP, z: Array) -> Array:
 
 def iterate(problem: LCP, solver: LCPSolver, guess: Array, watcher: Watcher | None = None) -> LCPSolution:
     """Run a method on a problem until it is solved or must stop; return the best iterate measured."""
-    pace = Pace(1, max(20, ENTRIES_PER_SECOND // max(1, problem.M.size)))
+    pace = MeasureEvery(1, max(20, ENTRIES_PER_SECOND // max(1, problem.M.size)))
     # Iterates that run away overflow: the residual says so, not a warning.
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         done = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)

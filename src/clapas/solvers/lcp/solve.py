@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from clapas.compiled.threads import one_blas_thread
 from clapas.errors import NotSolved, ProblemError
-from clapas.linalg.threads import one_blas_thread
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import feasibility
 from clapas.solvers.lcp.advice import advise

@@ -12,7 +12,8 @@ and z is the small motion under which these springs carry the load. Newton's mat
 like the neighbourhood of the bodies.
 
 With r − r̄ in place of r, where r̄ is a preload, the impulses are those nearest to even ones, r = P_K(G z + r̄).
-Fewer contacts bear nothing then, and more are well inside their cones, at the same cost.
+Fewer contacts bear nothing then, and more are well inside their cones, at the same cost. With a guess in
+place of the preload they are those nearest to the guess, and one step finds them where it is nearly good.
 
 Where no impulses hold the bodies the dual has no minimum: the steps stop and another method must be asked.
 """
@@ -36,7 +37,7 @@ class LeastImpulses(IterativeSolver):
 
     Semismooth Newton steps with a line search on the dual problem (see the head of the file), impulses
     being measured contact by contact in the unit √λ_i of its response. Walls and towers of some thousand
-    contacts take 2 to 10 steps to rounding, from nothing; a guess is not used.
+    contacts take 2 to 10 steps to rounding, from nothing; a guess is used if ``nearest`` says so.
 
     It solves nothing else: where a body must move it stalls. So it is no method of its own but the first
     that time steps ask for structures placed at rest, and one of the portfolio :class:`Auto`.
@@ -51,6 +52,8 @@ class LeastImpulses(IterativeSolver):
     preload : float
         Normal part of r̄ as a share of the mean impulse, which the first step finds; 0 is none, and the
         answer is the least in size.
+    nearest : bool
+        Look for the impulses nearest to the guess, which takes the place of the preload.
 
     References
     ----------
@@ -67,6 +70,7 @@ class LeastImpulses(IterativeSolver):
     max_iterations: int = 50
     slack: float = 0.0
     preload: float = 0.0
+    nearest: bool = False
 
     measures_each_iteration: ClassVar[bool] = True
 
@@ -86,7 +90,7 @@ class LeastImpulses(IterativeSolver):
                 "LeastImpulses looks for bodies at rest, with Coulomb's law between two bodies and no "
                 "velocity imposed at contacts that touch; this problem is not of that kind: take Auto"
             )
-        return Dual(problem, self.slack, self.preload)
+        return Dual(problem, self.slack, self.preload, guess if self.nearest else None)
 
 
 def can_rest(problem: ContactProblem) -> bool:

@@ -23,7 +23,7 @@ MOST_WORK = 3e6  # multiplications of a factorisation, per contact: beyond, prod
 class Dual(Iteration):
     """The motion z (n_bodies + 1, size) of the bodies, and the impulses P_K(G z + r̄) it would call forth."""
 
-    def __init__(self, problem: ContactProblem, slack: float, preload: float) -> None:
+    def __init__(self, problem: ContactProblem, slack: float, preload: float, near: Array | None) -> None:
         blocks = problem.blocks
         assert isinstance(blocks, BodyBlocks)
         w = problem.imposed
@@ -48,6 +48,9 @@ class Dual(Iteration):
         self._slope[:, 0, 0] = 1.0
         for k in range(1, problem.d):
             self._slope[self._mu > 0.0, k, k] = 1.0
+        if near is not None:
+            self._preload, self._even = near[self._bears] / self._scale, True
+            self._stand(self._z, *self._springs(self._z))
 
     @property
     def work(self) -> float:

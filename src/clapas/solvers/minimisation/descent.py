@@ -1,4 +1,4 @@
-"""What methods share that minimise a merit function ½ |Φ|² of the impulses by BFGS."""
+"""Minimisation of a merit function ½ |Φ|² of the impulses by BFGS."""
 
 from __future__ import annotations
 

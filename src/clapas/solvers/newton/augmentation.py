@@ -1,4 +1,4 @@
-"""How strongly impulse and velocity are mixed: the augmentation rho, and Alart's bounds on it.
+"""The augmentation rho that mixes impulse and velocity, and Alart's bounds on it.
 
 Newton's method on r − P(r − ρ u) sees impulse and velocity through r − ρ u alone. The size of ρ decides into
 which region (open, stick, slide) a pair (u, r) falls, and with too large a ρ the iterates go round in

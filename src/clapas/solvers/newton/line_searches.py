@@ -1,4 +1,4 @@
-"""How far to go along Newton's direction: the line searches, as parts.
+"""Line searches along Newton's direction, as parts.
 
 The merit is g(x) = ½|Φ(x)|². Along Newton's direction its slope is −|Φ|² = −2 g (Cadoux 2009, lemma 4.12),
 where Φ is differentiable; the searches below use this slope and start at the full step t = 1, which is

@@ -4,12 +4,12 @@ With the compliance α at every contact around the impulses x₀ (variables with
 the velocity at the contacts is g(x) + α (x − x₀), and the law becomes single-valued (see ``answer``): the
 problem is
 
-    x = answer(x₀ − g(x)/α),    g(x) = W̃ x + g₀,
+    x = resolvent(x₀ − g(x)/α),    g(x) = W̃ x + g₀,
 
 one equation for the motion of the bodies, since it reads x through g(x) alone. It is solved by Newton's
 method on
 
-    e(p) = p − answer(x₀ − g(p)/α) = 0:      (α + D W̃) dp = −α e,     D = derivative of the answer,
+    e(p) = p − resolvent(x₀ − g(p)/α) = 0:      (α + D W̃) dp = −α e,     D = derivative of the answer,
 
 which never is singular for small friction. Two facts make it work where Newton's method on the law itself
 cycles.
@@ -35,8 +35,8 @@ import numpy as np
 from clapas.convex import coulomb
 from clapas.linalg.multifrontal import SingularMatrix
 from clapas.problems.coulomb import shifted
-from clapas.solvers.newton.answer import answer, answer_derivative
 from clapas.solvers.newton.equations import Equations
+from clapas.solvers.newton.resolvent import resolvent, resolvent_derivative
 from clapas.typing import Array
 
 MAX_STEPS = 30
@@ -102,7 +102,7 @@ class ProximalStep:
         self.p, self._g = p, g
         self._wish = self.centre - g / self.alpha
         self.answer = np.empty_like(p)
-        answer(self._wish, self.equations.mu, self.answer)
+        resolvent(self._wish, self.equations.mu, self.answer)
         self._e = p - self.answer
         self.size = self._energy_norm(self._e)
 
@@ -114,7 +114,7 @@ class ProximalStep:
         """One step; tell whether the energy goes down along it."""
         equations, alpha = self.equations, self.alpha
         slope = np.empty((*self.p.shape, self.p.shape[1]))
-        answer_derivative(self._wish, equations.mu, slope)
+        resolvent_derivative(self._wish, equations.mu, slope)
         dp = equations.factorise(slope, alpha * self._unit)(-alpha * self._e)
         if not np.isfinite(dp).all():
             raise SingularMatrix("the step is not finite")

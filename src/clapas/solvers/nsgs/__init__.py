@@ -14,37 +14,40 @@ uniform (``bodies``)      fewer contacts, or an order that was asked for     two
 mixed (``rolling``)       some of many contacts carry couples                as by vectors; then as below
                                                                              where there are couples
 ragged (``ragged``)       bodies of any size, joints, compliance; few        a block per body it touches
-                          contacts with couples; polygonal sections
+                          contacts with couples; sections that are
+                          polygons or ellipses
 blocks of W               a problem with W alone, or ``form="delassus"``     its row of blocks of W
 (``delassus``)
+by projections            other sections of friction                         its row of blocks of W
+(``sections``)
 ========================  =================================================  ===============================
 
 What they share: the one-contact problem in canonical coordinates (``local``), its answer by the cone of the
-contact where contacts are visited one by one (``answers``), the order of visits (``orders``, ``visits``),
-Anderson acceleration (``accelerated``), the arrangement in slabs and vectors (``arrangement``, ``slabs``,
+contact where contacts are visited one by one (``updates``), the order of visits (``orders``) and
+Anderson acceleration (``sweeps``), the layout in slabs and vectors (``layout``, ``slabs``,
 ``lanes``), which the caller keeps from step to step (``problem.kept``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from clapas.convex.base import FrictionCone
 from clapas.convex.coulomb import CoulombCone
 from clapas.convex.rolling import RollingCone
-from clapas.convex.section import SectionCone
+from clapas.convex.section import Ellipses, Polygons, SectionCone
+from clapas.convex.threshold import ThresholdFriction, Thresholds
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
 from clapas.solvers.local import Exact, LocalSolver
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.solvers.nsgs.orders import SEVERAL, Coloured, Given, Order, Shuffled
-from clapas.solvers.nsgs.sweeps import Manner, Sweeps
+from clapas.solvers.nsgs.sweeps import AcceleratedSweeps, ParallelSweeps, Sweeps, SweepSettings, Visits
 from clapas.typing import Array
 
-if TYPE_CHECKING:
-    from clapas.solvers.nsgs.visits import Visits
+COMPILED_SECTIONS = (Polygons, Ellipses, Thresholds, type(None))
+"""Sections of friction that visits know by more than their projections; None are discs."""
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
 
@@ -63,7 +66,7 @@ class NSGS(IterativeSolver):
     Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
     stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed. Contacts that
     carry couples (:class:`RollingProblem`) are visited one after another, the others as if there were none.
-    Sections of friction may be polygons.
+    Sections of friction may be polygons or ellipses; others are visited by their projections, by colours.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ class NSGS(IterativeSolver):
     acceleration: int = 3
     form: Literal["auto", "bodies", "delassus"] = "auto"
 
-    cones: ClassVar[tuple[type[FrictionCone], ...]] = (CoulombCone, RollingCone, SectionCone)
+    cones: ClassVar[tuple[type, ...]] = (CoulombCone, RollingCone, SectionCone, ThresholdFriction)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,8 +123,6 @@ class NSGS(IterativeSolver):
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Arrange the data of the problem for sweeps from a guess (n, d)."""
-        from clapas.solvers.nsgs.accelerated import AcceleratedSweeps, ParallelSweeps
-
         sweeps = self.sweeps(problem, guess)
         if not self.acceleration or isinstance(sweeps, ParallelSweeps):  # these do it themselves
             return sweeps
@@ -130,32 +131,24 @@ class NSGS(IterativeSolver):
     def sweeps(self, problem: ContactProblem, guess: Array) -> Sweeps:
         """The form of sweeps that suits the problem: see the table at the head of the module."""
         # Kernels are imported here so that naming a solver does not load the compiler.
-        from clapas.problems.sphere_blocks import SphereBlocks
-        from clapas.solvers.nsgs.arrangement import Arranger
-        from clapas.solvers.nsgs.blocked import BlockedSweeps
+        from clapas.compiled import IS_SCALAR
         from clapas.solvers.nsgs.bodies import BodySweeps
         from clapas.solvers.nsgs.delassus import DelassusSweeps
-        from clapas.solvers.nsgs.rolling import MixedSweeps, with_and_without_couples
-        from clapas.solvers.nsgs.spheres import SphereSweeps
-        from clapas.solvers.nsgs.structure import body_contacts
-        from clapas.solvers.nsgs.visits import Visits
+        from clapas.solvers.nsgs.sections import SectionSweeps
 
         part, n = self.local.part(), problem.n_contacts
         order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
-        manner = Manner(part, self.relaxation, self.acceleration, threads)
+        settings = SweepSettings(part, self.relaxation, self.acceleration, threads)
         one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         blocks = problem.blocks if self.form != "delassus" else None
         is_plain = isinstance(problem.cone, CoulombCone)
-        by_vectors = blocks is not None and isinstance(order, Coloured)
-        if by_vectors and problem.has_couples and len(with_and_without_couples(problem)[0]) >= SEVERAL:
-            return MixedSweeps(problem, manner, guess, problem.kept.of(Arranger))
-        if by_vectors and is_plain:
-            if isinstance(blocks, SphereBlocks) and isinstance(self.local, Exact):
-                return SphereSweeps(problem, blocks, manner, guess)
-            contacts = body_contacts(problem)
-            assert contacts is not None
-            return BlockedSweeps(contacts, manner, guess, problem.kept.of(Arranger))
+        if not isinstance(problem.section, COMPILED_SECTIONS):
+            return SectionSweeps(reduce(problem), self.relaxation, guess)
+        if blocks is not None and isinstance(order, Coloured) and not IS_SCALAR:
+            by_vectors = self._by_vectors(problem, settings, guess)
+            if by_vectors is not None:
+                return by_vectors
         if blocks is not None and is_plain:
             return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, one_by_one, guess)
         if self.form != "delassus" and (blocks is not None or problem.ragged is not None):
@@ -167,11 +160,30 @@ class NSGS(IterativeSolver):
             )
         return DelassusSweeps(reduce(problem), part, self.relaxation, order, guess)
 
+    def _by_vectors(self, problem: ContactProblem, settings: SweepSettings, guess: Array) -> Sweeps | None:
+        """Sweeps on vectors of eight contacts, where the cones allow it."""
+        from clapas.problems.sphere_blocks import SphereBlocks
+        from clapas.solvers.nsgs.blocked import BlockedSweeps
+        from clapas.solvers.nsgs.layout import BlockLayout
+        from clapas.solvers.nsgs.rolling import MixedSweeps, with_and_without_couples
+        from clapas.solvers.nsgs.spheres import SphereSweeps
+        from clapas.solvers.nsgs.structure import body_contacts
+
+        if problem.has_couples and len(with_and_without_couples(problem)[0]) >= SEVERAL:
+            return MixedSweeps(problem, settings, guess, problem.kept.of(BlockLayout))
+        if not isinstance(problem.cone, CoulombCone):
+            return None
+        if isinstance(problem.blocks, SphereBlocks) and isinstance(self.local, Exact):
+            return SphereSweeps(problem, problem.blocks, settings, guess)
+        contacts = body_contacts(problem)
+        assert contacts is not None
+        return BlockedSweeps(contacts, settings, guess, problem.kept.of(BlockLayout))
+
     def _one_by_one(self, problem: ContactProblem, guess: Array, visits: Visits) -> Sweeps:
         """Sweeps on bodies of any size, for any cone."""
         from clapas.problems.packed_bodies import packed_pairs
-        from clapas.solvers.nsgs.answers import answers, sliding_rows
         from clapas.solvers.nsgs.ragged import RaggedSweeps
+        from clapas.solvers.nsgs.updates import sliding_rows, updates
 
         blocks, ragged = problem.blocks, problem.ragged
         if blocks is not None:
@@ -182,5 +194,5 @@ class NSGS(IterativeSolver):
         else:
             assert ragged is not None
             packed, size = ragged.packed, int(ragged.start[-1])
-        cones = answers(problem, self.local.part(), self.relaxation)
+        cones = updates(problem, self.local.part(), self.relaxation)
         return RaggedSweeps(packed, problem.q, *cones, sliding_rows(problem), size, visits, guess)

@@ -1,8 +1,8 @@
 """Gauss-Seidel on body velocities, eight contacts at once in vector registers and on threads.
 
 Contacts are put in blocks of eight that share no body, stored lane by lane, so that each step of
-the visit is one vector instruction (see ``clapas.simd``). Blocks of one slab are swept in order;
-slabs that do not touch each other are swept on different threads (see ``slabs``). The arrangement
+the visit is one vector instruction (see ``clapas.compiled.simd``). Blocks of one slab are swept in order;
+slabs that do not touch each other are swept on different threads (see ``slabs``). The layout
 depends on the data alone, hence the same bits for any number of threads.
 
 A 2-D contact is stored as a 3-D one whose second tangent is idle.
@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.problems.blocks import compile_time
-from clapas.simd import (
+from clapas.compiled.simd import (
     WIDTH,
     aligned_empty,
     aligned_zeros,
@@ -27,13 +26,13 @@ from clapas.simd import (
     scatter_rows,
     store,
 )
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.problems.blocks import compile_time
 from clapas.solvers.local.canonical import N_COEFFICIENTS
-from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
-from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
+from clapas.solvers.nsgs.layout import BlockLayout
 from clapas.solvers.nsgs.structure import BodyContacts
-from clapas.solvers.nsgs.sweeps import Manner
-from clapas.team import Member, share, team_size, together, wait
+from clapas.solvers.nsgs.sweeps import PERIOD, Memory, ParallelSweeps, SweepSettings, extrapolate, remember
 from clapas.typing import Array, Indices
 
 
@@ -43,24 +42,24 @@ class BlockedSweeps(ParallelSweeps):
     form = "bodies of one size, by vectors"
 
     def __init__(
-        self, contacts: BodyContacts, manner: Manner, guess: Array, arranged: Arranger | None = None
+        self, contacts: BodyContacts, settings: SweepSettings, guess: Array, layout: BlockLayout | None = None
     ) -> None:
         self._turn, self._d, self._size = contacts.turn, contacts.G.shape[2], contacts.G.shape[3]
-        blocks = (arranged or Arranger())(contacts.bodies, contacts.n_bodies)
+        blocks = (layout or BlockLayout())(contacts.bodies, contacts.n_bodies)
         n_blocks, n_slabs = len(blocks.bodies), len(blocks.bounds) - 1
         self._stored, self.number = blocks.contacts, blocks.number
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
-        n_threads = team_size(manner.threads, len(self._turn), n_blocks)
-        together(n_threads, lambda member: fill_data(member, self._stored, *given, self._data))
+        n_threads = thread_count(settings.threads, len(self._turn), n_blocks)
+        run_on_threads(n_threads, lambda worker: fill_data(worker, self._stored, *given, self._data))
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         write_impulses(self._stored, contacts.turn, guess, self.r)
         # Rows of whole cache lines: a body is read and written by vectors.
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
         self.y = aligned_empty(self._y_free.shape)
-        self._begin(manner)
+        self._begin(settings)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -84,13 +83,13 @@ class BlockedSweeps(ParallelSweeps):
         size = (0,) * self._size
         settings = self._manner.part, self._manner.relaxation, size, self._memory
         arguments = self._bounds, data, bodies, *settings, r, self.y
-        n_threads = team_size(self._manner.threads, len(self._turn), len(self._bounds) // 2)
-        together(n_threads, lambda member: sweep_blocks(member, count, *arguments))
+        n_threads = thread_count(self._manner.threads, len(self._turn), len(self._bounds) // 2)
+        run_on_threads(n_threads, lambda worker: sweep_blocks(worker, count, *arguments))
 
 
 @kernel
 def fill_data(
-    member: Member,
+    worker: Worker,
     stored: Indices,
     G: Array,
     w: Array,
@@ -106,7 +105,7 @@ def fill_data(
     and their coefficients one, so that they divide by one.
     """
     d, m = len(components), len(size)
-    first, last = share(member, len(data))
+    first, last = chunk(worker, len(data))
     for place in range(first * WIDTH, last * WIDTH):
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i < 0:
@@ -189,7 +188,7 @@ def add_block_impulses(
 
 @kernel
 def sweep_blocks(
-    member: Member,
+    worker: Worker,
     count: int,
     bounds: Indices,
     data: Array,
@@ -206,16 +205,16 @@ def sweep_blocks(
     accelerates = len(memory.values) > 0
     for turn in range(count):
         if accelerates and turn % PERIOD == 0:
-            extrapolate(member, memory, r, rows)
+            extrapolate(worker, memory, r, rows)
         for parity in range(2):
-            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
                 slab = 2 * half + parity
                 for block in range(bounds[slab], bounds[slab + 1]):
                     visit_block(block, data, bodies, part, relaxation, size, r, y)
-            wait(member)
+            wait(worker)
         if accelerates and turn % PERIOD == PERIOD - 1:
-            remember(member, memory, r, rows)
+            remember(worker, memory, r, rows)
 
 
 @inlined

@@ -15,8 +15,7 @@ from clapas.problems.blocks import BodyBlocks, compile_time
 from clapas.solvers.local.canonical import LARGEST_MU, N_COEFFICIENTS, SINGULAR, canonical, coefficients_of
 from clapas.solvers.local.dispatch import solve_contact
 from clapas.solvers.nsgs.relax import relaxed
-from clapas.solvers.nsgs.sweeps import Sweeps
-from clapas.solvers.nsgs.visits import Visits
+from clapas.solvers.nsgs.sweeps import Sweeps, Visits
 from clapas.typing import Array, Indices
 
 

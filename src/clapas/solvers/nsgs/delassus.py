@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import coefficients_of
-from clapas.solvers.nsgs.answers import (
-    Answers,
-    Coupled,
-    Polygonal,
-    answers,
-    round_answer,
-    sliding_rows,
-    special_answer,
-    turned_sliding,
-)
 from clapas.solvers.nsgs.orders import Coloured, Order
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
-from clapas.solvers.nsgs.sweeps import Sweeps
-from clapas.solvers.nsgs.visits import Visits
-from clapas.team import Member, share, team_size, together, wait
+from clapas.solvers.nsgs.sweeps import Sweeps, Visits
+from clapas.solvers.nsgs.updates import (
+    Coupled,
+    Limited,
+    Polygonal,
+    Stretched,
+    Updates,
+    round_update,
+    sliding_rows,
+    special_update,
+    turned_sliding,
+    updates,
+)
 from clapas.typing import Array, Indices, Mask
 
 SMALLEST_SLAB = 256
@@ -40,7 +41,7 @@ class DelassusSweeps(Sweeps):
         self._order = order
         W, n = problem.W, problem.n_contacts
         self._d = d = sliding_rows(problem)
-        cones, self._turn = answers(problem, part, relaxation)
+        cones, self._turn = updates(problem, part, relaxation)
         row = np.repeat(np.arange(n), np.diff(W.indptr))
         blocks = turned_sliding(W.data, self._turn[row], d)
         blocks = turned_sliding(blocks.transpose(0, 2, 1), self._turn[W.indices], d).transpose(0, 2, 1)
@@ -57,7 +58,7 @@ class DelassusSweeps(Sweeps):
         self._store(W, blocks, cones, r, q)
         self._rows = (0,) * d, (0,) * (problem.d - d)
 
-    def _store(self, W: Any, blocks: Array, cones: Answers, r: Array, q: Array) -> None:
+    def _store(self, W: Any, blocks: Array, cones: Updates, r: Array, q: Array) -> None:
         """Keep the data in the order they will be met."""
         order = np.argsort(self._place)
         lengths = np.diff(W.indptr)[order]
@@ -86,8 +87,8 @@ class DelassusSweeps(Sweeps):
             return
         assert isinstance(self._order, Coloured)
         arguments = self._slabs, *matrix, self.r
-        size = team_size(self._order.threads, len(self.r), len(self._slabs) // 2)
-        together(size, lambda member: sweep_delassus_slabs(member, count, *arguments))
+        size = thread_count(self._order.threads, len(self.r), len(self._slabs) // 2)
+        run_on_threads(size, lambda worker: sweep_delassus_slabs(worker, count, *arguments))
 
 
 @kernel
@@ -101,7 +102,7 @@ def sweep_delassus(
     part: Any,
     relaxation: float,
     special: Mask,
-    law: Polygonal | Coupled | None,
+    law: Polygonal | Stretched | Limited | Coupled | None,
     components: tuple[int, ...],
     couple: tuple[int, ...],
     r: Array,
@@ -130,7 +131,7 @@ def sweep_delassus(
 
 @kernel
 def sweep_delassus_slabs(
-    member: Member,
+    worker: Worker,
     count: int,
     bounds: Indices,
     indptr: Indices,
@@ -141,7 +142,7 @@ def sweep_delassus_slabs(
     part: Any,
     relaxation: float,
     special: Mask,
-    law: Polygonal | Coupled | None,
+    law: Polygonal | Stretched | Limited | Coupled | None,
     components: tuple[int, ...],
     couple: tuple[int, ...],
     r: Array,
@@ -151,7 +152,7 @@ def sweep_delassus_slabs(
     n_slabs = len(bounds) - 1
     for _ in range(count):
         for parity in range(2):
-            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
                 slab = 2 * half + parity
                 for i in range(bounds[slab], bounds[slab + 1]):
@@ -172,7 +173,7 @@ def sweep_delassus_slabs(
                         u,
                         r,
                     )
-            wait(member)
+            wait(worker)
 
 
 @inlined
@@ -186,7 +187,7 @@ def visit_contact(
     part: Any,
     relaxation: float,
     special: Mask,
-    law: Polygonal | Coupled | None,
+    law: Polygonal | Stretched | Limited | Coupled | None,
     components: tuple[int, ...],
     couple: tuple[int, ...],
     x: Array,
@@ -227,7 +228,7 @@ def visit_contact(
                 for p in range(indptr[i], indptr[i + np.uint32(1)]):
                     for l in range(width):
                         u[k] += blocks[p, k * width + l] * r[indices[p], l]
-            special_answer(law, part, relaxation, coefficients, i, x, u)
+            special_update(law, part, relaxation, coefficients, i, x, u)
             n, t_1 = x[0], x[1]
             if d == 3:
                 t_2 = x[2]
@@ -235,7 +236,7 @@ def visit_contact(
                 r[i, k] = x[k]
     if not is_special:
         own = coefficients_of(coefficients, i)
-        n, t_1, t_2 = round_answer(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
+        n, t_1, t_2 = round_update(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
     r[i, 0] = n
     r[i, 1] = t_1
     if d == 3:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from numba.extending import overload
 
 from clapas.compiled import FAST_MATH, inlined
-from clapas.simd import WIDTH, absolute, any_lane, lane_of, sqrt, where, with_lane
+from clapas.compiled.simd import WIDTH, absolute, any_lane, lane_of, sqrt, where, with_lane
 from clapas.solvers.local.alart_curnier import AlartCurnierPart
 from clapas.solvers.local.de_saxce import DeSaxcePart
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart, solve_exact

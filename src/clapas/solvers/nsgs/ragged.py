@@ -3,7 +3,7 @@
 The sweep of :mod:`clapas.solvers.nsgs.bodies` for blocks of different lengths and any number of bodies per
 contact (see :mod:`clapas.problems.ragged_bodies`): rods, finite elements and linkages among rigid bodies. A
 visit gathers the velocities at its contact, asks for the answer of its cone
-(:mod:`clapas.solvers.nsgs.answers`), and hands on what changes; the rows of couples are read only at the
+(:mod:`clapas.solvers.nsgs.updates`), and hands on what changes; the rows of couples are read only at the
 contacts that have some.
 """
 
@@ -17,16 +17,17 @@ from clapas.compiled import kernel
 from clapas.problems.packed_bodies import add_packed
 from clapas.problems.ragged_bodies import Packed
 from clapas.solvers.local.canonical import coefficients_of
-from clapas.solvers.nsgs.answers import (
-    Answers,
+from clapas.solvers.nsgs.sweeps import Sweeps, Visits
+from clapas.solvers.nsgs.updates import (
     Coupled,
+    Limited,
     Polygonal,
-    round_answer,
-    special_answer,
+    Stretched,
+    Updates,
+    round_update,
+    special_update,
     turned_sliding,
 )
-from clapas.solvers.nsgs.sweeps import Sweeps
-from clapas.solvers.nsgs.visits import Visits
 from clapas.typing import Array, Indices, Mask
 
 
@@ -40,7 +41,7 @@ class RaggedSweeps(Sweeps):
     free : array (n, k)
         Velocities at the contacts without impulses.
     cones, turn
-        See :func:`clapas.solvers.nsgs.answers.answers`.
+        See :func:`clapas.solvers.nsgs.updates.updates`.
     d : int
         Rows of the normal and the tangents; those of the couple follow.
     size : int
@@ -57,7 +58,7 @@ class RaggedSweeps(Sweeps):
         self,
         packed: Packed,
         free: Array,
-        cones: Answers,
+        cones: Updates,
         turn: Array,
         d: int,
         size: int,
@@ -124,7 +125,7 @@ def sweep_ragged(
     part: Any,
     relaxation: float,
     special: Mask,
-    law: Polygonal | Coupled | None,
+    law: Polygonal | Stretched | Limited | Coupled | None,
     components: tuple[int, ...],
     r: Array,
     y: Array,
@@ -162,13 +163,13 @@ def sweep_ragged(
                         m, g, o = size[pair], at[pair] + k * size[pair], column[pair]
                         for j in range(m):
                             u[k] += data[g + j] * y[o + j]
-                special_answer(law, part, relaxation, coefficients, i, x, u)
+                special_update(law, part, relaxation, coefficients, i, x, u)
                 n, t_1 = x[0], x[1]
                 if d == 3:
                     t_2 = x[2]
         if not is_special:
             own = coefficients_of(coefficients, i)
-            n, t_1, t_2 = round_answer(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
+            n, t_1, t_2 = round_update(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
         d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
         r[i, 0] = n
         r[i, 1] = t_1

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from clapas.compiled.simd import aligned_zeros
 from clapas.problems.contact import ContactProblem
 from clapas.problems.packed_bodies import add_packed, packed_pairs
-from clapas.simd import aligned_zeros
-from clapas.solvers.nsgs.answers import answers, sliding_rows, turned_sliding
-from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.blocked import BlockedSweeps
+from clapas.solvers.nsgs.layout import BlockLayout
 from clapas.solvers.nsgs.ragged import sweep_ragged, turned
 from clapas.solvers.nsgs.structure import BodyContacts
-from clapas.solvers.nsgs.sweeps import Manner, Sweeps
+from clapas.solvers.nsgs.sweeps import Sweeps, SweepSettings
+from clapas.solvers.nsgs.updates import sliding_rows, turned_sliding, updates
 from clapas.typing import Array, Indices
 
 
@@ -30,18 +30,20 @@ class MixedSweeps(Sweeps):
 
     form = "bodies of one size, by vectors; contacts with couples one by one"
 
-    def __init__(self, problem: ContactProblem, manner: Manner, guess: Array, arranged: Arranger) -> None:
+    def __init__(
+        self, problem: ContactProblem, settings: SweepSettings, guess: Array, layout: BlockLayout
+    ) -> None:
         blocks = problem.blocks
         assert blocks is not None
         self._d, self._shape = sliding_rows(problem), guess.shape
         d, plain, rolling = self._d, *with_and_without_couples(problem)
         self._chosen = plain, rolling
-        cones, turn = answers(problem, manner.part, manner.relaxation)
+        cones, turn = updates(problem, settings.part, settings.relaxation)
         rows, w = np.ascontiguousarray(blocks.G[plain, :, :d]), problem.w
         contacts = BodyContacts(
             rows, blocks.bodies[plain], blocks.y_free, w[plain, :d], cones.coefficients[plain], turn[plain]
         )
-        self._sweeps = BlockedSweeps(contacts, manner._replace(acceleration=0), guess[plain, :d], arranged)
+        self._sweeps = BlockedSweeps(contacts, settings._replace(acceleration=0), guess[plain, :d], layout)
         self.y, own = self._sweeps.y, self._sweeps.r.size
         self.r = aligned_zeros((own + len(rolling) * problem.d,))
         self.r[:own] = self._sweeps.r.ravel()

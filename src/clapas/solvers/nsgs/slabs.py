@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.sorting import counting_sort
+from clapas.compiled.sorting import counting_sort
 from clapas.typing import Indices
 
 

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.prefetch import AHEAD, prefetch
-from clapas.problems.contact import ContactProblem
-from clapas.problems.sphere_blocks import ROW, SphereBlocks, answers, imposed, in_frame, in_world
-from clapas.simd import (
+from clapas.compiled.prefetch import AHEAD, prefetch
+from clapas.compiled.simd import (
     WIDTH,
     aligned_empty,
     aligned_zeros,
@@ -30,12 +28,13 @@ from clapas.simd import (
     store,
     where,
 )
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.problems.contact import ContactProblem
+from clapas.problems.sphere_blocks import ROW, SphereBlocks, diagonal, imposed, in_frame, in_world
 from clapas.solvers.local.canonical import LARGEST_MU
-from clapas.solvers.nsgs.accelerated import PERIOD, Memory, ParallelSweeps, extrapolate, remember
-from clapas.solvers.nsgs.arrangement import Arranger
 from clapas.solvers.nsgs.lanes import Lanes, Triple, projected_normal
-from clapas.solvers.nsgs.sweeps import Manner
-from clapas.team import Member, share, team_size, together, wait
+from clapas.solvers.nsgs.layout import BlockLayout
+from clapas.solvers.nsgs.sweeps import PERIOD, Memory, ParallelSweeps, SweepSettings, extrapolate, remember
 from clapas.typing import Array, Indices
 
 ROWS = 8  # normal (3), distances to the centres of a and b, 1/W_N, 1/W_T, mu
@@ -48,30 +47,33 @@ class SphereSweeps(ParallelSweeps):
 
     form = "spheres, by vectors"
 
-    def __init__(self, problem: ContactProblem, blocks: SphereBlocks, manner: Manner, guess: Array) -> None:
+    def __init__(
+        self, problem: ContactProblem, blocks: SphereBlocks, settings: SweepSettings, guess: Array
+    ) -> None:
         self._blocks = blocks
-        arrangement = problem.kept.of(Arranger)(blocks.bodies, blocks.n_bodies)
-        self._stored, self._bodies = arrangement.contacts, arrangement.bodies.reshape(-1)
-        self._bounds, self._number = arrangement.bounds, arrangement.number
-        n_blocks, n_slabs = len(arrangement.bodies), len(self._bounds) - 1
+        layout = problem.kept.of(BlockLayout)(blocks.bodies, blocks.n_bodies)
+        self._stored, self._bodies = layout.contacts, layout.bodies.reshape(-1)
+        self._bounds, self._number = layout.bounds, layout.number
+        n_blocks, n_slabs = len(layout.bodies), len(self._bounds) - 1
         w = imposed(problem.imposed)
         self._data = aligned_empty((n_blocks, ROWS, WIDTH))
         self._w = aligned_zeros((n_blocks if len(w) else 1, 3, WIDTH))  # one for all if they are zero
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         self.y = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
-        self._begin(manner)
+        self._begin(settings)
+        self._threads = thread_count(settings.threads, blocks.n_contacts, max(1, len(self._bounds) // 2))
         given = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
-        self._together(lambda member: fill(member, self._stored, *given, self._data, self._w, self.r))
+        self._together(lambda worker: fill(worker, self._stored, *given, self._data, self._w, self.r))
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
         r, normal = np.empty_like(self._blocks.normal), self._blocks.normal
-        self._together(lambda member: read_impulses(member, self._stored, normal, self.r, r))
+        self._together(lambda worker: read_impulses(worker, self._stored, normal, self.r, r))
         return r
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
-        self._together(lambda member: put_free(member, self._number, self._blocks.x_free, self.y))
+        self._together(lambda worker: put_free(worker, self._number, self._blocks.x_free, self.y))
         self._run(0)
 
     def rows(self, bodies: Indices) -> Indices:
@@ -85,16 +87,15 @@ class SphereSweeps(ParallelSweeps):
     def _run(self, count: int) -> None:
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
         r, y, relaxation, memory = self.r.reshape(-1), self.y, self._manner.relaxation, self._memory
-        self._together(lambda member: sweep(member, count, relaxation, *blocks, memory, r, y))
+        self._together(lambda worker: sweep(worker, count, relaxation, *blocks, memory, r, y))
 
     def _together(self, work: Any) -> None:
-        pieces = max(1, len(self._bounds) // 2)
-        together(team_size(self._manner.threads, self._blocks.n_contacts, pieces), work)
+        run_on_threads(self._threads, work)
 
 
 @kernel
 def fill(
-    member: Member,
+    worker: Worker,
     stored: Indices,
     normal: Array,
     reach: Array,
@@ -111,7 +112,7 @@ def fill(
 
     Idle lanes stay open: all their rows are zero.
     """
-    first, last = share(member, len(data))
+    first, last = chunk(worker, len(data))
     for place in range(first * WIDTH, last * WIDTH):
         later = stored[min(place + AHEAD, len(stored) - 1)]
         prefetch(normal, later)
@@ -123,7 +124,7 @@ def fill(
             for k in range(ROWS):
                 data[block, k, l] = 0.0
             continue
-        along, across = answers(reach, bodies, x, i)
+        along, across = diagonal(reach, bodies, x, i)
         for k in range(3):
             data[block, k, l] = normal[i, k]
         data[block, REACH, l], data[block, REACH + 1, l] = reach[i, 0], reach[i, 1]
@@ -141,18 +142,18 @@ def put(vector: tuple[float, float, float], lanes: Array, block: int, l: int) ->
 
 
 @kernel
-def put_free(member: Member, number: Indices, x_free: Array, x: Array) -> None:
+def put_free(worker: Worker, number: Indices, x_free: Array, x: Array) -> None:
     """One thread's part of the rows of the bodies without impulses, under their new numbers."""
-    first, last = share(member, len(number))
+    first, last = chunk(worker, len(number))
     for body in range(first, last):
         for k in range(ROW):
             x[number[body], k] = x_free[body, k]
 
 
 @kernel
-def read_impulses(member: Member, stored: Indices, normal: Array, lanes: Array, r: Array) -> None:
+def read_impulses(worker: Worker, stored: Indices, normal: Array, lanes: Array, r: Array) -> None:
     """One thread's part of the impulses (n, 3) along normals and tangents."""
-    first, last = share(member, len(lanes))
+    first, last = chunk(worker, len(lanes))
     for place in range(first * WIDTH, last * WIDTH):
         later = stored[min(place + AHEAD, len(stored) - 1)]
         prefetch(normal, later)
@@ -166,7 +167,7 @@ def read_impulses(member: Member, stored: Indices, normal: Array, lanes: Array, 
 
 @kernel
 def sweep(
-    member: Member,
+    worker: Worker,
     count: int,
     relaxation: float,
     bounds: Indices,
@@ -184,9 +185,9 @@ def sweep(
     accelerates = count > 0 and len(memory.values) > 0
     for turn in range(max(count, 1)):
         if accelerates and turn % PERIOD == 0:
-            extrapolate(member, memory, r, rows)
+            extrapolate(worker, memory, r, rows)
         for parity in range(2):  # even slabs, then odd ones
-            first, last = share(member, (n_slabs + 1 - parity) // 2)
+            first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
                 slab = 2 * half + parity
                 for block in range(bounds[slab], bounds[slab + 1]):
@@ -194,9 +195,9 @@ def sweep(
                         push_block(block, data, bodies, r, x)
                     else:
                         visit_block(block, relaxation, data, w, stride, bodies, r, x)
-            wait(member)
+            wait(worker)
         if accelerates and turn % PERIOD == PERIOD - 1:
-            remember(member, memory, r, rows)
+            remember(worker, memory, r, rows)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""How contacts give way to their own forces, and the force at which material beside them yields.
+"""Flexibility of contacts under their own forces, and the force at which material beside them yields.
 
 The augmentation ρ of Newton's method is taken from these (Alart 1997, equations 74 and 77).
 """

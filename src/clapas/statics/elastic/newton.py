@@ -25,13 +25,11 @@ Alart, Curnier 1991; Alart 1997, equations (2), (22), (66), (74) and (77).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from clapas.bodies.elastic.contact import ContactRows
-from clapas.bodies.elastic.materials import History
 from clapas.bodies.elastic.solid import Response
 from clapas.errors import SettingsError, warn
 from clapas.linalg.symmetric_pattern import Engine
@@ -128,7 +126,17 @@ class OneLoopNewton:
         found = _Iteration(self, stage.toward(state, share, reached), workspace or Workspace()).run()
         if check and not found.status.is_solved:
             raise IncrementFailed(_why(self, stage, found), state, 0.0)
+        stage.tell_of_rotations(state, found)
         return found
+
+
+class _Iterate(NamedTuple):
+    """Where the loop is: displacements, contact forces, the solid and the contacts there."""
+
+    u: Array
+    r: Array
+    response: Response
+    rows: ContactRows
 
 
 @dataclass
@@ -145,74 +153,79 @@ class _Iteration:
     orders: tuple[int, ...] = ()
 
     def run(self) -> State:
-        increment, method = self.increment, self.method
-        stage, start = increment.stage, increment.state
-        solid, held, mu = stage.solid, stage.held, stage.mu
-        d = solid.d
-        u = start.u.copy()
-        rows = increment.rows(u)
-        n = len(rows.gap)
-        r = np.zeros((n, d))
-        if start.forces is not None and len(start.forces) == n:
-            r = np.einsum("ncd,nd->nc", rows.frames, start.forces)
-        response = self._respond(u)
-        engine: Engine = method.engine or ("superlu" if d == 2 else "multifrontal")
-        entries = self.workspace.prepared(response.tangent, increment, rows.dofs, engine)
-        rho = self._augmentation(response.tangent, rows, r, response.history)
-        self._close_nearest(rows, r, rho)
-        status, residual, iteration = Status.MAX_ITERATIONS, np.inf, 0
-        for iteration in range(method.max_iterations + 1):
-            if not np.isfinite(response.force).all():  # a cell is inside out however short the step
-                status = Status.NUMERICAL_ERROR
-                break
-            gradient = rows.gradient(u - start.u)
-            if iteration and not solid.is_linear:
-                rho = self._augmentation(response.tangent, rows, r, response.history)
-            law = project(rows, gradient, r, mu, rho)
-            residual = self._residual(u, r, response, rows, law, rho)
+        increment, method, stage = self.increment, self.method, self.increment.stage
+        at = self._started()
+        engine: Engine = method.engine or ("superlu" if stage.solid.d == 2 else "multifrontal")
+        entries = self.workspace.prepared(at.response.tangent, increment, at.rows.dofs, engine)
+        rho = self._augmentation(at)
+        self._close_nearest(at.rows, at.r, rho)
+        residual, iteration = np.inf, 0
+        while True:
+            if not np.isfinite(at.response.force).all():  # a cell is inside out however short the step
+                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
+            if iteration and not stage.solid.is_linear:
+                rho = self._augmentation(at)
+            law = self._law(at, rho)
+            residual = self._residual(at, law, rho)
             if not np.isfinite(residual):
-                status = Status.NUMERICAL_ERROR
-                break
+                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
             if residual <= method.tol:
-                status = Status.SOLVED
-                break
+                return self._ended(at, Status.SOLVED, residual, iteration)
             if iteration == method.max_iterations:
-                break
-            order = self.watch.order(self._regions(law, response), residual)
+                return self._ended(at, Status.MAX_ITERATIONS, residual, iteration)
+            order = self.watch.order(self._regions(law, at.response), residual)
             if order is not None:
                 self.orders = (*self.orders, order)
                 if not method.safeguard or self.scale < SMALLEST**2:
-                    status = Status.STALLED
-                    break
-                self.scale *= CUT
-                self.cuts += 1
-                self.watch.forget()
-                rho = self._augmentation(response.tangent, rows, r, response.history)
-                law = project(rows, gradient, r, mu, rho)
-            jump = np.zeros(solid.n_dof)
-            jump[held.dofs] = increment.values - u[held.dofs]
+                    return self._ended(at, Status.STALLED, residual, iteration)
+                self._cut()
+                rho = self._augmentation(at)
+                law = self._law(at, rho)
             try:
-                du, dr = self._direction(entries, response, rows, law, rho, r, jump)
+                du, dr = self._direction(entries, at, law, rho)
             except np.linalg.LinAlgError:
-                status = Status.NUMERICAL_ERROR
-                break
-            u, r, response, rows = self._advance(u, du, r, dr, rho, residual)
+                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
+            at = self._advance(at, du, dr, rho, residual)
+            iteration += 1
+
+    def _started(self) -> _Iterate:
+        """The last equilibrium, with its forces where the contacts are the same."""
+        start = self.increment.state
+        u = start.u.copy()
+        rows = self.increment.rows(u)
+        r = np.zeros((len(rows.gap), self.increment.stage.solid.d))
+        if start.forces is not None and len(start.forces) == len(r):
+            r = np.einsum("ncd,nd->nc", rows.frames, start.forces)
+        return _Iterate(u, r, self._respond(u), rows)
+
+    def _ended(self, at: _Iterate, status: Status, residual: float, iterations: int) -> State:
+        increment = self.increment
         return replace(
-            start,
-            u=u,
-            r=r,
-            forces=np.einsum("ncd,nc->nd", rows.frames, r),
-            gap=rows.gap,
+            increment.state,
+            u=at.u,
+            r=at.r,
+            forces=np.einsum("ncd,nc->nd", at.rows.frames, at.r),
+            gap=at.rows.gap,
             nodes=increment.nodes,
-            history=response.history,
+            history=at.response.history,
             load=increment.load,
             shifts=increment.shifts,
             status=status,
             residual=float(residual),
-            iterations=iteration,
+            iterations=iterations,
             cuts=self.cuts,
             orders=self.orders,
         )
+
+    def _law(self, at: _Iterate, rho: Augmentation) -> Law:
+        start, mu = self.increment.state, self.increment.stage.mu
+        return project(at.rows, at.rows.gradient(at.u - start.u), at.r, mu, rho)
+
+    def _cut(self) -> None:
+        """Shorter augmentation after a cycle: its regions are forgotten."""
+        self.scale *= CUT
+        self.cuts += 1
+        self.watch.forget()
 
     def _respond(self, u: Array) -> Response:
         """Internal forces and tangent at u; those of a linear solid without assembly."""
@@ -221,16 +234,13 @@ class _Iteration:
             return Response(solid.stiffness @ u, solid.stiffness, start.history)
         return solid.respond(u, start.history)
 
-    def _advance(
-        self, u: Array, du: Array, r: Array, dr: Array, rho: Augmentation, residual: float
-    ) -> tuple[Array, Array, Response, ContactRows]:
+    def _advance(self, at: _Iterate, du: Array, dr: Array, rho: Augmentation, residual: float) -> _Iterate:
         """The iterate after a step (du, dr), whole or shortened.
 
         A step is shortened where it stretches a cell of large strain too much or turns it inside out, and,
         with damping, where it does not reduce the residual: of 1, ½, ¼, … the first that does, else the best.
         """
-        increment, method = self.increment, self.method
-        solid, start = increment.stage.solid, increment.state
+        method, solid = self.method, self.increment.stage.solid
         damped = method.damping
         if damped is None:
             damped = method.safeguard and (bool(self.orders) or not solid.is_linear)
@@ -238,20 +248,18 @@ class _Iteration:
         part = min(1.0, STRETCH / stretch) if stretch > 0.0 else 1.0
         best, least = None, np.inf
         for _ in range(LENGTHS):
-            there, force = u + part * du, r + part * dr
-            response = self._respond(there)
-            rows = increment.rows(there)
-            if np.isfinite(response.force).all():
+            u = at.u + part * du
+            there = _Iterate(u, at.r + part * dr, self._respond(u), self.increment.rows(u))
+            if np.isfinite(there.response.force).all():
                 if not damped:
-                    return there, force, response, rows
-                law = project(rows, rows.gradient(there - start.u), force, increment.stage.mu, rho)
-                left = self._residual(there, force, response, rows, law, rho)
+                    return there
+                left = self._residual(there, self._law(there, rho), rho)
                 if left < least:
-                    best, least = (there, force, response, rows), left
+                    best, least = there, left
                 if left < residual:
                     break
             part *= 0.5
-        return (there, force, response, rows) if best is None else best
+        return there if best is None else best
 
     def _close_nearest(self, rows: ContactRows, r: Array, rho: Augmentation) -> None:
         """Where only contact holds the solid and none is closed, start with the nearest closed."""
@@ -264,18 +272,13 @@ class _Iteration:
         nearest = rows.gap <= rows.gap.min() + NEAREST * size
         r[nearest, 0] = rho.normal[nearest] * (rows.gap[nearest] + NEAREST * size)
 
-    def _direction(
-        self,
-        entries: Entries,
-        response: Response,
-        rows: ContactRows,
-        law: Law,
-        rho: Augmentation,
-        r: Array,
-        jump: Array,
-    ) -> tuple[Array, Array]:
+    def _direction(self, entries: Entries, at: _Iterate, law: Law, rho: Augmentation) -> tuple[Array, Array]:
         """Newton's step (du, dr) from the linearised system, contact rows counted in displacements."""
-        solid, free = self.increment.stage.solid, self.increment.stage.held.free
+        held, solid = self.increment.stage.held, self.increment.stage.solid
+        u, r, response, rows = at
+        free = held.free
+        jump = np.zeros(solid.n_dof)
+        jump[held.dofs] = self.increment.values - u[held.dofs]
         n, d = r.shape
         K = response.tangent
         symmetric = self.method.form == "symmetric"
@@ -315,12 +318,11 @@ class _Iteration:
         du[free] = step[: entries.n_free]
         return du, unit * step[entries.n_free :].reshape(n, d)
 
-    def _residual(
-        self, u: Array, r: Array, response: Response, rows: ContactRows, law: Law, rho: Augmentation
-    ) -> float:
+    def _residual(self, at: _Iterate, law: Law, rho: Augmentation) -> float:
         """Forces out of balance, the law, and imposed displacements not yet reached, each relative."""
         stage = self.increment.stage
         solid, held = stage.solid, stage.held
+        u, r, response, rows = at
         contact = np.bincount(
             rows.dofs.ravel(), np.einsum("ncm,nc->nm", rows.H, r).ravel(), minlength=solid.n_dof
         )
@@ -349,9 +351,8 @@ class _Iteration:
 
     # ---------------------------------------------------------------- augmentation
 
-    def _augmentation(
-        self, K: sparse.csr_array, rows: ContactRows, r: Array, history: tuple[History, ...]
-    ) -> Augmentation:
+    def _augmentation(self, at: _Iterate) -> Augmentation:
+        K, rows, r = at.response.tangent, at.rows, at.r
         n = len(r)
         if self.method.rho is not None:
             fixed = np.full(n, self.method.rho * self.scale)

@@ -10,9 +10,10 @@ import numpy as np
 
 from clapas.bodies.elastic.contact import ContactDefinition, ContactRows, Placed
 from clapas.bodies.elastic.materials import History
+from clapas.bodies.elastic.rotation import CellRotations, too_far
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Held, Support, hold, refuse_rigid_motions, unsupported
-from clapas.errors import Error, SceneError
+from clapas.errors import Error, SceneError, warn
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
@@ -146,6 +147,16 @@ class ElasticContact:
             largest = motion.ravel()[np.argmax(np.abs(motion))]  # counts as positive
             found[name] = motion * np.sign(largest) * size / np.linalg.norm(motion, axis=1).max()
         return found
+
+    @cached_property
+    def _rotations(self) -> CellRotations:
+        return CellRotations(self.solid)
+
+    def tell_of_rotations(self, before: State, after: State) -> None:
+        """Warn of cells of small strain that turn too far, in the increment in which the first does."""
+        angle = self._rotations.too_large(after.u)
+        if angle and not self._rotations.too_large(before.u):
+            warn(too_far(angle))
 
     def check_start(self, state: State) -> None:
         """Raise SceneError where surfaces overlap before anything moved, or nothing can hold the solid."""

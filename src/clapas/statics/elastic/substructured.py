@@ -25,10 +25,11 @@ from scipy import sparse
 
 from clapas.bodies.elastic.solid import Solid
 from clapas.errors import SceneError
-from clapas.multiscale.latin import History, MicroMacroLATIN, Substructured
+from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Coulomb, SolidContact, Springs
 from clapas.multiscale.partition import boxes
 from clapas.multiscale.problem import LinkProblem
+from clapas.multiscale.substructured import History, Substructured
 from clapas.statics.elastic.problem import ElasticContact, State
 from clapas.statics.settings import check_loop
 from clapas.status import Status

@@ -29,6 +29,7 @@ from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_sc
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
+HALVINGS = 40
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
 UNBALANCED = 1e-9  # sum of the loads, relative to the sum of their sizes
 ROUNDING = 1e-13  # of the energy, relative to the energy of the members
@@ -131,70 +132,101 @@ class LargeDisplacements:
         Parameters
         ----------
         truss : Truss
-            The structure. Its self-stress need not balance itself: the shape then moves without loads too.
+            The structure; its self-stress must balance itself, unless rest lengths are given.
         case : str, optional
             Name of the load case; no load by default.
         factor : float
             Multiplies the loads.
         rest_lengths : array (m,), optional
-            Other rest lengths than those of the prestress (m): actuators, tensioning, errors of length.
+            Other rest lengths than those of the prestress (m): actuators, tensioning, errors of length. The
+            shape then moves without loads, too.
         guess : array (n × d), optional
             Displacements to start from.
         check : bool
             Raise NotSolved unless the residual reached the tolerance.
         """
+        if rest_lengths is None:
+            truss.check_balance()
+        return self._equilibrium(truss, case, factor, rest_lengths, guess, check)
+
+    def _equilibrium(
+        self,
+        truss: Truss,
+        case: str | None,
+        factor: float,
+        rest_lengths: Array | None,
+        guess: Array | None,
+        check: bool,
+    ) -> Equilibrium:
+        """The same from any shape, in balance or not."""
         began = time.perf_counter()
-        F = case_loads(truss, case, factor).ravel()[truss.free]
-        _require_balance(truss, case_loads(truss, case, factor))
-        shape = Shape(truss, rest_lengths)
+        loads = case_loads(truss, case, factor)
+        _require_supports(truss, loads)
         start = np.zeros(truss.nodes.shape) if guess is None else np.asarray(guess, dtype=np.float64)
-        U: Array = start.ravel()[truss.free]
-        status, shift = Status.MAX_ITERATIONS, 0.0
-        direction, length, t = shape.forces(U)
-        gradient = shape.pull(direction, t) - F
-        residual, iteration = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t, truss.prestress), 0
-        while residual > self.tol and iteration < self.max_iterations:
-            iteration += 1
-            K = shape.tangent(direction, length, t)
-            step, shift = _descent(K, gradient, shift, float(shape.stiffness.max()), shape.assembly.order)
-            stored, slope = shape.energy(t), float(gradient @ step)
-            energy, share, moved = stored - float(F @ U), 1.0, False
-            for _ in range(40):
-                ahead = U + share * step
-                state = shape.forces(ahead)
-                left = shape.pull(state[0], state[2]) - F
-                lower = shape.energy(state[2]) - float(F @ ahead) <= energy + 1e-4 * share * slope
-                # Near the end the energy is flat to rounding and the force left is the better judge.
-                flat = abs(share * slope) <= ROUNDING * max(stored, abs(energy))
-                if lower or (flat and np.abs(left).max() < np.abs(gradient).max()):
-                    moved = True
-                    break
-                share *= 0.5
-            if not moved:
+        descent = Descent(Shape(truss, rest_lengths), loads.ravel()[truss.free], start.ravel()[truss.free])
+        status = Status.MAX_ITERATIONS
+        while descent.residual > self.tol and descent.iterations < self.max_iterations:
+            if not descent.advance():
                 status = Status.STALLED
                 break
-            U, (direction, length, t), gradient = ahead, state, left
-            residual = float(np.abs(gradient).max(initial=0.0)) / force_scale(F, t, truss.prestress)
-        if residual <= self.tol:
+        if descent.residual <= self.tol:
             status = Status.SOLVED
         found = Equilibrium(
             truss=truss,
             model="large",
             case=case or "",
-            loads=case_loads(truss, case, factor),
-            displacements=truss.displacements(U),
-            forces=t,
+            loads=loads,
+            displacements=truss.displacements(descent.U),
+            forces=descent.t,
             status=status,
-            residual=residual,
+            residual=descent.residual,
             tol=self.tol,
-            iterations=iteration,
+            iterations=descent.iterations,
             time=time.perf_counter() - began,
         )
         remark = "Try smaller load steps: pass the displacements of a lower factor as guess."
         return found.checked(remark) if check else found
 
 
-def _require_balance(truss: Truss, loads: Array) -> None:
+class Descent:
+    """Newton steps down the energy of a shape under loads F (N) on its free displacements U (m)."""
+
+    def __init__(self, shape: Shape, F: Array, U: Array) -> None:
+        self.shape, self.F, self.U = shape, F, U
+        self.direction, self.length, self.t = shape.forces(U)
+        self.gradient = shape.pull(self.direction, self.t) - F
+        self.iterations, self._shift = 0, 0.0
+
+    @property
+    def residual(self) -> float:
+        """Largest force left, relative to the largest of loads and member forces."""
+        left = float(np.abs(self.gradient).max(initial=0.0))
+        return left / force_scale(self.F, self.t, self.shape.truss.prestress)
+
+    def advance(self) -> bool:
+        """One step, halved until the energy falls; False where no share of it does."""
+        shape, F = self.shape, self.F
+        self.iterations += 1
+        K = shape.tangent(self.direction, self.length, self.t)
+        top = float(shape.stiffness.max())
+        step, self._shift = _newton_step(K, self.gradient, self._shift, top, shape.assembly.order)
+        stored, slope = shape.energy(self.t), float(self.gradient @ step)
+        energy, share = stored - float(F @ self.U), 1.0
+        for _ in range(HALVINGS):
+            ahead = self.U + share * step
+            direction, length, t = shape.forces(ahead)
+            left = shape.pull(direction, t) - F
+            lower = shape.energy(t) - float(F @ ahead) <= energy + 1e-4 * share * slope
+            # Near the end the energy is flat to rounding and the force left is the better judge.
+            flat = abs(share * slope) <= ROUNDING * max(stored, abs(energy))
+            if lower or (flat and np.abs(left).max() < np.abs(self.gradient).max()):
+                self.U, self.direction, self.length, self.t, self.gradient = ahead, direction, length, t, left
+                return True
+            share *= 0.5
+        return False
+
+
+def _require_supports(truss: Truss, loads: Array) -> None:
     """Refuse loads that push the whole along an axis on which nothing is held."""
     floats = ~truss.is_blocked.any(axis=0)
     total = np.where(floats, loads.sum(axis=0), 0.0)
@@ -211,7 +243,7 @@ def _require_balance(truss: Truss, loads: Array) -> None:
     )
 
 
-def _descent(
+def _newton_step(
     K: sparse.csc_array, gradient: Array, last: float, top: float, order: Indices | None
 ) -> tuple[Array, float]:
     """Newton direction of the tangent, shifted until it is definite, and the shift (for the next step)."""
@@ -229,6 +261,9 @@ def settle(
 ) -> Truss:
     """The structure in the shape it takes without loads under its rest lengths, in balance there.
 
+    This is what to do with a prestress that is out of balance, which both models refuse: displacements would
+    be those of settling and of loads at once.
+
     Examples
     --------
     >>> from clapas.bodies.trusses.generators import kite
@@ -236,5 +271,5 @@ def settle(
     >>> settle(moved).imbalance() < 1e-6
     True
     """
-    found = (method or LargeDisplacements()).solve(truss, rest_lengths=rest_lengths)
+    found = (method or LargeDisplacements())._equilibrium(truss, None, 1.0, rest_lengths, None, True)
     return truss.with_(nodes=found.shape, prestress=found.forces)

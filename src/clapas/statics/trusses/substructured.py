@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
-from clapas.multiscale.latin import MicroMacroLATIN, Substructured
+from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Springs
 from clapas.multiscale.problem import LinkProblem
+from clapas.multiscale.substructured import Substructured
 from clapas.statics.settings import check_loop
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status

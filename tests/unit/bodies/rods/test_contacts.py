@@ -11,8 +11,8 @@ import pytest
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.dynamics.systems import bending_margin, on_true_surfaces
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere, TriangleMesh
@@ -27,7 +27,7 @@ def contacts_of(scene: Scene, distance: float) -> tuple[Contacts, Model, State]:
     """Contacts with gap ≤ distance at the start."""
     model = compile_scene(scene)
     state = initial_state(model)
-    found = Surroundings(model).detect(state, distance + bending_margin(model, state.parts))
+    found = Neighbours(model).detect(state, distance + bending_margin(model, state.parts))
     return on_true_surfaces(model, state, found, distance), model, state
 
 
@@ -173,9 +173,9 @@ def test_friction_on_the_surface_twists_a_rod() -> None:
     scene.add(Plane(), motion=lambda t: ((0, 1e-3, 0), (0, 0, 0)))
     scene.add_rods(Rod(length=0.2, position=(0, 0, 2e-3), damping=0.01, **HAIR))
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     for _ in range(40):
-        done = step(model, state, 1e-3, None, MoreauJean(theta=1.0), surroundings)
+        done = step(model, state, 1e-3, None, MoreauJean(theta=1.0), neighbours)
         state = done.state
     kind = model.systems[0].bodies
     turned = kind.sections(state.parts[0], np.array([0]), np.array([0.2]))[1][0]  # type: ignore[attr-defined]
@@ -192,16 +192,29 @@ def test_a_bare_length_touches_nothing() -> None:
     assert np.allclose(found.point[:, 0], [0.225, 0.275, 0.325, 0.375])
 
 
+def test_a_segment_that_is_bare_in_part_touches_with_the_rest() -> None:
+    given: dict[str, Any] = {"length": 0.4, "elements": 4, "segments": 2, "position": (0, 0, 2e-3), **HAIR}
+    found, _, _ = contacts_of(scene_with([Rod(bare=0.22, **given)], (Plane(), (0, 0, 0))), 1e-9)
+    assert np.allclose(found.point[:, 0], [0.235, 0.275, 0.325, 0.375])  # the first begins at 0.22
+    ball = Sphere(0.02), (0.205, 0, -0.02)  # under the bare part of a segment, 0.2 to 0.25
+    reached, _, _ = contacts_of(scene_with([Rod(bare=0.2, **given)], ball), 1e-9)
+    passed, _, _ = contacts_of(scene_with([Rod(bare=0.22, **given)], ball), 1e-9)
+    assert len(reached) == 1
+    assert len(passed) == 0
+    for bare in (0.4, 0.4 * (1 - 1e-12)):
+        assert not Rods([Rod(bare=bare, **given)]).shapes
+
+
 def test_identities_persist_while_a_contact_stays_in_its_segment() -> None:
     scene = Scene()
     scene.law(mu=0.2)
     scene.add(Sphere(0.03), (0.2, 0, -0.05), fixed=True)
     scene.add_rods(Rod(length=0.3, damping=0.02, **HAIR))
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     names = set()
     for _ in range(150):
-        done = step(model, state, 2e-3, None, MoreauJean(theta=1.0), surroundings)
+        done = step(model, state, 2e-3, None, MoreauJean(theta=1.0), neighbours)
         state = done.state
         names |= set(
             zip(
@@ -228,7 +241,7 @@ def test_the_longest_safe_step_is_radius_over_speed(caplog: pytest.LogCaptureFix
     assert together.longest_step(together.start()) == math.inf
     for h, said in ((4e-4, 0), (6e-4, 1)):  # a step that is too long is said once
         model = compile_scene(scene_with(pair(2.0, -2.0)))
-        state, surroundings = initial_state(model), Surroundings(model)
+        state, neighbours = initial_state(model), Neighbours(model)
         for _ in range(3):
-            state = step(model, state, h, None, MoreauJean(reach=0.0), surroundings).state
+            state = step(model, state, h, None, MoreauJean(reach=0.0), neighbours).state
         assert caplog.text.count("they may pass through each other") == said

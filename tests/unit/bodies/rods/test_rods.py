@@ -12,8 +12,8 @@ from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import Oscillation
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Sphere
@@ -170,9 +170,9 @@ def test_a_support_keeps_to_the_wall_of_the_same_motion(theta: float) -> None:
     scene.add(Sphere(0.01), (0, 0, 1), motion=shake)
     scene.add_rods(Rod(length=0.1, radius=1e-3, density=1e3, young=1e9, support=Support(motion=shake)))
     model = compile_scene(scene)
-    state, surroundings = initial_state(model), Surroundings(model)
+    state, neighbours = initial_state(model), Neighbours(model)
     for _ in range(20):
-        state = step(model, state, 1e-3, None, MoreauJean(theta=theta), surroundings).state
+        state = step(model, state, 1e-3, None, MoreauJean(theta=theta), neighbours).state
     kind = model.systems[0].bodies
     assert isinstance(kind, Rods)
     root = kind.motion(state.parts[0]).position[0]

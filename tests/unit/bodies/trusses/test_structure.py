@@ -93,7 +93,7 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_a_self_stress_out_of_balance_is_refused() -> None:
-    with pytest.raises(ProblemError, match=r"not in equilibrium: it leaves .* N at node 2"):
+    with pytest.raises(ProblemError, match=r"not in equilibrium in the given shape: it leaves .* at node 2"):
         two_wires(prestress=[1.0, 2.0]).check_balance()
 
 

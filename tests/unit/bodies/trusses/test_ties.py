@@ -14,8 +14,8 @@ from clapas.bodies.trusses import Group, History, Material, MovingTruss, Section
 from clapas.bodies.trusses.generators import bolted_grid, grid
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
-from clapas.dynamics.stepping import Stepped, step
-from clapas.dynamics.surroundings import Surroundings
+from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
 from clapas.solvers import Auto
@@ -23,12 +23,12 @@ from clapas.solvers import Auto
 ROD = Group(name="rod", kind="bar", material=Material(young=1e9, density=1000.0), section=Section(area=1e-4))
 
 
-def run(moving: MovingTruss, dt: float, steps: int, tol: float = 1e-10) -> list[Stepped]:
+def run(moving: MovingTruss, dt: float, steps: int, tol: float = 1e-10) -> list[StepResult]:
     scene = clapas.Scene(d=moving.d, gravity=(0.0,) * moving.d)
     scene.law(mu=0.5)
     scene.add_system(moving, name="truss")
     model = compile_scene(scene)
-    state, near, done = initial_state(model), Surroundings(model), []
+    state, near, done = initial_state(model), Neighbours(model), []
     for _ in range(steps):
         done.append(step(model, state, dt, Auto(tol=tol), None, near))
         assert done[-1].status.is_solved

@@ -19,8 +19,8 @@ from clapas.bodies.trusses.tightening import StepForces
 from clapas.dynamics import solving
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import State
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.stepping import MoreauJean, step
-from clapas.dynamics.surroundings import Surroundings
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.solvers import Auto, solve
@@ -96,7 +96,7 @@ def scene_of_ball(tension: float) -> tuple[MovingTruss, clapas.Scene]:
 
 def states_of(scene: clapas.Scene, steps: int, dt: float) -> list[State]:
     model = compile_scene(scene)
-    states, near = [initial_state(model)], Surroundings(model)
+    states, near = [initial_state(model)], Neighbours(model)
     for _ in range(steps):
         done = step(model, states[-1], dt, Auto(tol=1e-12), MoreauJean(theta=0.6), near)
         assert done.status.is_solved

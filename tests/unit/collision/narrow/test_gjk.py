@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clapas.collision.collider_records import shape
+from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.gjk import APART, BEYOND, OVERLAPPING, Simplex, gjk, new_simplex
-from clapas.collision.rows import Meeting
-from clapas.collision.shaping import shape
 from clapas.compiled import kernel
 from clapas.geometry.shapes import Polyhedron
 from clapas.geometry.table import Frame, collider_table

@@ -19,8 +19,8 @@ HERE = Path(__file__).parent
 FILES = sorted(path.name for path in (*HERE.glob("*.urdf"), *HERE.glob("*.xml")))
 
 
-def test_there_are_ten() -> None:
-    assert len(FILES) == 10
+def test_there_are_eleven() -> None:
+    assert len(FILES) == 11
 
 
 # -------------------------------------------------------------------- URDF
@@ -286,7 +286,10 @@ MJCF_ERRORS = {
     "no world": ("", "it needs an element <worldbody>"),
     "twins": ("<worldbody><body name='a'/><body name='a'/></worldbody>", "another body has this name"),
     "unknown element": (BODY.format("<flexcomp/>"), "<flexcomp>: this element is not known or not supported"),
-    "tendon": (BODY.format("") + "<tendon/>", "<tendon>: this element is not known or not supported"),
+    "extension": (
+        BODY.format("") + "<extension/>",
+        "<extension>: this element is not known or not supported",
+    ),
     "general actuator": (
         BODY.format("") + "<actuator><general/></actuator>",
         "<general>: this element is not known",
@@ -338,9 +341,17 @@ MJCF_ERRORS = {
         BODY.format('<joint type="ball" range="0 1"/>'),
         "the range of a ball joint is not supported",
     ),
-    "three hinges": (
-        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0'/><joint/>"),
+    "three hinges askew": (
+        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 1'/><joint/>"),
+        "two or three hinges in one point, each at right angles to the next, all with ref 0; put a body",
+    ),
+    "three hinges apart": (
+        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
         "in one body are not supported",
+    ),
+    "spatial tendon": (
+        BODY.format("") + "<tendon><spatial><site site='a'/></spatial></tendon>",
+        "this element is not known or not supported",
     ),
     "mass": (
         BODY.format('<inertial pos="0 0 0" mass="0" diaginertia="1 1 1"/>'),
@@ -406,8 +417,8 @@ def test_what_no_mjcf_file_may_have(case: str, tmp_path: Path) -> None:
 
 def test_what_is_not_supported_can_be_left_out_aloud(tmp_path: Path) -> None:
     path = tmp_path / "robot.xml"
-    path.write_text(f"<mujoco>{BODY.format('')}<tendon/><tendon/></mujoco>")
-    assert read_robot(path, strict=False).notes == ("not supported, left out: 2 <tendon>",)
+    path.write_text(f"<mujoco>{BODY.format('')}<extension/><extension/></mujoco>")
+    assert read_robot(path, strict=False).notes == ("not supported, left out: 2 <extension>",)
 
 
 XML_ERRORS = {

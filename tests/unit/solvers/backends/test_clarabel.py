@@ -96,7 +96,7 @@ def test_engines_without_the_fast_factorisation_keep_their_own() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"form": "forces"}, "form must be 'impulses', 'velocities' or 'norm', got 'forces'"),
+        ({"form": "forces"}, "form must be 'impulses', 'velocities', 'norm' or 'linear', got 'forces'"),
         ({"max_iterations": 0}, "max_iterations must be at least 1, got 0"),
     ],
 )

@@ -15,7 +15,7 @@ from clapas.solvers.convex import AcceleratedGradient, ConvexProblem
 from tests.random_problems import random_global
 
 clarabel = pytest.importorskip("clarabel")
-FORMS: list[Any] = ["impulses", "velocities", "norm"]
+FORMS: list[Any] = ["impulses", "velocities", "norm", "linear"]
 
 
 def reference(frozen: ConvexProblem) -> np.ndarray:
@@ -64,13 +64,31 @@ def test_multiplier_of_the_velocity_is_the_impulse(form: Any) -> None:
     assert np.abs(r - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
+def test_the_linear_form_alone_is_the_quadratic_one() -> None:
+    """Cadoux 2009, Lemma 4.21: without polishing, t = |G̃ᵀx|² at the end; also from W, by its eigenvectors."""
+    problem = random_global(2, n=3, bodies=4)
+    frozen = ConvexProblem.conic(problem, np.full(3, 0.2))
+    for contacts in (problem, reduce(problem)):
+        engine: Any = Clarabel(form="linear").start(contacts)
+        program = engine.formulation.program(ConvexProblem.conic(contacts, np.full(3, 0.2)))
+        assert program.P.nnz == 0
+        solution = engine._run(program)
+        y = np.array(solution.x)
+        squared = float(np.sum((engine.formulation._root.T @ y[:-1]) ** 2))
+        assert y[-1] == pytest.approx(squared, rel=1e-5)
+        r = engine.formulation.impulses(y, np.array(solution.z))
+        expected = reference(frozen)
+        assert np.abs(r - expected).max() <= 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("form", ["impulses", "linear"])
 @pytest.mark.parametrize("d", [2, 3])
-def test_tresca(d: int) -> None:
+def test_tresca(d: int, form: Any) -> None:
     for seed in range(3):
         problem = random_global(seed, n=6, d=d)
         s = np.abs(np.random.default_rng(seed).normal(size=6)) * np.array([0, 1, 1, 0, 1, 1])
         frozen = ConvexProblem.tresca(problem, s)
-        found = Clarabel().start(problem).solve(frozen, np.zeros(problem.q.shape), 1e-9)
+        found = Clarabel(form=form).start(problem).solve(frozen, np.zeros(problem.q.shape), 1e-9)
         assert found.residual <= 1e-9
 
 

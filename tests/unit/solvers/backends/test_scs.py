@@ -46,7 +46,7 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"form": "forces"}, "form must be 'impulses', 'velocities' or 'norm', got 'forces'"),
+        ({"form": "forces"}, "form must be 'impulses', 'velocities', 'norm' or 'linear', got 'forces'"),
         ({"max_iterations": 0}, "max_iterations must be at least 1, got 0"),
     ],
 )

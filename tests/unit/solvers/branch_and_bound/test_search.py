@@ -167,7 +167,7 @@ def test_random_problems_without_solution_in_space(
     assert outcome.solution.status is Status.NO_SOLUTION
     assert outcome.proof is not None
     assert verify(problem, outcome.proof).accepted
-    # The proof is of this problem: another motion of the surroundings is another one.
+    # The proof is of this problem: another motion of the neighbours is another one.
     still = ContactProblem(M=drawn.M, H=drawn.H, f=drawn.f, w=0.0 * drawn.w, mu=friction * drawn.mu)
     assert not verify(still, outcome.proof).accepted
 

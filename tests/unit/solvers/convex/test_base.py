@@ -9,7 +9,7 @@ from clapas.errors import ProblemError
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import NSGS, solve
 from clapas.solvers.convex import ConvexProblem
-from clapas.solvers.convex.base import answer, require_conic, symmetric_part
+from clapas.solvers.convex.base import admissible_solution, require_conic, symmetric_part
 from tests.random_problems import random_global
 
 PROBLEM = random_global(3, n=4)
@@ -76,7 +76,7 @@ def test_symmetric_and_skew_part_add_up() -> None:
 
 def test_answers_are_in_the_set() -> None:
     frozen = ConvexProblem.conic(PROBLEM, np.zeros(4))
-    found = answer(frozen, np.random.default_rng(0).normal(size=(4, 3)), 7)
+    found = admissible_solution(frozen, np.random.default_rng(0).normal(size=(4, 3)), 7)
     assert frozen.admissible.contains(found.r, tol=1e-15).all()
     assert found.residual == frozen.residual(found.r)
     assert found.iterations == 7

@@ -7,22 +7,22 @@ import pytest
 
 from clapas.problems import gallery
 from clapas.problems.coulomb import natural_map
-from clapas.solvers.newton.answer import answer, answer_derivative
 from clapas.solvers.newton.augmentation import Augmentation
 from clapas.solvers.newton.equations import Equations
 from clapas.solvers.newton.maps import AlartCurnierMap
 from clapas.solvers.newton.proximal_step import ProximalStep
+from clapas.solvers.newton.resolvent import resolvent, resolvent_derivative
 from tests.random_problems import random_global
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_answer_is_what_alart_and_curnier_project(d: int):
-    """With r = 0, u = −z and ρ = 1 their function is −answer(z), its derivative by u the answer's by z."""
+    """With r = 0, u = −z and ρ = 1 their function is −resolvent(z), its derivative by u the answer's by z."""
     rng = np.random.default_rng(6)
     z, mu = rng.normal(size=(200, d)), rng.uniform(0, 1, 200) * (rng.random(200) > 0.2)
     r, by_z = np.empty_like(z), np.empty((200, d, d))
-    answer(z, mu, r)
-    answer_derivative(z, mu, by_z)
+    resolvent(z, mu, r)
+    resolvent_derivative(z, mu, by_z)
     tangent = AlartCurnierMap().linearise(-z, np.zeros_like(z), mu, Augmentation(np.ones(200), np.ones(200)))
     np.testing.assert_allclose(r, -tangent.value, atol=1e-15)
     np.testing.assert_allclose(by_z, tangent.by_u, atol=1e-14)

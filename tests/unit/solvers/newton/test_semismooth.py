@@ -9,6 +9,7 @@ import pytest
 
 from clapas.errors import ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
+from clapas.solvers.loop import solve
 from clapas.solvers.newton import (
     AlartCurnierMap,
     Armijo,
@@ -24,7 +25,6 @@ from clapas.solvers.newton import (
     Nonmonotone,
     SemismoothNewton,
 )
-from clapas.solvers.solve import solve
 from clapas.status import Status
 from tests.random_problems import particle, random_global
 from tests.unit.solvers import contract

@@ -7,8 +7,8 @@ import pytest
 
 from clapas.errors import SettingsError
 from clapas.problems import gallery
+from clapas.solvers.loop import solve
 from clapas.solvers.newton import SmoothedNewton
-from clapas.solvers.solve import solve
 from tests.random_problems import particle
 from tests.unit.solvers import contract
 

@@ -26,6 +26,7 @@ from clapas.statics.elastic.newton import OneLoopNewton
 from clapas.statics.elastic.problem import ElasticContact, IncrementFailed
 
 FLOOR = Obstacle(HalfPlane())
+PATCH = 2e-10  # the regularisation of contacts, 1e-11 of the stiffness, lets through about half of it
 
 
 def pressed(mu: float, n: int = 8, tilt: float = 0.0) -> ElasticContact:
@@ -177,10 +178,10 @@ def test_face_to_face_passes_the_patch_test_where_meshes_do_not_match(low: str, 
     lower = block((1.0,) * d, (3,) + (2,) * (d - 1), low)
     upper = block((1.0,) * d, (2,) + (3,) * (d - 1), high, origin=(0.0,) * (d - 1) + (1.0,))
     contact = MortarContact(surface="b/bottom", other="a/top")
-    assert patch(lower, upper, [contact]) < 1e-10
-    assert patch(lower, upper, [MortarContact(surface="a/top", other="b/bottom", mu=0.3)]) < 1e-10
+    assert patch(lower, upper, [contact]) < PATCH
+    assert patch(lower, upper, [MortarContact(surface="a/top", other="b/bottom", mu=0.3)]) < PATCH
     if d == 2 and "Q4" in (low, high):
-        assert patch(lower, upper, [contact], kinematics="axisymmetric") < 1e-10
+        assert patch(lower, upper, [contact], kinematics="axisymmetric") < PATCH
     elif d == 2:
         with pytest.raises(SceneError, match="quadratic sides at the axis"):
             patch(lower, upper, [contact], kinematics="axisymmetric")
@@ -354,3 +355,14 @@ def test_friction_beyond_the_bound_of_uniqueness_warns() -> None:
     stage = pressed(50.0)
     with pytest.warns(UserWarning, match=r"mu = 50 at node \d+ is beyond .* \(Alart 1997, 66"):
         OneLoopNewton().solve(stage, check=False)
+
+
+def test_cells_that_turn_too_far_for_small_strains_are_told_in_one_increment() -> None:
+    mesh = block((1.0, 0.1), (8, 1), kind="Q8")
+    solid = Solid(mesh=mesh, material=Elastic(young=1e3))
+    stage = ElasticContact(
+        solid=solid, supports=[Support("left", "xy")], load=solid.traction("right", (0.0, -1.0))
+    )
+    with pytest.warns(UserWarning, match=r"a cell of small strain has turned by .*°: .* NeoHookean") as told:
+        follow(stage, increments=4)
+    assert len(told) == 1

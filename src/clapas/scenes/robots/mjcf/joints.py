@@ -10,6 +10,7 @@ import numpy as np
 from clapas.scenes.robots.description import WORLD, Pose, RobotJoint
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.xml import Node
+from clapas.typing import Array
 
 RIGHT = 1e-9  # cosine up to which two axes are at right angles, or aligned
 
@@ -91,8 +92,11 @@ def largest(node: Node, name: str, flag: str) -> float | None:
     return high
 
 
-def together(nodes: list[Node], joints: list[RobotJoint]) -> RobotJoint:
-    """Several joints of one body as one, cylindrical, universal or planar, with a coordinate for each."""
+def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> RobotJoint:
+    """Several joints of one body as one that holds it, with a coordinate for each.
+
+    They become a cylindrical, a universal, a planar or a ball joint.
+    """
     kinds = sorted(joint.kind for joint in joints)
     axes = [np.array(joint.axis) / np.linalg.norm(joint.axis) for joint in joints]
     first, from_zero = joints[0], not any(joint.zero for joint in joints)
@@ -106,6 +110,21 @@ def together(nodes: list[Node], joints: list[RobotJoint]) -> RobotJoint:
         one, two = (coordinate(joint) for joint in joints)
         along = (replace(one, second=two.axis), replace(two, second=one.axis, is_exchanged=True))
         return replace(bare(first), kind="universal", second=joints[1].axis, name=name, along=along)
+    in_row = len(axes) == 3 and max(abs(axes[0] @ axes[1]), abs(axes[1] @ axes[2])) < RIGHT
+    if from_zero and kinds == ["hinge"] * 3 and in_row and same and abs(axes[0] @ axes[2]) < 1.0 - RIGHT:
+        own = dict(zip(("axis", "second", "third"), (joint.axis for joint in joints), strict=True))
+        along = tuple(
+            replace(joint, kind="gimbal", which=k + 1, **own)  # type: ignore[arg-type]
+            for k, joint in enumerate(joints)
+        )
+        low, high = free_of_lock(axes)
+        if joints[1].limits is None or not (low < joints[1].limits[0] and joints[1].limits[1] < high):
+            notes.append(
+                f"joint '{joints[1].name}' stands between two others: with them it locks at "
+                f"{np.degrees(low):.0f}° and {np.degrees(high):.0f}°, beyond which angles are not followed; "
+                "give it a range within"
+            )
+        return replace(bare(first), kind="ball", name=name, along=along)
     if from_zero and kinds == ["hinge", "slider", "slider"]:
         hinge = next(k for k, joint in enumerate(joints) if joint.kind == "hinge")
         others = [axis for k, axis in enumerate(axes) if k != hinge]
@@ -116,9 +135,17 @@ def together(nodes: list[Node], joints: list[RobotJoint]) -> RobotJoint:
             )
             return replace(bare(joints[hinge]), kind="planar", name=name, along=along)
     raise nodes[1].error(
-        f"joints {' and '.join(kinds)} in one body are not supported, save a cylindrical, a universal or a "
-        "planar joint, all with ref 0; put a body with mass between them"
+        f"joints {' and '.join(kinds)} in one body are not supported, save a cylindrical or a planar joint, "
+        "and two or three hinges in one point, each at right angles to the next, all with ref 0; put a body "
+        "with mass between them"
     )
+
+
+def free_of_lock(axes: list[Array]) -> tuple[float, float]:
+    """Angles (rad) of the second of three hinges between which the others are not in line."""
+    one, two, three = axes
+    start = float(np.arctan2(two @ np.cross(one, three), one @ three))
+    return (-start, math.pi - start) if start > 0.0 else (-math.pi - start, -start)
 
 
 def coordinate(joint: RobotJoint) -> RobotJoint:

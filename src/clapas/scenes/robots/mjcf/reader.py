@@ -95,6 +95,8 @@ class _Reader:
             for node in actuators.all("motor", "position", "velocity"):
                 self._filled(node, "")
                 self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
+        for tendons in root.all("tendon"):
+            self._fixed_tendons(tendons)
         for contact in root.all("contact"):
             for exclude in contact.all("exclude"):
                 exclude.used.add("name")
@@ -154,6 +156,15 @@ class _Reader:
                 node.attributes.setdefault(key, value)
         return node
 
+    def _fixed_tendons(self, tendons: Node) -> None:
+        """Name sums of coordinates that have limits or springs: nothing here acts along them."""
+        for node in tendons.all("fixed"):
+            for inner in (node, *node.all("joint")):
+                inner.used |= set(inner.attributes)
+            self.notes.append(
+                f"the fixed tendon '{node.text('name', '')}' is left out: nothing acts along a sum of angles"
+            )
+
     # ---------------------------------------------------------------- bodies
 
     def _body(self, node: Node, parent: str, childclass: str) -> None:
@@ -208,7 +219,7 @@ class _Reader:
             return
         given = self.frames, self.notes
         made = [read_joint(joint, name, parent, pose, k, *given) for k, joint in enumerate(joints)]
-        self.joints.append(made[0] if len(made) == 1 else together(joints, made))
+        self.joints.append(made[0] if len(made) == 1 else together(joints, made, self.notes))
 
     @property
     def _coordinates(self) -> list[RobotJoint]:

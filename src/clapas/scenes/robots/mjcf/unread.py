@@ -1,4 +1,4 @@
-"""What of MJCF is not read: what has no part in the motion, and what would have one, which is said in a note.
+"""Elements of MJCF that are not read: without effect on the motion, or named in a note.
 
 Contacts are rigid here: what MuJoCo says of their softness has no meaning.
 """

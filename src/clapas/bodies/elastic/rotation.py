@@ -1,0 +1,76 @@
+"""How far the cells of small strain have turned: beyond a few degrees their stresses are false."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from clapas.bodies.elastic.solid import Solid
+from clapas.typing import Array, Indices
+
+TURNED = 0.1  # rad: small strains miss 1 − cos of it, half a per cent
+FALSE = 0.5  # of the largest strain of a body: false strains that matter
+
+
+def too_far(angle: float, within: str = "") -> str:
+    """What is wrong where a cell of small strain has turned by an angle (rad), and the way out."""
+    return (
+        f"a cell of small strain has turned by {np.degrees(angle):.0f}°{within}: it is stressed by false "
+        f"strains of {1.0 - np.cos(angle):.1g}. Take a material of large strain: NeoHookean, or "
+        'FiniteVonMises where it yields (in files: law = "neo-Hookean", "finite von Mises")'
+    )
+
+
+class CellRotations:
+    """Rotations of the cells whose material counts small strains.
+
+    Parameters
+    ----------
+    solid : Solid
+        Undeformed.
+
+    Examples
+    --------
+    >>> from clapas.bodies.elastic.generators import block
+    >>> from clapas.bodies.elastic.materials import Elastic
+    >>> solid = Solid(mesh=block((1.0, 1.0), (2, 2)), material=Elastic(young=1.0))
+    >>> c, s = np.cos(0.3), np.sin(0.3)
+    >>> u = solid.mesh.nodes @ np.array([[c, s], [-s, c]]) - solid.mesh.nodes
+    >>> round(CellRotations(solid).too_large(u.ravel()), 12)
+    0.3
+    """
+
+    def __init__(self, solid: Solid) -> None:
+        self._solid = solid
+
+    @cached_property
+    def _slopes(self) -> list[tuple[Indices, Array]]:
+        """Nodes (m, k) of cells, and the mean gradients (m, k, d) of their functions."""
+        found = []
+        for batch in self._solid.batches:
+            if batch.material.measure == "strain":
+                rule = batch.element.stiffness
+                volume, inverse = batch.volumes(rule)
+                gradients = batch.element.gradients(rule.points) @ inverse
+                mean = np.einsum("mg,mgkd->mkd", volume, gradients) / volume.sum(axis=1)[:, None, None]
+                found.append((batch.cells, mean))
+        return found
+
+    def too_large(self, u: Array) -> float:
+        """The largest angle (rad) at displacements u of all nodes, if it is too large; 0 if none is.
+
+        One is where it makes false strains of the order of the true ones of the body.
+        """
+        d, angle, strain = self._solid.d, 0.0, 0.0
+        moved = u.reshape(-1, d)
+        for cells, slopes in self._slopes:
+            F = np.einsum("mki,mkj->mij", moved[cells], slopes) + np.eye(d)
+            spin = 0.5 * (F - F.transpose(0, 2, 1))
+            sine = np.sqrt(0.5 * (spin**2).sum(axis=(1, 2)))
+            trace = np.einsum("mii->m", F)
+            cosine = 0.5 * (trace if d == 2 else trace - 1.0)
+            angle = max(angle, float(np.arctan2(sine, cosine).max(initial=0.0)))
+            green = 0.5 * (F.transpose(0, 2, 1) @ F - np.eye(d))
+            strain = max(strain, float(np.sqrt((green**2).sum(axis=(1, 2)).max(initial=0.0))))
+        return angle if angle > TURNED and 1.0 - np.cos(angle) > FALSE * strain else 0.0

@@ -1,0 +1,173 @@
+"""A capsule or a triangle, and a solid or one of these: distance or depth, then the points.
+
+As for two closed solids (:mod:`solids`), with what thin ones ask for besides: a triangle does not push where a
+neighbour in its mesh has the contact, and a capsule that lies along an edge touches it at two points, those
+of two segments (:mod:`segments`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clapas.collision.contact_table import Meeting
+from clapas.collision.meshes import can_push, highest_of
+from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
+from clapas.collision.narrow.axis_filters import Seams
+from clapas.collision.narrow.gjk import Simplex, furthest
+from clapas.collision.narrow.manifold import Bench, face_points
+from clapas.collision.narrow.seams import (
+    axis_over_tips,
+    is_of_neighbour,
+    reach_along,
+    speaks_at,
+    without_seams,
+)
+from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
+from clapas.collision.narrow.solids import (
+    CORNERS,
+    MERGE,
+    NEAR,
+    axis_between,
+    single_point,
+    size_of,
+)
+from clapas.collision.records import CAPSULE, TRIANGLE, Records, Shapes
+from clapas.compiled import subroutine
+
+ALONG = 0.1  # sine under which a capsule lies along an edge
+
+
+class Thin(NamedTuple):
+    """How pairs with a capsule or a triangle are met: work space, and the radix of the codes."""
+
+    simplex: Simplex
+    trials: Trials
+    bench: Bench
+    radix: int
+
+
+@subroutine
+def touch_thin(way: Thin, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of a pair with a capsule or a triangle: at most eight of the faces, and the nearest."""
+    axis, n_points = axis_between(shapes, meeting, meeting.distance, Seams(), way.simplex, way.trials)
+    if axis.s > meeting.distance:
+        return count
+    merge = MERGE * size_of(shapes, meeting)
+    return thin_points(rows, count, meeting, shapes, axis, n_points, merge, way.radix, way.simplex, way.bench)
+
+
+@subroutine
+def thin_points(
+    rows: Records,
+    count: int,
+    meeting: Meeting,
+    shapes: Shapes,
+    axis: Axis,
+    n_points: int,
+    merge: float,
+    radix: int,
+    simplex: Simplex,
+    bench: Bench,
+) -> int:
+    """Write the contact points of a pair whose normal is known."""
+    kind_a, kind_b = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
+    axis = axis_of_mesh(shapes, meeting, axis, True, n_points, simplex)
+    axis = axis_of_mesh(shapes, meeting, axis, False, n_points, simplex)
+    axis = axis_over_tips(shapes, meeting, axis, True)
+    axis = axis_over_tips(shapes, meeting, axis, False)
+    if axis.s > meeting.distance:
+        return count
+    if is_of_neighbour(shapes, meeting, axis, True) or is_of_neighbour(shapes, meeting, axis, False):
+        return count
+    before = count
+    count, least = face_points(rows, count, meeting, shapes, axis, merge, radix, bench)
+    if kind_a == TRIANGLE or kind_b == TRIANGLE:
+        count = without_seams(rows, before, count, meeting, shapes, axis, radix)
+    # A nearest point on the rim of both faces may be lost by rounding; then it is added.
+    if least <= axis.s + CORNERS * size_of(shapes, meeting):
+        return count
+    is_of_other = axis.sort < EDGES or (axis.sort == EDGES and axis.i < 0)
+    if is_of_other and (kind_a == TRIANGLE or kind_b == TRIANGLE):
+        return count  # over a neighbour in the mesh, which has the contact
+    if axis.sort == POINTS and (kind_a == CAPSULE or kind_b == CAPSULE):
+        before = count
+        count = along_an_edge(rows, count, meeting, shapes, axis, radix)
+        if count > before:
+            return count
+    return single_point(rows, count, meeting, shapes, axis, n_points, radix, simplex)
+
+
+@subroutine
+def axis_of_mesh(
+    shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool, n_points: int, simplex: Simplex
+) -> Axis:
+    """The axis between nearest points, put right where that of a triangle is on a seam of its mesh.
+
+    If the surface rises beyond the seam, what is over the triangle is measured along its normal; if it
+    does not, and the seam is that of another triangle, nothing is: the distance is infinite.
+    """
+    c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
+    x, y, z = sign * axis.x, sign * axis.y, sign * axis.z
+    if shapes.pieces[c].kind != TRIANGLE or axis.sort != POINTS or highest_of(shapes, c, x, y, z) == 7:
+        return axis
+    used, first = 0, shapes.pieces[c].vertex
+    for k in range(n_points):
+        used |= 1 << ((simplex.points[k].a if is_first else simplex.points[k].b) - first)
+    feature = (0, 1, 2, 4, 3, 6, 5, 0)[used]  # corners 1 to 3, sides 4 to 6
+    if feature == 0 or speaks_at(shapes, c, feature, x, y, z):
+        return axis
+    if can_push(shapes, c, x, y, z):
+        return Axis(np.inf, axis.x, axis.y, axis.z, POINTS, -1, -1)
+    tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
+    n, face = shapes.faces[shapes.pieces[c].face], 0
+    if n.x * tx + n.y * ty + n.z * tz < n.height:
+        n, face = shapes.faces[shapes.pieces[c].face + 1], 1
+    s = n.x * tx + n.y * ty + n.z * tz - n.height - reach_along(shapes, other, -n.x, -n.y, -n.z)
+    if is_first:
+        return Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
+    return Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
+
+
+@subroutine
+def along_an_edge(rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int) -> int:
+    """Contacts of a capsule that lies along the edge of the other which n touches. None if it does not."""
+    one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
+    capsule_first = one.kind == CAPSULE
+    p, p_end, q, q_end = one.vertex + 0, one.vertex + 1, two.vertex + 0, two.vertex + 1
+    other, sign, face = (meeting.j, -1.0, one.face) if capsule_first else (meeting.i, 1.0, two.face)
+    c = shapes.pieces[other]
+    top = furthest(shapes, other, sign * axis.x, sign * axis.y, sign * axis.z) - c.vertex
+    for k in range(c.n_edges):
+        e = shapes.edges[c.edge + k]
+        if e.corner_0 != top and e.corner_1 != top:
+            continue
+        if capsule_first:
+            q, q_end = two.vertex + e.corner_0, two.vertex + e.corner_1
+        else:
+            p, p_end = one.vertex + e.corner_0, one.vertex + e.corner_1
+        both = segments_between(shapes, meeting, p, p_end, q, q_end)
+        if are_along(both, axis):
+            s, t = nearest(both)
+            if gap_at(both, s, t) <= axis.s + NEAR * size_of(shapes, meeting):
+                code = 4 * radix * radix + 3 * k
+                return segment_points(rows, count, meeting, code, both, shapes, face)
+    return count
+
+
+@subroutine
+def are_along(both: Segments, axis: Axis) -> bool:
+    """Are two segments nearly parallel, and nearly at right angles to the axis?"""
+    ax, ay, az, bx, by, bz = both.ax, both.ay, both.az, both.bx, both.by, both.bz
+    x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
+    rise_a = axis.x * ax + axis.y * ay + axis.z * az
+    rise_b = axis.x * bx + axis.y * by + axis.z * bz
+    least = ALONG * ALONG
+    return (
+        aa * bb > 0.0
+        and x * x + y * y + z * z <= least * aa * bb
+        and rise_a * rise_a <= least * aa
+        and rise_b * rise_b <= least * bb
+    )

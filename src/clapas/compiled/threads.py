@@ -1,0 +1,144 @@
+"""Threads that work in step: one launch for many sweeps, a barrier between the halves of each.
+
+A kernel that releases Python's lock runs in several threads at once, each with its own
+:class:`Worker`; inside it, :func:`wait` holds a worker until all have come. Compared with a parallel
+loop launched for each half sweep, the threads start once, the kernel stays a plain sequential one
+(quick to compile, the same machine code for one thread and for many), and no threading library is
+needed.
+
+A worker that waits spins for some microseconds, then lets other processes run: shared cores
+cost time, not a collapse.
+
+Dense matrices of contact problems are small: one thread multiplies them fastest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from clapas.compiled import IS_SCALAR, WORTH_THREADS, config, inlined
+from clapas.typing import Indices
+
+if IS_SCALAR:
+    from clapas.compiled.without_machine import arrive, leave_the_core, look
+else:
+    from clapas.compiled.counters import arrive, leave_the_core, look
+
+RELEASED = 1 << 62  # a counter beyond every barrier
+SPINS = 4000  # looks at the counter before leaving the core to others
+
+
+class Worker(NamedTuple):
+    """Rank of a thread among those that work together.
+
+    Parameters
+    ----------
+    rank : int
+        From 0 to size − 1.
+    size : int
+        Threads that work together.
+    counter : array (1,)
+        Arrivals at barriers so far, of all workers together.
+    """
+
+    rank: int
+    size: int
+    counter: Indices
+
+
+@inlined
+def chunk(worker: Worker, count: int) -> tuple[int, int]:
+    """First and last of the pieces, of ``count``, that are this worker's."""
+    return count * worker.rank // worker.size, count * (worker.rank + 1) // worker.size
+
+
+@inlined
+def wait(worker: Worker) -> None:
+    """Go on when all workers have come here; what they wrote before is then seen."""
+    if worker.size == 1:
+        return
+    arrived = arrive(worker.counter)
+    # The counter never goes back: this barrier ends at the next multiple of the size.
+    goal = min((arrived // worker.size + 1) * worker.size, RELEASED)
+    spins = 0
+    while look(worker.counter) < goal:
+        spins += 1
+        if spins > SPINS:
+            leave_the_core()
+
+
+@cache
+def _pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, thread_name_prefix="clapas")
+
+
+_submitting = Lock()
+if hasattr(os, "register_at_fork"):  # a forked process has no threads but this one
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def thread_count(wanted: int | None, work: int, pieces: int) -> int:
+    """How many threads to use for some work (a number of contacts) that can be cut in pieces.
+
+    None means one thread for little work, else as many as Numba is configured for; one in all cases where
+    kernels do without threads.
+    """
+    if IS_SCALAR:
+        return 1
+    if wanted is None:
+        wanted = 1 if work < WORTH_THREADS else numba.get_num_threads()
+    return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces))
+
+
+def run_on_threads(size: int, work: Callable[[Worker], None]) -> None:
+    """Run ``work`` in ``size`` threads at once, one of them this one."""
+    counter = np.zeros(1, dtype=np.int64)
+    if size == 1:
+        work(Worker(0, 1, counter))
+        return
+    workers = [Worker(rank, size, counter) for rank in range(size)]
+    with _submitting:  # teams queue up whole: two half teams would wait for each other
+        others = [_pool(size - 1).submit(_do, work, worker) for worker in workers[1:]]
+    _do(work, workers[0])
+    for other in others:
+        other.result()
+
+
+def _do(work: Callable[[Worker], None], worker: Worker) -> None:
+    try:
+        work(worker)
+    except BaseException:
+        worker.counter[0] = RELEASED  # nobody waits for a worker that failed
+        raise
+
+
+@cache
+def _libraries() -> Any:
+    import scipy.linalg  # noqa: F401  its library must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep the linear algebra libraries to one thread inside the block.
+
+    Their threads wait for each other by spinning. On products of some hundred rows, and on a machine that
+    others use, this has been measured to cost thirty times the product.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1)
+    return limited

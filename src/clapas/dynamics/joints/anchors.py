@@ -1,0 +1,171 @@
+"""Where joints hold bodies of other kinds, and how these answer.
+
+A joint on a node of a truss, a section of a rod or a link of a Lagrangian system holds a frame that moves
+with it: an *anchor* (:class:`clapas.bodies.kind.Anchor`). The twists of the anchors of a system are
+t = T v + t⁰ on its velocities v, t⁰ from motions that are imposed on it. To the rows of joints an anchor is
+one more body,
+
+    ġ = of_a t_a + of_b t_b,
+
+whose inverse mass is that of the system seen from its anchors, G = T M̃⁻¹ Tᵀ. It couples all anchors of a
+system, and may be singular: nodes do not turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from clapas.bodies.kind import Anchored, JoinedBodies, Part, Poses
+from clapas.linalg.body_masses import BodyMasses
+from clapas.linalg.factor import Factor, factorise
+from clapas.typing import Array, Indices
+
+if TYPE_CHECKING:
+    from clapas.dynamics.joints.definition import SystemEnd
+    from clapas.dynamics.model import System
+
+Mass: TypeAlias = sparse.csr_array | BodyMasses
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """All anchors of the joints of a model, where the systems are.
+
+    Parameters
+    ----------
+    of : tuple of arrays
+        The anchors of each system.
+    poses : Poses
+        Where they are.
+    J : tuple of sparse matrices (size·k × n_dof)
+        T of each system: velocities in the world, and angular velocities in the frames of the anchors.
+    imposed : array (K, size)
+        t⁰.
+    """
+
+    of: tuple[Indices, ...]
+    poses: Poses
+    J: tuple[sparse.csr_array, ...]
+    imposed: Array
+
+    def changes(self, velocities: Sequence[Array]) -> Array:
+        """T v (K, size), from the velocities of the systems."""
+        twist = np.zeros_like(self.imposed)
+        for its, J, v in zip(self.of, self.J, velocities, strict=True):
+            if len(its):
+                twist[its] = np.asarray(J @ v).reshape(len(its), -1)
+        return twist
+
+    def twists(self, velocities: Sequence[Array]) -> Array:
+        """T v + t⁰ (K, size)."""
+        return self.changes(velocities) + self.imposed
+
+
+def anchors_of(ends: Sequence[SystemEnd], systems: Sequence[System], parts: Sequence[Part]) -> Anchors:
+    """The anchors of joints, where the parts of the systems are."""
+    d = systems[0].bodies.d
+    size = 6 if d == 3 else 3
+    position, orientation = np.empty((len(ends), d)), np.empty((len(ends), 4 if d == 3 else 1))
+    imposed, of, J = np.zeros((len(ends), size)), [], []
+    number = np.array([end.system for end in ends], dtype=np.int64)
+    for k, (system, part) in enumerate(zip(systems, parts, strict=True)):
+        its, bodies = np.flatnonzero(number == k), system.bodies
+        of.append(its)
+        if not len(its):
+            J.append(sparse.csr_array((0, bodies.n_dof)))
+            continue
+        assert isinstance(bodies, JoinedBodies)
+        found: Anchored = bodies.anchored(part, [ends[int(i)].anchor for i in its])
+        position[its], orientation[its], imposed[its] = found.position, found.orientation, found.imposed
+        J.append(sparse.csr_array(found.J))
+    return Anchors(tuple(of), Poses(position, orientation), tuple(J), imposed)
+
+
+class MassFactors:
+    """Factors of the effective masses of systems, kept as long as a system gives the same matrix."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[sparse.csr_array, Factor]] = {}
+
+    def of(self, system: int, mass: Mass) -> Factor | BodyMasses:
+        """The factor of the mass of a system, by its number."""
+        if isinstance(mass, BodyMasses):
+            return mass
+        kept = self._kept.get(system)
+        if kept is None or kept[0] is not mass:
+            kept = self._kept[system] = (mass, factorise(mass))
+        return kept[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Grips:
+    """The anchors of joints with the masses behind them.
+
+    Parameters
+    ----------
+    anchors : Anchors
+        The anchors.
+    pushed : tuple of arrays (n_dof, size·k)
+        M̃⁻¹ Tᵀ of each system.
+    mass, factors
+        M̃ of each, and their factors.
+    """
+
+    anchors: Anchors
+    pushed: tuple[Array, ...]
+    mass: tuple[Mass, ...]
+    factors: MassFactors
+
+    @staticmethod
+    def on(anchors: Anchors, mass: tuple[Mass, ...], factors: MassFactors) -> Grips:
+        """The grips on systems with these masses M̃."""
+        pushed = []
+        for k, (J, M) in enumerate(zip(anchors.J, mass, strict=True)):
+            held = np.empty((J.shape[1], 0))
+            if J.shape[0]:
+                factor, columns = factors.of(k, M), J.toarray()
+                held = np.column_stack([factor.solve(column) for column in columns])
+            pushed.append(held)
+        return Grips(anchors, tuple(pushed), mass, factors)
+
+    def at(self, anchors: Anchors) -> Grips:
+        """The same grips where the anchors are now."""
+        return Grips.on(anchors, self.mass, self.factors)
+
+    @cached_property
+    def response(self) -> Array:
+        """G as blocks (K, K, size, size)."""
+        K, size = self.anchors.imposed.shape
+        G = np.zeros((K, K, size, size))
+        for its, J, pushed in zip(self.anchors.of, self.anchors.J, self.pushed, strict=True):
+            k = len(its)
+            own = np.asarray(J @ pushed).reshape(k, size, k, size)
+            G[its[:, None], its] = own.transpose(0, 2, 1, 3)
+        return G
+
+    @cached_property
+    def root(self) -> Array:
+        """R with R Rᵀ = G, as blocks (K, K, size, size)."""
+        K, size = self.anchors.imposed.shape
+        R = np.zeros((K, K, size, size))
+        for its in self.anchors.of:
+            k = len(its)
+            if not k:
+                continue
+            G = self.response[its[:, None], its].transpose(0, 2, 1, 3).reshape(k * size, k * size)
+            values, vectors = np.linalg.eigh(0.5 * (G + G.T))
+            own = vectors * np.sqrt(np.maximum(values, 0.0))
+            R[its[:, None], its] = own.reshape(k, size, k, size).transpose(0, 2, 1, 3)
+        return R
+
+    def moved(self, impulse: Array) -> tuple[Array, ...]:
+        """What impulses on the anchors, (K, size), change of the velocities of the systems."""
+        return tuple(
+            pushed @ impulse[its].ravel() for its, pushed in zip(self.anchors.of, self.pushed, strict=True)
+        )

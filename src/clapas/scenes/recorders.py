@@ -1,0 +1,116 @@
+"""Recorders of a run, and what they and its callers receive: kept steps, progress, a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from clapas.bodies.kind import Energy
+from clapas.dynamics.model import State
+from clapas.dynamics.probe_readings import Reading
+from clapas.dynamics.stepping import StepResult
+from clapas.status import Status
+
+
+@dataclass(frozen=True)
+class RecordedStep:
+    """A kept step, as recorders receive it.
+
+    Parameters
+    ----------
+    stepped : StepResult or None
+        The step that led here, or the last part of a divided one; None for the start.
+    state : State
+        Where it led.
+    energy : Energy
+        Its energies.
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
+    """
+
+    stepped: StepResult | None
+    state: State
+    energy: Energy
+    work: float
+    given: float
+
+
+class Recorder(Protocol):
+    """Something that keeps steps: in memory, or on disk."""
+
+    def keep(self, kept: RecordedStep) -> None:
+        """Keep a step."""
+        ...
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read, at every step; called only if there are probes."""
+        ...
+
+
+@dataclass
+class Memory:
+    """A recorder that keeps everything in lists."""
+
+    steps: list[RecordedStep] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+
+    def keep(self, kept: RecordedStep) -> None:
+        """Keep a step."""
+        self.steps.append(kept)
+
+    def note(self, reading: Reading) -> None:
+        """Keep what the probes read."""
+        self.readings.append(reading)
+
+
+class StepProgress(NamedTuple):
+    """What a progress callback receives after each step."""
+
+    step: int
+    steps: int
+    time: float
+    contacts: int
+    residual: float
+    seconds: float
+
+
+Watcher = Callable[[StepProgress], bool | None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended.
+
+    Parameters
+    ----------
+    state : State
+        The last state.
+    steps : int
+        Steps done.
+    unsolved : int
+        Steps whose contact problem stayed above the tolerance.
+    worst : float
+        Largest residual met.
+    work, given : float
+        Work of the contacts since the start, and of walls, guides and loads (J).
+    status : Status
+        SOLVED, ALMOST_SOLVED when some step was unsolved, or STOPPED.
+    seconds : float
+        Wall time.
+    """
+
+    state: State
+    steps: int
+    unsolved: int
+    worst: float
+    work: float
+    given: float
+    status: Status
+    seconds: float
+
+    def __str__(self) -> str:
+        text = f"{self.steps} steps to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
+        if self.unsolved:
+            text += f"; {self.unsolved} steps above the tolerance, worst residual {self.worst:.1e}"
+        return text + ("; stopped" if self.status is Status.STOPPED else "")

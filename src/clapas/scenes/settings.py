@@ -1,0 +1,94 @@
+"""Settings of a run by name, as scene files give them, and their checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, Literal
+
+from clapas.dynamics.defaults import STEP_SOLVER
+from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
+from clapas.errors import SettingsError
+from clapas.solvers import registry
+from clapas.solvers.loop import Solver
+
+MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt rounds to t
+SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
+OnUnsolved = Literal["raise", "record"]
+
+
+def named_solver(entries: Mapping[str, Any]) -> Solver:
+    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``, or the default of steps."""
+    settings = {"name": "auto", "tol": STEP_SOLVER.tol, **entries}
+    name = str(settings.pop("name"))
+    return registry.make(name, **settings)
+
+
+def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
+    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
+    settings = {"name": "moreau-midpoint", **entries}
+    name = settings.pop("name")
+    if name not in SCHEMES:
+        raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
+    try:
+        return SCHEMES[name](**settings)
+    except TypeError as error:
+        raise SettingsError(f"scheme {name}: {error}") from None
+
+
+def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
+    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
+    try:
+        return Sleeping(**entries) if entries else None
+    except TypeError as error:
+        raise SettingsError(f"sleeping: {error}") from None
+
+
+def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
+    """Refuse what no run can be made of."""
+    for name, value in {"dt": dt, "duration": duration, "every": every}.items():
+        _require_number(name, value)
+    checked_step(dt)
+    if not (math.isfinite(duration) and duration >= 0):
+        raise SettingsError(f"duration must be at least 0, got {duration}")
+    if duration > MOST_STEPS * dt:
+        raise SettingsError(
+            f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
+            "take a larger one"
+        )
+    check_every(every)
+    checked_choice(on_unsolved)
+
+
+def check_every(every: Any) -> None:
+    """Refuse a number of steps between two kept ones that is none."""
+    _require_number("every", every)
+    if not every >= 1:
+        raise SettingsError(f"every must be at least 1, got {every}")
+    if every != every // 1:
+        raise SettingsError(f"every must be a whole number of steps, got {every}")
+    if every > MOST_STEPS:
+        raise SettingsError(f"every must be at most {MOST_STEPS:.0e} steps, got {every}")
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise SettingsError(f"{name} must be a number, got {value!r}")
+
+
+def checked_step(dt: Any) -> float:
+    """A time step that is a positive number (s)."""
+    _require_number("dt", dt)
+    if not (math.isfinite(dt) and dt > 0):
+        raise SettingsError(f"dt must be positive, got {dt}")
+    return float(dt)
+
+
+def checked_choice(on_unsolved: Any) -> OnUnsolved:
+    """One of the two choices."""
+    if on_unsolved not in ("raise", "record"):
+        raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
+    choice: OnUnsolved = on_unsolved
+    return choice

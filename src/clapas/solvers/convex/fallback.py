@@ -1,0 +1,72 @@
+"""Two convex methods in turn: a cheap one, and a sure one where it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clapas.errors import SettingsError
+from clapas.problems.contact import ContactProblem
+from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, ConvexSolver
+from clapas.typing import Array
+
+TRUST = 2  # failures in a row after which the first method is left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """Try one method; where it misses the accuracy, hand its answer to another.
+
+    After two failures in a row the first method is left out: consecutive problems of a fixed point are
+    alike. The second is started only if needed.
+
+    Parameters
+    ----------
+    first, second : ConvexSolver
+        For instance a gradient method with few iterations, and an interior point.
+    largest : int
+        Contacts above which there is no second (its factorisations would not fit).
+
+    Examples
+    --------
+    >>> from clapas.solvers.backends import Clarabel
+    >>> from clapas.solvers.convex import AcceleratedGradient
+    >>> fallback = Fallback(first=AcceleratedGradient(max_iterations=300), second=Clarabel())
+    """
+
+    first: ConvexSolver
+    second: ConvexSolver
+    largest: int = 3000
+
+    def __post_init__(self) -> None:
+        if self.largest < 0:
+            raise SettingsError(f"largest must be at least 0, got {self.largest}")
+
+    def start(self, contacts: ContactProblem) -> ConvexMethod:
+        """Start the first method; the second waits."""
+        return _Runners(contacts, self)
+
+
+class _Runners:
+    def __init__(self, contacts: ContactProblem, settings: Fallback) -> None:
+        self.contacts, self.settings = contacts, settings
+        self.first = settings.first.start(contacts)
+        self.second: ConvexMethod | None = None
+        self.failures = 0
+
+    def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
+        if self.contacts.n_contacts > self.settings.largest:
+            return self.first.solve(frozen, guess, accuracy)
+        if self.failures >= TRUST:
+            return self._second().solve(frozen, guess, accuracy)
+        found = self.first.solve(frozen, guess, accuracy)
+        if found.residual <= accuracy:
+            self.failures = 0
+            return found
+        self.failures += 1
+        again = self._second().solve(frozen, found.r, accuracy)
+        return again._replace(iterations=found.iterations + again.iterations)
+
+    def _second(self) -> ConvexMethod:
+        if self.second is None:
+            self.second = self.settings.second.start(self.contacts)
+        return self.second

@@ -1,0 +1,87 @@
+"""Threads in step: each does its share, none runs ahead of the others."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+
+from clapas.compiled import kernel
+from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+
+
+@kernel
+def ring(worker: Worker, rounds: int, values: np.ndarray) -> None:
+    """Each round, every worker adds its neighbour's number of the round before to its own."""
+    for step in range(rounds):
+        mine, other = worker.rank, (worker.rank + 1) % worker.size
+        values[step + 1, mine] = values[step, mine] + values[step, other]
+        wait(worker)
+
+
+def ring_alone(rounds: int, first: np.ndarray) -> np.ndarray:
+    values = first.copy()
+    for _ in range(rounds):
+        values = values + np.roll(values, -1)
+    return values
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_nobody_runs_ahead(size: int) -> None:
+    """With more threads than cores too: those that wait let the others run."""
+    rounds = 300
+    values = np.zeros((rounds + 1, size))
+    values[0] = first = 2.0**-rounds * np.arange(1, size + 1)
+    run_on_threads(size, lambda worker: ring(worker, rounds, values))
+    np.testing.assert_array_equal(values[-1], ring_alone(rounds, first))
+
+
+def test_shares_cover_everything_once() -> None:
+    for size in (1, 2, 3, 7):
+        for count in (0, 1, 5, 20):
+            bounds = [chunk(Worker(rank, size, np.zeros(1, dtype=np.int64)), count) for rank in range(size)]
+            assert [i for first, last in bounds for i in range(first, last)] == list(range(count))
+
+
+def test_errors_of_other_threads_are_raised() -> None:
+    def work(worker: Worker) -> None:
+        if worker.rank == 1:
+            raise ValueError("from the second thread")
+
+    with pytest.raises(ValueError, match="second thread"):
+        run_on_threads(2, work)
+
+
+def test_nobody_waits_for_a_member_that_failed() -> None:
+    values = np.zeros((100, 3))
+
+    def work(worker: Worker) -> None:
+        if worker.rank == 1:
+            raise ValueError("from the second thread")
+        ring(worker, 99, values)
+
+    with pytest.raises(ValueError, match="second thread"):
+        run_on_threads(3, work)
+
+
+def test_teams_of_several_threads_at_once() -> None:
+    rounds = 50
+    tables = [np.ones((rounds + 1, 3)) for _ in range(6)]
+
+    def solve(values: np.ndarray) -> None:
+        run_on_threads(3, lambda worker: ring(worker, rounds, values))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(solve, tables))
+    for values in tables:
+        np.testing.assert_array_equal(values[-1], 2.0**rounds)
+
+
+def test_size_follows_work_wish_and_machine() -> None:
+    most = numba.config.NUMBA_NUM_THREADS
+    assert thread_count(None, work=10, pieces=100) == 1
+    assert thread_count(None, work=10**7, pieces=100) == min(numba.get_num_threads(), 100)
+    assert thread_count(10**6, work=10, pieces=10**9) == most
+    assert thread_count(2, work=10**7, pieces=0) == 1

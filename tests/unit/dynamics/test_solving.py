@@ -1,0 +1,139 @@
+"""Impulses that are nearly good, and the first ones of a structure at rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.solving import (
+    DOZEN,
+    NEAR,
+    are_at_rest,
+    begins_with_sweeps,
+    solved_at_rest,
+    solved_from_near,
+)
+from clapas.dynamics.stepping import step
+from clapas.geometry.shapes import Box, Plane
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.scene import Scene
+from clapas.solvers import NSGS, Auto, SemismoothNewton
+from clapas.solvers.loop import Solver
+
+
+def boxes_on_a_floor(count: int) -> Scene:
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    for k in range(count):
+        scene.add(Box((0.1, 0.1, 0.1)), (0.2 * k, 0, 0.05), density=1000)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("solver", "expected"),
+    [
+        (Auto(), True),
+        (NSGS(tol=1e-3), True),
+        (NSGS(relaxation=0.9), False),
+        (NSGS(max_iterations=DOZEN - 1), False),
+        (Auto(time_limit=1.0), False),
+        (SemismoothNewton(), False),
+    ],
+)
+def test_only_plain_sweeps_are_anticipated(solver: Solver, expected: bool) -> None:
+    assert begins_with_sweeps(solver) is expected
+
+
+def test_a_guess_that_is_nearly_good_is_swept_and_another_is_not() -> None:
+    model = compile_scene(boxes_on_a_floor(16))
+    problem = step(model, initial_state(model), 1e-3, NSGS(max_iterations=0)).problem.problem
+    exact = step(model, initial_state(model), 1e-3, Auto(tol=1e-10)).solution.r
+    solver = Auto(tol=1e-4)
+    near = exact * (1.0 + 3e-4)
+    assert solver.tol < problem.residual(near) < NEAR * solver.tol
+    found = solved_from_near(problem, solver, near)
+    assert found is not None
+    assert found.solver == solver
+    assert 0 < found.iterations <= DOZEN
+    assert problem.residual(found.r) == found.residual <= solver.tol
+    assert solved_from_near(problem, solver, exact) is None  # good: nothing to do
+    assert solved_from_near(problem, solver, 0.0 * exact) is None  # far
+
+
+def brick_wall(courses: int, length: int) -> Scene:
+    """A wall in running bond, placed touching."""
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    for k in range(courses):
+        ends = [0.0, *np.arange(0.5, length), length] if k % 2 else list(range(length + 1))
+        for low, high in pairwise(ends):
+            place = (0.1 * (low + high), 0.0, 0.05 + 0.1 * k)
+            scene.add(Box((0.2 * (high - low), 0.1, 0.1)), place, density=2000)
+    return scene
+
+
+def test_the_first_impulses_of_a_structure_are_better_than_asked_for() -> None:
+    model = compile_scene(brick_wall(4, 3))
+    done = step(model, initial_state(model), 1e-3, Auto(tol=1e-4))
+    assert done.solution.notes[0].startswith("least-impulses")
+    assert done.problem.problem.residual(done.solution.r) <= 1e-10
+    assert np.abs(done.state.velocity).max() <= 1e-12
+
+
+def test_the_start_is_taken_care_of_where_impulses_are_looked_for_between_bodies() -> None:
+    model = compile_scene(boxes_on_a_floor(16))
+    problem = step(model, initial_state(model), 1e-3, NSGS(max_iterations=0)).problem.problem
+    nothing = np.zeros((problem.n_contacts, 3))
+    found = solved_at_rest(problem, Auto(tol=1e-4), nothing)
+    assert found is not None
+    assert found.status.is_solved
+    assert problem.residual(found.r) <= 1e-9
+    assert solved_at_rest(problem, Auto(tol=1e-4), nothing + 1e3) is None  # far from rest
+    assert solved_at_rest(problem, Auto(tol=1e-4), found.r) is None  # good: nothing to do
+    assert solved_at_rest(problem, Auto(tol=1e-4), found.r * (1 + 1e-6), pushes_back=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("solver", "n_contacts", "speed", "expected"),
+    [
+        (Auto(tol=1e-4), 100, 0.0, True),
+        (Auto(tol=1e-4), 100, 1e-4, True),
+        (Auto(tol=1e-4), 100, 1e-2, False),
+        (Auto(tol=1e-4), 10, 0.0, False),
+        (Auto(tol=1e-4, time_limit=1.0), 100, 0.0, False),
+        (NSGS(tol=1e-4), 100, 0.0, False),
+    ],
+)
+def test_bodies_are_at_rest_where_they_are_slow_beside_gravity(
+    solver: Solver, n_contacts: int, speed: float, expected: bool
+) -> None:
+    assert are_at_rest(solver, n_contacts, np.full((3, 6), speed), gain=0.01) is expected
+
+
+def test_without_gravity_only_what_stands_still_is_at_rest() -> None:
+    assert are_at_rest(Auto(), 100, np.zeros((3, 6)), gain=0.0)
+    assert not are_at_rest(Auto(), 100, np.full((3, 6), 1e-9), gain=0.0)
+
+
+def test_impulses_that_stopped_a_wall_do_not_push_it_back() -> None:
+    """A wall with a slow motion is stopped, stays stopped, and impulses are its weight again.
+
+    Those that hold it are not unique: what the stop has left in them is below the tolerance.
+    """
+    model, solver = compile_scene(brick_wall(4, 3)), Auto(tol=1e-4)
+    first = step(model, initial_state(model), 1e-3, solver)
+    velocity = first.state.velocity.copy()
+    velocity[model.movable, 0] += 2e-6  # 200 tolerances of what gravity gives in a step
+    stopped = step(model, replace(first.state, velocity=velocity), 1e-3, solver)
+    assert stopped.solution.notes[0].startswith("nearest-impulses")
+    assert np.abs(stopped.state.velocity).max() <= 1e-12
+    after = step(model, stopped.state, 1e-3, solver)
+    assert np.abs(after.state.velocity).max() <= 1e-12
+    weight, again = (np.sort(done.solution.r[:, 0]) for done in (first, after))
+    assert np.abs(again - weight).max() <= solver.tol * weight.max()

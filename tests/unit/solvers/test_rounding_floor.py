@@ -1,0 +1,41 @@
+"""Tolerances below what rounding leaves are said to be so at once."""
+
+from __future__ import annotations
+
+import clapas
+from clapas.dynamics.births import initial_state
+from clapas.dynamics.stepping import step
+from clapas.problems.contact import ContactProblem
+from clapas.scenes.compilation import compile_scene
+from clapas.solvers.loop import ROUNDED, rounding_floor
+from clapas.status import Status
+
+
+def tower(ratio: float) -> ContactProblem:
+    """Boxes of 1 kg and of ratio kg, one on another."""
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    scene.add(clapas.Plane())
+    for k, (mass, x, y) in enumerate(((1.0, 0, 0), (ratio, 0.1, 0), (1.0, 0, 0.1), (ratio, 0.1, 0))):
+        scene.add(clapas.Box((1, 1, 1)), (x, y, 0.5 + k), mass=mass)
+    model = compile_scene(scene)
+    return step(model, initial_state(model), 1e-3, clapas.NSGS(tol=1e-3)).solution.problem
+
+
+def test_a_tolerance_below_rounding_ends_at_once_with_the_floor() -> None:
+    solution = clapas.solve(tower(1e6), clapas.Auto(tol=1e-12, max_iterations=100_000), check=False)
+    assert solution.status is Status.ALMOST_SOLVED
+    assert solution.iterations < 5000
+    assert solution.residual <= ROUNDED * rounding_floor(solution.problem, solution.r)
+    assert "rounding of these data leaves residuals of about" in solution.notes[-1]
+    assert "give a tol above it" in solution.notes[-1]
+
+
+def test_ordinary_problems_reach_their_tolerance() -> None:
+    for ratio, tol in ((1.0, 1e-13), (1e6, 1e-8)):
+        assert clapas.solve(tower(ratio), clapas.Auto(tol=tol)).status is Status.SOLVED
+
+
+def test_slow_methods_far_from_rounding_are_let_go_on() -> None:
+    solution = clapas.solve(tower(1e6), clapas.NSGS(tol=1e-8, max_iterations=3000), check=False)
+    assert solution.status is Status.MAX_ITERATIONS
