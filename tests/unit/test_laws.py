@@ -134,6 +134,25 @@ def test_typical_friction_knows_both_orders_and_says_what_it_knows() -> None:
         typical_friction("steel", "cheese")
 
 
+def test_a_scene_takes_typical_friction_by_the_names_of_materials(tmp_path: Path) -> None:
+    file = tmp_path / "skate.toml"
+    file.write_text(
+        "[materials.steel]\ndensity = 7850\n[materials.ice]\ndensity = 917\n"
+        '[[laws]]\nbetween = ["steel", "ice"]\nmu = "typical"\nrestitution = 0.1\n'
+    )
+    law = Scene.load(file).laws.find("ice", "steel")
+    assert law == Law(mu=0.0225, restitution=0.1)
+    with pytest.raises(
+        SceneError, match="law for all pairs: mu = 'typical' needs two materials; known are con"
+    ):
+        Scene().law(mu="typical")
+    scene = Scene()
+    scene.material("cheese")
+    scene.material("steel")
+    with pytest.raises(SceneError, match="no typical friction is known between 'cheese' and 'steel'"):
+        scene.law("cheese", "steel", mu="typical")
+
+
 @pytest.mark.parametrize("value", [[0.5], (0.5,), None, "0.5"])
 def test_a_coefficient_that_is_no_number_is_refused(value: Any) -> None:
     """One number for a law: friction of several pairs takes several laws."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clapas.errors import SceneError
 from clapas.geometry import checks
-from clapas.laws import Law, LawTable
+from clapas.laws import TYPICAL_FRICTION, Law, LawTable, typical_friction
 from clapas.scenes.definition import defined
 
 if TYPE_CHECKING:
@@ -189,7 +189,8 @@ def law(scene: Scene, a: str | None = None, b: str | None = None, **numbers: Any
         Names of the materials; the same twice for a material with itself. None: for all pairs.
     **numbers
         Fields of :class:`clapas.laws.Law`: mu, restitution, tangential_restitution, cohesion, rolling,
-        spinning, mu_across or section with direction.
+        spinning, mu_across or section with direction. ``mu="typical"`` takes the middle of the usual range
+        between two materials with these names (:func:`clapas.laws.typical_friction`).
 
     Examples
     --------
@@ -198,7 +199,13 @@ def law(scene: Scene, a: str | None = None, b: str | None = None, **numbers: Any
     >>> scene.law(mu=0.5)
     >>> ice = scene.material("ice", density=917)
     >>> scene.law("ice", "ice", mu=0.03)
+    >>> steel = scene.material("steel", density=7850)
+    >>> scene.law("steel", "ice", mu="typical")
+    >>> scene.laws.find("ice", "steel").mu
+    0.0225
     """
+    if numbers.get("mu") == "typical":
+        numbers["mu"] = _typical_friction(a, b)
     if a is None and b is None:
         if scene.laws.for_all is not None:
             raise SceneError(f"the law for all pairs is already given: {scene.laws.for_all}")
@@ -214,6 +221,14 @@ def law(scene: Scene, a: str | None = None, b: str | None = None, **numbers: Any
         raise SceneError(f"{label} is already given: {scene.laws.by_pair[between]}")
     made = _make_law(scene.d, label, numbers)
     scene.laws = replace(scene.laws, by_pair={**scene.laws.by_pair, between: made})
+
+
+def _typical_friction(a: str | None, b: str | None) -> float:
+    """The middle of the usual range between two named materials."""
+    if a is None or b is None:
+        pairs = ", ".join(f"{first}-{second}" for first, second in TYPICAL_FRICTION)
+        raise SceneError(f"law for all pairs: mu = 'typical' needs two materials; known are {pairs}")
+    return sum(typical_friction(a, b)) / 2.0
 
 
 def _make_law(d: int, label: str, numbers: Mapping[str, Any]) -> Law:

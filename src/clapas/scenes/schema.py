@@ -346,7 +346,7 @@ RegionEntry = Annotated[BoxRegionEntry | DiscRegionEntry, Field(discriminator="t
 
 def _law_fields() -> dict[str, Any]:
     """The fields of the law, whatever they are, as keys of a file."""
-    hints = get_type_hints(Law)
+    hints = get_type_hints(Law) | {"mu": float | Literal["typical"]}
     return {f.name: (hints[f.name], ... if f.default is MISSING else f.default) for f in fields(Law)}
 
 
