@@ -28,7 +28,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "markdown"}
-exclude_patterns = ["_build", "_templates", "results"]  # results are included by the pages that show them
+exclude_patterns = ["_build", "_templates", "results/reports"]  # included by the pages that show them
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 

@@ -69,19 +69,6 @@ def _thumbnail(name: str) -> str:
     return "\n".join((":::{grid-item-card}", *options, f"`{name}`", ":::"))
 
 
-def other_studies() -> str:
-    """Studies the page of results does not speak of yet: what they reproduce, and the command."""
-    from clapas.studies import registry
-
-    page = (HERE / "results.md").read_text(encoding="utf-8")
-    parts = []
-    for name in registry.names():
-        if not re.search(rf"clapas study {name}\s", page):
-            study = registry.find(name)
-            parts += [f"## {study.title}", _story(study), f"```text\nclapas study {name}\n```"]
-    return "\n\n".join(parts)
-
-
 def recording_frames() -> str:
     """The columns of ``/frames``."""
     from clapas.io.recording import layout
@@ -206,7 +193,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 MAKERS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "scenes": scenes,
-    "other-studies": other_studies,
     "recording-version": recording_version,
     "recording-frames": recording_frames,
     "recording-contacts": recording_contacts,

@@ -1,8 +1,8 @@
-"""Take the report of a study into the page of results: ``python docs/take_report.py NAME FOLDER``.
+"""Take the report of a study into the documentation: ``python docs/take_report.py NAME FOLDER``.
 
-The text becomes ``results/NAME.md``, without its title and with its headings one level deeper; pictures are
-compressed into ``_static/results/NAME/``; the verdicts become ``results/NAME.json``, and the table of all
-verdicts on the page is made anew (see ``verdicts.py``).
+The text becomes ``results/reports/NAME.md``, without its title: the page ``results/NAME.md`` includes it.
+Pictures are compressed into ``_static/results/NAME/``; the verdicts become ``results/reports/NAME.json``, and
+the table of all verdicts is made anew (see ``verdicts.py``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from make_gallery import compress
 from verdicts import documents, placed, table
 
 HERE = Path(__file__).parent
+REPORTS = HERE / "results" / "reports"
 
 
 def take(name: str, folder: Path) -> Path:
@@ -25,8 +26,8 @@ def take(name: str, folder: Path) -> Path:
     for picture in sorted(folder.glob("*.png")):
         pictures.mkdir(parents=True, exist_ok=True)
         compress(Path(shutil.copy(picture, pictures)))
-    target = HERE / "results" / f"{name}.md"
-    target.write_text(adapted(body, f"_static/results/{name}/"), encoding="utf-8")
+    target = REPORTS / f"{name}.md"
+    target.write_text(adapted(body, f"../_static/results/{name}/"), encoding="utf-8")
     if (folder / "verdicts.json").is_file():
         shutil.copy(folder / "verdicts.json", target.with_suffix(".json"))
     page = HERE / "results.md"
@@ -38,10 +39,9 @@ def adapted(text: str, pictures: str) -> str:
     """The text of a report as part of a page.
 
     >>> adapted("## Bounds\\n\\n![x](x.png)", "folder/")
-    '### Bounds\\n\\n![x](folder/x.png)\\n'
+    '## Bounds\\n\\n![x](folder/x.png)\\n'
     """
-    deeper = re.sub(r"^#", "##", text, flags=re.M)
-    return re.sub(r"\]\((?=[\w-]+\.png\))", f"]({pictures}", deeper) + "\n"
+    return re.sub(r"\]\((?=[\w-]+\.png\))", f"]({pictures}", text) + "\n"
 
 
 if __name__ == "__main__":

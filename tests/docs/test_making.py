@@ -16,8 +16,6 @@ from clapas.studies import registry
 DOCS = Path(__file__).parents[2] / "docs"
 OLDER = {
     "convergence",
-    "cuts",
-    "drum",
     "shear",
 }
 
@@ -56,9 +54,13 @@ def test_scenes_have_their_words_and_pictures(generated: ModuleType) -> None:
         assert f"_static/scenes/{name}.png" in text, f"python docs/make_gallery.py {name}"
 
 
-def test_every_study_is_on_the_page_of_results(generated: ModuleType) -> None:
-    page = generated.filled((DOCS / "results.md").read_text(encoding="utf-8"))
-    assert [name for name in registry.names() if not re.search(rf"clapas study {name}\s", page)] == []
+@pytest.mark.parametrize("name", registry.names())
+def test_every_study_has_its_page_and_command(name: str) -> None:
+    page = (DOCS / "results" / f"{name}.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\$ clapas study {name}\b", page, flags=re.MULTILINE)
+    assert f"results/{name}\n" in (DOCS / "results.md").read_text(encoding="utf-8"), "the list of pages"
+    has_report = (DOCS / "results" / "reports" / f"{name}.md").is_file()
+    assert has_report == (f"{{include}} reports/{name}.md" in page)
 
 
 def test_the_schema_of_scenes_is_told(generated: ModuleType) -> None:
@@ -99,7 +101,7 @@ def test_a_report_becomes_part_of_a_page(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setitem(sys.modules, name, module(name))
     adapted = module("take_report").adapted
     text = "## Bounds\n\n![x](x.png)"
-    expected = "### Bounds\n\n![x](_static/x.png)\n"
+    expected = "## Bounds\n\n![x](_static/x.png)\n"
     assert adapted(text, "_static/") == expected
 
 
@@ -114,7 +116,7 @@ def test_the_table_of_verdicts_is_made_of_the_reports() -> None:
         assert document["command"].startswith(f"clapas study {name}"), name
         assert "--quick" not in document["command"], f"{name}: the verdicts are those of a quick run"
         assert name in registry.names()
-        text = (DOCS / "results" / f"{name}.md").read_text(encoding="utf-8")
+        text = (DOCS / "results" / "reports" / f"{name}.md").read_text(encoding="utf-8")
         for each in document["verdicts"]:
             for key in ("source", "quantity", "printed", "found", "grade"):
                 assert each[key].replace("|", "\\|") in text, f"{name}: {each[key]} is not in the report"
@@ -132,7 +134,8 @@ def test_a_table_of_verdicts_counts_them() -> None:
     within = row | {"grade": "reproduced within 2 %", "why": "scatter"}
     text = verdicts.table({"x": {"command": "clapas study x", "verdicts": [row, within]}})
     assert "2 printed numbers: 1 reproduced, 1 reproduced within, 0 not reproduced" in text
-    assert "| a | \\|f\\| | 1 | 1 | reproduced within 2 % (scatter) | `x` |" in text
+    assert "| a | \\|f\\| | 1 | 1 | reproduced within 2 % (scatter) | [x](results/x.md) |" in text
+    assert "| [x](results/x.md) | 1 | 1 |  |  | `clapas study x` |" in text
     again = verdicts.placed(f"head\n{verdicts.BEGIN}\nold\n{verdicts.END}\ntail", text)
     assert "old" not in again
     assert verdicts.placed(again, text) == again
