@@ -12,11 +12,38 @@ from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Polyhedro
 from clapas.io.simulation import simulate
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
-from clapas.solvers import NSGS
+from clapas.solvers import NSGS, Auto
 from clapas.typing import Array
 from tests.closed_form.runs import SINK, run
 
 G = 9.81
+
+
+@pytest.mark.parametrize("gravity", [G, 0.0])
+@pytest.mark.parametrize(("n", "factor"), [(1, 1.001), (2, 2.2), (4, 20.0)])
+def test_what_hangs_by_cohesion_hangs_for_good(n: int, factor: float, gravity: float) -> None:
+    """A chain of balls under a ceiling, pulled by weights or by forces; its topmost contact bears n m g."""
+    weight, chain = G, 0.1 + 0.2 * np.arange(n)
+    scene = Scene((0.0, 0.0, -gravity))
+    scene.law(mu=0.5, cohesion=factor * weight)
+    scene.add(Plane((0, 0, -1)))
+    for z in chain:
+        pull = None if gravity else (0.0, 0.0, -weight)
+        scene.add(Sphere(0.1), (0.0, 0.0, -z), mass=1.0, force=pull)
+    history = run(scene, 0.5, 1e-3, solver=Auto(tol=1e-6))
+    np.testing.assert_allclose(history.kept[-1].state.position[1:, 2], -chain, rtol=0, atol=1e-8)
+
+
+def test_a_chain_beyond_its_cohesion_falls_as_one() -> None:
+    """The topmost contact yields at once; what is below falls freely, after a step of tension."""
+    scene = Scene((0.0, 0.0, -G))
+    scene.law(mu=0.5, cohesion=1.5 * G)
+    scene.add(Plane((0, 0, -1)))
+    for z in (0.1, 0.3):
+        scene.add(Sphere(0.1), (0.0, 0.0, -z), mass=1.0)
+    history = run(scene, 0.3, 1e-3)
+    fallen = history.kept[-1].state.position[1:, 2] + np.array([0.1, 0.3])
+    np.testing.assert_allclose(fallen, -0.5 * G * 0.3**2, rtol=0.02)
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -9,6 +9,10 @@ contact a little apart that closes slowly is therefore kept, under the law that 
 From one middle to the next a body moves by h v⁺ (*Computation* in the documentation), so an impulse
 acts only where the next gap is zero. Contacts that close faster than reach/h wait until they touch: an
 impact, with its restitution, is Moreau's.
+
+Cohesion needs touch, and a contact in tension is held by nothing else: what the solver leaves of its velocity
+would open it for good. A cohesive contact that was there at the last step, and had not yielded, is therefore
+kept within reach too, and closes its gap; one that was not there must touch first.
 """
 
 from __future__ import annotations
@@ -18,20 +22,28 @@ import numpy as np
 from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import image_shifts
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.warm_start import places
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
 
 SHARE = 1e-3
 """Of the radius of the smallest movable body: the reach is never longer by itself."""
 
+YIELDED = 1e-9
+"""A contact with no more than this share of its cohesion left has yielded: zero but for rounding."""
+
 
 def default_reach(model: Model, dt: float) -> float:
     """How far (m) a body that has lost its contacts falls from one middle to the next, |gravity| h².
 
-    Never more than 1e-3 of the smallest movable body; zero without gravity.
+    Where cohesion can give the lightest body a larger acceleration, that one counts. Never more than 1e-3 of
+    the smallest movable body; zero without gravity and cohesion.
     """
-    return min(float(np.linalg.norm(model.gravity)) * dt * dt, SHARE * model.smallest)
+    acceleration = float(np.linalg.norm(model.gravity))
+    if model.laws.cohesion.any() and model.movable.any():
+        acceleration = max(acceleration, float(model.laws.cohesion.max() / model.mass[model.movable].min()))
+    return min(acceleration * dt * dt, SHARE * model.smallest)
 
 
 def within_reach(
@@ -40,7 +52,7 @@ def within_reach(
     """The contacts a step must consider, of those ``found`` up to the reach.
 
     Those that touch, with gap ≤ ``touching`` (m), and those apart whose bodies approach or part slower
-    than reach/h. Cohesion needs touch: cohesive materials apart are left out.
+    than reach/h, cohesive ones only if they held at the last step.
     """
     if not len(found):
         return found
@@ -51,9 +63,17 @@ def within_reach(
         return found
     if model.laws.cohesion.any():
         material = model.colliders.material
-        sticks = model.laws.cohesion[material[found.collider_a], material[found.collider_b]] != 0.0
-        kept &= (found.gap <= touching) | ~sticks
+        cohesion = model.laws.cohesion[material[found.collider_a], material[found.collider_b]]
+        held = _held(middle.impulses, found, cohesion * (middle.dt))
+        kept &= (found.gap <= touching) | (cohesion == 0.0) | held
     return found if kept.all() else found.take(np.flatnonzero(kept))
+
+
+def _held(old: Impulses, found: Contacts, cohesion: Array) -> Mask:
+    """Which contacts were there at the last step without yielding to the largest tension (N·s)."""
+    place = places(old.a, old.b, old.feature, found)
+    normal = np.einsum("ni,ni->n", old.impulse[place], found.normal) if len(old.a) else np.zeros(len(found))
+    return (place >= 0) & (normal + cohesion > YIELDED * cohesion)
 
 
 @kernel
