@@ -150,10 +150,14 @@ class Equilibria:
 
         −inf if the loads −f alone cannot be borne, inf if there is no limit.
         """
-        program = self._program(np.asarray(live, dtype=float))
+        live = np.asarray(live, dtype=float)
+        # The unknown is the largest added load, a force like the others. Their factor would be as many orders
+        # of magnitude from the forces as the loads are from one newton, and programs have absolute errors.
+        unit = float(np.abs(live).max(initial=0.0)) or 1.0
+        program = self._program(live / unit)
         goal = np.zeros(program.size)
         goal[-1] = -1.0
-        return -program.least(goal)[1]
+        return -program.least(goal)[1] / unit
 
     def _least(self, goal: Array) -> tuple[Array | None, float]:
         """Least goal·r over the set, and where: (None, inf) if it is empty, (None, −inf) without a bound."""

@@ -45,6 +45,18 @@ def test_a_block_tilts_until_it_turns_or_slides(d: int) -> None:
     assert slides.angle == pytest.approx(math.degrees(math.atan(0.3)), abs=1e-5)
 
 
+@pytest.mark.parametrize("mass", [1e-12, 1e-3, 1e6, 1e12])
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])
+def test_limits_of_tilt_and_load_do_not_depend_on_weight_or_size(mass: float, size: float) -> None:
+    scene = Scene(overlap=1e-6 * size)
+    scene.law(mu=0.7)
+    scene.add(Plane(), name="ground")
+    scene.add(Box((0.3 * size, size, size)), (0, 0, size / 2), mass=mass, name="block")
+    masonry = Masonry(scene)
+    assert masonry.largest_tilt().angle == pytest.approx(math.degrees(math.atan(0.3)), rel=1e-7)
+    assert masonry.largest_load({"block": (1.0, 0.0, 0.0)}) == pytest.approx(0.3 * mass * 9.81, rel=1e-7)
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_push_at_the_centre(d: int) -> None:
     """A horizontal force F at the centre, h/2 up: F ≤ m g b/h against turning."""
