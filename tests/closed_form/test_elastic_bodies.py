@@ -428,6 +428,23 @@ def test_a_steel_block_spins_under_its_centrifugal_stress_alone(law: type) -> No
     np.testing.assert_allclose(x, exact, atol=1e-3 * 0.1)  # (h ω)²/12 of the angle
 
 
+@pytest.mark.parametrize("dt", [1e-5, 1e-3])
+@pytest.mark.parametrize(("size", "cells"), [((0.05, 1.0), (1, 20)), ((0.01, 0.01), (6, 6))])
+def test_steel_falls_freely(size: tuple[float, float], cells: tuple[int, int], dt: float) -> None:
+    """Nothing strains it: rounding of positions times its stiffness must not pass for forces."""
+    scene = clapas.Scene(d=2)
+    solid = Solid(mesh=block(size, cells), material=Elastic(young=2e11, poisson=0.3, density=7800.0))
+    scene.add_system(ElasticBodies(solid=solid, velocity=(1.0, -2.0)), name="bar")
+    sim = clapas.Simulation(scene, dt=dt)
+    sim.step(20)
+    t = 20 * dt
+    bodies = sim.model.systems[0].bodies
+    assert isinstance(bodies, ElasticBodies)
+    moved = bodies.displacements(sim.state.parts[0])
+    np.testing.assert_allclose(moved[:, 0], t, rtol=1e-9)
+    np.testing.assert_allclose(moved[:, 1], -2.0 * t - 0.5 * 9.81 * t * t, rtol=1e-9)
+
+
 def test_stresses_are_recorded_along_the_axes_of_the_world() -> None:
     """Stretched along its length and turned upright, it is pulled along y."""
     body = spinning(Elastic(young=1.0, density=1.0), 0.0)

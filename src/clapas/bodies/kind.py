@@ -395,6 +395,10 @@ class NonlinearBodies(Protocol):
         """
         ...
 
+    def rounding(self, part: Part, span: Span) -> float:
+        """Size of the impulses (N·s) that the rounding of positions makes in a step."""
+        ...
+
 
 class LinkedBodies(Bodies, Protocol):
     """Bodies with cables, stops or other rows of their own in the contact problem."""

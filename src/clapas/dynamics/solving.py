@@ -321,8 +321,18 @@ def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Sol
     missing = at.systems.relinearised(answer.others)[1]
     if missing <= BALANCED:
         return answer
+    residual = max(answer.solution.residual, missing)
+    if residual <= getattr(solver, "tol", 0.0):
+        return answer._replace(solution=replace(answer.solution, residual=residual))
+    note = (
+        f"forces of deformable bodies miss {missing:.1e} of the largest impulse after {LINEARISATIONS} "
+        "linearisations: a shorter time step helps, more iterations do not"
+    )
     last = replace(
-        answer.solution, status=Status.MAX_ITERATIONS, residual=max(answer.solution.residual, missing)
+        answer.solution,
+        status=Status.MAX_ITERATIONS,
+        residual=residual,
+        notes=(*answer.solution.notes, note),
     )
     return answer._replace(solution=last)
 

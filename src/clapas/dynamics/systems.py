@@ -155,7 +155,8 @@ class SystemsInStep:
         """The systems linearised about velocities at the end of the step, and what was out of balance.
 
         M̃ (v − v_free) is the impulse that v asks for: by the new linearisation exactly, by the old one as
-        far as forces are linear. The difference is relative to the largest impulse of the step.
+        far as forces are linear. What they differ by, beyond rounding, is relative to the largest impulse of
+        the step.
         """
         assert self.span is not None
         mass, free, worst = list(self.mass), list(self.free), 0.0
@@ -167,7 +168,8 @@ class SystemsInStep:
             before, after = self.mass[k] @ (v - self.free[k]), mass[k] @ (v - free[k])
             pushes = before, mass[k] @ (v - part.v), mass[k] @ (free[k] - part.v)
             largest = max(float(np.abs(push).max(initial=0.0)) for push in pushes)
-            worst = max(worst, float(np.abs(after - before).max(initial=0.0)) / (largest or 1.0))
+            beyond = float(np.abs(after - before).max(initial=0.0)) - nonlinear.rounding(part, self.span)
+            worst = max(worst, beyond / (largest or 1.0))
         return replace(self, mass=tuple(mass), free=tuple(free)), worst
 
     def work(self, velocities: tuple[Array, ...]) -> float:

@@ -269,6 +269,10 @@ class ElasticBodies:
         """M̃ and v_free linearised about velocities v at the end of the step."""
         return self.motion.linearised(part.q[: self.n_dof], part.v, self.history(part), span, v)
 
+    def rounding(self, part: Part, span: Span) -> float:
+        """Impulses (N·s) of a step that are the rounding of positions times the stiffness."""
+        return self.motion.rounding(part.q[: self.n_dof], span)
+
     def energy(self, part: Part, gravity: Array) -> Energy:
         """½ vᵀ M v; what materials store and the potential of weight and load."""
         return self.motion.energy(part.q[: self.n_dof], part.v, self.history(part), gravity)

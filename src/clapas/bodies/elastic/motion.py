@@ -195,6 +195,19 @@ class Motion:
             return effective, after + factorise(effective).solve(push)
         return effective, after + mean.to_world(factor.solve(mean.to_frames(push)))
 
+    def rounding(self, u: Array, span: Span) -> float:
+        """Impulses (N·s) of a step that rounding makes: the last bits of positions times the stiffness.
+
+        Forces are differences of such numbers, and a stiff body in free fall has none that are larger.
+        """
+        nodes = self.solid.mesh.nodes
+        positions = np.abs(nodes - nodes.mean(axis=0)).ravel() + np.abs(self.everywhere(u))
+        return float(span.h * np.finfo(float).eps * (self._absolute_stiffness @ positions).max(initial=0.0))
+
+    @cached_property
+    def _absolute_stiffness(self) -> sparse.csr_array:
+        return sparse.csr_array(abs(self.solid.stiffness))
+
     def _loads(self, span: Span) -> Array:
         force = self.solid.body_force(span.gravity) if np.any(span.gravity) else np.zeros(self.solid.n_dof)
         return (force if self.load is None else force + self.load)[self.free]
