@@ -251,6 +251,8 @@ def test_a_link_in_space_falls_on_a_plane_and_lies_there():
     ("change", "text"),
     [
         ({"mass": lambda q: np.eye(2)}, "mass(q) must be a (1, 1) matrix, got shape (2, 2)"),
+        ({"force": lambda q, v, t: [1.0, 2.0]}, "force(q, v, t) must be 1 numbers, got shape (2,)"),
+        ({"velocity_terms": lambda q, v: 0.0}, "velocity_terms(q, v) must be 1 numbers, got shape ()"),
         ({"mass": lambda q: [[-1.0]]}, "mass(q) must be symmetric positive definite"),
         ({"v": [1.0, 2.0]}, "q and v must be lists of m numbers each"),
         ({"shapes": [(0, clapas.Disk(0.1))]}, "shapes need links"),

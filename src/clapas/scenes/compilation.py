@@ -15,6 +15,7 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
+from clapas.geometry.colliders import Contacts
 from clapas.geometry.table import collider_table
 from clapas.scenes.overlaps import refuse_overlaps
 from clapas.scenes.records import BodyRecord
@@ -60,13 +61,22 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
     _refuse_couples(model)
     refuse_other_shapes(model)
     if check_overlaps:
-        # Bodies without birth time are there from the start, whatever the time is called.
-        start = initial_state(model, time=-np.finfo(float).max)
-        found = Neighbours(model).detect(start, 0.0)
-        if model.systems:
-            found = on_true_surfaces(model, start, found, 0.0)
-        refuse_overlaps(records, found, scene.overlap)
+        refuse_overlaps(records, *contacts_at_start(model), scene.overlap)
     return model
+
+
+def contacts_at_start(model: Model) -> tuple[Mask, Contacts]:
+    """Which bodies move, also as parts of systems, and the contacts between bodies where they start."""
+    # Bodies without birth time are there from the start, whatever the time is called.
+    start = initial_state(model, time=-np.finfo(float).max)
+    found = Neighbours(model).detect(start, 0.0)
+    movable = model.movable.copy()
+    if model.systems:
+        found = on_true_surfaces(model, start, found, 0.0)
+        a, b = model.system_of[found.a], model.system_of[found.b]
+        found = found.take(np.flatnonzero((a < 0) | (a != b)))  # neighbours along a rod share its surface
+        movable |= model.system_of >= 0
+    return movable, found
 
 
 def _refuse_couples(model: Model) -> None:

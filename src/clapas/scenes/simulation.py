@@ -187,7 +187,7 @@ class Simulation:
         self.scene = scene if isinstance(scene, Scene) else None
         if isinstance(scene, Scene):
             run, self.model = scene.run, compile_scene(scene)
-            if self.model.n_bodies == 0:
+            if self.model.n_bodies == 0 and not self.model.systems:
                 raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
             dt = run.dt if dt is None else dt
             solver = solver or named_solver(run.solver)

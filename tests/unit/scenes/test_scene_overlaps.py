@@ -21,6 +21,11 @@ def contacts(*rows: tuple[int, int, float]) -> Contacts:
     return Contacts(a, b, zero, zero, zero, vectors, vectors, gap)
 
 
+def refuse(records: list[BodyRecord], found: Contacts, tolerance: float | None = None) -> None:
+    movable = np.array([record.movable for record in records], dtype=bool)
+    refuse_overlaps(records, movable, found, tolerance)
+
+
 @pytest.fixture
 def records() -> list[BodyRecord]:
     scene = Scene()
@@ -34,20 +39,20 @@ def records() -> list[BodyRecord]:
 
 def test_the_deepest_overlap_is_told(records: list[BodyRecord]) -> None:
     with pytest.raises(SceneError) as caught:
-        refuse_overlaps(records, contacts((0, 1, -0.01), (1, 2, -0.03), (1, 2, -0.02), (0, 2, 0.1)))
+        refuse(records, contacts((0, 1, -0.01), (1, 2, -0.03), (1, 2, -0.02), (0, 2, 0.1)))
     assert str(caught.value) == (
         "'ball' and 'body 2' overlap at the start by 0.03 m near [0.0, 0.25, 0.0] (2 such pairs); "
-        "move them apart, or allow it with Scene(overlap=…) in metres"
+        "move them apart, allow it with Scene(overlap=…) in metres, or let them pass with scene.ignore(a, b)"
     )
 
 
 def test_what_is_allowed(records: list[BodyRecord]) -> None:
-    refuse_overlaps(records, Contacts.none(3))
-    refuse_overlaps(records, contacts((0, 1, -4e-7), (1, 2, 1.0)))  # rounding
-    refuse_overlaps(records, contacts((0, 3, -0.2)))  # walls among themselves
-    refuse_overlaps(records, contacts((1, 4, -0.1)))  # not yet born
-    refuse_overlaps(records, contacts((0, 1, -0.01)), tolerance=0.02)
+    refuse(records, Contacts.none(3))
+    refuse(records, contacts((0, 1, -4e-7), (1, 2, 1.0)))  # rounding
+    refuse(records, contacts((0, 3, -0.2)))  # walls among themselves
+    refuse(records, contacts((1, 4, -0.1)))  # not yet born
+    refuse(records, contacts((0, 1, -0.01)), tolerance=0.02)
     with pytest.raises(SceneError, match=r"by 2e-07 m .* \(1 such pair\)"):
-        refuse_overlaps(records, contacts((1, 2, -2e-7)))
+        refuse(records, contacts((1, 2, -2e-7)))
     with pytest.raises(SceneError, match="'ball' and 'body 3'"):
-        refuse_overlaps(records, contacts((1, 3, -1e-9)), tolerance=0.0)
+        refuse(records, contacts((1, 3, -1e-9)), tolerance=0.0)

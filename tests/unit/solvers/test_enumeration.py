@@ -140,3 +140,23 @@ def test_solver_proves_that_there_is_no_solution():
 def test_bad_settings():
     with pytest.raises(SettingsError, match="starts must be at least 1, got 0"):
         Enumeration(starts=0)
+
+
+@pytest.mark.parametrize("mu", [1e6, 1e9, 1e12, 1e16])
+def test_huge_friction_brings_no_false_solutions(mu: float):
+    """Sliding would need a normal impulse below rounding; only sticking is left."""
+    problem = ContactProblem(W=[[1, 0.5], [0.5, 1]], q=[[-1.0, 3.0]], mu=mu)
+    found = enumerate_solutions(problem)
+    np.testing.assert_allclose(found.isolated, [[[10 / 3, -14 / 3]]], rtol=1e-9)
+    assert found.complete == (mu <= 1e8)
+    assert solve(problem, Enumeration()).residual <= 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_huge_friction_nothing_is_denied_that_a_method_finds(seed: int):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(4, 4))
+    problem = ContactProblem(W=root @ root.T + 0.1 * np.eye(4), q=rng.normal(size=(2, 2)), mu=1e11)
+    answer = solve(problem, Enumeration(), check=False)
+    assert answer.status.name != "NO_SOLUTION"
+    assert all(problem.residual(r) <= 1e-7 for r in enumerate_solutions(problem).isolated)

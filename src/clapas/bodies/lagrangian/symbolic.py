@@ -88,6 +88,11 @@ def from_symbols(
     if unknown:
         names = ", ".join(sorted(map(str, unknown)))
         raise SceneError(f"the energies contain symbols without a value: {names}. Substitute numbers first")
+    if V.free_symbols & set(s):
+        names = ", ".join(sorted(map(str, V.free_symbols & set(s))))
+        raise SceneError(
+            f"the potential energy must not depend on velocities, but has {names}; give forces instead"
+        )
     M = sympy.hessian(T, s)
     if M.free_symbols & set(s):
         raise SceneError("the kinetic energy must be quadratic in the velocities")

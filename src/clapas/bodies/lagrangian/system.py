@@ -97,6 +97,11 @@ class LagrangianSystem:
         if M.shape != (len(q), len(q)):
             raise SceneError(f"mass(q) must be a ({len(q)}, {len(q)}) matrix, got shape {M.shape}")
         self._definite(M, q)
+        given = {"force(q, v, t)": self.force and self.force(q, v, 0.0)}
+        given["velocity_terms(q, v)"] = self.velocity_terms and self.velocity_terms(q, v)
+        for name, value in given.items():
+            if value is not None and np.shape(value) != q.shape:
+                raise SceneError(f"{name} must be {len(q)} numbers, got shape {np.shape(value)}")
         if self.constraints is not None:
             A = np.asarray(self.constraints(q), dtype=float)
             if A.ndim != 2 or A.shape[1] != len(q):

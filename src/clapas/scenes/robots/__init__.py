@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clapas.errors import FormatError
+from clapas.errors import FormatError, warn
+from clapas.scenes.overlaps import overlapping
 from clapas.scenes.robots.build import LoadedRobot, add_robot, friction_name
 from clapas.scenes.robots.description import Robot
 from clapas.scenes.robots.mjcf import read_mjcf
@@ -109,25 +111,32 @@ def load_robot(
     LoadedRobot
         Numbers of the bodies by link, names of the joints, notes.
     """
-    return add_robot(
-        scene,
-        read_robot(path, packages=packages, strict=strict),
-        position=position,
-        orientation=orientation,
-        fixed_base=fixed_base,
-        joints=joints,
-        motors=motors,
-        self_collision=self_collision,
-        material=material,
-        prefix=prefix,
-    )
+    robot = read_robot(path, packages=packages, strict=strict)
+    before = {name: copy(value) for name, value in vars(scene).items()}
+    try:
+        return add_robot(
+            scene,
+            robot,
+            position=position,
+            orientation=orientation,
+            fixed_base=fixed_base,
+            joints=joints,
+            motors=motors,
+            self_collision=self_collision,
+            material=material,
+            prefix=prefix,
+        )
+    except Exception:
+        vars(scene).update(before)  # half a robot would be in the way of the next try
+        raise
 
 
 def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Scene:
     """A scene with a robot alone: what ``clapas run robot.urdf`` simulates.
 
     Gravity, time step and friction are those of the file. Where it says nothing (URDF) the coefficient of
-    friction is 0.8, the time step 1 ms, and links do not touch each other.
+    friction is 0.8 and the time step 1 ms. Links of a URDF file that overlap where the robot starts pass
+    through each other, and a warning names them: most such files leave their shapes inside one another.
     """
     from clapas.scenes.run import Run
     from clapas.scenes.scene import Scene
@@ -139,6 +148,23 @@ def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Sce
         scene.material(friction_name(mu))
         scene.law(friction_name(mu), friction_name(mu), mu=mu)
     scene.law("default", "default", mu=MU)
-    add_robot(scene, robot, fixed_base=fixed_base, self_collision=robot.format == "MJCF")
+    add_robot(scene, robot, fixed_base=fixed_base)
+    if robot.format != "MJCF":
+        _part_overlapping(scene, robot)
     scene.run = Run(duration=2.0, dt=robot.dt or DT, every=10)
     return scene
+
+
+def _part_overlapping(scene: Scene, robot: Robot) -> None:
+    """Let links that overlap where they start pass through each other, and say which."""
+    from clapas.scenes.compilation import compile_scene, contacts_at_start
+
+    movable, found = contacts_at_start(compile_scene(scene, check_overlaps=False))
+    records = scene.records()
+    at_fault = overlapping(records, movable, found, scene.overlap)
+    pairs = sorted({(int(a), int(b)) for a, b in found.bodies[at_fault]})
+    for a, b in pairs:
+        scene.ignore(a, b)
+    if pairs:
+        names = ", ".join(f"'{records[a].name}' and '{records[b].name}'" for a, b in pairs)
+        warn(f"robot '{robot.name}': links overlap at the start and will pass through each other: {names}")

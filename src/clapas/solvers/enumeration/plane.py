@@ -12,7 +12,9 @@ choice for every contact leaves a square system; where it is regular its solutio
 singular linear programs find the polyhedron. Before all contacts are chosen, those left obey at least r ∈ K
 and u_N ≥ 0: if no such r exists, no choice for them can succeed.
 
-Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no unit.
+Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no unit. Inequalities may be missed by
+rounding, and with a large mu a normal impulse of that size brings a friction of any: points are therefore kept
+only if the residual agrees, and beyond mu = 1e8 the answer is not called complete.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ OPEN, STICK, FORWARD, BACKWARD, SLIPPERY = "open", "stick", "slide+", "slide-", 
 SLACK = 1e-9  # by which inequalities may be missed
 REGULAR = 1e-10  # smallest singular value of a regular system
 SAME = 1e-7  # distance below which two solutions are one
+TRUE = 1e-7  # residual of a solution
+ROUGHEST = 1e8  # friction up to which rounding leaves no choice of modes in doubt
 PRUNED_FROM = 3  # contacts from which it pays to exclude choices before they are complete
 
 
@@ -80,7 +84,7 @@ def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None
         shape = data.polyhedron(modes)
         x = _regular_solution(shape)
         if x is not None:
-            if shape.contains(x, SLACK):
+            if shape.contains(x, SLACK) and problem.residual((x * unit).reshape(-1, 2)) <= TRUE:
                 points.append(x)
             continue
         piece = _describe(shape, modes, unit) if data.may_exist(modes) else None
@@ -93,7 +97,7 @@ def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None
     return SolutionSet(
         isolated=tuple((x * unit).reshape(-1, 2) + 0.0 for x in isolated),
         continua=tuple(family for _, family in kept),
-        complete=True,
+        complete=bool(problem.mu.max(initial=0.0) <= ROUGHEST),
     )
 
 

@@ -178,6 +178,60 @@ def test_robots_that_cannot_be_built(tmp_path: Path) -> None:
         clapas.Scene().load_robot(path)
 
 
+def test_a_robot_that_is_refused_leaves_nothing_behind() -> None:
+    scene = clapas.Scene()
+    for joints in ({"shoulder": 2.0}, {"shoulder": 2.0}):
+        with pytest.raises(SceneError, match="outside of its limits"):
+            scene.load_robot(HERE / "tool.urdf", joints=joints)
+    assert scene.bodies == []
+    assert scene.joints == []
+    scene.load_robot(HERE / "tool.urdf")
+
+
+FOLDING = """<robot name="folding">
+  <link name="base"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+  <link name="l1"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
+    <collision><geometry><sphere radius="{radius}"/></geometry></collision></link>
+  <link name="l2">
+    <inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.001" iyy="0.01" izz="0.01"/></inertial>
+    <collision><origin xyz="0.2 0 0"/><geometry><box size="0.4 0.05 0.05"/></geometry></collision>
+  </link>
+  <joint name="j1" type="fixed"><parent link="base"/><child link="stem"/><origin xyz="0 0 0.2"/></joint>
+  <link name="stem"/>
+  <joint name="j2" type="continuous"><parent link="stem"/><child link="l1"/><axis xyz="0 0 1"/></joint>
+  <joint name="j3" type="continuous"><parent link="l1"/><child link="l2"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def test_a_link_of_a_urdf_robot_stops_at_another(tmp_path: Path) -> None:
+    """A bar on a hinge 0.1 m above a cube falls on the edge of the cube."""
+    path = tmp_path / "folding.urdf"
+    path.write_text(FOLDING.format(radius=0.05))
+    sim = clapas.Simulation(robot_scene(path), dt=1e-3)
+    sim.step(600)
+    angle = sim.joint("j3").angle
+    # The lower side of the bar, 0.025 below its axis, goes through the edge (0.1, −0.1) seen from the hinge.
+    assert 0.1 * np.sin(angle) - 0.1 * np.cos(angle) == pytest.approx(-0.025, abs=1e-3)
+
+
+def test_links_of_a_urdf_robot_that_overlap_at_the_start_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "folding.urdf"
+    text = FOLDING.format(radius=0.05).replace('<origin xyz="0 0 0.2"/>', '<origin xyz="0 0 0.12"/>')
+    path.write_text(text)
+    with pytest.warns(UserWarning, match="will pass through each other: 'base' and 'l2'"):
+        scene = robot_scene(path)
+    clapas.Simulation(scene, dt=1e-3).step(5)
+
+
+@pytest.mark.parametrize("given", ['mass="-1"', 'density="-1"'])
+def test_a_geom_has_no_negative_mass(given: str, tmp_path: Path) -> None:
+    path = tmp_path / "robot.xml"
+    geom = f'<geom type="box" size="0.2 0.1 0.1" {given}/><geom size="0.1" pos="0.4 0 0" mass="2"/>'
+    path.write_text(f'<mujoco><worldbody><body name="b"><freejoint/>{geom}</body></worldbody></mujoco>')
+    with pytest.raises(FormatError, match=f"{given.split('=')[0]} must be at least 0, got -1"):
+        clapas.Scene().load_robot(path)
+
+
 def test_pairs_that_never_touch() -> None:
     scene = clapas.Scene()
     scene.law(mu=0.5)

@@ -40,6 +40,9 @@ class Geoms:
             node.used.discard("condim")  # named as not used
         pose, shapes = self._shapes(node)
         density, total = node.number("density", DENSITY), node.number("mass") if node.has("mass") else None
+        for name, number in (("density", density), ("mass", total)):
+            if number is not None and not number >= 0.0:
+                raise node.error(f"{name} must be at least 0, got {number:g}")
         made = [Collision(shape, pose, friction[0], group, mask) for shape in shapes]
         masses = []
         if any(isinstance(shape, Plane) for shape in shapes):
