@@ -208,7 +208,7 @@ def _systems() -> list[dict[str, object]]:
         "pulled-square": {"cells": 2},
         "elastic-ring": {"cells": 8},
         "brush": {"bristles": 1},
-        "capstan": {"elements": 6},
+        "capstan": {"elements": 4},
         "hair": {"rods": 2, "elements": 3},
     }
     return [examples.load(name, **parameters).to_dict() for name, parameters in sizes.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,6 +119,8 @@ def _solved(
     from clapas.bodies.trusses import Unstable, require_stable, stability
     from clapas.statics.trusses import LargeDisplacements, SmallDisplacements
 
+    if not math.isfinite(factor):
+        raise SettingsError(f"--factor must be a finite number, got {factor}")
     method = LargeDisplacements() if model == "large" else SmallDisplacements()
     try:
         # Loads may carry a soft structure to a shape that holds them; without loads nothing would.

@@ -95,6 +95,7 @@ def test_a_mechanism_is_drawn(run: Run, tmp_path: Path) -> None:
             ("nothing.toml", "--set", "n=3"),
             "--set n=3 belongs to shipped structures; 'nothing.toml' is a file",
         ),
+        (("kite", "--factor", "nan"), "--factor must be a finite number, got nan"),
         (("kite", "--groups", "a.toml"), "--groups belongs to files that carry geometry only"),
         (("kite", "--picture", "kite.foo"), "a picture ends in .png"),
         (("kite", "--chart", "kite.foo"), "a picture ends in .png"),
@@ -179,3 +180,23 @@ def test_reactions_units_and_what_buckling_assumes(run: Run, tmp_path: Path) -> 
 def test_list(run: Run) -> None:
     outcome = run("truss", "list")
     assert all(name in outcome.out for name in SHIPPED)
+
+
+def test_groups_that_no_member_is_in_are_named(run: Run, tmp_path: Path) -> None:
+    sections = '[groups.wire]\nkind = "cable"\nyoung = 2e11\narea = 1e-5\nyield_stress = 1e9\n'
+    (tmp_path / "sections.toml").write_text(sections)
+    outcome = run("truss", drawing(tmp_path), "--load", -100, "--groups", tmp_path / "sections.toml")
+    assert "no member is in the group 'wire'; the groups of its members are" in outcome.err
+
+
+def test_a_cable_that_ends_where_it_begins_has_no_force(run: Run, tmp_path: Path) -> None:
+    """Two cables and a slack tie: the roller slides under the fixed support."""
+    (tmp_path / "tri.toml").write_text(
+        'name = "tri"\n[nodes]\nA = [0, 0]\nB = [4, 0]\nC = [2, 2]\n'
+        '[groups.rope]\nkind = "cable"\nyoung = 2e11\narea = 1e-3\nyield_stress = 2.5e8\n'
+        'members = [["A", "C"], ["B", "C"], ["A", "B"]]\n'
+        '[supports]\nA = "all"\nB = "y"\n[cases.p]\nC = [0, -1e4]\n'
+    )
+    outcome = run("truss", tmp_path / "tri.toml")
+    assert "nan" not in outcome.out
+    assert "RuntimeWarning" not in outcome.err

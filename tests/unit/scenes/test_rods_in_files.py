@@ -125,3 +125,8 @@ def test_a_system_without_shapes_keeps_its_place_among_the_systems(tmp_path: Pat
     resumed = clapas.Recording(tmp_path / "run.h5")
     assert np.array_equal(resumed.frame(-1).state.position, whole.frame(-1).state.position)
     assert np.array_equal(resumed.frame(-1).state.velocity, whole.frame(-1).state.velocity)
+
+
+def test_a_rope_over_a_drum_has_a_quarter_of_its_helices_on_each_side() -> None:
+    with pytest.raises(SceneError, match="elements must be a multiple of 4, .* got 10"):
+        capstan(elements=10)

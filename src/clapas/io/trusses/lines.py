@@ -115,6 +115,10 @@ def chosen_groups(names: Sequence[str], given: Mapping[str, Group] | None, path:
     """The groups of these names: those given, and stock sections of steel for others, with a warning."""
     found = [(given or {}).get(name) or guessed_group(name) for name in names]
     invented = [group for group in found if group.name not in (given or {})]
+    unused = [repr(name) for name in given or {} if name not in names]
+    if unused:
+        known = ", ".join(map(repr, names)) or "none"
+        warn(f"{path}: no member is in the group {', '.join(unused)}; the groups of its members are {known}")
     for kind, words in STOCK.items():
         mine = [repr(group.name) for group in invented if group.kind == kind]
         if mine:

@@ -10,6 +10,7 @@ import numpy as np
 
 from clapas.bodies.rods import Rod, Support
 from clapas.dynamics.motions import Motion, Oscillation, Rotation, Table
+from clapas.errors import SceneError
 from clapas.geometry.shapes import Cylinder, Plane, Sphere
 from clapas.scenes.examples.parameters import Mu, Range, ranged
 from clapas.scenes.run import Run
@@ -103,6 +104,8 @@ def capstan(
     Friction acts on the surface of the rope: for a thick one, of radius r on a drum of radius R, the exponent
     is mu π R/(R + r + mu² r).
     """
+    if elements % 4:
+        raise SceneError(f"capstan: elements must be a multiple of 4, half of it on the drum, got {elements}")
     drum = 0.05
     arc = math.pi * (drum + radius)
     bend = np.zeros((elements, 3))

@@ -12,8 +12,8 @@ choice for every contact leaves a square system; where it is regular its solutio
 singular linear programs find the polyhedron. Before all contacts are chosen, those left obey at least r ∈ K
 and u_N ≥ 0: if no such r exists, no choice for them can succeed.
 
-Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no unit. Inequalities may be missed by
-rounding, and with a large mu a normal impulse of that size brings a friction of any: points are therefore kept
+Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no unit. Inequalities may be missed
+by rounding, and with a large mu a normal impulse of that size brings a friction of any size: points are kept
 only if the residual agrees, and beyond mu = 1e8 the answer is not called complete.
 """
 

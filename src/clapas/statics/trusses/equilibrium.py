@@ -85,7 +85,8 @@ class Equilibrium:
         """Forces of the supports on the structure (n × d, N), zero at free components."""
         if self.model == "large":
             ends = self.shape[self.truss.members]
-            arrow = (ends[:, 1] - ends[:, 0]) / self.lengths[:, None]
+            lengths = np.where(self.lengths > 0.0, self.lengths, 1.0)  # a slack cable may end where it begins
+            arrow = (ends[:, 1] - ends[:, 0]) / lengths[:, None]
         else:
             arrow = self.truss.vectors / self.truss.lengths[:, None]
         inner = np.zeros(self.loads.shape)
