@@ -180,7 +180,7 @@ def test_painleves_rod_jams_in_one_step_whatever_the_step(dt):
             [[q[2]]],
         ),
         shapes=[(0, clapas.Disk(1e-9))],
-        q=[0.0, 0.5 * math.sin(theta), theta],
+        q=[0.0, 0.5 * math.sin(theta) + 1e-9, theta],
         v=[-2.0, 0.0, 0.0],
     )
     scene = scene_with(rod, mu=2.0, floor=0.0)

@@ -128,5 +128,5 @@ def test_a_system_without_shapes_keeps_its_place_among_the_systems(tmp_path: Pat
 
 
 def test_a_rope_over_a_drum_has_a_quarter_of_its_helices_on_each_side() -> None:
-    with pytest.raises(SceneError, match="elements must be a multiple of 4, .* got 10"):
+    with pytest.raises(SceneError, match="elements must be a multiple of 4"):
         capstan(elements=10)
