@@ -132,11 +132,7 @@ def measure(
 
 def instant_of(run: Recording, time: float | None) -> Instant:
     """The kept step nearest to a time, by default the last."""
-    if time is None:
-        return Instant.of_recording(run)
-    if not math.isfinite(time):
-        raise SettingsError(f"time must be finite, got {time}")
-    return Instant.of_recording(run, int(np.argmin(np.abs(run.times - time))))
+    return Instant.of_recording(run, run.nearest(time))
 
 
 def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
@@ -309,7 +305,7 @@ def _energy(run: Recording, where: Where) -> Measured:
 
 
 def _penetration(run: Recording, where: Where) -> Measured:
-    frame = run.frame(-1 if where.time is None else int(np.argmin(np.abs(run.times - where.time))))
+    frame = run.frame(run.nearest(where.time))
     depth = max(0.0, -float(frame.contacts.gap.min(initial=0.0)))
     return Measured("penetration", depth, "m", None, "deepest overlap of two bodies")
 

@@ -71,14 +71,7 @@ def snapshot(
     size : (int, int)
         Width and height (pixels).
     """
-    times = recording.times
-    if len(times) == 0:
-        raise FormatError(f"{recording.path}: no frame is complete")
-    if time is not None and not np.isfinite(time):
-        raise SettingsError(
-            f"time must be finite, got {time}: the run goes from {times[0]:g} to {times[-1]:g} s"
-        )
-    index = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
+    index = recording.nearest(time)
     figures = _Figures(recording, view, colour, size, [index], forces, fit, zoom)
     figures.of(index).savefig(path, dpi=DPI)
     return Path(path)

@@ -37,3 +37,16 @@ def test_refusals(run: Run) -> None:
     for options, message in cases.items():
         outcome = run("measure", "two-block-stack.h5", *options)
         assert message in outcome.err, (options, outcome)
+
+
+@pytest.mark.parametrize("command", ["measure", "snapshot"])
+def test_a_time_outside_of_the_run_is_refused(run: Run, command: str, tmp_path: Path) -> None:
+    assert (
+        run("run", "two-block-stack", "--duration", 0.02, "--dt", 0.01, "--out", "run.h5", "--quiet").code
+        == 0
+    )
+    for time in ("99", "-5"):
+        more = ("--what", "speed") if command == "measure" else ("--out", tmp_path / "a.png")
+        outcome = run(command, "run.h5", f"--time={time}", *more)
+        assert outcome.code == 2
+        assert f"time must be one of the run, from 0 to 0.02 s, got {time}" in outcome.err

@@ -17,7 +17,7 @@ import numpy as np
 from clapas.bodies.kind import Look
 from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
-from clapas.errors import FormatError
+from clapas.errors import FormatError, SettingsError
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
 from clapas.io.heaps import check_heaps
@@ -257,6 +257,20 @@ class Recording:
     def times(self) -> Array:
         """Times of the frames (s)."""
         return np.asarray(self.column("time"))
+
+    def nearest(self, time: float | None = None) -> int:
+        """Number of the frame nearest to a time (s) of the run, by default of the last one."""
+        times = self.times
+        if len(times) == 0:
+            raise FormatError(f"{self.path}: no frame is complete")
+        if time is None:
+            return len(times) - 1
+        spare = float(np.diff(times).max(initial=0.0))  # a run may end a little after its last frame
+        if not times[0] - spare <= time <= times[-1] + spare:
+            raise SettingsError(
+                f"time must be one of the run, from {times[0]:g} to {times[-1]:g} s, got {time:g}"
+            )
+        return int(np.argmin(np.abs(times - time)))
 
     @cached_property
     def model(self) -> Model:
