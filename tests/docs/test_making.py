@@ -16,7 +16,6 @@ from clapas.studies import registry
 DOCS = Path(__file__).parents[2] / "docs"
 OLDER = {
     "convergence",
-    "shear",
 }
 
 
