@@ -24,12 +24,14 @@ from scipy import sparse
 from clapas.bodies.rigid.motion import GYRO_ROUNDS, work
 from clapas.distributed.communication import Ranks
 from clapas.distributed.domain import Domain
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ROUNDING, ContactProblem
@@ -275,25 +277,15 @@ class Followed(NamedTuple):
     free: Array
 
 
-def follow_host(
-    domain: Domain,
-    model: Model,
-    state: State,
-    middle: State,
-    near: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    ahead: Array | None,
-) -> Followed:
+def follow_host(domain: Domain, near: ContactsInStep, state: State, free: Array) -> Followed:
     """State the contacts of this rank as often as the host asks; the last answer counts."""
-    ranks = domain.ranks
+    ranks, model, middle, dt = domain.ranks, near.model, near.middle, near.dt
     longer = dt / state.dt if state.dt else 1.0
     guess: Array | None = None
     last: Followed | None = None
     while ranks.largest(0.0) == ASKS:
         for left in range(GYRO_ROUNDS - 1, -1, -1):
-            part = step_problem(model, middle, near, free, dt, touching, ahead, part_of=len(near))
+            part = rigid_problem(near, free, part_of=len(near.contacts))
             part.problem.kept = domain.kept
             guess = part.guess(state.impulses, longer) if guess is None else guess
             reply = _exchanged(ranks, _share(domain, model, part, free, guess))

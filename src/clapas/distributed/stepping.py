@@ -17,14 +17,16 @@ from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
 from clapas.distributed.hosting import follow_host, step_of_host
 from clapas.distributed.solving import Answer, BorderedProblem, motion_under_all, solve_on_ranks
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated, lead
 from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Impulses, Model, State
 from clapas.dynamics.neighbours import TOUCHING
 from clapas.dynamics.reaching import default_reach, within_reach
+from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, drifted
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.quaternions import spins_in_body_frames
@@ -112,18 +114,17 @@ def step_on_ranks(
         reach = reach_of(model, scheme, dt)
         found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
         treated = between_free(model, found) if holds else found
-        near = within_reach(model, middle, treated, touching, reach, dt)
-        ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
-    at = _Here(domain, model, state, middle, found, touching, dt, scheme)
+        active = within_reach(model, middle, treated, touching, reach, dt)
+        ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
+        near = ContactsInStep(model, middle, active, dt, touching, ahead)
+    at = _Here(domain, near, state, found, scheme)
     if domain.layout.has_host:
-        part, reply, velocity, free = follow_host(
-            domain, model, state, middle, near, free, dt, touching, ahead
-        )
+        part, reply, velocity, free = follow_host(domain, near, state, free)
         u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
         verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
         return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
 
-    total = int(ranks.total(len(near))[0])
+    total = int(ranks.total(len(active))[0])
     ghosts = _in_problem(model, domain.ghosts)
     moving = domain.ids[model.movable], domain.is_own[model.movable]
     longer = dt / state.dt if state.dt else 1.0
@@ -134,9 +135,7 @@ def step_on_ranks(
 
     for left in range(GYRO_ROUNDS - 1, -1, -1):
         with ranks.phase("assemble"):
-            part = step_problem(
-                model, middle, near, free, dt, touching, ahead, part_of=total, pushed=pushed_by_all
-            )
+            part = rigid_problem(near, free, part_of=total, pushed=pushed_by_all)
         part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
@@ -180,15 +179,12 @@ def _hosting_step(
 
 @dataclass(frozen=True, eq=False)
 class _Here:
-    """What a rank knows of a step before it is solved; ``model`` holds those asleep."""
+    """What a rank knows of a step before it is solved; the model of ``near`` holds those asleep."""
 
     domain: Domain
-    model: Model
+    near: ContactsInStep
     start: State
-    middle: State
     found: Contacts
-    touching: float
-    dt: float
     scheme: MoreauJean
 
     def ended(
@@ -205,7 +201,8 @@ class _Here:
         n_contacts: int,
     ) -> RankStep:
         """The step with impulses r (n, k), velocities u at the contacts and those (N, size) of the bodies."""
-        domain, model, state, middle, dt = self.domain, self.model, self.start, self.middle, self.dt
+        domain, state, near = self.domain, self.start, self.near
+        model, middle, dt = near.model, near.middle, near.dt
         position, orientation = moved(middle.position, middle.orientation, velocity, self.scheme.theta * dt)
         domain.ghosts.from_owners(position, orientation, velocity)
         contacts, impulses, mode, solved = self._borne(part, r, u)
@@ -233,16 +230,16 @@ class _Here:
     ) -> tuple[Contacts, Impulses, Indices, Mask | None]:
         """The contacts that count, their impulses and modes, and which were solved."""
         contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
-        d, state = self.model.d, self.start
+        model, state, d = self.near.model, self.start, self.near.model.d
         _, sticking, sliding = modes(part.problem, r[:, :d], u[:, :d])
         mode = (sticking + 2 * sliding).astype(np.int8)
         if rows is not None:
             contacts, impulses, mode = contacts.take(rows), impulses.take(rows), mode[rows]
-        if self.model is self.domain.model:
+        if model is self.domain.model:
             return contacts, impulses, mode, None
-        longer = self.dt / state.dt if state.dt else 1.0
+        longer = self.near.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            self.model, self.found, contacts, impulses, state.impulses, longer, self.touching
+            model, self.found, contacts, impulses, state.impulses, longer, self.near.touching
         )
         mode = np.append(mode, 0).astype(np.int8)[place]
         mode[place < 0] = impulses.carrying[place < 0]

@@ -20,7 +20,7 @@ import numpy as np
 
 from clapas.bodies.kind import Account
 from clapas.bodies.rigid.motion import moved, work
-from clapas.dynamics.assembly import StepProblem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.few.stepping import Outcome, step_of_few
@@ -38,6 +38,7 @@ from clapas.dynamics.neighbours import Neighbours, touching_gap
 from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.solving import Answering, Instant, Solved, solved
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
@@ -243,12 +244,13 @@ def step(
 
     middle, systems = drifted(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
-    found, near, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
-    ahead = lead(alive, middle, near, state.velocity, scheme.theta, dt)
+    found, treated, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
+    ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
+    near = ContactsInStep(alive, middle, treated, dt, touching, ahead)
     joints = None
     if alive.joints is not None:
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands, systems)
-    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, neighbours.kept, solved_by)
+    at = Instant(state, near, systems, neighbours.kept, solved_by)
     answer = solved(at, free, joints, solver)
     at = replace(at, systems=answer.systems)
 
@@ -299,7 +301,7 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
 
     Last the potential energy (J) that closing the joints lifted.
     """
-    middle, state, h = at.middle, at.start, scheme.theta * at.dt
+    middle, state, h = at.near.middle, at.start, scheme.theta * at.dt
     position, orientation = moved(middle.position, middle.orientation, answer.velocity, h)
     end = replace(
         state,
@@ -340,12 +342,12 @@ def _borne(
         among = np.arange(len(problem.contacts)) if rows is None else rows
         longer = at.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            at.model, found, contacts, impulses, state.impulses, longer, at.touching
+            at.model, found, contacts, impulses, state.impulses, longer, at.near.touching
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
-    elif len(at.contacts) and not len(problem.contacts) and at.model.blocked is None:
+    elif len(at.near.contacts) and not len(problem.contacts) and at.model.blocked is None:
         # What touches and moves together was in no problem: it bears nothing.
-        contacts = at.contacts.take(np.flatnonzero(at.contacts.gap <= at.touching))
+        contacts = at.near.contacts.take(np.flatnonzero(at.near.contacts.gap <= at.near.touching))
         impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
     return contacts, impulses, rows
 
@@ -363,7 +365,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
 
 def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work lost at contacts and in joints (J), and work given by what moves or loads bodies from outside."""
-    model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
+    model, middle, problem, r = at.model, at.near.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
     done += answer.systems.work(answer.others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clapas.dynamics import assembly
+from clapas.dynamics import rigid_problem
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model, State
 from clapas.dynamics.motions import Rotation
@@ -48,7 +48,7 @@ def shower(cohesion: float = 0.0, restitution: float = 0.0, period: float | None
 
 def one_step(model: Model, state: State, many: int, monkeypatch: pytest.MonkeyPatch) -> StepResult:
     """A step in geometric form from ``many`` contacts on, by the general step."""
-    monkeypatch.setattr(assembly, "MANY", many)
+    monkeypatch.setattr(rigid_problem, "MANY", many)
     monkeypatch.setattr(Neighbours, "few", lambda self, state: None)
     return step(model, state, DT, SOLVER)
 
