@@ -89,6 +89,11 @@ class Instant:
         return self.near.model
 
     @property
+    def middle(self) -> State:
+        """The middle of the step, with the velocities of its start."""
+        return self.near.middle
+
+    @property
     def dt(self) -> float:
         """The step (s)."""
         return self.near.dt
@@ -200,7 +205,7 @@ def _in_contact(
 
     ``but_joined`` leaves alone the gyroscopic term of jointed bodies that are no part of it.
     """
-    model, middle, state = at.model, at.near.middle, at.start
+    model, middle, state = at.model, at.middle, at.start
     problem = at.problem(free, joints)
     longer = at.dt / state.dt if state.dt else 1.0
     guess = problem.guess(followed(model, state.impulses, problem.contacts), longer, state.links)
@@ -241,7 +246,7 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     """The solution from a guess (n, d): by whoever is told to, evenly, from rest, from near, or solved."""
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
-    gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.near.middle.velocity
+    gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
     found, problem, n = None, stated.problem, len(stated.contacts)
     if (
         not guess.any()

@@ -301,7 +301,7 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
 
     Last the potential energy (J) that closing the joints lifted.
     """
-    middle, state, h = at.near.middle, at.start, scheme.theta * at.dt
+    middle, state, h = at.middle, at.start, scheme.theta * at.dt
     position, orientation = moved(middle.position, middle.orientation, answer.velocity, h)
     end = replace(
         state,
@@ -365,7 +365,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
 
 def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work lost at contacts and in joints (J), and work given by what moves or loads bodies from outside."""
-    model, middle, problem, r = at.model, at.near.middle, answer.problem, answer.solution.r
+    model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
     done += answer.systems.work(answer.others)
