@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from clapas.bodies.kind import Account, Energy, Links, Part, Poses, Span, Touches
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.links import Account, Links
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import LinkImpulses
 from clapas.dynamics.stepping import MoreauJean, step

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Account, Links
+from clapas.bodies.links import Account, Links
 from clapas.dynamics.model import LinkImpulses
 from clapas.typing import Array, Indices
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import BendingBodies, Bodies, Links, Part, Touches
+from clapas.bodies.kind import Bodies, Part, Touches
+from clapas.bodies.links import Links
+from clapas.bodies.touched import BendingBodies
 from clapas.dynamics.assembly import (
     HELD_BY_JOINTS,
     IDLE,

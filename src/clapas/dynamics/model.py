@@ -8,15 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import (
-    BendingBodies,
-    Bodies,
-    ChainedBodies,
-    DoubtingBodies,
-    NonlinearBodies,
-    Part,
-    SmallBodies,
-)
+from clapas.bodies.kind import Bodies, DoubtingBodies, Part
+from clapas.bodies.nonlinear import NonlinearBodies
+from clapas.bodies.touched import BendingBodies, ChainedBodies, SmallBodies
 from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.joints.leastmotion import Linkages, linkages
 from clapas.dynamics.joints.rows import JointRows
@@ -487,7 +481,7 @@ class Impulses:
 
 @dataclass(frozen=True)
 class LinkImpulses:
-    """Impulses of links (:class:`clapas.bodies.kind.Links`) in one step, by their identity.
+    """Impulses of links (:class:`clapas.bodies.links.Links`) in one step, by their identity.
 
     Parameters
     ----------

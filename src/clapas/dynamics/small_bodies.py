@@ -167,7 +167,7 @@ def fill_side(
     along : array (n, d, d)
         Frames of all contacts.
     body, entries, imposed
-        See :class:`clapas.bodies.kind.Rows`.
+        See :class:`clapas.bodies.touched.Rows`.
     start, root, v : arrays
         Velocities of the bodies: where they are, their inverse roots, what they are.
     raw, wall, moved : arrays (n, 2, d, most), (n, d) and (n, d)

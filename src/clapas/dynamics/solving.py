@@ -4,8 +4,8 @@ Most steps state one problem and solve it. Two things that go into the problem d
 that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
 of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
 they change less than a small share of what impulses change. A third thing depends on them by jumps: which
-cables are taut (:class:`clapas.bodies.kind.Pieces`). There the repetition ends when none has changed, with
-the exact answer; where it does not end, the cables join the contact problem as links.
+cables are taut (:class:`clapas.bodies.nonlinear.Pieces`). There the repetition ends when none has changed,
+with the exact answer; where it does not end, the cables join the contact problem as links.
 
 Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
 contact problem: there the repetition costs little.

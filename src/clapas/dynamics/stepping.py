@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.kind import Account
+from clapas.bodies.links import Account
 from clapas.bodies.rigid.motion import moved, work
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
@@ -174,6 +174,11 @@ class StepResult:
         """How the solver ended."""
         outcome = self.__dict__.get("outcome")
         return self.solution.status if outcome is None else outcome.answer.status
+
+    @property
+    def n_contacts(self) -> int:
+        """Number of contacts that touch or carry an impulse."""
+        return len(self.state.impulses.a)
 
     @property
     def residual(self) -> float:

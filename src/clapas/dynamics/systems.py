@@ -13,17 +13,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import (
-    Bindings,
-    Energy,
-    Links,
-    Neighbourhood,
-    Part,
-    Pieces,
-    Poses,
-    Sides,
-    Span,
-)
+from clapas.bodies.kind import Energy, Part, Poses, Span
+from clapas.bodies.links import Bindings, Links
+from clapas.bodies.nonlinear import Pieces
+from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.dynamics.holding import Held, held
 from clapas.dynamics.model import Model, State, System
 from clapas.geometry.colliders import Contacts

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Links
+from clapas.bodies.links import Links
 from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.joints.anchors import Grips, MassFactors, anchors_of
 from clapas.dynamics.joints.commands import Commands

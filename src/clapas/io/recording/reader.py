@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from clapas.bodies.kind import Look
+from clapas.bodies.drawn import Look
 from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
 from clapas.dynamics.probes import Probe
 from clapas.errors import FormatError

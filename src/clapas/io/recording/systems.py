@@ -20,17 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.kind import (
-    DrawnBodies,
-    Field,
-    Gauge,
-    GaugedBodies,
-    Look,
-    Part,
-    PressedBodies,
-    Skin,
-    Touches,
-)
+from clapas.bodies.drawn import DrawnBodies, Field, Gauge, GaugedBodies, Look, PressedBodies, Skin
+from clapas.bodies.kind import Part, Touches
 from clapas.dynamics.model import Impulses, Model, State, System
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Contacts
