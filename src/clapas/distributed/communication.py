@@ -102,6 +102,10 @@ class Ranks:
         """The largest of one number of each rank."""
         return float(self.gathered(number).max())
 
+    def any(self, holds: bool) -> bool:
+        """Whether something holds on some rank."""
+        return self.largest(float(holds)) > 0.0
+
     def agree(self, error: Exception | None) -> None:
         """Raise an error on all ranks if one of them has one: nobody waits for a rank that has ended.
 

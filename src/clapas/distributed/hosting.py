@@ -294,7 +294,7 @@ def follow_host(domain: Domain, near: ContactsInStep, state: State, free: Array)
             if model.gyrates and left:
                 turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
                 last = last._replace(velocity=turned)
-            if ranks.largest(float(matters)) == 0.0:
+            if not ranks.any(matters):
                 break
             if model.gyrates:
                 free = turned_free

@@ -99,7 +99,7 @@ def step_on_ranks(
         Bodies to hold, copies alike on all ranks.
     """
     ranks, model = domain.ranks, domain.model
-    holds = asleep is not None and ranks.largest(float(asleep.any())) > 0.0
+    holds = asleep is not None and ranks.any(bool(asleep.any()))
     if holds:
         assert asleep is not None
         model = model.holding(asleep)
@@ -144,7 +144,7 @@ def step_on_ranks(
         if not model.gyrates or total == 0:
             break
         turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
-        if left == 0 or ranks.largest(float(matters)) == 0.0:
+        if left == 0 or not ranks.any(matters):
             velocity = turned
             break
         free, guess = turned_free, answer.r
