@@ -38,7 +38,8 @@ from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array
 
 if TYPE_CHECKING:
-    from clapas.dynamics.model import Model, State
+    from clapas.dynamics.model import Model
+    from clapas.dynamics.state import State
     from clapas.geometry.colliders import Contacts
     from clapas.scenes.scene import Scene
 

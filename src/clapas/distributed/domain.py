@@ -28,7 +28,8 @@ import numpy as np
 from clapas.collision import Detector
 from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Indices, Mask

@@ -27,10 +27,11 @@ from clapas.distributed.domain import Domain
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.state import State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.colliders import Contacts

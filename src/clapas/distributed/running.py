@@ -11,9 +11,10 @@ from typing import Any
 from clapas.distributed.communication import Ranks
 from clapas.distributed.simulation import RankSimulation
 from clapas.distributed.stepping import RankStep
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.probe_readings import read
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import Error, NotSolved
 from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher

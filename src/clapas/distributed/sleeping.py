@@ -13,8 +13,8 @@ import numpy as np
 
 from clapas.distributed.domain import Domain
 from clapas.distributed.stepping import RankStep, step_on_ranks
-from clapas.dynamics.model import Sleep, State
 from clapas.dynamics.sleep import Sleeping, judged
+from clapas.dynamics.state import Sleep, State
 from clapas.dynamics.stepping import MoreauJean
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
@@ -22,7 +22,7 @@ from clapas.typing import Array, Mask
 
 @dataclass(frozen=True)
 class SleepRows:
-    """What is remembered of the sleep of some bodies: :class:`clapas.dynamics.model.Sleep` as rows."""
+    """What is remembered of the sleep of some bodies: :class:`clapas.dynamics.state.Sleep` as rows."""
 
     asleep: Mask
     moved: Array

@@ -21,11 +21,12 @@ from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated, lead
 from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.joints.reactions import Reactions
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, drifted
 from clapas.geometry.colliders import Contacts

@@ -24,7 +24,8 @@ from clapas.bodies.rigid.motion import (
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.freemotion import add_lead
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind

@@ -25,7 +25,8 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_SHARE, fall, gyrate
 from clapas.compiled import kernel
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
 from clapas.typing import Array, Indices, Mask

@@ -17,7 +17,8 @@ from clapas.dynamics.joints.definition import Joint, SystemEnd
 from clapas.dynamics.joints.instep import placed_in
 from clapas.dynamics.joints.reactions import Reaction
 from clapas.dynamics.loads import Constant, Load
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
 from clapas.typing import Array

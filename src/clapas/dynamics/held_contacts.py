@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.dynamics.warm_start import places
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask

@@ -18,7 +18,8 @@ import numpy as np
 from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import image_shifts
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
 

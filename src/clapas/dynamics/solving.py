@@ -29,7 +29,7 @@ from clapas.dynamics.evenness import begins_at_rest, is_held, solved_evenly
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.mixed import mixed_problem
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.resting import (
     are_at_rest,
     is_between_bodies,
@@ -39,6 +39,7 @@ from clapas.dynamics.resting import (
 )
 from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
+from clapas.dynamics.state import State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep, split_velocity
 from clapas.dynamics.warm_start import followed

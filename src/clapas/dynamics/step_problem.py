@@ -9,7 +9,7 @@ import numpy as np
 
 from clapas.bodies.rigid.spheres import impulses_in_world
 from clapas.dynamics.links import LinkRows
-from clapas.dynamics.model import Impulses, LinkImpulses
+from clapas.dynamics.state import Impulses, LinkImpulses
 from clapas.dynamics.warm_start import carry, carry_to_spheres, places, product, to_world
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import frames

@@ -33,11 +33,12 @@ from clapas.dynamics.joints.instep import JointsInStep, joints_in_step
 from clapas.dynamics.joints.projection import onto_joints
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.links import OF_JOINTS
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours, touching_gap
 from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.solving import Answering, Instant, Solved, solved
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import (
     SystemsInStep,
@@ -139,7 +140,7 @@ class StepResult:
     work : float
         Work of the contacts, and of laying grains down (J): negative when energy is lost.
     given : float
-        Work of walls that move, also through joints, guides and loads (J): what the world puts in.
+        External work (J): of loads, guides, and walls that move, also through joints.
     contacts : Contacts
         The contacts that touch or carry an impulse, in the order of the impulses of the state.
     rows : array (n,), or None
@@ -160,7 +161,7 @@ class StepResult:
 
     @staticmethod
     def made(outcome: Outcome | JointedOutcome) -> StepResult:
-        """A step of few bodies, or with joints; what a loop does not need is made when first asked for."""
+        """A step by compiled kernels; fields that a loop does not need are made when first read."""
         done = object.__new__(StepResult)
         done.__dict__.update(
             state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
@@ -222,25 +223,21 @@ def step(
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     neighbours : Neighbours, optional
-        Who is near whom, kept from step to step for speed.
+        The detector and its list of near pairs, kept from step to step for speed.
     asleep : array of bool, optional
         Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
         Bodies beyond its length are awake.
     commands : Commands, optional
-        What motors are asked for; that of the scene by default.
+        Targets of motors; those of the scene by default.
     solved_by : callable, optional
-        Who solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
+        Solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
     """
     scheme, neighbours = scheme or STEP_SCHEME, neighbours or Neighbours(model)
     solver = solver or STEP_SOLVER
-    if asleep is None and (few := neighbours.few(state)) and scheme.projection == 0.0:
-        outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
+    if asleep is None and scheme.projection == 0.0:
+        outcome = _compiled(state, dt, solver, scheme, neighbours, commands)
         if outcome is not None:
             return StepResult.made(outcome)
-    if asleep is None and (mechanism := neighbours.mechanism(state)) and scheme.projection == 0.0:
-        jointed = step_of_mechanism(mechanism, state, dt, solver, scheme, neighbours, commands)
-        if jointed is not None:
-            return StepResult.made(jointed)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -266,6 +263,24 @@ def step(
     done, given = _accounts(at, answer, end)
     done, given = done + work_of_laying(model, before, state), given + lift
     return StepResult(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
+
+
+def _compiled(
+    state: State,
+    dt: float,
+    solver: Solver,
+    scheme: MoreauJean,
+    neighbours: Neighbours,
+    commands: Commands | None,
+) -> Outcome | JointedOutcome | None:
+    """The same step by compiled kernels, for few bodies or a mechanism; None where they do not serve."""
+    if few := neighbours.few(state):
+        outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
+        if outcome is not None:
+            return outcome
+    if mechanism := neighbours.mechanism(state):
+        return step_of_mechanism(mechanism, state, dt, solver, scheme, neighbours, commands)
+    return None
 
 
 def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
@@ -358,7 +373,7 @@ def _borne(
 
 
 def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
-    """What joints did: their rows, and all that acts along their coordinates."""
+    """Impulses of the joints: along their rows, and all that acts along their coordinates."""
     rows, links = joints.motion.rows, answer.problem.links
     assert answer.multipliers is not None
     impulse, own = rows.of_terms(answer.multipliers), None
@@ -369,7 +384,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
 
 
 def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
-    """Work lost at contacts and in joints (J), and work given by what moves or loads bodies from outside."""
+    """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)

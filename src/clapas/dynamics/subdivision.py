@@ -19,9 +19,10 @@ import numpy as np
 
 from clapas.dynamics.births import with_births
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.sleep import Sleeping, step_with_sleep
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.solvers.loop import Solver
 

@@ -18,7 +18,8 @@ from clapas.bodies.links import Bindings, Links
 from clapas.bodies.nonlinear import Pieces
 from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.dynamics.holding import Held, held
-from clapas.dynamics.model import Model, State, System
+from clapas.dynamics.model import Model, System
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
 from clapas.typing import Array, Mask

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.geometry.colliders import Contacts
 from clapas.problems.sphere_blocks import in_frame
 from clapas.typing import Array, Indices

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from clapas.dynamics.model import State
+from clapas.dynamics.state import State
 from clapas.scenes.recorders import StepProgress, Summary, Watcher
 from clapas.status import Status
 

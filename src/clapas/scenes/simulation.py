@@ -2,7 +2,7 @@
 
 All runs go through :class:`Simulation`: a script that controls a robot calls :meth:`Simulation.step`,
 :func:`simulate` and the command line call :meth:`Simulation.run`. The changing data are one immutable
-:class:`~clapas.dynamics.model.State`; a step replaces it. To branch is to keep a state, to go back is to
+:class:`~clapas.dynamics.state.State`; a step replaces it. To branch is to keep a state, to go back is to
 put it in place again, and the same state gives the same bits.
 """
 
@@ -21,11 +21,12 @@ from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.loads import Load
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.probe_readings import read
 from clapas.dynamics.representable import require_places, require_speeds
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, StepResult
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.systems import energy_of

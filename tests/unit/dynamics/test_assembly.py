@@ -10,10 +10,11 @@ import pytest
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.freemotion import free_motion
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.rigid_problem import rigid_problem
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Disk, Plane, Polygon, Sphere

@@ -7,9 +7,10 @@ import pytest
 
 from clapas.dynamics import rigid_problem
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere
 from clapas.scenes import examples

@@ -32,7 +32,7 @@ from clapas.dynamics.few.kernels import (
 )
 from clapas.dynamics.few.tables import Carried, FewBodies, Met, Placed, Posed
 from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, lead, pushes
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING, Neighbours
 from clapas.dynamics.reaching import within_reach
 from clapas.dynamics.resting import (
@@ -44,6 +44,7 @@ from clapas.dynamics.resting import (
     solved_at_rest,
     solved_from_near,
 )
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks

@@ -14,8 +14,8 @@ from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import joints_in_step
 from clapas.dynamics.joints.reactions import Reactions
-from clapas.dynamics.model import State
 from clapas.dynamics.solving import Instant
+from clapas.dynamics.state import State
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace

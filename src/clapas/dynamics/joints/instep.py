@@ -34,7 +34,8 @@ from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LEAST_SHARE, CoordinateLinks, DrivesInStep
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN, Placed
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace

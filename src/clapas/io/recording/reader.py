@@ -15,8 +15,9 @@ import h5py
 import numpy as np
 
 from clapas.bodies.drawn import Look
-from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.probes import Probe
+from clapas.dynamics.state import Impulses, LinkImpulses, Sleep, State
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
