@@ -192,7 +192,7 @@ class Domain:
         return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
     def is_over(self, position: Array) -> bool:
-        """Whether some body has moved so far that contacts could be missed; the same answer on all ranks."""
+        """Whether some body has moved so far that contacts could go undetected; the same on all ranks."""
         moved = (position - self.start)[self.is_own]
         far = float(np.sqrt(np.max(np.sum(moved**2, axis=1), initial=0.0)))
         return self.ranks.largest(far) > self.slack

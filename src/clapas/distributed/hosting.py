@@ -78,7 +78,7 @@ class Share(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a rank receives: its impulses, velocities (k, size) of the bodies it knows, how it went.
+    """What a rank receives: its impulses, velocities (k, size) of the bodies it knows, and the status.
 
     The last number is that of the contacts of all ranks.
     """
@@ -270,7 +270,7 @@ def step_of_host(
 
 
 class Followed(NamedTuple):
-    """What a rank that is not the host has after the rounds that the host asked for."""
+    """The state of a rank that is not the host after the rounds of the host."""
 
     part: StepProblem
     reply: Reply
@@ -279,7 +279,7 @@ class Followed(NamedTuple):
 
 
 def follow_host(domain: Domain, near: ContactsInStep, state: State, free: Array) -> Followed:
-    """State the contacts of this rank as often as the host asks; the last answer counts."""
+    """State the contacts of this rank in each round of the host; the last solution counts."""
     ranks, model, middle, dt = domain.ranks, near.model, near.middle, near.dt
     longer = dt / state.dt if state.dt else 1.0
     guess: Array | None = None

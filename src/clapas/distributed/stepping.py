@@ -1,4 +1,4 @@
-"""Moreau's time step on many ranks: the step of :mod:`clapas.dynamics.stepping`, each rank on what it knows.
+"""Moreau's time step on many ranks: :mod:`clapas.dynamics.stepping`, each rank on the bodies it knows.
 
 Drift, free motion, detection and assembly are the functions of one rank on the bodies of a domain. Three
 things are decided by all ranks together: up to which gap bodies touch, whether anything happens at the
@@ -180,7 +180,7 @@ def _hosting_step(
 
 @dataclass(frozen=True, eq=False)
 class _Here:
-    """What a rank knows of a step before it is solved; the model of ``near`` holds those asleep."""
+    """The data of a step on a rank before it is solved; the model of ``near`` holds those asleep."""
 
     domain: Domain
     near: ContactsInStep

@@ -184,7 +184,7 @@ def _cross(spin: Array, arm: Array) -> Array:
 
 @kernel
 def add_lead(frame: Array, lead: Array, wall: Array) -> None:
-    """Add to the velocities of walls (n, k), along the frames, what they miss, given in the world (n, d)."""
+    """Add the lead of walls (n, d), in world coordinates, to their velocities (n, k) along the frames."""
     d = lead.shape[1]
     for i in range(len(lead)):
         for k in range(d):

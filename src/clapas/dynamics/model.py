@@ -54,7 +54,7 @@ class System:
     holder: int = -1
 
     def renumbered(self, bodies: Indices) -> System:
-        """The same where these bodies of the model, given in growing order, are numbered from 0."""
+        """The same system in a model of these bodies (in increasing order) numbered from 0."""
         holder = int(np.searchsorted(bodies, self.holder)) if self.holder >= 0 else -1
         return replace(self, rows=np.searchsorted(bodies, self.rows), holder=holder)
 
@@ -72,7 +72,7 @@ class System:
 
     @cached_property
     def doubting(self) -> DoubtingBodies | None:
-        """The bodies, if they say when what they assume does not hold."""
+        """The bodies, if they report when their assumptions fail."""
         return self.bodies if isinstance(self.bodies, DoubtingBodies) else None
 
     @cached_property
@@ -367,7 +367,7 @@ class Model:
         return self._parts[count]
 
     def of_bodies(self, bodies: Indices, *, whole: bool = False) -> Model:
-        """The model of some bodies, given in growing order and numbered anew from 0.
+        """The model of some bodies, in increasing order, renumbered from 0.
 
         What depends on all bodies together keeps the value it has for the whole model: the smallest body,
         whether all are spheres, whether any gyrates. Names and probes are left out; joints and systems stay

@@ -72,7 +72,7 @@ def mark_within_reach(
     dt: float,
     kept: Mask,
 ) -> int:
-    """Mark the contacts that touch, or are apart and slow; returns how many touch."""
+    """Mark the contacts that touch, or are apart and slow; return the number that touch."""
     touch = 0
     for i in range(len(gap)):
         kept[i] = gap[i] <= touching

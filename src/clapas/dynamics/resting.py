@@ -108,7 +108,7 @@ def set_in_motion(before: Array, after: Array, tol: float, gain: float) -> bool:
 def solved_at_rest(
     problem: ContactProblem, solver: Solver, guess: Array, pushes_back: bool = False
 ) -> Solution | None:
-    """The impulses of bodies at rest, better than the tolerance asks; None where they are not found.
+    """The impulses of bodies at rest, more accurate than the tolerance; None where they are not found.
 
     ``guess`` (n, d) is what is carried from before the step; ``pushes_back`` says that they are to be found
     even if it is within the tolerance.

@@ -1,4 +1,4 @@
-"""The velocities at the end of a step: the contact problem, with what depends on its answer.
+"""The velocities at the end of a step: the contact problem, and what depends on its solution.
 
 Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
 that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
@@ -62,7 +62,7 @@ BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What a step knows before it is solved.
+    """The data of a step before its contact problem is solved.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Instant:
         return self.near.dt
 
     def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
-        """The contact problem, given the velocities (N, size) without impulses."""
+        """The contact problem, from the velocities (N, size) without impulses."""
         stated = self._stated(free, joints)
         stated.problem.kept = self.kept
         return stated
@@ -202,7 +202,7 @@ def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solve
 def _in_contact(
     at: Instant, free: Array, joints: JointsInStep | None, solver: Solver, but_joined: bool = False
 ) -> Solved:
-    """State and solve the contact problem until what depends on its answer has settled.
+    """State and solve the contact problem until what depends on its solution has settled.
 
     ``but_joined`` leaves alone the gyroscopic term of jointed bodies that are no part of it.
     """
@@ -244,7 +244,7 @@ def _in_contact(
 
 
 def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) -> Solution:
-    """The solution from a guess (n, d): by whoever is told to, evenly, from rest, from near, or solved."""
+    """The solution from a guess (n, d): even impulses, bodies at rest, a few sweeps, else the solver."""
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
@@ -300,7 +300,7 @@ def _led(
 def _velocities(
     at: Instant, problem: StepProblem, solution: Solution, free: Array
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Velocities of all rigid bodies, walls included, and of the systems, from the answer of the problem."""
+    """Velocities of all rigid bodies, walls included, and of the systems, from the solution."""
     if problem.condensed is not None:
         return problem.condensed.velocity(solution.r), at.systems.free
     v = solution.v

@@ -15,7 +15,7 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """Where the bodies born so far are, how they move, and the impulses that hold them.
+    """Positions and velocities of the bodies born so far, and the impulses that hold them.
 
     Parameters
     ----------

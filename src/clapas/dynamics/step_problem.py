@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepProblem:
-    """The contact problem of one step and what is needed to read its answer.
+    """The contact problem of one step, and what is needed to read its solution.
 
     Parameters
     ----------

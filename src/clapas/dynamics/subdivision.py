@@ -37,7 +37,7 @@ def divided_step(
     sleeping: Sleeping | None = None,
     commands: Commands | None = None,
 ) -> list[StepResult]:
-    """One time step in as many parts as the scheme asks for; the last part ends the step."""
+    """One time step in the number of parts that the scheme requires; the last part ends the step."""
     count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
     neighbours = neighbours or Neighbours(model)
     done: list[StepResult] = []
@@ -53,7 +53,7 @@ def divided_step(
 
 
 def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
-    """Into how many parts a step is divided: a power of two."""
+    """Number of parts into which a step is divided: a power of two."""
     if math.isinf(scheme.travel):
         return 1
     state = with_births(model, state)

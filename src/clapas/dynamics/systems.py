@@ -244,7 +244,7 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
 
 
 def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
-    """How much further detection must look, as the carriers of some systems bend (m)."""
+    """Distance (m) by which detection must look further because carriers of some systems bend."""
     pairs = zip(model.systems, parts, strict=True)
     return max((s.bending.margin(part) for s, part in pairs if s.bending is not None), default=0.0)
 

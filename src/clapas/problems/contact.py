@@ -293,7 +293,7 @@ class ContactProblem:
 
     @property
     def is_by_blocks(self) -> bool:
-        """Whether the problem was given by its blocks between bodies, not by matrices."""
+        """Whether the problem is stored as blocks between bodies, not as matrices."""
         return self._given_by_blocks
 
     # ---------------------------------------------------------------- data derived from the given ones
@@ -321,7 +321,7 @@ class ContactProblem:
 
     @property
     def imposed(self) -> Array | None:
-        """The velocity w if one was given; None is zero everywhere."""
+        """The imposed velocity w; None if it is zero everywhere."""
         return self.__dict__.get("w")
 
     @cached_property
@@ -375,7 +375,7 @@ class ContactProblem:
 
     @cached_property
     def packed(self) -> PackedBodies | None:
-        """The blocks of bodies of any size if the problem was given by them, else None."""
+        """The blocks of bodies of any size if the problem is stored so, else None."""
         return None
 
     @property
@@ -408,7 +408,7 @@ class ContactProblem:
 
     @cached_property
     def local_blocks(self) -> Array:
-        """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
+        """Diagonal blocks W_ii, (n, d, d): velocity at contact i per unit of its own impulse."""
         if self.form == "reduced":
             return _diagonal_blocks(self._W, self.n_contacts, self.d)
         if self._bodies:
@@ -498,7 +498,7 @@ class ContactProblem:
         return self.cone.violation(u, self.response[:, None] * r)
 
     def residual(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> float:
-        """How far r is from a solution: a number without unit, zero at solutions up to rounding.
+        """Residual of r: a number without unit, zero at solutions up to rounding.
 
         With λ_i the mean diagonal of the Delassus block of contact i, x = λ r and u computed from r,
 
@@ -540,7 +540,7 @@ class ContactProblem:
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
-        """The same answer measured by every known form of Coulomb's law; where M is singular give v."""
+        """The impulses r measured by every known form of Coulomb's law; where M is singular pass v."""
         from clapas.problems.report import measure
 
         return measure(self, self.impulse(r), v)
@@ -549,7 +549,7 @@ class ContactProblem:
 
     @cached_property
     def _many_blocks(self) -> BodyBlocks | None:
-        """The blocks where they are the faster way: from many contacts on, or when given."""
+        """The blocks where they are faster: for many contacts, or where the problem is stored so."""
         many = self.form == "global" and self.n_contacts >= MANY
         return self.blocks if many or self._given_by_blocks else None
 

@@ -324,7 +324,7 @@ class Simulation:
         self.unsolved, self.worst = 0, 0.0
 
     def copy(self) -> Self:
-        """Another simulation of the same model from the same state, free to go its own way."""
+        """An independent simulation of the same model from the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._surroundings, twin._attached = Neighbours(self.model), []
@@ -373,7 +373,7 @@ class Simulation:
 
     @property
     def commands(self) -> Mapping[str, float]:
-        """What motors are asked for, by the names of their joints."""
+        """Targets of the motors, by the names of their joints."""
         return dict(zip(self._commands.names, self._commands.target.tolist(), strict=True))
 
     def command(self, targets: Mapping[str, float]) -> None:

@@ -96,7 +96,7 @@ class Mechanism(BoundModel):
         )
 
     def targets(self, commands: Commands | None) -> Array:
-        """What motors are asked for, (k,)."""
+        """Targets of the motors, (k,)."""
         if commands is None:
             return self.target
         return commands.on(self.target, self.motors)

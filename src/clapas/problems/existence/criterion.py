@@ -192,7 +192,7 @@ class Criterion:
         return self._square is not None
 
     def _preimage(self, u: Array) -> Array:
-        """The smallest motion that gives the velocities u (flat) to the contacts, H being onto."""
+        """The smallest motion with velocities u (flat) at the contacts, H being onto."""
         assert self._square is not None
         return np.asarray(self.G.T @ linalg.cho_solve((self._square, True), u))
 
@@ -224,7 +224,7 @@ class Criterion:
         return Reach(self.G, self.rest[1] / (self.speed or 1.0), self.data.mu)
 
     def decide(self, quick: bool) -> Existence:
-        """What the criterion says; ``quick`` stops at the first proof."""
+        """Decide the criterion; ``quick`` stops at the first proof."""
         if self.n == 0:
             return self._certified("there is no contact", math.inf, math.inf, np.zeros(self.G.shape[1]))
         left = self.rest[1]

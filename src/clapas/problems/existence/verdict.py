@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Existence:
-    """The answer to "does a solution exist?", with its proof.
+    """What is known about the existence of a solution, with its proof.
 
     Parameters
     ----------
