@@ -110,22 +110,37 @@ def step_on_ranks(
     with ranks.phase("detect"):
         middle = drifted(model, state, scheme, dt)[0]
         free = free_motion(model, middle, dt)
-        largest = float(np.abs(middle.position).max(initial=0.0))
-        touching = TOUCHING * (largest if domain.layout.has_host else ranks.largest(largest))
-        reach = reach_of(model, scheme, dt)
-        found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
-        treated = between_free(model, found) if holds else found
-        active = within_reach(model, middle, treated, touching, reach, dt)
-        ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
-        near = ContactsInStep(model, middle, active, dt, touching, ahead)
-    at = _Here(domain, near, state, found, scheme)
-    if domain.layout.has_host:
-        part, reply, velocity, free = follow_host(domain, near, state, free)
-        u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
-        verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
-        return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
+        at = _detected(domain, model, state, middle, dt, scheme, holds)
+    return _followed(at, free) if domain.layout.has_host else _solved(at, free, solver)
 
-    total = int(ranks.total(len(active))[0])
+
+def _detected(
+    domain: Domain, model: Model, state: State, middle: State, dt: float, scheme: MoreauJean, holds: bool
+) -> _Here:
+    """The contacts of this rank; ``holds`` says whether bodies are held, on this rank or another."""
+    largest = float(np.abs(middle.position).max(initial=0.0))
+    touching = TOUCHING * (largest if domain.layout.has_host else domain.ranks.largest(largest))
+    reach = reach_of(model, scheme, dt)
+    found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
+    treated = between_free(model, found) if holds else found
+    active = within_reach(model, middle, treated, touching, reach, dt)
+    ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
+    return _Here(domain, ContactsInStep(model, middle, active, dt, touching, ahead), state, found, scheme)
+
+
+def _followed(at: _Here, free: Array) -> RankStep:
+    """The step where rank 0 hosts bodies of other kinds and joints, and solves the problem of all ranks."""
+    part, reply, velocity, free = follow_host(at.domain, at.near, at.start, free)
+    u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
+    verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
+    return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
+
+
+def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
+    """The step whose contact problem all ranks solve together, again while the gyroscopic term changes."""
+    domain, near, state, ranks = at.domain, at.near, at.start, at.domain.ranks
+    model, middle, dt = near.model, near.middle, near.dt
+    total = int(ranks.total(len(near.contacts))[0])
     ghosts = _in_problem(model, domain.ghosts)
     moving = domain.ids[model.movable], domain.is_own[model.movable]
     longer = dt / state.dt if state.dt else 1.0
