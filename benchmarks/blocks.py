@@ -14,7 +14,7 @@ stopping rule: LMGC90 that of its wrapper, PyBullet 50 iterations, MuJoCo its co
 elliptic cone. They are faster or slower at another accuracy, so read the move of the worst body beside the
 time. Every pair of an engine and a scene runs in a process of its own; a step is timed by processor time, and
 the second half of the steps counts. Clapas finds the first impulses of a structure better than asked for
-(:mod:`clapas.dynamics.solving`): a column says what the first step takes, kernels loaded, and another the
+(:mod:`clapas.dynamics.resting`): a column says what the first step takes, kernels loaded, and another the
 mean of all steps with the first. Kernels are compiled and loaded before by a step that is thrown away.
 """
 

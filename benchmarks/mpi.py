@@ -26,7 +26,8 @@ from clapas.distributed.communication import Ranks, Traffic
 from clapas.distributed.launch import is_launched, launcher, world
 from clapas.distributed.simulation import RankSimulation
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.scenes.simulation import Simulation
 from clapas.solvers import NSGS
 from clapas.studies.report import markdown_table

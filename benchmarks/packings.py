@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import QuasiStatic, step
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import identity

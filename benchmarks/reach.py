@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks import heap, packings
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauMidpoint, step
 from clapas.solvers import NSGS
 from clapas.studies.report import markdown_table

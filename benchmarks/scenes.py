@@ -30,8 +30,9 @@ from unittest import mock
 from benchmarks import machine, packings
 from clapas.compiled import limited_threads
 from clapas.dynamics import solving, stepping
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.io.recording import RecordingWriter
 from clapas.scenes.recorders import RecordedStep
 from clapas.scenes.simulation import energy

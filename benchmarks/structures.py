@@ -23,9 +23,10 @@ from scipy.spatial import Voronoi
 
 from benchmarks import packings
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Box, HalfPlane, Plane, Polygon, Polyhedron
 from clapas.problems.contact import ContactProblem

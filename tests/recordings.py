@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clapas.bodies.kind import Field, Look, Part, Skin
+from clapas.bodies.drawn import Field, Look, Skin
+from clapas.bodies.kind import Part
 from clapas.bodies.lagrangian import LagrangianSystem
 from clapas.geometry.shapes import (
     Box,

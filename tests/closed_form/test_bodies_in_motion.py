@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clapas import Box, Disk, HalfPlane, Plane, Scene, Sphere
-from clapas.dynamics.model import State
+from clapas.dynamics.state import State
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.blocks import stone_arch
 from clapas.scenes.recorders import Memory

@@ -10,8 +10,9 @@ import pytest
 from scipy.optimize import linprog
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import Impulses, State
 from clapas.geometry.shapes import HalfPlane, Polygon
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.blocks import stone_arch

@@ -9,8 +9,9 @@ import pytest
 
 from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.errors import SceneError
 from clapas.geometry import rotations

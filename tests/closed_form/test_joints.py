@@ -10,9 +10,10 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Oscillation, Rotation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from clapas.bodies.kind import Account, Energy, Links, Part, Poses, Span, Touches
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.links import Account, Links
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import LinkImpulses
+from clapas.dynamics.state import LinkImpulses
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.geometry.shapes import Disk, HalfPlane
 from clapas.scenes.compilation import compile_scene

@@ -12,8 +12,9 @@ import clapas
 from clapas.bodies.trusses import Actuator, Group, Material, MovingTruss, Section, Truss, modes
 from clapas.bodies.trusses.generators import prism, six_strut_ball
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene

@@ -42,7 +42,7 @@ import scipy
 from llvmlite import binding
 from numba.core import config
 
-from clapas.dynamics.model import State
+from clapas.dynamics.state import State
 
 GOLDEN = Path(__file__).with_name("golden.json")
 SUMS = 4

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import State
 from clapas.dynamics.motions import Oscillation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene

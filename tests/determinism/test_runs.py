@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 
-from clapas.dynamics.model import State
+from clapas.dynamics.state import State
 from tests.conftest import REPOSITORY
 from tests.determinism.__main__ import plain_environment
 from tests.determinism.digests import (

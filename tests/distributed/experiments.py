@@ -21,9 +21,9 @@ from clapas.distributed.launch import ending_together, world
 from clapas.distributed.running import simulate_on_ranks
 from clapas.distributed.simulation import RankSimulation
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import State
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Clump, Plane, Sphere
 from clapas.multiscale import MicroMacroLATIN

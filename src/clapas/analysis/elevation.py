@@ -14,7 +14,8 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from clapas.analysis.masonry import JointForce
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind
 from clapas.typing import Array

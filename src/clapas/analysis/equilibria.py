@@ -38,7 +38,8 @@ from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array
 
 if TYPE_CHECKING:
-    from clapas.dynamics.model import Model, State
+    from clapas.dynamics.model import Model
+    from clapas.dynamics.state import State
     from clapas.geometry.colliders import Contacts
     from clapas.scenes.scene import Scene
 
@@ -211,7 +212,7 @@ class ProblemAtRest(ContactProblem):
     cohesion : array (n,)
         Traction each contact resists (N).
     scale : array (n, d) or (1, d)
-        See :class:`clapas.dynamics.assembly.StepProblem`.
+        See :class:`clapas.dynamics.step_problem.StepProblem`.
     """
 
     cohesion: Array
@@ -251,13 +252,14 @@ class Resting(NamedTuple):
     @staticmethod
     def of(model: Model, state: State, margin: float) -> Resting:
         """The contact problem of a model in some state; bodies closer than ``margin`` (m) touch."""
-        from clapas.dynamics.assembly import step_problem
+        from clapas.dynamics.assembly import ContactsInStep
         from clapas.dynamics.freemotion import free_motion
         from clapas.dynamics.neighbours import Neighbours
+        from clapas.dynamics.rigid_problem import rigid_problem
 
         still = replace(state, velocity=np.zeros_like(state.velocity))
         found = Neighbours(model).detect(still, margin)
-        made = step_problem(model, still, found, free_motion(model, still, 1.0), 1.0)
+        made = rigid_problem(ContactsInStep(model, still, found, 1.0), free_motion(model, still, 1.0))
         assert made.problem.blocks is not None
         if made.problem.section is not None:
             raise SettingsError(

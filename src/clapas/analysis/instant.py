@@ -18,14 +18,15 @@ import numpy as np
 from clapas.analysis.parts import Parts
 from clapas.analysis.volumes import body_volumes
 from clapas.bodies.rigid.motion import moved
-from clapas.dynamics.model import carries
+from clapas.dynamics.state import carries
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.problems.blocks import frames
 from clapas.typing import Array, Indices, Mask
 
 if TYPE_CHECKING:
-    from clapas.dynamics.model import Model, State
+    from clapas.dynamics.model import Model
+    from clapas.dynamics.state import State
     from clapas.dynamics.stepping import StepResult
     from clapas.geometry.colliders import Contacts
     from clapas.io.recording import Recording
@@ -191,7 +192,7 @@ class Instant:
     def carrying(self) -> Mask:
         """Contacts that carry a force, (n,): those that every measure counts.
 
-        See :func:`clapas.dynamics.model.carries`, the one definition of it. Bodies within reach of each other
+        See :func:`clapas.dynamics.state.carries`, the one definition of it. Bodies within reach of each other
         that do not push or pull carry nothing.
         """
         return carries(self.force)

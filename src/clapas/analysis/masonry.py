@@ -22,7 +22,8 @@ import numpy as np
 
 from clapas.analysis.equilibria import Equilibria, Resting, bisect
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SettingsError
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.recorders import Memory

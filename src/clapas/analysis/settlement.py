@@ -23,8 +23,9 @@ import numpy as np
 
 from clapas.analysis.equilibria import Equilibria, Resting
 from clapas.analysis.masonry import TOL, Masonry
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import QuasiStatic
 from clapas.errors import SettingsError
 from clapas.geometry import rotations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Anchor, Anchored
+from clapas.bodies.joined import Anchor, Anchored
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.typing import Array, Indices

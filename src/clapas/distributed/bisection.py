@@ -80,7 +80,7 @@ def bisection(ranks: Ranks, position: Array, weight: Indices) -> Bisection:
 
 
 def _placed(node: tuple[int, int, Indices, tuple[int, int]], child: list[list[int]]) -> bool:
-    """Whether a node is still to be cut; a node of one rank is a leaf, which its parent is given."""
+    """Whether a node is still to be cut; a node of one rank becomes a leaf of its parent."""
     first, last, _, parent = node
     if last - first > 1:
         return True

@@ -102,6 +102,10 @@ class Ranks:
         """The largest of one number of each rank."""
         return float(self.gathered(number).max())
 
+    def any(self, holds: bool) -> bool:
+        """Whether something holds on some rank."""
+        return self.largest(float(holds)) > 0.0
+
     def agree(self, error: Exception | None) -> None:
         """Raise an error on all ranks if one of them has one: nobody waits for a rank that has ended.
 
@@ -142,7 +146,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Ghosts:
-    """Bodies that are known on several ranks: who owns them and where copies are.
+    """Bodies that several ranks know: their owners, and where copies are.
 
     Both sides list the bodies of a pair of ranks in the same order.
 
@@ -217,7 +221,7 @@ class Ghosts:
         )
 
     def _told(self, items: list[Any]) -> dict[int, Any]:
-        """Messages of the owners of the copies held here, from messages for those who hold copies of ours."""
+        """Send an item to each rank that holds copies of ours; return those from owners of copies here."""
         began = time.process_time()
         requests = [self.ranks.comm.isend(items[rank], dest=rank, tag=ROWS + 1) for rank in self.given]
         self.ranks.traffic.messages += len(requests)

@@ -28,7 +28,8 @@ import numpy as np
 from clapas.collision import Detector
 from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Indices, Mask
@@ -191,7 +192,7 @@ class Domain:
         return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
     def is_over(self, position: Array) -> bool:
-        """Whether some body has moved so far that contacts could be missed; the same answer on all ranks."""
+        """Whether some body has moved so far that contacts could go undetected; the same on all ranks."""
         moved = (position - self.start)[self.is_own]
         far = float(np.sqrt(np.max(np.sum(moved**2, axis=1), initial=0.0)))
         return self.ranks.largest(far) > self.slack

@@ -24,12 +24,15 @@ from scipy import sparse
 from clapas.bodies.rigid.motion import GYRO_ROUNDS, work
 from clapas.distributed.communication import Ranks
 from clapas.distributed.domain import Domain
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.contact_table import contact_modes
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.state import State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ROUNDING, ContactProblem
@@ -75,7 +78,7 @@ class Share(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a rank receives: its impulses, velocities (k, size) of the bodies it knows, how it went.
+    """What a rank receives: its impulses, velocities (k, size) of the bodies it knows, and the status.
 
     The last number is that of the contacts of all ranks.
     """
@@ -267,7 +270,7 @@ def step_of_host(
 
 
 class Followed(NamedTuple):
-    """What a rank that is not the host has after the rounds that the host asked for."""
+    """The state of a rank that is not the host after the rounds of the host."""
 
     part: StepProblem
     reply: Reply
@@ -275,25 +278,15 @@ class Followed(NamedTuple):
     free: Array
 
 
-def follow_host(
-    domain: Domain,
-    model: Model,
-    state: State,
-    middle: State,
-    near: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    ahead: Array | None,
-) -> Followed:
-    """State the contacts of this rank as often as the host asks; the last answer counts."""
-    ranks = domain.ranks
+def follow_host(domain: Domain, near: ContactsInStep, state: State, free: Array) -> Followed:
+    """State the contacts of this rank in each round of the host; the last solution counts."""
+    ranks, model, middle, dt = domain.ranks, near.model, near.middle, near.dt
     longer = dt / state.dt if state.dt else 1.0
     guess: Array | None = None
     last: Followed | None = None
     while ranks.largest(0.0) == ASKS:
         for left in range(GYRO_ROUNDS - 1, -1, -1):
-            part = step_problem(model, middle, near, free, dt, touching, ahead, part_of=len(near))
+            part = rigid_problem(near, free, part_of=len(near.contacts))
             part.problem.kept = domain.kept
             guess = part.guess(state.impulses, longer) if guess is None else guess
             reply = _exchanged(ranks, _share(domain, model, part, free, guess))
@@ -302,7 +295,7 @@ def follow_host(
             if model.gyrates and left:
                 turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
                 last = last._replace(velocity=turned)
-            if ranks.largest(float(matters)) == 0.0:
+            if not ranks.any(matters):
                 break
             if model.gyrates:
                 free = turned_free

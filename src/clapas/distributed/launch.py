@@ -90,7 +90,7 @@ def share_processors(comm: Any) -> None:
 
 
 def _are_bound(here: Any, processors: int) -> bool:
-    """Whether the launcher has given each rank processors of its own."""
+    """Whether the launcher has bound each rank to processors of its own."""
     return processors < (os.cpu_count() or 1) and int(here.size) > 1
 
 

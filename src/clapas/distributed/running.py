@@ -1,4 +1,4 @@
-"""A run on many ranks from its start to its end: the loop of :mod:`clapas.scenes.simulation`, shared.
+"""A run on many ranks from its start to its end: the loop of :mod:`clapas.scenes.running`.
 
 Steps that are kept are gathered on rank 0, which writes them: one file, in the format and with the promises
 of a run on one rank.
@@ -6,61 +6,105 @@ of a run on one rank.
 
 from __future__ import annotations
 
-import time
 from typing import Any
-
-import numpy as np
 
 from clapas.distributed.communication import Ranks
 from clapas.distributed.simulation import RankSimulation
-from clapas.dynamics.model import Model, State
+from clapas.distributed.stepping import RankStep
+from clapas.dynamics.model import Model
 from clapas.dynamics.probe_readings import read
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import Error, NotSolved
-from clapas.scenes.recorders import RecordedStep, Recorder, StepProgress, Summary, Watcher
+from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher
+from clapas.scenes.running import run_steps
 from clapas.scenes.settings import OnUnsolved, check_run
-from clapas.scenes.simulation import energy, interrupts
+from clapas.scenes.simulation import energy
 from clapas.solvers.loop import Solver
-from clapas.status import Status
-from clapas.typing import Array
 
 
-class GatheredRecording:
-    """What rank 0 writes of a run; all ranks call its methods together.
+class RecordedRun:
+    """A run on many ranks whose kept steps rank 0 writes; all ranks call its methods together.
 
     Parameters
     ----------
     sim : RankSimulation
-        The run.
+        What moves.
     recorder : Recorder, or None
         That of rank 0; None on the others.
+    every : int
+        Keep one step out of so many.
     work, external_work : float
         Accounts at the start of the run (J).
     """
 
     def __init__(
-        self, sim: RankSimulation, recorder: Recorder | None, work: float, external_work: float
+        self, sim: RankSimulation, recorder: Recorder | None, every: int, work: float, external_work: float
     ) -> None:
-        self._sim, self._recorder, self._before = sim, recorder, np.array([work, external_work])
-        self.last = -1  # the step that was kept last
+        self._sim, self._recorder, self._every = sim, recorder, every
+        self._work, self._external_work = work, external_work
+        self._kept = -1  # the step that was kept last
 
     @property
-    def accounts(self) -> Array:
-        """Work of the contacts and of the world since the start, of all ranks (J)."""
-        return self._before + self._sim.ranks.total([self._sim.work, self._sim.external_work])
+    def state(self) -> State:
+        """The bodies known here."""
+        return self._sim.state
 
-    def record(self, due: bool) -> None:
+    @property
+    def last(self) -> RankStep | None:
+        """The last step as this rank sees it."""
+        return self._sim.last
+
+    @property
+    def unsolved(self) -> int:
+        """Steps whose contact problem stayed above the tolerance."""
+        return self._sim.unsolved
+
+    @property
+    def worst(self) -> float:
+        """The largest residual."""
+        return self._sim.worst
+
+    @property
+    def work(self) -> float:
+        """Work of the contacts of all ranks since the start (J)."""
+        return self._work + float(self._sim.ranks.total(self._sim.work)[0])
+
+    @property
+    def external_work(self) -> float:
+        """Work of loads, guides and walls that move, of all ranks, since the start (J)."""
+        return self._external_work + float(self._sim.ranks.total(self._sim.external_work)[0])
+
+    def step(self) -> None:
+        """Advance by one time step, and record it where it is due: one in ``every``, or not solved."""
+        unsolved: NotSolved | None = None
+        try:
+            self._sim.step()
+        except NotSolved as error:
+            unsolved = error
+        is_due = unsolved is not None or self.state.step % self._every == 0
+        if is_due or self._sim.model.probes:
+            self.record(is_due)
+        if unsolved is not None:
+            raise unsolved
+
+    def record(self, is_due: bool = True) -> None:
         """Let rank 0 write probes, and the step if it is due; a full disk ends the run on all ranks."""
         failure = None
         try:
             if self._sim.model.probes:
                 self._note()
-            if due:
+            if is_due:
                 self._keep()
         except (Error, OSError) as error:
             failure = error
         self._sim.ranks.agree(failure)
+
+    def record_end(self, first: int) -> None:
+        """Keep the last step of a run that began at step ``first``, unless it is kept already."""
+        if self.state.step not in (self._kept, first):
+            self.record()
 
     def _note(self) -> None:
         done, state = self._sim.gathered()
@@ -69,12 +113,12 @@ class GatheredRecording:
             self._recorder.note(read(self._sim.model, steps, state))
 
     def _keep(self) -> None:
-        self.last = self._sim.state.step
-        (done, state), (work, given) = self._sim.gathered(), self.accounts
+        self._kept = self.state.step
+        (done, state), work, external_work = self._sim.gathered(), self.work, self.external_work
         if self._recorder is not None and state is not None:
             step: Any = done
             now = energy(self._sim.model, state)
-            self._recorder.keep(RecordedStep(step, state, now, float(work), float(given)))
+            self._recorder.keep(RecordedStep(step, state, now, work, external_work))
 
 
 def simulate_on_ranks(
@@ -100,42 +144,12 @@ def simulate_on_ranks(
     None on the others; ``state``, where to go on from, is the same on all.
     """
     check_run(duration, dt, every, on_unsolved)
-    began = time.perf_counter()
     sim = RankSimulation(
         model, dt, ranks, solver, scheme, sleeping=sleeping, on_unsolved=on_unsolved, state=state
     )
-    first, steps = sim.state.step, round(duration / dt)
-    recording = GatheredRecording(sim, recorder, work, given)
+    run, first = RecordedRun(sim, recorder, every, work, given), sim.state.step
     if state is None:
-        recording.record(due=True)
-    stopped = False
-    with interrupts() as interrupted:
-        while sim.state.step < steps and not stopped:
-            unsolved: NotSolved | None = None
-            try:
-                sim.step()
-            except NotSolved as error:
-                unsolved = error
-            due = unsolved is not None or sim.state.step % every == 0
-            if due or model.probes:
-                recording.record(due)
-            if unsolved is not None:
-                raise unsolved
-            wish = interrupted.is_set()
-            if progress is not None:
-                wish |= bool(progress(_progress(sim, steps, time.perf_counter() - began)))
-            stopped = ranks.largest(float(wish)) > 0.0
-    if recording.last != sim.state.step and sim.state.step > first:
-        recording.record(due=True)
-    status = Status.ALMOST_SOLVED if sim.unsolved else Status.SOLVED
-    if sim.state.step < steps:
-        status = Status.STOPPED
-    done = sim.state, sim.state.step - first, sim.unsolved, sim.worst
-    total, outside = recording.accounts
-    return Summary(*done, float(total), float(outside), status, time.perf_counter() - began)
-
-
-def _progress(sim: RankSimulation, steps: int, seconds: float) -> StepProgress:
-    done = sim.last
-    assert done is not None
-    return StepProgress(sim.state.step, steps, sim.state.time, done.n_contacts, done.residual, seconds)
+        run.record()
+    summary = run_steps(run, round(duration / dt), progress, ranks.any)
+    run.record_end(first)
+    return summary

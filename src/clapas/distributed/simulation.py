@@ -21,8 +21,9 @@ from clapas.distributed.solving import sweeping
 from clapas.distributed.stepping import RankStep, reach_of, step_on_ranks
 from clapas.dynamics.births import initial_state, with_births, work_of_laying
 from clapas.dynamics.joints.reactions import Reactions
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.dynamics.subdivision import parts
 from clapas.dynamics.systems import bending_margin
@@ -36,7 +37,7 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True)
 class Verdict:
-    """How the contact problem of all ranks ended: what a recording keeps of a solution."""
+    """Status of the contact problem of all ranks: what a recording keeps of a solution."""
 
     status: Status
     residual: float
@@ -72,7 +73,7 @@ class GatheredStep:
 
 
 def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
-    """Refuse what does not run on several ranks yet, with the way out."""
+    """Refuse what does not run on several ranks yet; the error says what to do."""
     if ranks.size == 1:
         return
     one = "run it on one rank, without mpirun"
@@ -211,7 +212,7 @@ class RankSimulation:
                 self._begin_epoch(self._owned(), state, d)
 
     def _appear(self, born: int) -> None:
-        """Bodies that appear. Those laid on others need to know where these are: all ranks gather them."""
+        """Add bodies that appear. Deposition needs the positions of all others: all ranks gather them."""
         model, clock, old = self.model, self.state, self._alive
         own = self._owned()
         position, orientation = model.position[old:born], model.orientation[old:born]
@@ -274,7 +275,7 @@ class RankSimulation:
 
     @property
     def verdict(self) -> Verdict:
-        """How the contact problem of the last step ended."""
+        """Status of the contact problem of the last step."""
         done = self.last
         if done is None:
             return Verdict(Status.SOLVED, 0.0, 0, 0.0, self.solver.tol)

@@ -13,8 +13,8 @@ import numpy as np
 
 from clapas.distributed.domain import Domain
 from clapas.distributed.stepping import RankStep, step_on_ranks
-from clapas.dynamics.model import Sleep, State
 from clapas.dynamics.sleep import Sleeping, judged
+from clapas.dynamics.state import Sleep, State
 from clapas.dynamics.stepping import MoreauJean
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
@@ -22,7 +22,7 @@ from clapas.typing import Array, Mask
 
 @dataclass(frozen=True)
 class SleepRows:
-    """What is remembered of the sleep of some bodies: :class:`clapas.dynamics.model.Sleep` as rows."""
+    """What is remembered of the sleep of some bodies: :class:`clapas.dynamics.state.Sleep` as rows."""
 
     asleep: Mask
     moved: Array
@@ -87,7 +87,7 @@ def step_with_sleep_on_ranks(
         done = step_on_ranks(domain, state, dt, solver, scheme, asleep)
         borne = _borne(domain, done)
         woken = _woken(domain, rows, asleep, borne, done, sleeping)
-        if domain.ranks.largest(float(woken.any())) == 0.0:
+        if not domain.ranks.any(bool(woken.any())):
             break
         asleep = asleep & ~woken
     return _remembered(domain, done, replace(rows, asleep=asleep), borne, dt, sleeping, turn + 1)
@@ -138,7 +138,7 @@ def _remembered(
     if turn < sleeping.watch:
         return done, rows, turn, 0.0
     found = judged(domain.model, rows.as_sleep(turn), dt, sleeping)
-    if domain.ranks.largest(float((found.asleep & domain.is_own).any())) == 0.0:
+    if not domain.ranks.any(bool((found.asleep & domain.is_own).any())):
         return done, replace(SleepRows.none(n, size), pace=found.pace), 0, 0.0
     asleep = found.asleep
     own = asleep & domain.is_own

@@ -1,4 +1,4 @@
-"""Moreau's time step on many ranks: the step of :mod:`clapas.dynamics.stepping`, each rank on what it knows.
+"""Moreau's time step on many ranks: :mod:`clapas.dynamics.stepping`, each rank on the bodies it knows.
 
 Drift, free motion, detection and assembly are the functions of one rank on the bodies of a domain. Three
 things are decided by all ranks together: up to which gap bodies touch, whether anything happens at the
@@ -17,14 +17,17 @@ from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
 from clapas.distributed.hosting import follow_host, step_of_host
 from clapas.distributed.solving import Answer, BorderedProblem, motion_under_all, solve_on_ranks
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated, lead
 from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.joints.reactions import Reactions
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING
 from clapas.dynamics.reaching import default_reach, within_reach
+from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.state import Impulses, State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import MoreauJean, drifted
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.quaternions import spins_in_body_frames
@@ -97,7 +100,7 @@ def step_on_ranks(
         Bodies to hold, copies alike on all ranks.
     """
     ranks, model = domain.ranks, domain.model
-    holds = asleep is not None and ranks.largest(float(asleep.any())) > 0.0
+    holds = asleep is not None and ranks.any(bool(asleep.any()))
     if holds:
         assert asleep is not None
         model = model.holding(asleep)
@@ -107,23 +110,37 @@ def step_on_ranks(
     with ranks.phase("detect"):
         middle = drifted(model, state, scheme, dt)[0]
         free = free_motion(model, middle, dt)
-        largest = float(np.abs(middle.position).max(initial=0.0))
-        touching = TOUCHING * (largest if domain.layout.has_host else ranks.largest(largest))
-        reach = reach_of(model, scheme, dt)
-        found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
-        treated = between_free(model, found) if holds else found
-        near = within_reach(model, middle, treated, touching, reach, dt)
-        ahead = lead(model, middle, near, state.velocity, scheme.theta, dt)
-    at = _Here(domain, model, state, middle, found, touching, dt, scheme)
-    if domain.layout.has_host:
-        part, reply, velocity, free = follow_host(
-            domain, model, state, middle, near, free, dt, touching, ahead
-        )
-        u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
-        verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
-        return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
+        at = _detected(domain, model, state, middle, dt, scheme, holds)
+    return _followed(at, free) if domain.layout.has_host else _solved(at, free, solver)
 
-    total = int(ranks.total(len(near))[0])
+
+def _detected(
+    domain: Domain, model: Model, state: State, middle: State, dt: float, scheme: MoreauJean, holds: bool
+) -> _Here:
+    """The contacts of this rank; ``holds`` says whether bodies are held, on this rank or another."""
+    largest = float(np.abs(middle.position).max(initial=0.0))
+    touching = TOUCHING * (largest if domain.layout.has_host else domain.ranks.largest(largest))
+    reach = reach_of(model, scheme, dt)
+    found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
+    treated = between_free(model, found) if holds else found
+    active = within_reach(model, middle, treated, touching, reach, dt)
+    ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
+    return _Here(domain, ContactsInStep(model, middle, active, dt, touching, ahead), state, found, scheme)
+
+
+def _followed(at: _Here, free: Array) -> RankStep:
+    """The step where rank 0 hosts bodies of other kinds and joints, and solves the problem of all ranks."""
+    part, reply, velocity, free = follow_host(at.domain, at.near, at.start, free)
+    u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
+    verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
+    return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
+
+
+def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
+    """The step whose contact problem all ranks solve together, again while the gyroscopic term changes."""
+    domain, near, state, ranks = at.domain, at.near, at.start, at.domain.ranks
+    model, middle, dt = near.model, near.middle, near.dt
+    total = int(ranks.total(len(near.contacts))[0])
     ghosts = _in_problem(model, domain.ghosts)
     moving = domain.ids[model.movable], domain.is_own[model.movable]
     longer = dt / state.dt if state.dt else 1.0
@@ -134,9 +151,7 @@ def step_on_ranks(
 
     for left in range(GYRO_ROUNDS - 1, -1, -1):
         with ranks.phase("assemble"):
-            part = step_problem(
-                model, middle, near, free, dt, touching, ahead, part_of=total, pushed=pushed_by_all
-            )
+            part = rigid_problem(near, free, part_of=total, pushed=pushed_by_all)
         part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
@@ -145,7 +160,7 @@ def step_on_ranks(
         if not model.gyrates or total == 0:
             break
         turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
-        if left == 0 or ranks.largest(float(matters)) == 0.0:
+        if left == 0 or not ranks.any(matters):
             velocity = turned
             break
         free, guess = turned_free, answer.r
@@ -180,15 +195,12 @@ def _hosting_step(
 
 @dataclass(frozen=True, eq=False)
 class _Here:
-    """What a rank knows of a step before it is solved; ``model`` holds those asleep."""
+    """The data of a step on a rank before it is solved; the model of ``near`` holds those asleep."""
 
     domain: Domain
-    model: Model
+    near: ContactsInStep
     start: State
-    middle: State
     found: Contacts
-    touching: float
-    dt: float
     scheme: MoreauJean
 
     def ended(
@@ -205,7 +217,8 @@ class _Here:
         n_contacts: int,
     ) -> RankStep:
         """The step with impulses r (n, k), velocities u at the contacts and those (N, size) of the bodies."""
-        domain, model, state, middle, dt = self.domain, self.model, self.start, self.middle, self.dt
+        domain, state, near = self.domain, self.start, self.near
+        model, middle, dt = near.model, near.middle, near.dt
         position, orientation = moved(middle.position, middle.orientation, velocity, self.scheme.theta * dt)
         domain.ghosts.from_owners(position, orientation, velocity)
         contacts, impulses, mode, solved = self._borne(part, r, u)
@@ -233,16 +246,16 @@ class _Here:
     ) -> tuple[Contacts, Impulses, Indices, Mask | None]:
         """The contacts that count, their impulses and modes, and which were solved."""
         contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
-        d, state = self.model.d, self.start
+        model, state, d = self.near.model, self.start, self.near.model.d
         _, sticking, sliding = modes(part.problem, r[:, :d], u[:, :d])
         mode = (sticking + 2 * sliding).astype(np.int8)
         if rows is not None:
             contacts, impulses, mode = contacts.take(rows), impulses.take(rows), mode[rows]
-        if self.model is self.domain.model:
+        if model is self.domain.model:
             return contacts, impulses, mode, None
-        longer = self.dt / state.dt if state.dt else 1.0
+        longer = self.near.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            self.model, self.found, contacts, impulses, state.impulses, longer, self.touching
+            model, self.found, contacts, impulses, state.impulses, longer, self.near.touching
         )
         mode = np.append(mode, 0).astype(np.int8)[place]
         mode[place < 0] = impulses.carrying[place < 0]

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.dynamics.deposition import falling, laid_position
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.pressing import with_pressure
+from clapas.dynamics.state import Impulses, State
 
 
 def initial_state(model: Model, time: float = 0.0) -> State:

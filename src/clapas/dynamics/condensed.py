@@ -20,17 +20,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.assembly import StepProblem, contact_geometry, is_rounding, sections, under_laws
+from clapas.dynamics.assembly import (
+    HELD_BY_JOINTS,
+    ContactsInStep,
+    contact_geometry,
+    is_rounding,
+    sections,
+    under_laws,
+)
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import OF_JOINTS, LinkRows
-from clapas.dynamics.model import Model, State
-from clapas.geometry.colliders import Contacts
+from clapas.dynamics.step_problem import StepProblem
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
 MOST_ROWS = 450  # of contacts and links: more, and sparse matrices are faster
-HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,23 +83,17 @@ class Condensed:
 
 
 def condensed_problem(
-    model: Model,
-    joints: JointsInStep,
-    middle: State,
-    contacts: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    lead: Array | None,
-    linked: bool = True,
+    near: ContactsInStep, joints: JointsInStep, free: Array, linked: bool = True
 ) -> StepProblem:
-    """The problem of a step in which jointed bodies touch something, or have limits, friction or motors.
+    """State the problem of a step in which jointed bodies touch, or have limits, friction or motors.
 
-    ``free`` are velocities without joints; see ``step_problem`` for the other arguments.
+    ``free`` (N, size) are the velocities without joints and contacts; ``linked`` says whether limits,
+    friction and motors of joints act.
     """
+    model, contacts = near.model, near.contacts
     own = joints.multipliers(free)
     held = joints.velocity(free, own)
-    geometry = contact_geometry(model, middle, contacts, held)
+    geometry = contact_geometry(near, held)
     assert geometry.wall is not None
     n, width = len(contacts), geometry.scale.shape[1]
     spare = (0, width - model.d)  # rows of couples, which links do not have
@@ -107,11 +106,7 @@ def condensed_problem(
     W, X, alone = _delassus(joints, G, bodies)
     moves = np.diagonal(W)[::width][:n] > HELD_BY_JOINTS * alone[::width][:n]
     if not moves.all():
-        kept = np.flatnonzero(moves)
-        ahead = None if lead is None else lead[kept]
-        return condensed_problem(
-            model, joints, middle, contacts.take(kept), free, dt, touching, ahead, linked
-        )
+        return condensed_problem(near.where(moves), joints, free, linked)
     y = held * model.mass_root
     q_free = np.zeros((len(G), width))
     rates_of(G, bodies, y, q_free)
@@ -126,18 +121,16 @@ def condensed_problem(
             q[n:, : model.d] += links.w
             mu, C[n:, : model.d] = np.concatenate((mu, links.mu)), links.compliance
         kind = RollingProblem if model.laws.has_couples else ContactProblem
-        section = sections(model, contacts, dt, n_links)
-        return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=section)
+        return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=sections(near, n_links))
 
-    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    problem = under_laws(near, geometry, made)
     owned = None
     if links is not None:
         owned = LinkRows(np.full(len(links), OF_JOINTS), links)
     problem = replace(problem, links=owned, condensed=Condensed(joints, held, own, G, bodies, X))
     largest = float(np.max(np.abs(G), initial=0.0) * np.max(np.abs(y), initial=0.0))
     if len(G) and is_rounding(problem.problem, largest, problem.wall):
-        none = contacts.take(np.empty(0, dtype=np.int64))
-        return condensed_problem(model, joints, middle, none, free, dt, touching, None, linked=False)
+        return condensed_problem(near.none(), joints, free, linked=False)
     return problem
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Kind
@@ -18,7 +19,7 @@ from clapas.typing import Array, Indices, Mask
 
 
 def refuse_other_shapes(model: Model) -> None:
-    """Refuse grains to be laid where there are shapes whose touch is not known in advance."""
+    """Refuse deposition without gravity, or onto anything but spheres, disks and planes."""
     if model.laid is None:
         return
     if not model.gravity.any():
@@ -76,7 +77,7 @@ def laid_position(model: Model, body: int, position: Array, orientation: Array, 
 def _to_spheres(
     model: Model, start: Array, down: Array, radius: float, position: Array, others: Indices
 ) -> tuple[Array, Array]:
-    """How far the grain falls before it touches each of the spheres, and before it leaves it, or inf."""
+    """Fall (m) at which the grain first touches each sphere, and at which it leaves it; inf for never."""
     away = position[others] - start
     for axis, period in enumerate(model.period):
         if period is not None:
@@ -98,7 +99,7 @@ def _to_planes(
     orientation: Array,
     others: Indices,
 ) -> Array:
-    """How far the grain falls before it touches each of the planes it falls towards."""
+    """Fall (m) at which the grain touches each of the planes it falls towards."""
     colliders, found = model.colliders, []
     up = np.eye(model.d)[-1]
     for k in others:

@@ -14,7 +14,7 @@ with their tangential parts cut down to it are tried, which let a box slide stra
 is judged as any answer is; where it is none, the solver begins as if nothing had been tried.
 
 This is done where joints or guides hold bodies. Structures of 64 contacts or more have sparse matrices and
-Newton steps for the same question (:mod:`clapas.dynamics.solving`). Limits, friction and motors in joints are
+Newton steps for the same question (:mod:`clapas.dynamics.resting`). Limits, friction and motors in joints are
 rows of the same problem. They are not evened. Those that would bear more than they can, or cannot keep their
 rate, give what they have, and the others are balanced under it.
 """

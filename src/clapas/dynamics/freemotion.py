@@ -25,7 +25,8 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_SHARE, fall, gyrate
 from clapas.compiled import kernel
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
 from clapas.typing import Array, Indices, Mask
@@ -183,7 +184,7 @@ def _cross(spin: Array, arm: Array) -> Array:
 
 @kernel
 def add_lead(frame: Array, lead: Array, wall: Array) -> None:
-    """Add to the velocities of walls (n, k), along the frames, what they miss, given in the world (n, d)."""
+    """Add the lead of walls (n, d), in world coordinates, to their velocities (n, k) along the frames."""
     d = lead.shape[1]
     for i in range(len(lead)):
         for k in range(d):

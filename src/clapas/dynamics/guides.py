@@ -29,7 +29,7 @@ WORDS = re.compile(r"r[xyz]?|[xyz]")
 
 
 def free_axes(label: str, value: Any, d: int) -> tuple[str, ...] | None:
-    """Names of the free axes from what a person gives; None for a body that is free along all.
+    """Names of the free axes, checked; None for a body that is free along all.
 
     >>> free_axes("lid", "z", 3), free_axes("wheel", "x z ry", 3), free_axes("disk", "xyr", 2)
     (('z',), ('x', 'z', 'ry'), None)

@@ -17,7 +17,8 @@ from clapas.dynamics.joints.definition import Joint, SystemEnd
 from clapas.dynamics.joints.instep import placed_in
 from clapas.dynamics.joints.reactions import Reaction
 from clapas.dynamics.loads import Constant, Load
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SceneError
 from clapas.geometry import checks, rotations
 from clapas.typing import Array
@@ -111,7 +112,7 @@ class BodyHandle:
         return self.point(np.zeros(self._model.d))
 
     def point(self, own: Sequence[float] | Array) -> Array:
-        """Where a point of the body is, (d,) (m), given in the shape's own frame, as the scene placed it."""
+        """Position (d,) (m) of a point of the body, from its coordinates in the shape's own frame."""
         d = self._model.d
         local = np.array(checks.vector(self._label, "point", own, d))
         scene = self._simulation.scene
@@ -274,7 +275,7 @@ class JointHandle:
 
     @property
     def target(self) -> float:
-        """What its motor is asked for: a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate.
+        """Target of its motor: a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate.
 
         Set it to drive the joint from the next step on.
         """

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.dynamics.warm_start import places
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
@@ -66,7 +67,7 @@ def with_held(
 
 
 def _put_together(answered: Indices, before: Indices, new: Array, old: Array, longer: float) -> Array:
-    """Rows of ``new`` where there is an answer, else ``longer`` times those of ``old``, else zero."""
+    """Rows of ``new`` where the contact was solved, else ``longer`` times those of ``old``, else zero."""
     rows = np.zeros((len(answered), new.shape[1]))
     made, kept = (np.require(each, requirements=("C", "W")) for each in (new, old))
     put_rows(answered, before, made, kept, longer, rows)
@@ -84,7 +85,7 @@ def choose(
     before: Indices,
     rows: Indices,
 ) -> int:
-    """List the contacts that count; returns how many. Those of the problem forget what was before."""
+    """List the contacts that count and return their number; those solved drop their old impulses."""
     count = 0
     for i in range(len(a)):
         if answered[i] >= 0:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Part, RootedBodies
-from clapas.dynamics.model import Model, State, System
+from clapas.bodies.joined import RootedBodies
+from clapas.bodies.kind import Part
+from clapas.dynamics.model import Model, System
+from clapas.dynamics.state import State
 from clapas.geometry.rotations import cross_matrix, to_matrix
 from clapas.typing import Array
 

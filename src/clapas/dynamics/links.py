@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Account, Links
-from clapas.dynamics.model import LinkImpulses
+from clapas.bodies.links import Account, Links
+from clapas.dynamics.state import LinkImpulses
 from clapas.typing import Array, Indices
 
 OF_JOINTS = -1  # owner of the links that joints make

@@ -22,7 +22,7 @@ from clapas.typing import Array
 
 
 class Course(ABC):
-    """How a vector goes on in time: a force (N) or a torque (N·m), in the world."""
+    """A vector as a function of time: a force (N) or a torque (N·m), in world coordinates."""
 
     @abstractmethod
     def __call__(self, time: float) -> Array:
@@ -74,7 +74,7 @@ class Ramps(Course):
 
 @dataclass(frozen=True)
 class FunctionOfTime(Course):
-    """What a Python function gives, checked."""
+    """A Python function of time whose values are checked."""
 
     label: str
     name: str
@@ -128,7 +128,7 @@ class Load:
 
 
 def as_course(label: str, name: str, value: Any, size: int) -> Course | None:
-    """A force or a torque from what a person gives: components, (times, values) or a function of time."""
+    """A force or a torque from components, (times, values) or a function of time, checked."""
     if value is None or isinstance(value, Course):
         return value
     if callable(value):

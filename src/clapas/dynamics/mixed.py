@@ -15,10 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import BendingBodies, Bodies, Links, Part, Touches
+from clapas.bodies.kind import Bodies, Part, Touches
+from clapas.bodies.links import Links
+from clapas.bodies.touched import BendingBodies
 from clapas.dynamics.assembly import (
+    HELD_BY_JOINTS,
+    IDLE,
+    ContactsInStep,
     Geometry,
-    StepProblem,
     contact_geometry,
     is_rounding,
     sections,
@@ -26,7 +30,8 @@ from clapas.dynamics.assembly import (
 )
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import LinkRows, side_by_side
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
@@ -34,31 +39,24 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices, Mask
 
-HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
-IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
-
 
 def mixed_problem(
-    model: Model,
+    near: ContactsInStep,
     systems: SystemsInStep,
-    middle: State,
-    contacts: Contacts,
     free: Array,
-    dt: float,
-    touching: float,
-    lead: Array | None,
     joints: JointsInStep | None = None,
     linked: bool = True,
 ) -> StepProblem:
-    """The problem of a step in which carriers touch something, bodies are joined, or there are links.
+    """State the problem of a step in which carriers touch something, bodies are joined, or there are links.
 
-    ``linked`` says whether limits, friction and motors of joints act. See ``step_problem`` for the other
-    arguments.
+    ``free`` (N, size) are the velocities of rigid bodies without joints and contacts; ``linked`` says whether
+    limits, friction and motors of joints act.
     """
+    model, contacts = near.model, near.contacts
     without, others = free, systems.free
     if joints is not None:
         free, others = free + joints.push, joints.free_others or others
-    geometry = contact_geometry(model, middle, contacts, free)
+    geometry = contact_geometry(near, free)
     assert geometry.own_frame is not None
     width, rigid = geometry.scale.shape[1], geometry.blocks
     along = geometry.own_frame * geometry.scale[:, : model.d, None]
@@ -71,11 +69,7 @@ def mixed_problem(
     H.resize(H.shape[0], M.shape[0])
     parting = _parting(H, width, M, joints)
     if not parting.all():
-        kept = np.flatnonzero(parting)
-        ahead = None if lead is None else lead[kept]
-        return mixed_problem(
-            model, systems, middle, contacts.take(kept), without, dt, touching, ahead, joints
-        )
+        return mixed_problem(near.where(parting), systems, without, joints)
     acting = None if joints is None or not linked else _acting(joints, without)
     sizes = rigid.n_bodies * rigid.size, *map(len, others), n_soft
     links = side_by_side((acting, *systems.links), sizes)
@@ -83,15 +77,14 @@ def mixed_problem(
         [rigid.bodies_velocity(np.zeros((len(contacts), width))), *others, np.zeros(n_soft)]
     )
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
-    made = _Statement(model, contacts, dt, width, M, H, v_free, links, *bilateral)
-    geometry = _with_systems(model, systems, middle, contacts, geometry, own, along)
-    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    made = _Statement(near, width, M, H, v_free, links, *bilateral)
+    geometry = _with_systems(near, systems, geometry, own, along)
+    problem = under_laws(near, geometry, made)
     problem = replace(problem, links=links)
     largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
     if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
-        none, unlinked = contacts.take(np.empty(0, dtype=np.int64)), (None,) * len(systems.links)
-        systems = replace(systems, links=unlinked)
-        return mixed_problem(model, systems, middle, none, without, dt, touching, None, joints, linked=False)
+        unlinked = replace(systems, links=(None,) * len(systems.links))
+        return mixed_problem(near.none(), unlinked, without, joints, linked=False)
     return problem
 
 
@@ -104,9 +97,7 @@ def _acting(joints: JointsInStep, free: Array) -> Links | None:
 class _Statement:
     """Makes the problem from what laws say: see :data:`clapas.dynamics.assembly.Made`."""
 
-    model: Model
-    contacts: Contacts
-    dt: float
+    near: ContactsInStep
     width: int
     M: sparse.csr_array
     H: sparse.csr_array
@@ -116,18 +107,18 @@ class _Statement:
     b: Array | None
 
     def __call__(self, w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
-        n, f, rows, C = len(self.contacts), -(self.M @ self.v_free), self.H, None
+        n, f, rows, C = len(self.near.contacts), -(self.M @ self.v_free), self.H, None
         if pull is not None:
             f = f - self.H.T @ pull.ravel()
         n_links = 0
         if self.links is not None:
-            its, n_links, d, width = self.links.links, len(self.links), self.model.d, self.width
+            its, n_links, d, width = self.links.links, len(self.links), self.near.model.d, self.width
             rows = sparse.csr_array(sparse.vstack((self.H, _widened(its.H, d, width)), format="csr"))
             spare = ((0, 0), (0, width - d))  # links have no couples
             w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(its.w, spare)))
             C = np.concatenate((np.zeros((n, width)), np.pad(its.compliance, spare)))
             mu = np.concatenate((mu, its.mu))
-        kind = RollingProblem if self.model.laws.has_couples else ContactProblem
+        kind = RollingProblem if self.near.model.laws.has_couples else ContactProblem
         return kind(
             M=self.M,
             H=rows,
@@ -137,7 +128,7 @@ class _Statement:
             J=self.J,
             b=self.b,
             compliance=C,
-            section=sections(self.model, self.contacts, self.dt, n_links),
+            section=sections(self.near, n_links),
             d=self.width,
         )
 
@@ -172,21 +163,19 @@ def _widened(H: sparse.csr_array, d: int, width: int) -> sparse.csr_array:
 
 
 def _with_systems(
-    model: Model,
+    near: ContactsInStep,
     systems: SystemsInStep,
-    middle: State,
-    contacts: Contacts,
     geometry: Geometry,
     own: list[sparse.csr_array],
     along: Array,
 ) -> Geometry:
     """The geometry with velocities of walls and of before as carriers that move and bend make them."""
     assert geometry.wall is not None
-    wall, before, d = geometry.wall.copy(), geometry.before, model.d
+    wall, before, d = geometry.wall.copy(), geometry.before, near.model.d
     for k, system in enumerate(systems.systems):
         if system.bending is not None:
             bent = np.zeros_like(wall)
-            bent[:, :d] = _bending(model, k, system.bending, systems.parts[k], middle, contacts, along)
+            bent[:, :d] = _bending(near, k, system.bending, systems.parts[k], along)
             wall, before = wall + bent, None if before is None else before + bent
     # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
     for matrix, part in zip(own, systems.parts, strict=True):
@@ -220,10 +209,9 @@ def _jacobian(
     return sparse.csr_array(H)
 
 
-def _bending(
-    model: Model, k: int, bodies: BendingBodies, part: Part, middle: State, contacts: Contacts, along: Array
-) -> Array:
+def _bending(near: ContactsInStep, k: int, bodies: BendingBodies, part: Part, along: Array) -> Array:
     """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
+    model, middle, contacts = near.model, near.middle, near.contacts
     missing = np.zeros_like(contacts.normal)
     for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
         at: Indices = np.flatnonzero(model.system_of[body] == k)

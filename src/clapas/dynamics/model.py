@@ -1,22 +1,16 @@
-"""The constant data of a simulation (Model) and the changing ones (State)."""
+"""The constant data of a simulation: bodies, shapes and laws as arrays, and bodies of other kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import (
-    BendingBodies,
-    Bodies,
-    ChainedBodies,
-    DoubtingBodies,
-    NonlinearBodies,
-    Part,
-    SmallBodies,
-)
+from clapas.bodies.kind import Bodies, DoubtingBodies
+from clapas.bodies.nonlinear import NonlinearBodies
+from clapas.bodies.touched import BendingBodies, ChainedBodies, SmallBodies
 from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.joints.leastmotion import Linkages, linkages
 from clapas.dynamics.joints.rows import JointRows
@@ -24,7 +18,7 @@ from clapas.dynamics.loads import Load
 from clapas.dynamics.pressing import Pressed
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders, Contacts, Kind, rows_of, zeros_without_room
+from clapas.geometry.colliders import Colliders, Kind
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -60,7 +54,7 @@ class System:
     holder: int = -1
 
     def renumbered(self, bodies: Indices) -> System:
-        """The same where these bodies of the model, given in growing order, are numbered from 0."""
+        """The same system in a model of these bodies (in increasing order) numbered from 0."""
         holder = int(np.searchsorted(bodies, self.holder)) if self.holder >= 0 else -1
         return replace(self, rows=np.searchsorted(bodies, self.rows), holder=holder)
 
@@ -78,7 +72,7 @@ class System:
 
     @cached_property
     def doubting(self) -> DoubtingBodies | None:
-        """The bodies, if they say when what they assume does not hold."""
+        """The bodies, if they report when their assumptions fail."""
         return self.bodies if isinstance(self.bodies, DoubtingBodies) else None
 
     @cached_property
@@ -102,7 +96,7 @@ class Model:
     movable : array (N,) of bool
         False for walls, fixed or with imposed motion.
     position, orientation, velocity : arrays
-        Where and how each body appears (see :class:`State`).
+        Where and how each body appears (see :class:`clapas.dynamics.state.State`).
     birth : array (N,)
         Time at which each body appears (s); −inf for those there from the start. Increasing.
     colliders : Colliders
@@ -202,14 +196,14 @@ class Model:
     def roots(self) -> Array:
         """Inverse roots of the mass matrices of the movable bodies (see ``BodyBlocks``).
 
-        They are whole on blocked axes too: there the columns of H are zero, so M has no say.
+        Not zeroed on blocked axes: the columns of H are zero there, so M does not matter.
         """
         scale = 1.0 / np.sqrt(self.masses[self.movable])
         return np.asarray(scale[:, :, None] * np.eye(scale.shape[1]))
 
     @cached_property
     def has_spheres(self) -> bool:
-        """Whether all movable bodies are spheres in space, and contacts only slide, alike in all ways."""
+        """Whether all movable bodies are spheres in space, with isotropic sliding friction alone."""
         laws = self.laws
         if (
             self.d == 2
@@ -236,7 +230,7 @@ class Model:
 
     @cached_property
     def gyrates(self) -> bool:
-        """Whether any body does so."""
+        """Whether any body feels its spin so."""
         return bool(self.gyrates_freely.any())
 
     @cached_property
@@ -345,11 +339,11 @@ class Model:
         return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))
 
     def driven(self, body: int, velocity: Array, time: float) -> Array:
-        """The velocity of a body with what its imposed motion says at a time: on blocked axes if guided."""
-        told = np.concatenate(self.motions[body](time))
+        """The velocity of a body under its imposed motion at a time; on blocked axes alone if guided."""
+        imposed = np.concatenate(self.motions[body](time))
         if self.blocked is None or not self.movable[body]:
-            return told
-        return np.where(self.blocked[body], told, velocity)
+            return imposed
+        return np.where(self.blocked[body], imposed, velocity)
 
     def holding(self, held: Mask) -> Model:
         """The model in which some bodies, too, cannot move; made once while they are the same."""
@@ -358,7 +352,7 @@ class Model:
         made = replace(self, movable=self.movable & ~held)
         if self.joints is not None and not (held & self.is_joined).any():
             made.__dict__["linkages"] = self.linkages  # as they were: no need to analyse them again
-        for name in ("masses", "reach", "thickness"):  # whoever moves
+        for name in ("masses", "reach", "thickness"):  # the same, whichever bodies move
             made.__dict__[name] = getattr(self, name)
         self._holding["last"] = held.copy(), made
         return made
@@ -373,11 +367,11 @@ class Model:
         return self._parts[count]
 
     def of_bodies(self, bodies: Indices, *, whole: bool = False) -> Model:
-        """The model of some bodies, given in growing order and numbered anew from 0.
+        """The model of some bodies, in increasing order, renumbered from 0.
 
-        What is said of all bodies together is said of all those of this model still: the smallest body,
-        whether all are spheres, whether any gyrates. Without names and probes; joints and systems stay if
-        the bodies are ``whole``: all that are joined or carry something are among them.
+        What depends on all bodies together keeps the value it has for the whole model: the smallest body,
+        whether all are spheres, whether any gyrates. Names and probes are left out; joints and systems stay
+        if the bodies are ``whole``: all that are joined or carry something are among them.
         """
         number = {int(body): k for k, body in enumerate(bodies)} if self.motions or self.loads else {}
         ignored = self.ignored
@@ -432,207 +426,3 @@ class Model:
             laid=None if self.laid is None else self.laid[:count],
             names=self.names[:count],
         )
-
-
-@dataclass(frozen=True)
-class Impulses:
-    """Impulses of one step, by contact identity: part of the state of a frictional system.
-
-    Parameters
-    ----------
-    a, b, feature : arrays (n,)
-        Identity of each contact, sorted.
-    impulse : array (n, d)
-        Impulse on body b in world coordinates (N·s).
-    couple : array (n, 3), or (n, 1) in 2-D
-        Couple on body b in world coordinates (N·m·s), where contacts resist rolling or spinning.
-    """
-
-    a: Indices
-    b: Indices
-    feature: Indices
-    impulse: Array
-    couple: Array = field(default_factory=lambda: np.empty(0))
-
-    def __post_init__(self) -> None:
-        if self.couple.size == 0:
-            n, d = self.impulse.shape
-            object.__setattr__(self, "couple", zeros_without_room((n, 3 if d == 3 else 1)))
-
-    def __repr__(self) -> str:
-        return f"Impulses({len(self.impulse)} in {self.impulse.shape[1]}-D)"
-
-    def take(self, rows: Indices) -> Impulses:
-        """Some of the impulses, in the given order."""
-        columns = self.a, self.b, self.feature, self.impulse, self.couple
-        return Impulses(*(rows_of(column, rows) for column in columns))
-
-    @staticmethod
-    def zero(contacts: Contacts) -> Impulses:
-        """Those of contacts that bear nothing."""
-        nothing = np.zeros(contacts.normal.shape)
-        return Impulses(contacts.a, contacts.b, contacts.feature, nothing)
-
-    @staticmethod
-    def none(d: int) -> Impulses:
-        """No impulse."""
-        whole = np.empty(0, dtype=np.int64)
-        return Impulses(whole, whole, whole, np.empty((0, d)))
-
-    @property
-    def carrying(self) -> Mask:
-        """The contacts that carry, (n,)."""
-        return carries(self.impulse)
-
-
-@dataclass(frozen=True)
-class LinkImpulses:
-    """Impulses of links (:class:`clapas.bodies.kind.Links`) in one step, by their identity.
-
-    Parameters
-    ----------
-    owner : array (n,)
-        Number of the system that has the link; −1 for joints. Increasing.
-    identity : array (n,)
-        Which of its links it is. Increasing for each owner.
-    impulse : array (n, d)
-        Along the rows of the link (N·s).
-    """
-
-    owner: Indices
-    identity: Indices
-    impulse: Array
-
-    @staticmethod
-    def none(d: int) -> LinkImpulses:
-        """No link."""
-        whole = np.empty(0, dtype=np.int64)
-        return LinkImpulses(whole, whole, np.empty((0, d)))
-
-    def at(self, owner: Indices, identity: Indices) -> Array:
-        """Impulses (m, d) of the links with these identities, zero for those that are not here."""
-        found = np.zeros((len(owner), self.impulse.shape[1]))
-        if len(self.owner) and len(owner):
-            base = 1 + max(int(self.identity.max()), int(identity.max()))
-            mine, wanted = self.owner * base + self.identity, owner * base + identity
-            place = np.minimum(np.searchsorted(mine, wanted), len(mine) - 1)
-            there = mine[place] == wanted
-            found[there] = self.impulse[place[there]]
-        return found
-
-
-def carries(force: Array) -> Mask:
-    """Which contacts carry, (n,), from their forces or impulses (n, d): those whose force is not zero.
-
-    The one definition behind every count of contacts. Bodies that are near each other, or that touch
-    without a force, do not carry. A cohesive contact in tension does: its normal force is negative.
-    """
-    return np.asarray(np.any(force != 0.0, axis=1))
-
-
-@dataclass(frozen=True)
-class Sleep:
-    """Sleep state, and the history used to decide it (see :mod:`clapas.dynamics.sleep`).
-
-    Parameters
-    ----------
-    step : int
-        Steps done of the round of watch and rest.
-    asleep : array (N,) of bool
-        The bodies that are held.
-    moved : array (N, 6), or (N, 3) in 2-D
-        How far each went in the watch: translation (m) and rotation (rad).
-    pace : array (N,)
-        Mean pace of the watches so far (radii/s, rad/s); infinite for a body that was in none.
-    load, borne : arrays (N,)
-        Impulses borne in the watch, and those a sleeper bore from bodies awake (N·s).
-    """
-
-    step: int
-    asleep: Mask
-    moved: Array
-    pace: Array
-    load: Array
-    borne: Array
-
-    @staticmethod
-    def none(size: int) -> Sleep:
-        """Nothing to remember yet; ``size`` is the number of degrees of freedom of a body."""
-        nothing = np.empty(0)
-        return Sleep(0, np.empty(0, dtype=bool), np.empty((0, size)), nothing, nothing, nothing)
-
-    def of_more(self, count: int) -> Sleep:
-        """The memory of so many bodies: those born since are awake."""
-        new = count - len(self.asleep)
-        if new == 0:
-            return self
-        nothing = np.zeros(new)
-        return Sleep(
-            self.step,
-            np.concatenate((self.asleep, nothing.astype(bool))),
-            np.concatenate((self.moved, np.zeros((new, self.moved.shape[1])))),
-            np.concatenate((self.pace, np.full(new, np.inf))),
-            np.concatenate((self.load, nothing)),
-            np.concatenate((self.borne, nothing)),
-        )
-
-    def woken_up(self) -> Sleep:
-        """All awake, at the start of a watch."""
-        nothing = np.zeros(len(self.pace))
-        return Sleep(0, nothing.astype(bool), np.zeros_like(self.moved), self.pace, nothing, nothing)
-
-
-@dataclass(frozen=True, kw_only=True)
-class State:
-    """Where the bodies born so far are, how they move, and the impulses that hold them.
-
-    Parameters
-    ----------
-    time : float
-        Time (s).
-    step : int
-        Steps done.
-    position : array (N, d)
-        Centres of mass (m).
-    orientation : array (N, 4), or (N, 1) in 2-D
-        Unit quaternions (w, x, y, z) from body to world, or angles (rad).
-    velocity : array (N, 6), or (N, 3) in 2-D
-        Velocity in the world and angular velocity in the body frame (m/s, rad/s).
-    impulses : Impulses
-        Those of the last step.
-    dt : float
-        Length of the step, or of the last part of a divided one, that led here (s): over it the impulses
-        acted. 0 at the start.
-    sleep : Sleep, optional
-        Who sleeps, in runs with sleep.
-    parts : tuple of Part
-        Coordinates and velocities of the systems of the model.
-    links : LinkImpulses, optional
-        Impulses of the links of the last step; None where there are no links.
-    coordinates : array (k,), optional
-        Coordinates of the joints that have one (rad, m), turns counted since the start; None if not counted
-        yet, or without joints.
-    applied : mapping
-        Forces and torques on some bodies, by their numbers, during the next step and no longer.
-    """
-
-    time: float
-    step: int
-    position: Array
-    orientation: Array
-    velocity: Array
-    impulses: Impulses
-    dt: float = 0.0
-    sleep: Sleep | None = None
-    parts: tuple[Part, ...] = ()
-    links: LinkImpulses | None = None
-    coordinates: Array | None = None
-    applied: Mapping[int, Load] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"State(t = {self.time:.6g} s, step {self.step}, {self.n_bodies} bodies)"
-
-    @property
-    def n_bodies(self) -> int:
-        """Bodies born so far."""
-        return len(self.position)

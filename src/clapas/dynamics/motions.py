@@ -313,7 +313,7 @@ class InBodyFrame:
 
 
 def as_motion(label: str, value: Any, d: int) -> Motion | None:
-    """A motion from what a person gives: a motion, a function of time, (times, velocities) or None."""
+    """A motion from a motion, a function of time, (times, velocities) or None, checked."""
     if value is None:
         return None
     if isinstance(value, Motion):

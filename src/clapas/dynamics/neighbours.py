@@ -10,7 +10,8 @@ from clapas.compiled import is_kept
 from clapas.dynamics.few.kernels import advance
 from clapas.dynamics.few.tables import MOST, FewBodies
 from clapas.dynamics.jointed.mechanism import Mechanism
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array

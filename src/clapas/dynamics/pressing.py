@@ -17,7 +17,8 @@ import numpy as np
 from clapas.errors import SceneError
 
 if TYPE_CHECKING:
-    from clapas.dynamics.model import Model, State
+    from clapas.dynamics.model import Model
+    from clapas.dynamics.state import State
     from clapas.geometry.colliders import Contacts
 
 INSTANT = 1e-9  # s, over which forces at the start have acted
@@ -54,7 +55,7 @@ def with_pressure(model: Model, state: State) -> State:
     SceneError
         Bodies that are to press each other do not touch, or are pulled apart.
     """
-    from clapas.dynamics.model import Impulses
+    from clapas.dynamics.state import Impulses
 
     contacts = pressed_contacts(model, state)
     impulse = np.zeros(contacts.normal.shape)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.joints.coordinates import joint_coordinates
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.probes import Probe
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult
 from clapas.geometry import rotations
 from clapas.typing import Array, Mask

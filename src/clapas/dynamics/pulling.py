@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from clapas.bodies.rigid.motion import moved
-from clapas.dynamics.assembly import StepProblem
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.solving import rigid_velocities
+from clapas.dynamics.state import State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers import NSGS, solve

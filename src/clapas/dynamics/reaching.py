@@ -22,7 +22,8 @@ import numpy as np
 from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import image_shifts
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.warm_start import places
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
@@ -91,7 +92,7 @@ def mark_within_reach(
     dt: float,
     kept: Mask,
 ) -> int:
-    """Mark the contacts that touch, or are apart and slow; returns how many touch."""
+    """Mark the contacts that touch, or are apart and slow; return the number that touch."""
     touch = 0
     for i in range(len(gap)):
         kept[i] = gap[i] <= touching

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from clapas.bodies.kind import Energy
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.errors import SceneError
 from clapas.typing import Array
 

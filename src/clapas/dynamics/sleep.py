@@ -28,8 +28,9 @@ from numbers import Real
 import numpy as np
 
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.model import Model, Sleep, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import Sleep, State
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.errors import SettingsError
 from clapas.solvers.loop import Solver

@@ -15,17 +15,17 @@ import numpy as np
 from clapas.bodies.kind import Touches
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import (
+    IDLE,
+    ContactsInStep,
     Geometry,
-    StepProblem,
     contact_geometry,
     is_rounding,
     sections,
     under_laws,
 )
-from clapas.dynamics.mixed import IDLE
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep
-from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
 from clapas.problems.contact import ContactProblem
 from clapas.problems.packed_bodies import PackedBodies, pack_pairs
@@ -43,35 +43,24 @@ def are_small(model: Model, systems: SystemsInStep) -> bool:
     )
 
 
-def small_bodies_problem(
-    model: Model,
-    systems: SystemsInStep,
-    middle: State,
-    contacts: Contacts,
-    free: Array,
-    dt: float,
-    touching: float,
-    lead: Array | None,
-) -> StepProblem:
-    """The problem of a step; see ``step_problem`` for the arguments."""
+def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Array) -> StepProblem:
+    """State the problem of a step; ``free`` (N, size) are the velocities of rigid bodies without contact."""
+    model, middle = near.model, near.middle
     # Velocities of carriers are unknown: they must not count as those of walls.
     velocity = np.where(model.system_of[:, None] >= 0, 0.0, middle.velocity)
-    geometry = contact_geometry(model, replace(middle, velocity=velocity), contacts, free)
-    n, d, rigid = len(contacts), model.d, geometry.blocks
+    geometry = contact_geometry(replace(near, middle=replace(middle, velocity=velocity)), free)
+    n, d, rigid = len(near.contacts), model.d, geometry.blocks
     masses = [mass for mass in systems.mass if isinstance(mass, BodyMasses)]
     sizes = [np.full(rigid.n_bodies, rigid.size), *(np.diff(mass.start) for mass in masses)]
     start = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
     raw = np.zeros((n, 2, d, int(max(size.max(initial=0) for size in sizes))))
     raw[:, :, :, : rigid.size] = rigid.G
     bodies = np.where(rigid.bodies < rigid.n_bodies, rigid.bodies, -1)
-    geometry = _fill(model, systems, masses, contacts, geometry, raw, bodies)
+    geometry = _fill(near, systems, masses, geometry, raw, bodies)
     responds = np.einsum("nsj,nsj->n", raw[:, :, 0], raw[:, :, 0])
     parting = responds > IDLE * responds.max(initial=0.0)
     if not parting.all():
-        kept = np.flatnonzero(parting)
-        ahead = None if lead is None else lead[kept]
-        fewer = contacts.take(kept)
-        return small_bodies_problem(model, systems, middle, fewer, free, dt, touching, ahead)
+        return small_bodies_problem(near.where(parting), systems, free)
     unit = [mass.roots for mass in masses]
     own = np.linalg.inv(rigid.root).transpose(0, 2, 1) if rigid.n_bodies else rigid.root
     packed = PackedBodies(
@@ -85,20 +74,18 @@ def small_bodies_problem(
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         moved = packed if pull is None else packed.pushed(pull)
-        return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(model, contacts, dt))
+        return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(near))
 
-    problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
+    problem = under_laws(near, geometry, made)
     if n and is_rounding(problem.problem, packed.largest_term(), problem.wall):
-        none = contacts.take(np.empty(0, dtype=np.int64))
-        return small_bodies_problem(model, systems, middle, none, free, dt, touching, None)
+        return small_bodies_problem(near.none(), systems, free)
     return problem
 
 
 def _fill(
-    model: Model,
+    near: ContactsInStep,
     systems: SystemsInStep,
     masses: list[BodyMasses],
-    contacts: Contacts,
     geometry: Geometry,
     raw: Array,
     bodies: Indices,
@@ -109,6 +96,7 @@ def _fill(
     """
     assert geometry.wall is not None
     assert geometry.own_frame is not None
+    model, contacts = near.model, near.contacts
     n, d = contacts.normal.shape
     along = geometry.own_frame * geometry.scale[:, :d, None]
     wall, before, offset = geometry.wall.copy(), geometry.before, geometry.blocks.n_bodies
@@ -123,8 +111,8 @@ def _fill(
             rows = kind.rows(part, Touches(model.carrier_of[body[at]], point))
             bodies[at, side] = offset + rows.body
             imposed, moved = np.zeros((n, d)), np.zeros((n, d))
-            given = mass.start, mass.roots[1], part.v
-            fill_side(at, side, sign, along, *rows, *given, raw, imposed, moved)
+            own = mass.start, mass.roots[1], part.v
+            fill_side(at, side, sign, along, *rows, *own, raw, imposed, moved)
             wall += imposed
             before = None if before is None else before + imposed + moved
         offset += len(mass.start) - 1
@@ -179,7 +167,7 @@ def fill_side(
     along : array (n, d, d)
         Frames of all contacts.
     body, entries, imposed
-        See :class:`clapas.bodies.kind.Rows`.
+        See :class:`clapas.bodies.touched.Rows`.
     start, root, v : arrays
         Velocities of the bodies: where they are, their inverse roots, what they are.
     raw, wall, moved : arrays (n, 2, d, most), (n, d) and (n, d)

@@ -1,196 +1,54 @@
-"""The velocities at the end of a step: the contact problem, with what depends on its answer.
+"""The velocities at the end of a step: the contact problem, and what depends on its solution.
 
 Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
 that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
 of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
 they change less than a small share of what impulses change. A third thing depends on them by jumps: which
-cables are taut (:class:`clapas.bodies.kind.Pieces`). There the repetition ends when none has changed, with
-the exact answer; where it does not end, the cables join the contact problem as links.
+cables are taut (:class:`clapas.bodies.nonlinear.Pieces`). There the repetition ends when none has changed,
+with the exact answer; where it does not end, the cables join the contact problem as links.
 
 Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
 contact problem: there the repetition costs little.
 
 Systems whose forces are not linear are linearised about the answer, until the forces there agree: Newton's
 method with a contact problem in place of a linear system.
-
-Structures at rest. What a tolerance leaves of a structure at rest adds up. Carried impulses that are out of
-balance by a residual ε accelerate it: velocities grow with the number k of steps as k ε, gaps as k² ε / 2.
-Two things follow.
-
-*The first impulses are found better than asked for.* Where nothing is carried and nothing moves, the least
-impulses that hold all bodies at rest are looked for first, by Newton steps that end at rounding
-(:mod:`clapas.solvers.least_impulses`); where nothing holds them, or a factorisation would be dear, the
-accelerated projection is tried, down to a millionth of the tolerance. Coordinates are exact then, so that no
-gap disturbs. Hundreds of steps that follow cost one residual each.
-
-*Later they are found again, now and then.* Under fixed impulses a body that turns a little is a pendulum
-upside down: below the weight of twelve courses what rounding leaves grows by 8 % a step, and after two to
-three hundred steps it is as large as the tolerance. Bodies still hardly move then, and the impulses
-nearest to the carried ones stop them. A second time is needed in the next step, because impulses that stop a
-motion push back if they last (:func:`set_in_motion`). All this is decided by the state alone, so that a
-resumed run goes on alike.
-
-*Impulses beyond the tolerance by little are swept*, where bodies move. A dozen plain sweeps, contact after
-contact in the given order, mostly put that right. They need nothing but the blocks of the contacts, so that
-in the step of few bodies (:mod:`clapas.dynamics.few`) they are part of one compiled call. Here is the same
-for the general step, by the same kernels: the impulses are the same, bit by bit. Where a dozen sweeps are not
-enough the solver begins from the carried impulses, as if they had not been done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
-from clapas.convex.coulomb import CoulombCone
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.evenness import begins_at_rest, is_held, solved_evenly
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.mixed import mixed_problem
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.resting import (
+    are_at_rest,
+    is_between_bodies,
+    set_in_motion,
+    solved_at_rest,
+    solved_from_near,
+)
+from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
+from clapas.dynamics.state import State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep, split_velocity
 from clapas.dynamics.warm_start import followed
-from clapas.geometry.colliders import Contacts
-from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.problems.workspace import Workspace
-from clapas.solvers import NSGS, AcceleratedProjection, Auto, Solution, solve
-from clapas.solvers.least_impulses import LeastImpulses, can_rest
-from clapas.solvers.loop import Solver, iterate
-from clapas.solvers.nsgs import Given
-from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
-from clapas.solvers.nsgs.orders import SEVERAL
+from clapas.solvers import Solution, solve
+from clapas.solvers.loop import Solver
 from clapas.status import Status
 from clapas.typing import Array
-
-AT_START, FINEST = 1e-6, 1e-11
-"""Share of the tolerance that the first impulses are to reach, and the residual that is always enough."""
-EVEN = 0.7
-"""Preload from which the departure of impulses is least: of 816 contacts of a wall 82 bear nothing without
-it, none with it, so that they are the same contacts from step to step."""
-NEWTON_STEPS = 20
-"""Steps to the least impulses at the start: five for a wall, one more every now and then for rubble."""
-FEW_STEPS = 3
-"""Steps from carried impulses to those nearest to them: one, unless contacts begin to bear or to slide."""
-PRODUCTS = 3000
-"""Steps of the accelerated projection at the start: less than a second for thousands of contacts."""
-SLACK = 2.0
-"""Tolerances up to which gaps that a step would close are no gaps, beside the free velocity: between bodies
-at rest they are what the tolerance left. With 0.1 half of the attempts failed, and long runs took half as
-long again. The judge has the last word."""
-ROUGH = 1e3
-"""Residuals below so many tolerances, and speeds below as large a share of what gravity gives in a step, are
-those of bodies at rest whose impulses have become rough."""
-STOPPED, STILL = 100.0, 1e-3
-"""Bodies are set in motion where speeds grow by this factor in a step, and are then more than this share of
-the tolerance beside what gravity gives in a step."""
-MOST_AT_REST = 100_000
-"""Contacts up to which the start is taken care of."""
-NEAR = 10.0
-"""Residuals below so many tolerances are nearly good."""
-MOST_SWEPT = 5000
-"""Contacts up to which this is done; beyond, sweeps of many contacts at a time are faster."""
-DOZEN = AT_A_TIME * (MEASURED - 1)
-
-
-def begins_with_sweeps(solver: Solver) -> bool:
-    """Whether a solver begins with plain sweeps and may do a dozen of them."""
-    is_plain = isinstance(solver, Auto) or (
-        type(solver) is NSGS
-        and NSGS(tol=solver.tol, max_iterations=solver.max_iterations, time_limit=solver.time_limit) == solver
-    )
-    return is_plain and solver.max_iterations >= DOZEN and solver.time_limit == np.inf
-
-
-def are_at_rest(solver: Solver, n_contacts: int, velocity: Array, gain: float) -> bool:
-    """Whether bodies hardly move, and whether that is looked after.
-
-    ``velocity`` (N, size) is that at the start of the step, ``gain`` the speed that gravity gives in it.
-    """
-    if not (isinstance(solver, Auto) and SEVERAL <= n_contacts <= MOST_AT_REST):
-        return False
-    if solver.max_iterations < PRODUCTS or solver.time_limit < np.inf:
-        return False
-    return float(np.abs(velocity).max(initial=0.0)) <= ROUGH * solver.tol * gain
-
-
-def set_in_motion(before: Array, after: Array, tol: float, gain: float) -> bool:
-    """Whether a step set bodies at rest in motion, from velocities before to velocities after (N, size).
-
-    Impulses that brought moving bodies to rest are too strong in the next step: they push them back.
-    """
-    speed = float(np.abs(after).max(initial=0.0))
-    if speed <= STILL * tol * gain:
-        return False
-    return speed > STOPPED * float(np.abs(before).max(initial=0.0))
-
-
-def solved_at_rest(
-    problem: ContactProblem, solver: Solver, guess: Array, pushes_back: bool = False
-) -> Solution | None:
-    """The impulses of bodies at rest, better than the tolerance asks; None where they are not found.
-
-    ``guess`` (n, d) is what is carried from before the step; ``pushes_back`` says that they are to be found
-    even if it is within the tolerance.
-    """
-    if not is_between_bodies(problem):
-        return None
-    begins = not guess.any()
-    least = 0.0 if pushes_back else solver.tol
-    if not begins and not least < problem.residual(guess) <= ROUGH * solver.tol:
-        return None
-    goal = max(AT_START * solver.tol, min(FINEST, solver.tol))
-    for name, method in _methods(problem, solver.tol, goal, begins):
-        found = iterate(problem, method, guess)
-        if found.residual <= solver.tol:
-            note = f"{name}: {found.iterations} iterations, residual {found.residual:.1e}"
-            return replace(found, solver=solver, status=Status.SOLVED, notes=(note,))
-    return None
-
-
-def _methods(problem: ContactProblem, tol: float, goal: float, begins: bool) -> Iterator[tuple[str, Solver]]:
-    if can_rest(problem):
-        least = LeastImpulses(
-            tol=min(FINEST, goal), max_iterations=NEWTON_STEPS, slack=SLACK * tol, preload=EVEN
-        )
-        if not begins:
-            yield "nearest-impulses", replace(least, max_iterations=FEW_STEPS, nearest=True)
-        yield "least-impulses", least
-    if begins:
-        yield "accelerated-projection", AcceleratedProjection(tol=goal, max_iterations=PRODUCTS)
-
-
-def solved_from_near(problem: ContactProblem, solver: Solver, guess: Array) -> Solution | None:
-    """The solution by a dozen sweeps from a guess (n, d) that is nearly good; None where that does not serve.
-
-    Fewer than 64 contacts are swept in the given order by the solver itself.
-    """
-    if not (SEVERAL <= problem.n_contacts <= MOST_SWEPT and begins_with_sweeps(solver)):
-        return None
-    if not is_between_bodies(problem):
-        return None
-    if not solver.tol < problem.residual(guess) < NEAR * solver.tol:
-        return None
-    sweeps = NSGS(tol=solver.tol, max_iterations=DOZEN, order=Given(), acceleration=0)
-    found = iterate(problem, sweeps, guess)
-    if not found.status.is_solved:
-        return None
-    notes = (f"nsgs: {found.iterations} iterations",) if isinstance(solver, Auto) else ()
-    return replace(found, solver=solver, notes=notes)
-
-
-def is_between_bodies(problem: ContactProblem) -> bool:
-    """Whether contacts slide and join two bodies of one size each."""
-    by_bodies = problem.is_by_blocks and type(problem.blocks) is BodyBlocks
-    return by_bodies and isinstance(problem.cone, CoulombCone)
-
 
 JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
@@ -204,63 +62,63 @@ BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What a step knows before it is solved.
+    """The data of a step before its contact problem is solved.
 
     Parameters
     ----------
-    model : Model
-        The bodies.
-    start, middle : State
-        The state the step starts from, and its middle with the velocities of the start.
+    start : State
+        The state the step starts from.
+    near : ContactsInStep
+        The contacts to treat, with the model, the middle of the step and its length.
     systems : SystemsInStep
         Bodies of other kinds.
-    contacts : Contacts
-        Those to treat.
-    touching : float
-        Gap up to which they touch (m).
-    lead : array (n, d), or None
-        What the velocities of walls miss at them.
-    dt : float
-        The step (s).
     kept : Workspace
         What methods keep from step to step.
     solved_by : callable, optional
-        Who solves the contact problem in place of the solver; it is then stated with M, H and J.
+        Solves the contact problem in place of the solver; it is then stated with M, H and J.
     """
 
-    model: Model
     start: State
-    middle: State
+    near: ContactsInStep
     systems: SystemsInStep
-    contacts: Contacts
-    touching: float
-    lead: Array | None
-    dt: float
     kept: Workspace
     solved_by: Answering | None = None
 
+    @property
+    def model(self) -> Model:
+        """The bodies that are there."""
+        return self.near.model
+
+    @property
+    def middle(self) -> State:
+        """The middle of the step, with the velocities of its start."""
+        return self.near.middle
+
+    @property
+    def dt(self) -> float:
+        """The step (s)."""
+        return self.near.dt
+
     def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
-        """The contact problem, given the velocities (N, size) without impulses."""
+        """The contact problem, from the velocities (N, size) without impulses."""
         stated = self._stated(free, joints)
         stated.problem.kept = self.kept
         return stated
 
     def _stated(self, free: Array, joints: JointsInStep | None) -> StepProblem:
-        model, middle, contacts, others = self.model, self.middle, self.contacts, self.systems
-        h, touching, lead = self.dt, self.touching, self.lead
-        is_alone = self.solved_by is None
-        if is_alone and joints is not None and not others.systems and self._is_small(joints):
-            return condensed_problem(model, joints, middle, contacts, free, h, touching, lead)
-        if is_alone and joints is None and others.touch(model, contacts) and are_small(model, others):
-            return small_bodies_problem(model, others, middle, contacts, free, h, touching, lead)
-        if joints is not None or others.are_linked or others.touch(model, contacts):
-            return mixed_problem(model, others, middle, contacts, free, h, touching, lead, joints)
-        part_of = None if is_alone else len(contacts)
-        return step_problem(model, middle, contacts, free, h, touching, lead, part_of=part_of)
+        near, systems, is_alone = self.near, self.systems, self.solved_by is None
+        model, contacts = near.model, near.contacts
+        if is_alone and joints is not None and not systems.systems and self._is_small(joints):
+            return condensed_problem(near, joints, free)
+        if is_alone and joints is None and systems.touch(model, contacts) and are_small(model, systems):
+            return small_bodies_problem(near, systems, free)
+        if joints is not None or systems.are_linked or systems.touch(model, contacts):
+            return mixed_problem(near, systems, free, joints)
+        return rigid_problem(near, free, part_of=None if is_alone else len(contacts))
 
     def _is_small(self, joints: JointsInStep) -> bool:
         links = 0 if joints.acting is None else len(joints.acting.coordinate)
-        return (len(self.contacts) + links) * self.model.d <= MOST_ROWS
+        return (len(self.near.contacts) + links) * self.model.d <= MOST_ROWS
 
 
 class Solved(NamedTuple):
@@ -344,7 +202,7 @@ def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solve
     joints, free = _joined(joints.beside(at.systems, at.kept), free)
     velocity = joints.velocity(free)
     joints = joints.watching(velocity, joints.others(free))
-    if joints.hold_systems or joints.touch(at.contacts) or joints.acting is not None:
+    if joints.hold_systems or joints.touch(at.near.contacts) or joints.acting is not None:
         return _in_contact(at, free, joints, solver)
     apart = _in_contact(at, velocity, None, solver, but_joined=True)
     unforced = apart.free - (velocity - free)
@@ -354,7 +212,7 @@ def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solve
 def _in_contact(
     at: Instant, free: Array, joints: JointsInStep | None, solver: Solver, but_joined: bool = False
 ) -> Solved:
-    """State and solve the contact problem until what depends on its answer has settled.
+    """State and solve the contact problem until what depends on its solution has settled.
 
     ``but_joined`` leaves alone the gyroscopic term of jointed bodies that are no part of it.
     """
@@ -396,7 +254,7 @@ def _in_contact(
 
 
 def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) -> Solution:
-    """The solution from a guess (n, d): by whoever is told to, evenly, from rest, from near, or solved."""
+    """The solution from a guess (n, d): even impulses, bodies at rest, a few sweeps, else the solver."""
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
@@ -452,7 +310,7 @@ def _led(
 def _velocities(
     at: Instant, problem: StepProblem, solution: Solution, free: Array
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Velocities of all rigid bodies, walls included, and of the systems, from the answer of the problem."""
+    """Velocities of all rigid bodies, walls included, and of the systems, from the solution."""
     if problem.condensed is not None:
         return problem.condensed.velocity(solution.r), at.systems.free
     v = solution.v

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.kind import Account
+from clapas.bodies.links import Account
 from clapas.bodies.rigid.motion import moved, work
-from clapas.dynamics.assembly import StepProblem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.few.stepping import Outcome, step_of_few
@@ -33,11 +33,13 @@ from clapas.dynamics.joints.instep import JointsInStep, joints_in_step
 from clapas.dynamics.joints.projection import onto_joints
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.links import OF_JOINTS
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours, touching_gap
 from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.solving import Answering, Instant, Solved, solved
+from clapas.dynamics.state import Impulses, State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import (
     SystemsInStep,
     apart_from_themselves,
@@ -138,7 +140,7 @@ class StepResult:
     work : float
         Work of the contacts, and of laying grains down (J): negative when energy is lost.
     given : float
-        Work of walls that move, also through joints, guides and loads (J): what the world puts in.
+        External work (J): of loads, guides, and walls that move, also through joints.
     contacts : Contacts
         The contacts that touch or carry an impulse, in the order of the impulses of the state.
     rows : array (n,), or None
@@ -159,7 +161,7 @@ class StepResult:
 
     @staticmethod
     def made(outcome: Outcome | JointedOutcome) -> StepResult:
-        """A step of few bodies, or with joints; what a loop does not need is made when first asked for."""
+        """A step by compiled kernels; fields that a loop does not need are made when first read."""
         done = object.__new__(StepResult)
         done.__dict__.update(
             state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
@@ -173,6 +175,11 @@ class StepResult:
         """How the solver ended."""
         outcome = self.__dict__.get("outcome")
         return self.solution.status if outcome is None else outcome.answer.status
+
+    @property
+    def n_contacts(self) -> int:
+        """Number of contacts that touch or carry an impulse."""
+        return len(self.state.impulses.a)
 
     @property
     def residual(self) -> float:
@@ -216,25 +223,21 @@ def step(
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     neighbours : Neighbours, optional
-        Who is near whom, kept from step to step for speed.
+        The detector and its list of near pairs, kept from step to step for speed.
     asleep : array of bool, optional
         Bodies to hold during the step, at velocity zero: the contacts between them keep their impulses.
         Bodies beyond its length are awake.
     commands : Commands, optional
-        What motors are asked for; that of the scene by default.
+        Targets of motors; those of the scene by default.
     solved_by : callable, optional
-        Who solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
+        Solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
     """
     scheme, neighbours = scheme or STEP_SCHEME, neighbours or Neighbours(model)
     solver = solver or STEP_SOLVER
-    if asleep is None and (few := neighbours.few(state)) and scheme.projection == 0.0:
-        outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
+    if asleep is None and scheme.projection == 0.0:
+        outcome = _compiled(state, dt, solver, scheme, neighbours, commands)
         if outcome is not None:
             return StepResult.made(outcome)
-    if asleep is None and (mechanism := neighbours.mechanism(state)) and scheme.projection == 0.0:
-        jointed = step_of_mechanism(mechanism, state, dt, solver, scheme, neighbours, commands)
-        if jointed is not None:
-            return StepResult.made(jointed)
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -243,12 +246,13 @@ def step(
 
     middle, systems = drifted(alive, state, scheme, dt)
     free = free_motion(alive, middle, dt)
-    found, near, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
-    ahead = lead(alive, middle, near, state.velocity, scheme.theta, dt)
+    found, treated, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
+    ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
+    near = ContactsInStep(alive, middle, treated, dt, touching, ahead)
     joints = None
     if alive.joints is not None:
         joints = joints_in_step(alive, state, middle, scheme.theta, dt, commands, systems)
-    at = Instant(alive, state, middle, systems, near, touching, ahead, dt, neighbours.kept, solved_by)
+    at = Instant(state, near, systems, neighbours.kept, solved_by)
     answer = solved(at, free, joints, solver)
     at = replace(at, systems=answer.systems)
 
@@ -259,6 +263,24 @@ def step(
     done, given = _accounts(at, answer, end)
     done, given = done + work_of_laying(model, before, state), given + lift
     return StepResult(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
+
+
+def _compiled(
+    state: State,
+    dt: float,
+    solver: Solver,
+    scheme: MoreauJean,
+    neighbours: Neighbours,
+    commands: Commands | None,
+) -> Outcome | JointedOutcome | None:
+    """The same step by compiled kernels, for few bodies or a mechanism; None where they do not serve."""
+    if few := neighbours.few(state):
+        outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
+        if outcome is not None:
+            return outcome
+    if mechanism := neighbours.mechanism(state):
+        return step_of_mechanism(mechanism, state, dt, solver, scheme, neighbours, commands)
+    return None
 
 
 def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
@@ -340,18 +362,18 @@ def _borne(
         among = np.arange(len(problem.contacts)) if rows is None else rows
         longer = at.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            at.model, found, contacts, impulses, state.impulses, longer, at.touching
+            at.model, found, contacts, impulses, state.impulses, longer, at.near.touching
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
-    elif len(at.contacts) and not len(problem.contacts) and at.model.blocked is None:
+    elif len(at.near.contacts) and not len(problem.contacts) and at.model.blocked is None:
         # What touches and moves together was in no problem: it bears nothing.
-        contacts = at.contacts.take(np.flatnonzero(at.contacts.gap <= at.touching))
+        contacts = at.near.contacts.take(np.flatnonzero(at.near.contacts.gap <= at.near.touching))
         impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
     return contacts, impulses, rows
 
 
 def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
-    """What joints did: their rows, and all that acts along their coordinates."""
+    """Impulses of the joints: along their rows, and all that acts along their coordinates."""
     rows, links = joints.motion.rows, answer.problem.links
     assert answer.multipliers is not None
     impulse, own = rows.of_terms(answer.multipliers), None
@@ -362,7 +384,7 @@ def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
 
 
 def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
-    """Work lost at contacts and in joints (J), and work given by what moves or loads bodies from outside."""
+    """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
     done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)

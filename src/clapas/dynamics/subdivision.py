@@ -19,9 +19,10 @@ import numpy as np
 
 from clapas.dynamics.births import with_births
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.sleep import Sleeping, step_with_sleep
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.solvers.loop import Solver
 
@@ -36,7 +37,7 @@ def divided_step(
     sleeping: Sleeping | None = None,
     commands: Commands | None = None,
 ) -> list[StepResult]:
-    """One time step in as many parts as the scheme asks for; the last part ends the step."""
+    """One time step in the number of parts that the scheme requires; the last part ends the step."""
     count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
     neighbours = neighbours or Neighbours(model)
     done: list[StepResult] = []
@@ -52,7 +53,7 @@ def divided_step(
 
 
 def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
-    """Into how many parts a step is divided: a power of two."""
+    """Number of parts into which a step is divided: a power of two."""
     if math.isinf(scheme.travel):
         return 1
     state = with_births(model, state)

@@ -61,13 +61,7 @@ def catching_up(moving_set: Callable[[float], Projects], q0: npt.ArrayLike, time
     >>> path.ravel()
     array([1. , 1. , 1.5, 2. ])
     """
-    times = _increasing(times)
-    q = np.atleast_1d(np.asarray(q0, dtype=float))
-    path = np.empty((len(times), len(q)))
-    for k, t in enumerate(times):
-        q = np.asarray(moving_set(float(t)).project(q[None])).reshape(q.shape)
-        path[k] = q
-    return path
+    return _caught_up(lambda t, q: np.asarray(moving_set(t).project(q[None])).reshape(q.shape), q0, times)
 
 
 def catching_up_levels(
@@ -81,13 +75,7 @@ def catching_up_levels(
     The nearest point q of the boundary has q − q_old = −λ ∇f(t, q), f(t, q) = 0. Suits convex or
     smooth level functions; the step must be small against the curvature of the boundary.
     """
-    times = _increasing(times)
-    q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
-    path = np.empty((len(times), len(q)))
-    for k, t in enumerate(times):
-        q = _onto_level(f, gradient, float(t), q)
-        path[k] = q
-    return path
+    return _caught_up(lambda t, q: _onto_level(f, gradient, t, q), q0, times)
 
 
 def catching_up_inequalities(
@@ -122,13 +110,7 @@ def catching_up_inequalities(
     array([[0.5, 0. ],
            [2. , 0. ]])
     """
-    times = _increasing(times)
-    q = np.atleast_1d(np.asarray(q0, dtype=float)).copy()
-    path = np.empty((len(times), len(q)))
-    for k, t in enumerate(times):
-        q = _onto_inequalities(f, jacobian, float(t), q)
-        path[k] = q
-    return path
+    return _caught_up(lambda t, q: _onto_inequalities(f, jacobian, t, q), q0, times)
 
 
 def explicit_sweeping(
@@ -153,6 +135,17 @@ def explicit_sweeping(
         if f(float(t), q) >= 0.0:
             q = q - (t_next - t) * speed / float(slope @ slope) * slope
         path[k + 1] = q
+    return path
+
+
+def _caught_up(projected: Callable[[float, Array], Array], q0: npt.ArrayLike, times: npt.ArrayLike) -> Array:
+    """The path (n, k) of a point that is projected on the set of each instant; (t, q) ↦ the projection."""
+    times = _increasing(times)
+    q = np.atleast_1d(np.asarray(q0, dtype=float))
+    path = np.empty((len(times), len(q)))
+    for k, t in enumerate(times):
+        q = projected(float(t), q)
+        path[k] = q
     return path
 
 

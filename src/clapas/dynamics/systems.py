@@ -13,19 +13,13 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import (
-    Bindings,
-    Energy,
-    Links,
-    Neighbourhood,
-    Part,
-    Pieces,
-    Poses,
-    Sides,
-    Span,
-)
+from clapas.bodies.kind import Energy, Part, Poses, Span
+from clapas.bodies.links import Bindings, Links
+from clapas.bodies.nonlinear import Pieces
+from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.dynamics.holding import Held, held
-from clapas.dynamics.model import Model, State, System
+from clapas.dynamics.model import Model, System
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
 from clapas.typing import Array, Mask
@@ -252,7 +246,7 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
 
 
 def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
-    """How much further detection must look, as the carriers of some systems bend (m)."""
+    """Distance (m) by which detection must look further because carriers of some systems bend."""
     pairs = zip(model.systems, parts, strict=True)
     return max((s.bending.margin(part) for s, part in pairs if s.bending is not None), default=0.0)
 

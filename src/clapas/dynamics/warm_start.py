@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.dynamics.model import Impulses, Model
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import Impulses
 from clapas.geometry.colliders import Contacts
 from clapas.problems.sphere_blocks import in_frame
 from clapas.typing import Array, Indices
@@ -100,7 +101,7 @@ def carry_to_spheres(
 
 @kernel
 def to_world(frame: Array, impulse: Array, world: Array) -> None:
-    """Write impulses given along the axes of the frames as vectors of the world."""
+    """Write impulses, components along the axes of the frames, in world coordinates."""
     n, d = world.shape
     for i in range(n):
         for l in range(d):
@@ -153,7 +154,7 @@ def rename(
     b: Indices,
     feature: Indices,
 ) -> int:
-    """Give ended contacts, sorted by a, the identity of a neighbour that is new; how many there were."""
+    """Give ended contacts, sorted by a, the identity of a new neighbour; return their number."""
     count, now = 0, np.full(len(a), -1)  # renamed at the end: searches are by what a was
     first = np.searchsorted(a, new_a[fresh] - 1, side="left")
     last = np.searchsorted(a, new_a[fresh] + 1, side="right")

@@ -211,7 +211,7 @@ class Clusters:
         return v
 
     def multipliers(self, momentum: Array, n_rows: int) -> Array:
-        """Impulses λ (n_rows,) of the joints, from the momentum (m,) that nothing else has given."""
+        """Impulses λ (n_rows,) of the joints, from the momentum (m,) that nothing else accounts for."""
         result = np.zeros(n_rows)
         for cluster in self.others:
             result[cluster.rows] = cluster.multipliers(momentum[cluster.dofs])

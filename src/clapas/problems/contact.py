@@ -19,6 +19,7 @@ from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, facto
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
+from clapas.problems.local_blocks import diagonal_blocks, local_blocks
 from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array, MatrixLike
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 ROUNDING = float(np.finfo(float).eps)
 MANY = 1000  # contacts from which the residual is worth a compiled pass
-CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
-WRITTEN_OUT = 200_000  # entries of a sparse matrix up to which writing it in full takes less than its pattern
 
 
 class ContactProblem:
@@ -135,37 +134,60 @@ class ContactProblem:
             rows = validation.square("W", W)
             self.d = validation.dimension(rows, q, friction, np.ndim(mu), d, self.widths)
             self.n_contacts = rows // self.d
-            self._W = validation.delassus(W, self.d, symmetrise)
-            if compliance is not None:
-                soft = validation.compliance(compliance, self.n_contacts, self.d)
-                diagonal = sparse.diags_array(soft.ravel())
-                self._W = sparse.bsr_array(self._W + diagonal, blocksize=(self.d, self.d))
-            self._q = validation.contact_vector("q", q, self.n_contacts, self.d)
+            self._read_reduced(W, q, compliance, symmetrise)
         else:
             self.n_dof = validation.square("M", M)
-            jacobian = validation.matrix("H", H, columns=self.n_dof)
-            self.d = validation.dimension(jacobian.shape[0], w, friction, np.ndim(mu), d, self.widths)
-            self.n_contacts = jacobian.shape[0] // self.d
-            self.M = validation.mass(M)
-            self.H = jacobian
-            if J is not None:
-                self.J = validation.matrix("J", J, columns=self.n_dof)
-                self.b = validation.vector(
-                    "b", np.zeros(self.J.shape[0]) if b is None else b, self.J.shape[0]
-                )
-            if compliance is not None:
-                self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
-            try:
-                self.mass = _factor(self.M, self.J, self.b)
-            except NotDefinite:
-                self.semidefinite = Semidefinite(self, singular_blocks(self.M))
-            self.f = validation.vector("f", f, self.n_dof)
-            self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
-            validation.contacts_have_rows(jacobian, self.d, self.compliance)
-            if J is not None and self.is_definite:
-                free = _local_blocks(self.H, factorise(self.M), self.d)
-                validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
+            self.H = validation.matrix("H", H, columns=self.n_dof)
+            self.d = validation.dimension(self.H.shape[0], w, friction, np.ndim(mu), d, self.widths)
+            self.n_contacts = self.H.shape[0] // self.d
+            self._read_global(M, f, w, J, b, compliance)
         self._under(mu, section)
+
+    def _read_reduced(
+        self, W: MatrixLike, q: npt.ArrayLike | None, compliance: npt.ArrayLike | None, symmetrise: bool
+    ) -> None:
+        """Read W, to which the compliance is added, and q."""
+        self._W = validation.delassus(W, self.d, symmetrise)
+        if compliance is not None:
+            soft = validation.compliance(compliance, self.n_contacts, self.d)
+            diagonal = sparse.diags_array(soft.ravel())
+            self._W = sparse.bsr_array(self._W + diagonal, blocksize=(self.d, self.d))
+        self._q = validation.contact_vector("q", q, self.n_contacts, self.d)
+
+    def _read_global(
+        self,
+        M: MatrixLike,
+        f: npt.ArrayLike | None,
+        w: npt.ArrayLike | None,
+        J: MatrixLike,
+        b: npt.ArrayLike | None,
+        compliance: npt.ArrayLike | None,
+    ) -> None:
+        """Read what stands beside H; factorise M with the joints, or note that it is singular."""
+        self.M = validation.mass(M)
+        if J is not None:
+            self.J = validation.matrix("J", J, columns=self.n_dof)
+            rows = self.J.shape[0]
+            self.b = validation.vector("b", np.zeros(rows) if b is None else b, rows)
+        if compliance is not None:
+            self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
+        try:
+            self.mass = _factor(self.M, self.J, self.b)
+        except NotDefinite:
+            self.semidefinite = Semidefinite(self, singular_blocks(self.M))
+        self.f = validation.vector("f", f, self.n_dof)
+        self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
+        validation.contacts_have_rows(self.H, self.d, self.compliance)
+        if J is not None and self.is_definite:
+            free = local_blocks(self.H, factorise(self.M), self.d)
+            validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
+
+    @classmethod
+    def _unread(cls, form: Literal["global", "reduced"], name: str, by_blocks: bool) -> Self:
+        """A problem whose data come from the engine, not from files or people: the maker fills them in."""
+        problem = cls.__new__(cls)
+        problem.form, problem.name, problem._given_by_blocks = form, name, by_blocks
+        return problem
 
     def _under(
         self,
@@ -212,15 +234,9 @@ class ContactProblem:
         name : str
             What to call the problem in reports.
         """
-        problem = cls.__new__(cls)
-        problem.form, problem.name, problem.blocks = "global", name, blocks
-        problem._given_by_blocks = True
-        problem.n_contacts, problem.d = blocks.n_contacts, blocks.d
-        problem.n_dof = blocks.n_bodies * blocks.size
-        if not blocks.is_finite:
-            for name, data in blocks.given.items():
-                validation.refuse_nonfinite(name, data)
-        return problem._under(mu, section, w)
+        problem = cls._unread("global", name, by_blocks=True)
+        problem.blocks, problem.n_dof = blocks, blocks.n_bodies * blocks.size
+        return problem._between(blocks)._under(mu, section, w)
 
     @classmethod
     def from_packed(
@@ -241,14 +257,10 @@ class ContactProblem:
         mu, w, section, name
             See :meth:`from_blocks`.
         """
-        problem = cls.__new__(cls)
-        problem.form, problem.name, problem._given_by_blocks = "global", name, True
+        problem = cls._unread("global", name, by_blocks=True)
         problem.blocks, problem.ragged, problem.packed = None, bodies, bodies
-        problem.n_contacts, problem.d, problem.n_dof = bodies.n_contacts, bodies.d, bodies.n_dof
-        if not bodies.is_finite:
-            for name, data in bodies.given.items():
-                validation.refuse_nonfinite(name, data)
-        return problem._under(mu, section, w)
+        problem.n_dof = bodies.n_dof
+        return problem._between(bodies)._under(mu, section, w)
 
     @classmethod
     def from_full(
@@ -275,8 +287,7 @@ class ContactProblem:
         name : str
             What to call the problem in reports.
         """
-        problem = cls.__new__(cls)
-        problem.form, problem.name, problem._given_by_blocks = "reduced", name, False
+        problem = cls._unread("reduced", name, by_blocks=False)
         problem.n_contacts, problem.d = n, d = q.shape
         blocks = W.reshape(n, d, n, d).transpose(0, 2, 1, 3).reshape(n * n, d, d)
         places = np.tile(np.arange(n), n), n * np.arange(n + 1)
@@ -286,6 +297,14 @@ class ContactProblem:
             validation.refuse_nonfinite(what, data)
         return problem._under(mu, section)
 
+    def _between(self, bodies: BodyBlocks | PackedBodies) -> Self:
+        """Take the contacts from the blocks of bodies, whose numbers must be finite."""
+        self.n_contacts, self.d = bodies.n_contacts, bodies.d
+        if not bodies.is_finite:
+            for name, data in bodies.given.items():
+                validation.refuse_nonfinite(name, data)
+        return self
+
     @property
     def is_definite(self) -> bool:
         """Whether M is positive definite (or was eliminated): v then follows from r."""
@@ -293,7 +312,7 @@ class ContactProblem:
 
     @property
     def is_by_blocks(self) -> bool:
-        """Whether the problem was given by its blocks between bodies, not by matrices."""
+        """Whether the problem is stored as blocks between bodies, not as matrices."""
         return self._given_by_blocks
 
     # ---------------------------------------------------------------- data derived from the given ones
@@ -321,7 +340,7 @@ class ContactProblem:
 
     @property
     def imposed(self) -> Array | None:
-        """The velocity w if one was given; None is zero everywhere."""
+        """The imposed velocity w; None if it is zero everywhere."""
         return self.__dict__.get("w")
 
     @cached_property
@@ -375,7 +394,7 @@ class ContactProblem:
 
     @cached_property
     def packed(self) -> PackedBodies | None:
-        """The blocks of bodies of any size if the problem was given by them, else None."""
+        """The blocks of bodies of any size if the problem is stored so, else None."""
         return None
 
     @property
@@ -408,12 +427,12 @@ class ContactProblem:
 
     @cached_property
     def local_blocks(self) -> Array:
-        """Diagonal blocks W_ii, (n, d, d): how contact i answers to its own impulse."""
+        """Diagonal blocks W_ii, (n, d, d): velocity at contact i per unit of its own impulse."""
         if self.form == "reduced":
-            return _diagonal_blocks(self._W, self.n_contacts, self.d)
+            return diagonal_blocks(self._W, self.n_contacts, self.d)
         if self._bodies:
             return self._bodies.local_blocks()
-        return _local_blocks(self.H, self.mass, self.d)
+        return local_blocks(self.H, self.mass, self.d)
 
     @cached_property
     def response(self) -> Array:
@@ -498,7 +517,7 @@ class ContactProblem:
         return self.cone.violation(u, self.response[:, None] * r)
 
     def residual(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> float:
-        """How far r is from a solution: a number without unit, zero at solutions up to rounding.
+        """Residual of r: a number without unit, zero at solutions up to rounding.
 
         With λ_i the mean diagonal of the Delassus block of contact i, x = λ r and u computed from r,
 
@@ -540,7 +559,7 @@ class ContactProblem:
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
-        """The same answer measured by every known form of Coulomb's law; where M is singular give v."""
+        """The impulses r measured by every known form of Coulomb's law; where M is singular pass v."""
         from clapas.problems.report import measure
 
         return measure(self, self.impulse(r), v)
@@ -549,7 +568,7 @@ class ContactProblem:
 
     @cached_property
     def _many_blocks(self) -> BodyBlocks | None:
-        """The blocks where they are the faster way: from many contacts on, or when given."""
+        """The blocks where they are faster: for many contacts, or where the problem is stored so."""
         many = self.form == "global" and self.n_contacts >= MANY
         return self.blocks if many or self._given_by_blocks else None
 
@@ -581,37 +600,3 @@ def _factor(M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None) ->
     """The factor of small bodies, or of bodies and clusters of any size."""
     parts = clusters(M, J, b, together=J is not None)
     return parts if parts.others else factorise(M)
-
-
-def _diagonal_blocks(W: sparse.bsr_array, n: int, d: int) -> Array:
-    row = np.repeat(np.arange(n), np.diff(W.indptr))
-    diagonal = np.zeros((n, d, d))
-    on_diagonal = row == W.indices
-    diagonal[row[on_diagonal]] = W.data[on_diagonal]
-    return diagonal
-
-
-def _local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
-    if isinstance(mass, BlockDiagonalFactor):
-        return _row_products((H @ mass.inverse_root).tocsr(), d)
-    n = H.shape[0] // d
-    blocks = np.empty((n, d, d))
-    for start in range(0, n, CHUNK):
-        rows = H[start * d : (start + CHUNK) * d]
-        count = rows.shape[0] // d
-        W = (rows @ mass.solve(rows.T.toarray())).reshape(count, d, count, d)
-        blocks[start : start + count] = W[np.arange(count), :, np.arange(count)]
-    return blocks
-
-
-def _row_products(G: sparse.csr_array, d: int) -> Array:
-    """Diagonal d×d blocks of G Gᵀ."""
-    if G.shape[0] * G.shape[1] <= WRITTEN_OUT:
-        full = G.toarray().reshape(-1, d, G.shape[1])
-        return np.asarray(full @ full.transpose(0, 2, 1))
-    blocks = np.empty((G.shape[0] // d, d, d))
-    for i in range(d):
-        for j in range(i, d):
-            product = G[i::d].multiply(G[j::d]).sum(axis=1)
-            blocks[:, i, j] = blocks[:, j, i] = np.asarray(product).ravel()
-    return blocks

@@ -1,4 +1,4 @@
-"""Other ways to write the same contact problem."""
+"""Other forms of the same contact problem."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class FrictionLCP:
-    """A contact problem as an LCP, and the way back.
+    """A contact problem as an LCP, and the impulses that its unknowns stand for.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class LCP:
         return np.minimum(self.slack(z) if w is None else w, self.response * z)
 
     def residual(self, z: npt.ArrayLike) -> float:
-        """How far z is from a solution: |min(w, λ z)| / |q|, zero at solutions up to rounding.
+        """Residual |min(w, λ z)| / |q| of z, zero at solutions up to rounding.
 
         The same number in any unit of z, and in any unit of w, however large or small: no square is formed
         that a double cannot hold. It is never below what rounding hides in z; with q = 0 it is relative to
@@ -139,7 +139,7 @@ class LCP:
         return float(np.sqrt(max(energy, 0.0) / whole))
 
     def report(self, z: npt.ArrayLike, reference: npt.ArrayLike | None = None) -> LCPReport:
-        """One answer measured in every way; with the energy distance to a reference when it is given."""
+        """All measures of z; with the energy distance to a reference if there is one."""
         z = self.unknowns(z)
         w = self.slack(z)
         return LCPReport(
@@ -166,7 +166,7 @@ class LCP:
 
 @dataclass(frozen=True, kw_only=True)
 class LCPReport:
-    """Measures of an answer z.
+    """Measures of unknowns z.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class Infeasibility:
 
 
 def is_surely_definite(problem: LCP) -> bool:
-    """Tell whether a small M is positive definite by more than its own rounding, without rounding."""
+    """Whether a small M is positive definite by more than its own rounding, without rounding."""
     if problem.size > EXACT:
         return False
     M = problem.dense

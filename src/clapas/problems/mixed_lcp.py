@@ -99,7 +99,7 @@ class MixedLCP:
         return Split(LCP(M, sign * self.q[rows]), equations)
 
     def as_lcp(self) -> tuple[LCP, Callable[[Array], Array]]:
-        """An LCP and the way back from its unknowns: :meth:`reduced`, or :meth:`split` where it must be."""
+        """An LCP and the map back from its unknowns: :meth:`reduced`, or :meth:`split` where it must be."""
         try:
             return self.reduced(), self.expand
         except ProblemError:
@@ -134,7 +134,7 @@ class MixedLCP:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A mixed problem whose free unknowns were split: the LCP, and the way back."""
+    """A mixed problem whose free unknowns were split: the LCP, and the map back to its unknowns."""
 
     lcp: LCP
     equations: npt.NDArray[np.int64]

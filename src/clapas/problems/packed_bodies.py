@@ -1,4 +1,4 @@
-"""Bodies of any size given by the blocks of their contacts: no matrix is formed.
+"""Bodies of any size stored as the blocks of their contacts: no matrix is formed.
 
 The problem of :mod:`clapas.problems.ragged_bodies` for bodies whose masses are small full matrices, M = L Lᵀ
 per body, as a time step has them at hand. With R = L⁻ᵀ, y = Lᵀ v and G = H R,

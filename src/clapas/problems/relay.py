@@ -105,7 +105,7 @@ class Relay:
         return LCP(M, np.concatenate((self.q - self.lower, self.upper - self.q)))
 
     def as_lcp(self) -> tuple[LCP, Callable[[Array], Array]]:
-        """The LCP and the way back from its unknowns."""
+        """The LCP and the map back from its unknowns."""
         return self.lcp(), self.unknowns
 
     def unknowns(self, z: npt.ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""One answer measured by every known form of Coulomb's law.
+"""Impulses measured by every known form of Coulomb's law.
 
 The residual decides; the other numbers say *how* an answer is wrong.
 """
@@ -24,7 +24,7 @@ SLOW = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Measures of an answer r. Units: impulses in N·s and velocities in m/s when the data are SI.
+    """Measures of impulses r. Units: impulses in N·s and velocities in m/s when the data are SI.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ ROUNDING = 1e-12  # eigenvalues of a block with unit diagonal between −ROUNDIN
 
 
 def singular_blocks(M: sparse.csr_array) -> Mask:
-    """Tell which degrees of freedom (m,) belong to blocks of M that are singular.
+    """The degrees of freedom (m,) of blocks of M that are singular.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def _indefinite(dofs: npt.NDArray[np.int64], value: float) -> ProblemError:
 
 
 def explained(singular: Mask) -> str:
-    """Why what was asked for does not exist, and what to do."""
+    """Why W and q do not exist where M is singular, and what to do."""
     dofs = np.flatnonzero(singular)
     where = f"{dofs.tolist()}" if len(dofs) <= 12 else f"{dofs[:6].tolist()} and {len(dofs) - 6} more"
     return (
@@ -108,7 +108,7 @@ def explained(singular: Mask) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Semidefinite:
-    """A problem whose M is singular, and what is needed to measure an answer (r, v).
+    """A problem whose M is singular, and what is needed to measure a pair (r, v).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Numbers that tell how hard a contact problem is: n d / m, density and condition number of W."""
+"""Indicators of how hard a contact problem is: n d / m, density and condition number of W."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ROW = 8  # v, ω, 1/m, 1/J
 
 
 class SphereBlocks(BodyBlocks):
-    """Blocks of a problem between spheres, in 3-D; G is made only if someone asks.
+    """Blocks of a problem between spheres, in 3-D; G is made only when needed.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class SphereBlocks(BodyBlocks):
 
     @cached_property
     def _threads(self) -> int:
-        """Asked for once: a step has tens of passes, and Numba takes a while to tell."""
+        """Number of threads, found once: a step has tens of passes, and Numba is slow to report it."""
         return thread_count(None, self.n_contacts, max(1, self.n_contacts // STRIDE))
 
 
@@ -237,7 +237,7 @@ def in_frame(normal: Array, i: int, x: float, y: float, z: float) -> tuple[float
 
 @inlined
 def in_world(normal: Array, i: int, r_n: float, r_s: float, r_t: float) -> tuple[float, float, float]:
-    """A vector given along the normal and tangents of contact i, in the world."""
+    """A vector with components along the normal and tangents of contact i, in world coordinates."""
     n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
     s_x, s_y, s_z, t_x, t_y, t_z = tangents(n_x, n_y, n_z)
     return (

@@ -1,4 +1,4 @@
-"""Check the data of a contact problem as it enters, and say what is wrong and where."""
+"""Check the data of a contact problem on input; errors say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SYMMETRY = 1e-10
 
 
 def form(**given: Any) -> Literal["global", "reduced"]:
-    """Tell which of the two forms the arguments describe."""
+    """Which of the two forms the arguments describe."""
     names = {name for name, value in given.items() if value is not None}
     if names == {"W", "q"}:
         return "reduced"
@@ -83,7 +83,7 @@ def dimension(
 
 
 def vector(name: str, value: npt.ArrayLike | None, size: int) -> Array:
-    """Read a flat vector of a given size."""
+    """Read a flat vector of a known size."""
     result = np.ascontiguousarray(value, dtype=float)
     if result.shape not in {(size,), (size, 1)}:
         raise ProblemError(f"{name} has shape {result.shape}, expected ({size},)")

@@ -26,7 +26,7 @@ class Workspace:
         self._things: dict[Any, Any] = {}
 
     def of(self, kind: Callable[[], Thing]) -> Thing:
-        """The thing of this kind, made the first time it is asked for."""
+        """The object of this kind, made at first use."""
         if kind not in self._things:
             self._things[kind] = kind()
         thing: Thing = self._things[kind]

@@ -69,7 +69,7 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockFile:
-    """The blocks of a file and what is to be said of them.
+    """The blocks of a file, and warnings about them.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def body_label(number: int, name: str | None) -> str:
 
 
 def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **given: Any) -> Body | Wall:
-    """A body or a wall from what a person gives, checked as far as it can be alone."""
+    """A body or a wall from arguments that are checked as far as they can be alone."""
     label = body_label(number, name)
     if not isinstance(shape, Shape):
         raise SceneError(f"{label}: expected a shape such as Sphere(0.1), got {shape!r}")

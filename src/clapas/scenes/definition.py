@@ -63,7 +63,7 @@ def definitions(of: type[Any]) -> dict[str, Definition]:
 
 
 def readings(of: type[Any], label: str, given: Mapping[str, Any], d: int) -> dict[str, Any]:
-    """Checked values of all fields, from those that were given."""
+    """Checked values of all fields, from the arguments."""
     return {
         name: each.read(label, name, given.get(name, each.default), d)
         for name, each in definitions(of).items()
@@ -115,5 +115,5 @@ def if_so(value: Any) -> Any:
 
 
 def as_entry(thing: Any) -> Any:
-    """What a thing says of itself in files."""
+    """The entry of a definition in scene files."""
     return thing.to_dict()

@@ -35,7 +35,7 @@ class GrainSampler:
 
     @staticmethod
     def of(label: str, d: int, radius: Any, shape: Any) -> GrainSampler:
-        """A sampler from what a person gives, checked: one radius, two radii, or a shape."""
+        """A sampler from one radius, two radii or a shape, checked."""
         if (radius is None) == (shape is None):
             raise SceneError(f"{label}: give either radius=(low, high) or shape=…, one of the two")
         if shape is not None:
@@ -68,7 +68,7 @@ class GrainSampler:
 
 
 def origin_of(shape: Shape, orientation: Vector, centre: Vector) -> Vector:
-    """Where the origin of a shape's own frame is when its centre of mass is at a given place."""
+    """Position of the origin of a shape's own frame when its centre of mass is at ``centre``."""
     own = shape.mass_properties.centre
     if not any(own):
         return centre

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.bodies.kind import JoinedBodies
+from clapas.bodies.joined import JoinedBodies
 from clapas.dynamics.joints.definition import WORLD, Joint, SystemEnd, make_joint
 from clapas.dynamics.joints.laws import Mimic, Motor
 from clapas.errors import SceneError
@@ -204,7 +204,7 @@ def _system_end(scene: Scene, k: int, body: int | None, point: Sequence[float] |
     if not isinstance(system.bodies, JoinedBodies):
         raise SceneError(
             f"'{system.name}' is of the kind '{system.bodies.word}', which joints cannot hold: it has no "
-            "method 'anchor'; see clapas.bodies.kind.JoinedBodies"
+            "method 'anchor'; see clapas.bodies.joined.JoinedBodies"
         )
     if point is None:
         raise SceneError("at is missing: give the point of the joint, in the world (m)")

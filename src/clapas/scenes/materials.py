@@ -33,7 +33,7 @@ RULES: dict[str, Callable[[float, float], float]] = {
 
 @dataclass(frozen=True)
 class Material:
-    """What a body is made of. Its fields beside the name are the one list of what it may be given."""
+    """A material of bodies. Its fields beside the name are the one list of its properties."""
 
     name: str
     density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None)
@@ -122,7 +122,7 @@ class LawBook:
         return self.for_all
 
     def table(self, materials: list[str], meeting: Iterable[Pair]) -> LawTable:
-        """Laws of all pairs, for pairs that can meet; zero friction fills the others, which never do."""
+        """Laws of all pairs of materials that can touch; zero friction for pairs that never do."""
         for a, b in sorted({pair(*names) for names in meeting}):
             if self.find(a, b) is None:
                 raise SceneError(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from clapas.bodies.kind import Energy
-from clapas.dynamics.model import State
 from clapas.dynamics.probe_readings import Reading
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult
 from clapas.status import Status
 

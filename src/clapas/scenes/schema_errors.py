@@ -1,4 +1,4 @@
-"""Turn the complaints of the schema into messages: where, what, and the way out."""
+"""Turn errors of the schema into messages: where, what, and how to fix it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _path(loc: Sequence[Step], data: Any) -> str:
 
 
 def _is_branch(step: str, here: Mapping[str, Any]) -> bool:
-    """Tell a branch of a union, which is no key: the word of a shape, motion or region."""
+    """Whether a step of a path is a branch of a union (the name of a shape, motion or region), not a key."""
     return here.get("type") == step
 
 
@@ -99,7 +99,7 @@ def _number_hint(given: Any) -> str:
 
 
 def _keys(model: Any, loc: Sequence[Step]) -> list[str]:
-    """Keys the schema knows at a place."""
+    """Keys that the schema allows at a place."""
     for step in loc:
         model = _below(model, step)
     branches = [kind for kind in (model, *get_args(model)) if _is_model(kind)]

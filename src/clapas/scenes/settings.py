@@ -39,7 +39,7 @@ def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
 
 
 def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
-    """When bodies may sleep, as a scene file says it, ``{"speed": 1e-2}``; None if it says nothing."""
+    """When bodies may sleep, as written in a scene file, ``{"speed": 1e-2}``; None if it is not set."""
     try:
         return Sleeping(**entries) if entries else None
     except TypeError as error:

@@ -2,17 +2,13 @@
 
 All runs go through :class:`Simulation`: a script that controls a robot calls :meth:`Simulation.step`,
 :func:`simulate` and the command line call :meth:`Simulation.run`. The changing data are one immutable
-:class:`~clapas.dynamics.model.State`; a step replaces it. To branch is to keep a state, to go back is to
+:class:`~clapas.dynamics.state.State`; a step replaces it. To branch is to keep a state, to go back is to
 put it in place again, and the same state gives the same bits.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -25,17 +21,19 @@ from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.loads import Load
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.probe_readings import read
 from clapas.dynamics.representable import require_places, require_speeds
 from clapas.dynamics.sleep import Sleeping
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, StepResult
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.systems import energy_of
 from clapas.errors import NotSolved, SceneError, SettingsError, warn
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.recorders import RecordedStep, Recorder, StepProgress, Summary, Watcher
+from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher
+from clapas.scenes.running import run_steps
 from clapas.scenes.scene import Scene
 from clapas.scenes.settings import (
     OnUnsolved,
@@ -48,7 +46,6 @@ from clapas.scenes.settings import (
     named_solver,
 )
 from clapas.solvers.loop import Solver
-from clapas.status import Status
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -290,30 +287,7 @@ class Simulation:
         progress : callable, optional
             Called after each step with a :class:`StepProgress`; return True to stop.
         """
-        start, first, before = time.perf_counter(), self.state.step, self.unsolved
-        steps = round(duration / self.dt)
-        with interrupts() as interrupted:
-            while self.state.step < steps and not interrupted.is_set():
-                self.step()
-                if progress is not None:
-                    done, state = self._last[-1], self.state
-                    seconds = time.perf_counter() - start
-                    report = len(done.state.impulses.a), done.residual, seconds
-                    if progress(StepProgress(state.step, steps, state.time, *report)):
-                        break
-        status = Status.ALMOST_SOLVED if self.unsolved > before else Status.SOLVED
-        if self.state.step < steps:
-            status = Status.STOPPED
-        return Summary(
-            self.state,
-            self.state.step - first,
-            self.unsolved - before,
-            self.worst,
-            self.work,
-            self.external_work,
-            status,
-            time.perf_counter() - start,
-        )
+        return run_steps(self, round(duration / self.dt), progress)
 
     # ---------------------------------------------------------------- branching
 
@@ -350,7 +324,7 @@ class Simulation:
         self.unsolved, self.worst = 0, 0.0
 
     def copy(self) -> Self:
-        """Another simulation of the same model from the same state, free to go its own way."""
+        """An independent simulation of the same model from the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._surroundings, twin._attached = Neighbours(self.model), []
@@ -399,7 +373,7 @@ class Simulation:
 
     @property
     def commands(self) -> Mapping[str, float]:
-        """What motors are asked for, by the names of their joints."""
+        """Targets of the motors, by the names of their joints."""
         return dict(zip(self._commands.names, self._commands.target.tolist(), strict=True))
 
     def command(self, targets: Mapping[str, float]) -> None:
@@ -513,23 +487,3 @@ def simulate(
     summary = simulation.run(duration, progress)
     simulation.detach(recorder)
     return summary
-
-
-@contextmanager
-def interrupts() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-
-    def ask(number: int, frame: object) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    previous = signal.signal(signal.SIGINT, ask)
-    try:
-        yield event
-    finally:
-        signal.signal(signal.SIGINT, previous)

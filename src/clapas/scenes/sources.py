@@ -133,7 +133,7 @@ class Source:
 
 
 def make_source(d: int, name: str, given: Mapping[str, Any]) -> Source:
-    """A source from what a person gives, checked."""
+    """A source from its arguments, checked."""
     label = f"source '{name}'"
     values = readings(Source, label, given, d)
     grains = GrainSampler.of(label, d, values["radius"], values["shape"])
@@ -142,7 +142,7 @@ def make_source(d: int, name: str, given: Mapping[str, Any]) -> Source:
 
 
 def _total(label: str, number: Any, rate: float, start: float, until: Any) -> int:
-    """How many grains: the number given, or those born before ``until``, whichever is smaller."""
+    """Number of grains: ``number``, or those born before ``until``, whichever is smaller."""
     if number is None and until is None:
         raise SceneError(f"{label}: it never ends; give number=… (grains) or until=… (s)")
     if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer)):

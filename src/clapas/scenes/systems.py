@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clapas.bodies.kind import RootedBodies, ShapedBodies
+from clapas.bodies.joined import RootedBodies
+from clapas.bodies.kind import ShapedBodies
 from clapas.bodies.registry import WrittenBodies
 from clapas.bodies.rods import Rod, Rods
 from clapas.bodies.rods.definition import FIXED

@@ -146,7 +146,7 @@ class Alternation(Iteration):
         return shift
 
     def _balance(self) -> None:
-        """Let ρ grow when z is missed by more than it moves, shrink in the other case."""
+        """Let ρ grow when the primal residual exceeds the dual one, shrink in the opposite case."""
         # Intervals grow, so that ρ settles.
         self._next_balance = self._done + max(10, self._done // 4)
         quotient = np.sqrt(self._missed / self._moved) if self._moved > 0 else 1.0

@@ -264,7 +264,7 @@ class Race:
         self.leader: Runner | None = None  # whose impulses are the best
 
     def let_in(self, runner: Runner) -> None:
-        """Put a runner that is already under way, and has come to the best impulses, in the first place."""
+        """Put a runner that is under way, and has reached the best impulses, in first place."""
         runner.residuals.append((runner.work, self.residual))
         self.runners[0] = self.leader = runner
 
@@ -275,7 +275,7 @@ class Race:
 
     @property
     def verdict(self) -> Status | None:
-        """How the race ended when nobody can go on."""
+        """Status of the race when no method can go on."""
         if any(runner.ended is Status.NO_SOLUTION for runner in self.runners):
             return Status.NO_SOLUTION
         return Status.STALLED if all(runner.has_ended for runner in self.runners) else None

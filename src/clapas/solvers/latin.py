@@ -68,7 +68,7 @@ class LATIN(IterativeSolver):
 
 
 class Stages(Iteration):
-    """The two stages; ``balanced`` holds r and u of the linear one, which misses the law."""
+    """The two stages; ``balanced`` holds r and u of the linear one, which violates the law."""
 
     def __init__(self, problem: ContactProblem, guess: Array, settings: LATIN) -> None:
         self.mu, self.q, self.relaxation = problem.mu, problem.q, settings.relaxation

@@ -75,11 +75,11 @@ class IterativeSolver:
 
 
 class OneAnswer(IterativeSolver, ABC):
-    """What answers at once, by a law of its own: no loop, which would keep what is nearest to Coulomb's."""
+    """A model with a law of its own, computed at once: a loop would keep the iterate nearest to Coulomb's."""
 
     @abstractmethod
     def answer(self, problem: ContactProblem, guess: Array) -> Solution:
-        """The answer, measured by Coulomb's law."""
+        """The impulses, measured by Coulomb's law."""
 
 
 class Method(ABC):
@@ -92,7 +92,7 @@ class Method(ABC):
 
     @property
     def ran(self) -> str:
-        """What runs, in words, where the name of the method does not say it all."""
+        """What runs, in words, where the name of the method is not enough."""
         return ""
 
     # Unknowns that repeat mean that nothing more will come; not so where several methods take turns.
@@ -104,7 +104,7 @@ class Method(ABC):
 
     @abstractmethod
     def advance(self, count: int) -> int | None:
-        """Do ``count`` iterations, or say how many were done instead.
+        """Do ``count`` iterations; return the number done if it differs.
 
         May raise :class:`Halt`, or LinAlgError where a matrix to be factorised is singular.
         """
@@ -176,7 +176,7 @@ Watcher = Callable[[Progress], bool | None]
 
 
 class MeasureEvery(NamedTuple):
-    """How many iterations may pass between two measurements: the least, and about a second of work."""
+    """Iterations between two measurements: at least so many, at most about a second of work."""
 
     shortest: int
     longest: int
@@ -186,7 +186,7 @@ AnyMethod = TypeVar("AnyMethod", bound=Method)
 
 
 class Run(NamedTuple, Generic[AnyMethod]):
-    """What a run of the loop leaves: the best iterate measured, and how it came."""
+    """The result of a run of the loop: the best iterate measured, and its history."""
 
     unknowns: Array
     status: Status
@@ -395,7 +395,7 @@ def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status |
 
 
 def _next_gap(record: _Record, tol: float, pace: MeasureEvery) -> int:
-    """Iterations until the next measurement: half of those the observed rate still asks for.
+    """Iterations until the next measurement: half of those still needed at the observed rate.
 
     Between an eighth and a quarter of those done, so that measuring stays cheap and is not late;
     and about a second of work at most, so that limits and wishes to stop are heeded.

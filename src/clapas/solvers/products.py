@@ -1,4 +1,4 @@
-"""Products W r in the cheapest way, in variables without unit.
+"""Products W r by the cheapest form, in variables without unit.
 
 Methods that iterate on all contacts at once do little else than multiply by W. The unit of contact i is
 taken out of it by its response λ_i (velocity per impulse) and out of the problem by its free velocity |q|:
@@ -153,7 +153,7 @@ def _block_product(W: Any, scale: Array, d: int) -> Product:
 
 
 def _body_product(blocks: BodyBlocks, scale: Array) -> Product:
-    """W̃ = G̃ G̃ᵀ by way of the bodies."""
+    """W̃ = G̃ G̃ᵀ, through the velocities of bodies."""
     from clapas.problems.blocks import add_impulses, contact_velocities  # kernels load the compiler
 
     G = blocks.G * scale[:, None, None, None]

@@ -166,7 +166,7 @@ class _ProximalIteration(Iteration):
         return wanted
 
     def _learn(self, step: ProximalStep) -> None:
-        """Take the answer of a step that succeeded; adapt κ to how hard it was."""
+        """Accept the result of a step that succeeded; adapt κ to how hard it was."""
         if step.is_solved:
             self._x = min(step.candidates, key=self._residual)
             self._missed = self._residual(self._x)

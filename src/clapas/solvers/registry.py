@@ -261,7 +261,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def models() -> tuple[Entry, ...]:
-    """Models of friction that may be asked for in place of a solver: other laws than Coulomb's."""
+    """Models of friction that may be chosen in place of a solver: other laws than Coulomb's."""
     return _MODELS
 
 

@@ -34,7 +34,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Solution:
-    """Impulses, velocities and how far they can be trusted.
+    """Impulses and velocities, with their residual and status.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ class Solution:
 
     @property
     def tol(self) -> float:
-        """Tolerance asked of the solver."""
+        """Tolerance of the solver."""
         return self.solver.tol
 
     def report(self) -> Report:
-        """The answer measured by every known form of Coulomb's law."""
+        """The impulses measured by every known form of Coulomb's law."""
         return self.problem.report(self.r, self.moved)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Step lengths before a projection: fixed, or adapted on the way.
+"""Step lengths before a projection: fixed, or adapted from step to step.
 
 Projection methods move an impulse against its velocity, r − ρ u, and bring it back. The step ρ has the unit
 of an inverse response; here it is a number without unit times 1/λ_i, so that 1 means "the impulse that would

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.bodies.kind import Field
+from clapas.bodies.drawn import Field
 from clapas.errors import SettingsError
 from clapas.io.recording import Frame
 from clapas.typing import Array

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import Look, Skin
+from clapas.bodies.drawn import Look, Skin
 from clapas.geometry import rotations
 from clapas.io.recording import Frame
 from clapas.typing import Array, Mask

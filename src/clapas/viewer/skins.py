@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clapas.bodies.kind import Look, Skin
+from clapas.bodies.drawn import Look, Skin
 from clapas.io.recording import Frame
 from clapas.io.recording.systems import RecordedSystem
 from clapas.typing import Array, Indices

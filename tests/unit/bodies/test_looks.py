@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import clapas
-from clapas.bodies.kind import DrawnBodies, Part
+from clapas.bodies.drawn import DrawnBodies
+from clapas.bodies.kind import Part
 from clapas.bodies.rods import Rod, Rods
 
 

@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clapas.dynamics.assembly import StepProblem, step_problem
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.freemotion import free_motion
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.rigid_problem import rigid_problem
+from clapas.dynamics.state import Impulses, State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Disk, Plane, Polygon, Sphere
 from clapas.problems import reduce
@@ -57,7 +60,7 @@ def assembled(law: str, d: int = 3) -> tuple[Model, State, np.ndarray, StepProbl
     free = free_motion(model, middle, DT)
     contacts = Neighbours(model).detect(middle, 0.0)
     assert len(contacts) >= 8
-    return model, middle, free, step_problem(model, middle, contacts, free, DT)
+    return model, middle, free, rigid_problem(ContactsInStep(model, middle, contacts, DT), free)
 
 
 def rows(model: Model, at: State, problem: StepProblem) -> np.ndarray:
@@ -154,7 +157,7 @@ def test_no_contact_makes_an_empty_problem() -> None:
     model = compile_scene(scene)
     state = initial_state(model)
     contacts = Neighbours(model).detect(state, 0.0)
-    made = step_problem(model, state, contacts, free_motion(model, state, DT), DT)
+    made = rigid_problem(ContactsInStep(model, state, contacts, DT), free_motion(model, state, DT))
     assert made.problem.n_contacts == 0
     assert made.guess(Impulses.none(3)).shape == (0, 3)
     assert made.work_of_walls(np.empty((0, 3))) == 0.0

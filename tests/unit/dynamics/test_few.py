@@ -13,9 +13,10 @@ import pytest
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.few.tables import MOST, FewBodies
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, StepResult, step
 from clapas.errors import ProblemError
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from clapas.analysis import Instant
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.guides import AXES, blocked_axes, free_axes, slides_only
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import QuasiStatic, StepResult, step
 from clapas.errors import SceneError
 from clapas.geometry.rotations import to_matrix

@@ -11,9 +11,10 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, StepResult, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene

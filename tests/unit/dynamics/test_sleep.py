@@ -11,10 +11,11 @@ import pytest
 
 import clapas
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.sleep import Sleeping, step_with_sleep
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Plane, Sphere

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clapas.dynamics import assembly
+from clapas.dynamics import rigid_problem
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere
 from clapas.scenes import examples
@@ -48,7 +49,7 @@ def shower(cohesion: float = 0.0, restitution: float = 0.0, period: float | None
 
 def one_step(model: Model, state: State, many: int, monkeypatch: pytest.MonkeyPatch) -> StepResult:
     """A step in geometric form from ``many`` contacts on, by the general step."""
-    monkeypatch.setattr(assembly, "MANY", many)
+    monkeypatch.setattr(rigid_problem, "MANY", many)
     monkeypatch.setattr(Neighbours, "few", lambda self, state: None)
     return step(model, state, DT, SOLVER)
 

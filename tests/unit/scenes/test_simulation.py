@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clapas
-from clapas.dynamics.model import State
+from clapas.dynamics.state import State
 from clapas.errors import NotSolved, SceneError, SettingsError
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene

@@ -26,7 +26,8 @@ from scipy import sparse
 from clapas.bodies.elastic.contact import side_normals
 from clapas.bodies.elastic.elements import element
 from clapas.bodies.elastic.mesh import Mesh
-from clapas.bodies.kind import Neighbourhood, Poses, Sides, Touches
+from clapas.bodies.kind import Poses, Touches
+from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts, Kind
 from clapas.geometry.shapes import Disk, Polygon, Sphere

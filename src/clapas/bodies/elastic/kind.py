@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.bodies import anchoring
+from clapas.bodies.drawn import Gauge, Look, Skin
 from clapas.bodies.elastic.carriers import SurfaceCarriers
 from clapas.bodies.elastic.document import from_document, to_document
 from clapas.bodies.elastic.looks import ElasticLooks
@@ -25,20 +26,9 @@ from clapas.bodies.elastic.motion import Motion
 from clapas.bodies.elastic.rotation import CellRotations, too_far
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support, hold
-from clapas.bodies.kind import (
-    Anchor,
-    Anchored,
-    Energy,
-    Gauge,
-    Look,
-    Neighbourhood,
-    Part,
-    Poses,
-    Sides,
-    Skin,
-    Span,
-    Touches,
-)
+from clapas.bodies.joined import Anchor, Anchored
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.errors import SceneError, SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes.base import Shape

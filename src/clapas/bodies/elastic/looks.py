@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from clapas.bodies.drawn import Field, Gauge, Look, Skin
 from clapas.bodies.elastic.carriers import SurfaceCarriers
 from clapas.bodies.elastic.elements import CORNERS
 from clapas.bodies.elastic.frames import Turned
 from clapas.bodies.elastic.materials import History
 from clapas.bodies.elastic.solid import Solid
-from clapas.bodies.kind import Field, Gauge, Look, Skin, Touches
+from clapas.bodies.kind import Touches
 from clapas.typing import Array, Indices
 
 

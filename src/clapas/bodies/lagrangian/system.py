@@ -20,7 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Anchor, Anchored, Bindings, Energy, Part, Poses, Span, Touches
+from clapas.bodies.joined import Anchor, Anchored
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.links import Bindings
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes.base import Shape

@@ -211,6 +211,18 @@ def work(masses: Array, movable: Mask, before: Array, free: Array, after: Array)
     return 0.5 * total
 
 
+@inlined
+def arm(i: int, side: int, k: int, body: int, point: Array, shift: Array, position: Array) -> float:
+    """Component k of the arm from the centre of a body to contact i; of bodies b to their periodic image.
+
+    ``shift`` has no rows where there are no periodic images.
+    """
+    length = point[i, k] - position[body, k]
+    if side == 1 and len(shift) > 0:
+        length -= shift[i, k]
+    return float(length)
+
+
 @kernel
 def fill_blocks_3d(
     bodies: Indices,
@@ -225,19 +237,14 @@ def fill_blocks_3d(
     G: Array,
     w: Array,
 ) -> None:
-    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
-
-    ``shift`` has no rows where there are no periodic images.
-    """
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
             sign = 1.0 if side == 1 else -1.0
-            l_x = point[i, 0] - position[body, 0]
-            l_y = point[i, 1] - position[body, 1]
-            l_z = point[i, 2] - position[body, 2]
-            if side == 1 and len(shift) > 0:
-                l_x, l_y, l_z = l_x - shift[i, 0], l_y - shift[i, 1], l_z - shift[i, 2]
+            l_x = arm(i, side, 0, body, point, shift, position)
+            l_y = arm(i, side, 1, body, point, shift, position)
+            l_z = arm(i, side, 2, body, point, shift, position)
             q, scale, v = orientation[body], inverse_root[body], velocity[body]
             for k in range(3):
                 f_x, f_y, f_z = sign * frame[i, k, 0], sign * frame[i, k, 1], sign * frame[i, k, 2]
@@ -265,17 +272,13 @@ def fill_blocks_2d(
     G: Array,
     w: Array,
 ) -> None:
-    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls.
-
-    ``shift`` has no rows where there are no periodic images.
-    """
+    """Fill the blocks G (n, 2, d, size) of each contact and the velocity w (n, d) of the walls."""
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
             sign = 1.0 if side == 1 else -1.0
-            l_x, l_y = point[i, 0] - position[body, 0], point[i, 1] - position[body, 1]
-            if side == 1 and len(shift) > 0:
-                l_x, l_y = l_x - shift[i, 0], l_y - shift[i, 1]
+            l_x = arm(i, side, 0, body, point, shift, position)
+            l_y = arm(i, side, 1, body, point, shift, position)
             scale, v = inverse_root[body], velocity[body]
             for k in range(2):
                 f_x, f_y = sign * frame[i, k, 0], sign * frame[i, k, 1]
@@ -341,21 +344,17 @@ def normal_velocity(
     orientation: Array,
     velocity: Array,
 ) -> float:
-    """The normal velocity at contact i of b relative to a, movable or not: positive when parting.
-
-    ``shift`` has no rows where there are no periodic images.
-    """
+    """The normal velocity at contact i of b relative to a, movable or not: positive when parting."""
     total = 0.0
     for side in range(2):
         body = bodies[i, side]
         v, sign = velocity[body], 1.0 if side == 1 else -1.0
-        image = side == 1 and len(shift) > 0
-        l_x = point[i, 0] - position[body, 0] - (shift[i, 0] if image else 0.0)
-        l_y = point[i, 1] - position[body, 1] - (shift[i, 1] if image else 0.0)
+        l_x = arm(i, side, 0, body, point, shift, position)
+        l_y = arm(i, side, 1, body, point, shift, position)
         if normal.shape[1] == 2:
             total += sign * (normal[i, 0] * (v[0] - v[2] * l_y) + normal[i, 1] * (v[1] + v[2] * l_x))
             continue
-        l_z = point[i, 2] - position[body, 2] - (shift[i, 2] if image else 0.0)
+        l_z = arm(i, side, 2, body, point, shift, position)
         x, y, z = rotate(orientation[body], v[3], v[4], v[5])
         total += sign * normal[i, 0] * (v[0] + y * l_z - z * l_y)
         total += sign * normal[i, 1] * (v[1] + z * l_x - x * l_z)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.bodies.kind import Neighbourhood, Sides
 from clapas.bodies.rods.contacts import Arcs, Found, Others, refine
+from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts, Kind
 
@@ -15,7 +15,7 @@ ONE_POINT = [Kind.SPHERE, Kind.PLANE, Kind.CAPSULE, Kind.BOX, Kind.CYLINDER]  # 
 
 
 def refined(arcs: Arcs, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float) -> Contacts:
-    """Contacts on the curves; see :meth:`clapas.bodies.kind.BendingBodies.refine`."""
+    """Contacts on the curves; see :meth:`clapas.bodies.touched.BendingBodies.refine`."""
     n = len(contacts)
     if not n:
         return contacts

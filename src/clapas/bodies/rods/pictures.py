@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.bodies.kind import Field, Look, Part, Skin
+from clapas.bodies.drawn import Field, Look, Skin
+from clapas.bodies.kind import Part
 from clapas.bodies.rods.arrays import starts_of
 from clapas.typing import Array, Indices
 

@@ -13,21 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies import anchoring
-from clapas.bodies.kind import (
-    Anchor,
-    Anchored,
-    Energy,
-    Look,
-    Neighbourhood,
-    Part,
-    Poses,
-    Roots,
-    Rows,
-    Sides,
-    Skin,
-    Span,
-    Touches,
-)
+from clapas.bodies.drawn import Look, Skin
+from clapas.bodies.joined import Anchor, Anchored, Roots
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
 from clapas.bodies.rods import pictures
 from clapas.bodies.rods.arrays import RodArrays, starts_of
 from clapas.bodies.rods.contacts import Arcs
@@ -45,6 +33,7 @@ from clapas.bodies.rods.kinematics import (
     fill_twists,
 )
 from clapas.bodies.rods.roots import move_frames, place_roots
+from clapas.bodies.touched import Neighbourhood, Rows, Sides
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.colliders import Contacts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clapas.bodies.kind import Field, Look, Skin
+from clapas.bodies.drawn import Field, Look, Skin
 from clapas.bodies.trusses.strength import MemberChecks
 from clapas.bodies.trusses.structure import Truss
 from clapas.typing import Array, Mask

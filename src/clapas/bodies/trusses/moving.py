@@ -37,20 +37,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from clapas.bodies import anchoring
-from clapas.bodies.kind import (
-    Account,
-    Anchor,
-    Anchored,
-    Bindings,
-    Energy,
-    Links,
-    Look,
-    Part,
-    Poses,
-    Skin,
-    Span,
-    Touches,
-)
+from clapas.bodies.drawn import Look, Skin
+from clapas.bodies.joined import Anchor, Anchored
+from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
+from clapas.bodies.links import Account, Bindings, Links
 from clapas.bodies.trusses.actuators import Actuator, History
 from clapas.bodies.trusses.document import from_document, read_tables, to_document
 from clapas.bodies.trusses.looks import Looks

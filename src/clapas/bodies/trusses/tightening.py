@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Links
+from clapas.bodies.links import Links
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.line_search import exact_step
 from clapas.bodies.trusses.members import Members, Shapes

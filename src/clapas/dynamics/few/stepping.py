@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
-from clapas.dynamics.assembly import StepProblem
 from clapas.dynamics.few.kernels import (
     OUT_OF_REACH,
     REFUSED,
@@ -33,10 +32,10 @@ from clapas.dynamics.few.kernels import (
 )
 from clapas.dynamics.few.tables import Carried, FewBodies, Met, Placed, Posed
 from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, lead, pushes
-from clapas.dynamics.model import Impulses, Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING, Neighbours
 from clapas.dynamics.reaching import within_reach
-from clapas.dynamics.solving import (
+from clapas.dynamics.resting import (
     MOST_SWEPT,
     NEAR,
     are_at_rest,
@@ -45,6 +44,8 @@ from clapas.dynamics.solving import (
     solved_at_rest,
     solved_from_near,
 )
+from clapas.dynamics.state import Impulses, State
+from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import MANY, ContactProblem
@@ -349,7 +350,7 @@ def _by_solver(
 def _way(solver: Solver, rests: bool) -> Way:
     """How the impulses are looked for before the solver is asked, which would begin alike.
 
-    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.solving`.
+    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.resting`.
     """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
     swept = MOST_SWEPT if sweeps and not rests else 0

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clapas.compiled import bound, plain, subroutine
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.reaching import default_reach
+from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts, zeros_without_room
 from clapas.typing import Array, Indices, Mask
 
@@ -76,7 +77,7 @@ class Laws(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Positions, orientations and velocities of the bodies (see :class:`clapas.dynamics.model.State`)."""
+    """Positions, orientations and velocities of the bodies (see :class:`clapas.dynamics.state.State`)."""
 
     position: Array
     orientation: Array
@@ -124,7 +125,7 @@ class Met(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """Impulses of the last step (:class:`clapas.dynamics.model.Impulses`); how much longer this one is."""
+    """Impulses of the last step (:class:`clapas.dynamics.state.Impulses`); how much longer this one is."""
 
     a: Indices
     b: Indices

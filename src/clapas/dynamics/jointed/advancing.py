@@ -33,7 +33,7 @@ class Constants(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a step is asked for.
+    """What a step needs from outside the mechanism.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ def close(
 
 @subroutine
 def gaps(sums: Sums, value: Array, gap: Array) -> float:
-    """Write how far rows are from holding, (j,), zero for springs and motors; returns the largest."""
+    """Write the errors of the rows, (j,), zero for springs and motors; return the largest."""
     entries, factor, offset, n_held = sums
     for j in range(len(gap)):
         gap[j] = -offset[j]

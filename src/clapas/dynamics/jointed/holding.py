@@ -246,7 +246,7 @@ def differ(movable: Mask, masses: Array, before: Array, after: Array, free: Arra
 
 @subroutine
 def gap_of(limit: float, middle: float, side: int) -> tuple[float, float]:
-    """How far a coordinate is from its lower or upper limit at the middle, and what gap counts as zero."""
+    """Gap of a coordinate to its lower or upper limit at the middle, and the gap that counts as zero."""
     gap = middle - limit if side == 0 else limit - middle
     return gap, AT_LIMIT * max(1.0, abs(limit) if np.isfinite(limit) else 0.0)
 

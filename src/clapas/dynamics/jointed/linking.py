@@ -17,7 +17,7 @@ from clapas.typing import Array, Indices
 
 
 class Acting(NamedTuple):
-    """The l limits, frictions and bounded motors of a step, as links (:class:`clapas.bodies.kind.Links`).
+    """The l limits, frictions and bounded motors of a step, as links (:class:`clapas.bodies.links.Links`).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Acting(NamedTuple):
     G, bodies : arrays (l, 2, d, size) and (l, 2)
         Rows in units of unit mass; −1 for a body that cannot move.
     w, compliance, mu : arrays (l, d), (l, d) and (l,)
-        See :class:`clapas.bodies.kind.Links`.
+        See :class:`clapas.bodies.links.Links`.
     """
 
     identity: Indices

@@ -13,7 +13,8 @@ from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
 from clapas.dynamics.joints.instep import coordinates_of
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.typing import Array
 
 
@@ -95,7 +96,7 @@ class Mechanism(BoundModel):
         )
 
     def targets(self, commands: Commands | None) -> Array:
-        """What motors are asked for, (k,)."""
+        """Targets of the motors, (k,)."""
         if commands is None:
             return self.target
         return commands.on(self.target, self.motors)

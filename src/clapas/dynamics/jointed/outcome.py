@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.few.tables import Met
 from clapas.dynamics.jointed.advancing import After
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.instep import joints_in_step
 from clapas.dynamics.joints.reactions import Reactions
-from clapas.dynamics.model import State
 from clapas.dynamics.solving import Instant
+from clapas.dynamics.state import State
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace
@@ -39,7 +40,7 @@ class JointedOutcome:
     mechanism, solver, commands, theta
         What was asked for.
     touching, lead, treated
-        See :class:`clapas.dynamics.solving.Instant`.
+        See :class:`clapas.dynamics.assembly.ContactsInStep`.
     after : After
         What the kernels wrote.
     r : array (m, d)
@@ -89,8 +90,9 @@ class JointedOutcome:
         model, dt, treated = self.mechanism.model, self.state.dt, self.treated.contacts()
         joints = joints_in_step(model, self.before, self.middle, self.theta, dt, self.commands)
         joints = replace(joints, ahead=self.after.ahead, active=self.after.active)
-        given = self.before, self.middle, SystemsInStep.none(), treated, self.touching, self.lead, dt
-        problem = Instant(model, *given, Workspace()).problem(self.after.free, joints)
+        near = ContactsInStep(model, self.middle, treated, dt, self.touching, self.lead)
+        at = Instant(self.before, near, SystemsInStep.none(), Workspace())
+        problem = at.problem(self.after.free, joints)
         r = self.r
         if problem.problem.n_contacts != len(r):  # nothing happens at the contacts
             r = np.zeros((problem.problem.n_contacts, model.d))

@@ -1,4 +1,4 @@
-"""Velocities at the end of the step under given impulses, and what joints impose there."""
+"""Velocities at the end of the step under known impulses, and what joints impose there."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from clapas.dynamics.jointed.meeting import meet
 from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.links import OF_JOINTS
-from clapas.dynamics.model import Impulses, LinkImpulses, State
 from clapas.dynamics.neighbours import TOUCHING, Neighbours
 from clapas.dynamics.reaching import within_reach
+from clapas.dynamics.state import Impulses, LinkImpulses, State
 from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Indices

@@ -1,7 +1,7 @@
 """Where joints hold bodies of other kinds, and how these answer.
 
 A joint on a node of a truss, a section of a rod or a link of a Lagrangian system holds a frame that moves
-with it: an *anchor* (:class:`clapas.bodies.kind.Anchor`). The twists of the anchors of a system are
+with it: an *anchor* (:class:`clapas.bodies.joined.Anchor`). The twists of the anchors of a system are
 t = T v + t⁰ on its velocities v, t⁰ from motions that are imposed on it. To the rows of joints an anchor is
 one more body,
 
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Anchored, JoinedBodies, Part, Poses
+from clapas.bodies.joined import Anchored, JoinedBodies
+from clapas.bodies.kind import Part, Poses
 from clapas.linalg.body_masses import BodyMasses
 from clapas.linalg.factor import Factor, factorise
 from clapas.typing import Array, Indices

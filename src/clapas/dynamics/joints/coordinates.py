@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.joints.instep import coordinates_of, joint_rates
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.typing import Array
 
 

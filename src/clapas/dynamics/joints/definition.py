@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from clapas.bodies.kind import Anchor
+from clapas.bodies.joined import Anchor
 from clapas.dynamics.joints.laws import JointLaws, make_laws, make_swing_laws
 from clapas.errors import SceneError
 from clapas.geometry import checks

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.bodies.kind import Account
+from clapas.bodies.links import Account
 from clapas.dynamics.joints.definition import Joint
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.typing import Array, Indices, Mask

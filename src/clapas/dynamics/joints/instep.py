@@ -27,14 +27,15 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.kind import Links
+from clapas.bodies.links import Links
 from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.joints.anchors import Grips, MassFactors, anchors_of
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LEAST_SHARE, CoordinateLinks, DrivesInStep
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN, Placed
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.problems.workspace import Workspace

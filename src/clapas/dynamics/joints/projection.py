@@ -23,7 +23,8 @@ from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.joints.anchors import Anchors, anchors_of
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import JointRows, Placed
-from clapas.dynamics.model import Model, State
+from clapas.dynamics.model import Model
+from clapas.dynamics.state import State
 from clapas.dynamics.systems import SystemsInStep, with_carriers
 from clapas.errors import ProblemError
 from clapas.typing import Array

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from clapas.bodies.kind import Look
-from clapas.dynamics.model import Impulses, LinkImpulses, Model, Sleep, State
+from clapas.bodies.drawn import Look
+from clapas.dynamics.model import Model
 from clapas.dynamics.probes import Probe
+from clapas.dynamics.state import Impulses, LinkImpulses, Sleep, State
 from clapas.errors import FormatError, SettingsError
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular

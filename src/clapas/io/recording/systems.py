@@ -20,18 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from clapas.bodies.kind import (
-    DrawnBodies,
-    Field,
-    Gauge,
-    GaugedBodies,
-    Look,
-    Part,
-    PressedBodies,
-    Skin,
-    Touches,
-)
-from clapas.dynamics.model import Impulses, Model, State, System
+from clapas.bodies.drawn import DrawnBodies, Field, Gauge, GaugedBodies, Look, PressedBodies, Skin
+from clapas.bodies.kind import Part, Touches
+from clapas.dynamics.model import Model, System
+from clapas.dynamics.state import Impulses, State
 from clapas.errors import FormatError
 from clapas.geometry.colliders import Contacts
 from clapas.io.hdf5 import dataset, reading

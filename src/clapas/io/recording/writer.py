@@ -26,9 +26,10 @@ import h5py
 import numpy as np
 
 from clapas.dynamics.contact_table import contact_modes
-from clapas.dynamics.model import LinkImpulses, Model, Sleep, State
+from clapas.dynamics.model import Model
 from clapas.dynamics.pressing import pressed_contacts
 from clapas.dynamics.probe_readings import Reading
+from clapas.dynamics.state import LinkImpulses, Sleep, State
 from clapas.errors import WriteError
 from clapas.geometry.colliders import Contacts
 from clapas.io.hdf5 import first_line

@@ -146,7 +146,7 @@ def _scaled_dual(mu: Array, d: int) -> tuple[Array, Array, int]:
 
 
 def _excluded(problem: ContactProblem, H: sparse.csr_array, equal: Any, load: Array, z: Array) -> float:
-    """Size of answers, over the loads, for which the contradiction stands though z is only nearly allowed."""
+    """Size of solutions, over the loads, that z excludes though it is only nearly admissible."""
     u = np.asarray(H @ z).reshape(problem.n_contacts, problem.d)
     wrong = float(np.max(problem.mu * np.linalg.norm(u[:, 1:], axis=1) - u[:, 0], initial=0.0))
     resisted = float(np.abs(equal @ z).max(initial=0.0)) if equal.shape[0] else 0.0

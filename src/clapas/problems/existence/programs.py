@@ -16,18 +16,23 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize, sparse
 
+from clapas.errors import ProblemError
+from clapas.problems.contact import ContactProblem
 from clapas.typing import Array, Mask
 
+Method = Literal["exact", "inscribed", "least-squares"]
+
 MARGINS = (1e-2, 1e-4, 1e-6, 0.0)  # beside the imposed velocities: inside K* by so much, then on its border
+FACETS = 16  # of the polyhedron inscribed in a cone
 
 
 class Widest(NamedTuple):
-    """An answer: σ, a velocity v that reaches it, and the multiplier r (n, d) that bounds it."""
+    """A solution: σ, a velocity v that reaches it, and the multiplier r (n, d) that bounds it."""
 
     sigma: float
     v: Array
@@ -62,6 +67,32 @@ class Reach(NamedTuple):
     def of_normals(self) -> Reach:
         """The same motions seen without friction: only u_N ≥ 0 is asked for."""
         return self._replace(mu=np.zeros_like(self.mu))
+
+
+def reach_of(problem: ContactProblem) -> Reach:
+    """The velocities that a Coulomb problem can reach, in either form."""
+    if not is_coulomb(problem):
+        raise ProblemError(
+            f"the criterion of existence is about Coulomb's law, got that of {type(problem.cone).__name__}: "
+            "drop the resistance to rolling and spinning, and sections that are not round"
+        )
+    if problem.form == "global":
+        return Reach(sparse.csr_array(problem.H), problem.w, problem.mu)
+    return Reach(sparse.csr_array(problem.W), problem.q, problem.mu)
+
+
+def is_coulomb(problem: ContactProblem) -> bool:
+    """Whether the law at all contacts is Coulomb's with round cones: the criterion is about it."""
+    return type(problem) is ContactProblem and problem.section is None
+
+
+def widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Widest | None:
+    """The largest margin, by the program that a method names; in the plane facets are exact."""
+    if method == "least-squares" and math.isinf(bound):
+        return widest_by_least_squares(reach, time_limit)
+    if reach.d == 2 or method == "inscribed" or not reach.mu.any():
+        return widest_by_facets(reach, bound, FACETS, time_limit)
+    return widest_by_cones(reach, bound, time_limit)
 
 
 def widest_by_facets(reach: Reach, bound: float, facets: int, time_limit: float) -> Widest | None:

@@ -125,7 +125,7 @@ class GalleryProblem:
     known: Known = field(default_factory=Known)
 
     def recognises(self, r: npt.ArrayLike, tol: float = 1e-8) -> bool | None:
-        """Tell whether r is one of the known solutions.
+        """Whether r is one of the known solutions.
 
         ``tol`` is relative to the largest known impulse. None means that r is not listed and that
         the list is not complete: measure ``problem.residual(r)`` instead.
@@ -148,7 +148,7 @@ class GalleryProblem:
 
 
 def in_cones(r: Array, mu: npt.ArrayLike, slack: float = 0.0) -> bool:
-    """Tell whether every impulse lies in its friction cone |r_T| ≤ mu r_N."""
+    """Whether every impulse lies in its friction cone |r_T| ≤ mu r_N."""
     return bool(np.all(np.linalg.norm(r[:, 1:], axis=1) <= np.asarray(mu) * r[:, 0] + slack)) and bool(
         np.all(r[:, 0] >= -slack)
     )

@@ -26,7 +26,7 @@ PACKING_FRACTION = 0.615  # printed
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit:
-    """How the grains of a heap come.
+    """How the grains of a heap are deposited.
 
     Parameters
     ----------

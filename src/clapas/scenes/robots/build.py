@@ -155,7 +155,7 @@ def add_robot(
 
 
 def _coordinates(robot: Robot, label: str, given: Mapping[str, float]) -> dict[str, float]:
-    """Coordinates of the joints where the robot is placed: zero, or the nearest limit, unless given."""
+    """Coordinates of the joints where the robot is placed: zero, or the nearest limit, unless set."""
     every = [one for joint in robot.joints for one in (joint, *joint.along)]
     moving = {joint.name: joint for joint in every if joint.kind in WITH_LAWS and not is_about_ball(joint)}
     for name in given:
@@ -303,7 +303,7 @@ def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int
 
 
 def _material(scene: Scene, one: Composite) -> str | None:
-    """The material of the friction the file gives, if the scene has one of that name."""
+    """The material for the coefficient of friction in the file, if the scene has one of that name."""
     numbers = {found.mu for found, _ in one.collisions if found.mu is not None}
     if not numbers:
         return None
@@ -312,7 +312,7 @@ def _material(scene: Scene, one: Composite) -> str | None:
 
 
 def friction_name(mu: float) -> str:
-    """Name of the material of bodies whose file gives a coefficient of friction."""
+    """Name of the material of bodies whose file has a coefficient of friction."""
     return f"friction {mu:g}"
 
 
@@ -368,7 +368,7 @@ def _join(
 
 
 def _motor(robot: Robot, joint: str) -> Any:
-    """The motor that the file puts on a joint, asked for nothing yet; None without."""
+    """The motor that the file puts on a joint, with a target of zero; None without."""
     found = next((one for one in robot.actuators if one.joint == joint), None)
     if found is None:
         return None

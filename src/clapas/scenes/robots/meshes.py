@@ -52,7 +52,7 @@ def find_mesh(node: Node, name: str, packages: Mapping[str, Path]) -> Path:
 
 
 def convex_parts(node: Node, path: Path, scale: Vector) -> tuple[list[Polyhedron], list[str]]:
-    """Hulls of the connected parts of a mesh, and what is to say of parts that are not convex."""
+    """Hulls of the connected parts of a mesh, and warnings about parts that are not convex."""
     if path.suffix.lower() not in (".stl", ".obj"):
         raise node.error(
             f"meshes are read from .stl and .obj, got '{path.name}'; convert it, or take simple shapes"

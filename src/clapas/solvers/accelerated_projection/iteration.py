@@ -59,7 +59,7 @@ class Momentum(Iteration):
             self.rho /= RELAX
 
     def _step(self) -> tuple[Array, float]:
-        """Step from y no further than the curvature met allows: the velocity there and the slope from x."""
+        """Step from y no further than the observed curvature allows; the velocity there, the slope from x."""
         while True:
             square, slope = self._project()
             u_moved = self.scaled.product(self.moved) + self.free

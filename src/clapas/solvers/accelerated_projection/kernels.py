@@ -1,4 +1,4 @@
-"""The vector work of one accelerated step in few passes over the contacts; the package says the formulas.
+"""One accelerated step in few passes over the contacts; the formulas are in the package docstring.
 
 Written with NumPy the same takes a dozen passes, more than the product by W.
 """

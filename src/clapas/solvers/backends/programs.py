@@ -63,7 +63,7 @@ class Program:
 
 
 class Formulation(ABC):
-    """One way to pose the convex problems of a contact problem."""
+    """A formulation of the convex problems of a contact problem."""
 
     def __init__(self, contacts: ContactProblem) -> None:
         self.contacts = contacts
@@ -145,7 +145,7 @@ class LinearImpulses(Impulses):
 
 
 def _square_root(contacts: ContactProblem, scaled: ScaledDelassus) -> sparse.csr_array:
-    """G̃ with W̃ = G̃ G̃ᵀ: from the bodies, or from the eigenvectors of a W that was given."""
+    """G̃ with W̃ = G̃ G̃ᵀ: from the bodies, or from the eigenvectors of W where only W is known."""
     D = sparse.diags_array(np.repeat(1.0 / scaled.root.ravel(), contacts.d))
     if contacts.form == "global" and isinstance(contacts.mass, BlockDiagonalFactor):
         return sparse.csr_array(D @ contacts.H @ contacts.mass.inverse_root)

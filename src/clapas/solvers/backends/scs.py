@@ -17,7 +17,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class SCS:
-    """The splitting engine SCS (an optional package): an independent answer to compare with.
+    """The splitting engine SCS (an optional package): an independent result to compare with.
 
     Slower and less accurate than the other methods; good at saying that they agree.
 

@@ -228,7 +228,7 @@ class TreeSearch(Iteration):
 
 
 def _exists(problem: ContactProblem) -> bool:
-    """Tell whether the criterion of existence certifies a solution."""
+    """Whether the criterion of existence certifies a solution."""
     if type(problem) is not ContactProblem:
         return False
     from clapas.problems import existence  # conic programming, needed for proofs only

@@ -149,7 +149,7 @@ def _refused(complaint: str) -> Verification:
 
 
 def covers(whole: Domain, parts: tuple[Domain, ...], d: int) -> bool:
-    """Tell whether parts leave nothing out of a domain."""
+    """Whether parts leave nothing out of a domain."""
     if whole.opens and not any(part.opens for part in parts):
         return False
     if whole.sticks and not any(part.sticks for part in parts):
@@ -211,7 +211,7 @@ def weigh(data: Proof, y: Array) -> tuple[Array, Array, float]:
 
 
 def in_dual(y: Array, domain: Domain, rough: bool) -> bool:
-    """Tell whether y·u ≥ 0 for every velocity the domain allows; without friction u_T is free."""
+    """Whether y·u ≥ 0 for every velocity the domain allows; without friction u_T is free."""
     if domain.opens and y[0] < 0.0:
         return False
     if domain.opens or not rough:
@@ -227,7 +227,7 @@ def in_dual(y: Array, domain: Domain, rough: bool) -> bool:
 
 
 def _is_surely_positive(a: float, b: float) -> bool:
-    """Tell whether a + b ≥ 0, whatever rounding did to either; the sign of one alone is never lost."""
+    """Whether a + b ≥ 0, whatever rounding did to either; the sign of one alone is never lost."""
     slack = 2.0 * EPSILON * (abs(a) + abs(b)) if a and b else 0.0
     return bool(a + b >= slack)
 

@@ -41,7 +41,7 @@ class _Factors(NamedTuple):
 def nonnegative_least_squares(
     columns: Array, b: Array, deadline: float = math.inf
 ) -> tuple[Array, Array, bool]:
-    """Weights z (k,) of the columns (m, k), what is missed (m,), and whether the iterations ended.
+    """Weights z (k,) of the columns (m, k), the residual (m,), and whether the iterations converged.
 
     Past the ``deadline`` (by ``time.perf_counter``) raises :class:`Halt` with TIME_LIMIT: large problems take
     seconds, so the clock is looked at between some iterations.
@@ -118,7 +118,7 @@ def _subtract(x: Array, share: float, a: Array) -> None:
 
 @subroutine
 def _steepest(c: Array, missed: Array, waiting: Mask, slopes: Array, enough: float) -> int:
-    """The column that shortens most what is missed; −1 if none does, or if it is short enough."""
+    """The column that reduces the residual most; −1 if none does, or if it is small enough."""
     size = np.sqrt(_dot(missed, missed))
     if size <= enough:
         return -1

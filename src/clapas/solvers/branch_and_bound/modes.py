@@ -77,7 +77,7 @@ def mode(r: Array, u: Array, mu: float) -> Domain:
 
 
 def contains(domain: Domain, seen: Domain) -> bool:
-    """Tell whether a mode belongs to a domain."""
+    """Whether a mode belongs to a domain."""
     if seen.arc is None:
         return domain.opens if seen.opens else domain.sticks
     return domain.arc is not None and domain.arc[0] <= seen.arc[0] <= domain.arc[1]

@@ -38,7 +38,7 @@ FULL = 0.3  # share of nonzero entries of W above which it is kept as a full mat
 def contact_system(
     problem: ContactProblem, space: Literal["auto", "bodies", "contacts"] = "auto"
 ) -> ContactSystem:
-    """The way to solve P dr + A W dr = b that suits the size and the structure of a problem.
+    """Choose a method for P dr + A W dr = b by the size and structure of a problem.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Solve(Protocol):
 
 
 class ContactSystem(ABC):
-    """A way to solve P dr + A W dr = b for a given problem."""
+    """A method for P dr + A W dr = b on one problem."""
 
     @abstractmethod
     def factorise(self, law: Linearised) -> Solve:

@@ -106,7 +106,7 @@ class ConvexProblem:
         return moved
 
     def residual(self, r: Array, u: Array | None = None) -> float:
-        """How far r is from the minimum, relative to |q|: no unit, zero exactly at minimisers.
+        """Distance of r from the minimum, relative to |q|: no unit, zero exactly at minimisers.
 
         The same ruler as ``ContactProblem.residual``: where s is the fixed point, the two numbers of
         the conic problem are equal.

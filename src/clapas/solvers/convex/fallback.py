@@ -14,7 +14,7 @@ TRUST = 2  # failures in a row after which the first method is left out
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """Try one method; where it misses the accuracy, hand its answer to another.
+    """Try one method; where it does not reach the accuracy, continue with another from its result.
 
     After two failures in a row the first method is left out: consecutive problems of a fixed point are
     alike. The second is started only if needed.

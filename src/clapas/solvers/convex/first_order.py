@@ -36,7 +36,7 @@ class GradientSettings:
 
 @dataclass
 class Quadratic:
-    """The convex problem in scaled variables: ½ xᵀW̃x + b̃ᵀx over a set given by its projection."""
+    """The convex problem in scaled variables: ½ xᵀW̃x + b̃ᵀx over a set known by its projection."""
 
     scaled: ScaledDelassus
     b: Array
@@ -65,7 +65,7 @@ class Best:
     g: Array = field(default_factory=lambda: np.empty(0))
 
     def see(self, residual: float, x: Array, g: Array) -> bool:
-        """Remember the point if it is the best yet; tell whether it is good enough.
+        """Keep the point if it is the best so far; return whether it is good enough.
 
         Points are kept by reference: methods make new arrays, they do not write into old ones.
         """

@@ -114,7 +114,7 @@ def measure(data: Dense, r: Array) -> float:
 
 @kernel
 def sweep(most: int, goal: float, data: Dense, part: Any, r: Array) -> tuple[int, float]:
-    """Visit all contacts until the law is missed by at most ``goal``, or ``most`` times.
+    """Visit all contacts until the violation of the law is at most ``goal``, or ``most`` times.
 
     Return the number of sweeps and by how much the law is missed, measured after 1, 2, 4, … sweeps. The
     velocities follow each change of an impulse.

@@ -35,7 +35,7 @@ def few_rounds(count: int, goal: float, data: Dense, part: Any, r: Array) -> tup
 
 @subroutine
 def newton(goal: float, missed: float, data: Dense, r: Array) -> tuple[int, float]:
-    """Newton steps from impulses r (n, d), which become the best ones met; their number and the violation."""
+    """Newton steps from impulses r (n, d), which become the best found; their number and the violation."""
     now, done, vain = np.empty(r.shape), 0, 0
     put(r, now)
     while done < NEWTON_STEPS:

@@ -83,7 +83,7 @@ class SolutionSet:
         return self.complete and len(self.isolated) == 1 and not self.continua
 
     def contains(self, r: Array, slack: float) -> bool:
-        """Tell whether r is one of the solutions, to within ``slack`` (N·s)."""
+        """Whether r is one of the solutions, to within ``slack`` (N·s)."""
         near = any(float(np.abs(r - other).max(initial=0.0)) <= slack for other in self.isolated)
         return near or any(family.contains(r, slack) for family in self.continua)
 

@@ -68,7 +68,7 @@ class Polyhedron:
         return Polyhedron(self.E, self.e, G, np.append(self.g, np.full(2 * len(unit), size)))
 
     def contains(self, x: Array, slack: float) -> bool:
-        """Membership, with rows missed by at most ``slack``."""
+        """Membership, with rows violated by at most ``slack``."""
         return bool((np.abs(self.E @ x - self.e) <= slack).all() and (self.G @ x <= self.g + slack).all())
 
 

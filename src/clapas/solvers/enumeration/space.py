@@ -201,7 +201,7 @@ class _System:
         )
 
     def contains(self, r: Array, slack: float) -> bool:
-        """Tell whether impulses without unit obey the law in these modes."""
+        """Whether impulses without unit obey the law in these modes."""
         u = (self.W @ r + self.q).reshape(-1, 3)
         return all(
             _obeys(mode, mu, u_i, r_i, slack)

@@ -49,7 +49,7 @@ class Search(Protocol):
     """A scheme at work on one problem."""
 
     def advance(self, last: Evaluation, evaluate: Callable[[Array], Evaluation]) -> Array:
-        """The next s, which need not be ≥ 0; ``evaluate`` gives the map elsewhere (for line searches)."""
+        """The next s, which need not be ≥ 0; ``evaluate`` computes the map elsewhere (for line searches)."""
         ...
 
 
@@ -140,7 +140,7 @@ class FixedPointIteration(Iteration):
 
     @abstractmethod
     def frozen_numbers(self, r: Array, u: Array) -> Array:
-        """What the law wants s to be, as a velocity, (n,)."""
+        """The value of s that the law requires, as a velocity, (n,)."""
 
     @abstractmethod
     def frozen_problem(self, s: Array, lag: Array | float) -> ConvexProblem:

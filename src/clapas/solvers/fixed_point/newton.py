@@ -138,7 +138,7 @@ class _Linearised:
         return np.asarray(y - back + self.problem.apply_delassus(du))
 
     def solve(self, W: Array | None, b: Array) -> Array:
-        """Least squares, of least norm; by products only where W is not given."""
+        """Least squares, of least norm; by products only where W is not assembled."""
         shape = b.shape
         if W is not None:
             matrix = self._matrix(W)

@@ -1,4 +1,4 @@
-"""Newton's step on Haslinger's map: how the normal impulses answer a change of the friction thresholds.
+"""Newton's step on Haslinger's map: the response of normal impulses to friction thresholds.
 
 The minimiser r of ½ rᵀW r + qᵀr on {r_N ≥ 0, |r_T| ≤ g} is the point r = P(r − u/λ; g). With D the derivative
 of this projection in its first argument and G = ∂P/∂g, which is the unit direction of z_T where z = r − u/λ
@@ -28,7 +28,7 @@ ACCURACY = 1e-12  # of the iterative least squares, relative
 
 
 def threshold_step(problem: ContactProblem, at: Evaluation, speed: float, W: Array | None) -> Array:
-    """Newton's change of s = λ g / speed, (n,); by products with W where it is not given."""
+    """Newton's change of s = λ g / speed, (n,); by products with W where it is not assembled."""
     n, d = at.r.shape
     response, mu = problem.response, problem.mu
     g = at.s * speed / response

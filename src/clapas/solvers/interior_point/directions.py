@@ -1,4 +1,4 @@
-"""Two ways to linearise x∘y = σ e, each giving a direction towards the path.
+"""Two linearisations of x∘y = σ e, each with its direction towards the path.
 
 Both have the form P dx + A dy = relation(g), one block per contact, where g is what the product still lacks.
 """
@@ -34,7 +34,7 @@ class Linearisation(ABC):
 
     @abstractmethod
     def second_order(self, dx: Array, dy: Array) -> Array:
-        """Change of the product that the linear relation misses after a step dx, dy."""
+        """Second-order change of the product after a step dx, dy."""
 
 
 class PlainDirection(Linearisation):

@@ -121,7 +121,7 @@ def inwards(x: Array, depth: float) -> Array:
 
 
 def inside(x: Array) -> bool:
-    """Tell whether every vector is strictly inside the cone."""
+    """Whether every vector is strictly inside the cone."""
     return bool((x[:, 0] > _length(x)).all())
 
 

@@ -123,7 +123,7 @@ class Path:
         self._stand(self.x + step.length * step.dx, self.y + step.length * step.dy)
 
     def _stand(self, x: Array, y: Array) -> None:
-        """Stand at x, y; compute what follows: the mean gap, and by how much y misses S⁻¹ ũ."""
+        """Move to x, y; update the mean gap and the difference of y from S⁻¹ ũ."""
         self.x, self.y = x, y
         self._gap = _mean_gap(x, y)
         self._gaps.append(self._gap)
@@ -158,7 +158,7 @@ class Path:
         return Step(self._length(dx, dy), dx, dy)
 
     def _direction(self, law: Linearisation) -> Callable[[Array], tuple[Array, Array]]:
-        """Factorise; return the function that gives dx and dy for a wanted change of the product."""
+        """Factorise; return the function that computes dx and dy from a change of the product."""
         # Rows are divided so that those of contacts with large and with small impulses compare.
         row = 1.0 / (np.trace(law.P, axis1=1, axis2=2) + np.trace(law.A, axis1=1, axis2=2))[:, None]
         S, block = self._scale, row[:, :, None]

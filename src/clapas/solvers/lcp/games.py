@@ -80,7 +80,7 @@ class LemkeHowson(LCPMethod):
         return basis.exchange(row, strategy + basis.n, direction)
 
     def _pivot(self, entering: int) -> bool:
-        """Make one pivot; tell whether the missing pair is complementary now."""
+        """Make one pivot; return whether the missing pair is complementary now."""
         basis = self.basis
         direction = basis.direction(entering)
         rows = basis.blocking_rows(direction, np.ones(basis.n, dtype=bool))

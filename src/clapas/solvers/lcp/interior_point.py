@@ -128,7 +128,7 @@ class _CentralPath(LCPMethod):
         return False
 
     def _direction(self, solve: Solve, missed: Array, products: Array) -> tuple[Array, Array]:
-        """Solve M dz − dw = −missed, w dz + z dw = products."""
+        """Solve M dz − dw = −missed, w dz + z dw = products; ``missed`` is M z + q − w."""
         dz = solve(products / self.z - missed)
         return dz, (products - self.w * dz) / self.z
 

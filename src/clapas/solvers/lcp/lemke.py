@@ -91,7 +91,7 @@ class _Path(LCPMethod):
         return count
 
     def _pivot(self) -> bool:
-        """Make one pivot; tell whether z₀ left."""
+        """Make one pivot; return whether z₀ has left the basis."""
         basis = self.basis
         if self.entering is None:
             self._cover()

@@ -1,4 +1,4 @@
-"""Complementarity as a mixed-integer program, given to HiGHS: an exact answer for any matrix."""
+"""Complementarity as a mixed-integer program for HiGHS: exact for any matrix."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Program(LCPMethod):
         )
 
     def unknowns(self) -> Array:
-        """The guess, then the answer."""
+        """The guess, then the solution."""
         return self.z
 
     def advance(self, count: int) -> None:

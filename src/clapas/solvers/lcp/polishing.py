@@ -1,4 +1,4 @@
-"""Last digits: solve the equations that an approximate solution says hold."""
+"""Last digits: solve the equations that are active at an approximate solution."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Polished(LCPMethod):
         self.may_be_infeasible = problem.size <= feasibility.LARGEST
 
     def unknowns(self) -> Array:
-        """The iterate of the method, or the better point that its active set gives."""
+        """The iterate of the method, or the better point of its active set."""
         z = self.method.unknowns()
         if not np.abs(z).max(initial=0.0) < HUGE:
             return z

@@ -65,7 +65,7 @@ class Proximal:
         self._centre_at(self.centre)
 
     def descends(self, z: Array) -> bool:
-        """Whether the step from the centre to z lowers f as it should; nothing is asked without symmetry."""
+        """Whether the step from the centre to z lowers f as it should; true where M is not symmetric."""
         if not self.is_symmetric or self.shift == 0.0:
             return True
         step = z - self.centre

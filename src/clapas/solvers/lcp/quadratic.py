@@ -1,4 +1,4 @@
-"""Complementarity as a quadratic program, given to the interior-point engine Clarabel."""
+"""Complementarity as a quadratic program for the interior-point engine Clarabel."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class QuadraticProgram(IterativeSolver):
             raise SettingsError(f"form must be 'auto', 'symmetric' or 'general', got '{self.form}'")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Measure how far M is from semidefinite, and choose the program."""
+        """Measure the distance of M from semidefinite matrices, and choose the program."""
         scaled = Scaled.of(problem)
         dense = scaled.problem.dense
         is_symmetric = matrix_classes.is_symmetric(dense)
@@ -91,7 +91,7 @@ class _Programs(LCPMethod):
         self.z = np.maximum(scaled.forth(guess), 0.0)
 
     def unknowns(self) -> Array:
-        """The answer of the last program, polished."""
+        """The solution of the last program, polished."""
         return polished(self.given, self.scaled.back(polished(self.scaled.problem, self.z)))
 
     def advance(self, count: int) -> None:

@@ -74,7 +74,7 @@ class Refutation:
         return least
 
     def proves(self, problem: LCP) -> bool:
-        """Tell whether the cases leave no solution of a size that could be.
+        """Whether the cases leave no solution of a size that could be.
 
         Where M is positive definite by more than its own rounding a solution exists, however large, and only
         a proof without bound on it would be accepted.
@@ -193,7 +193,7 @@ class _Search:
         return Cases(i, without_z, without_w) if without_z is not None and without_w is not None else None
 
     def _least_squares(self, no_z: Mask, no_w: Mask) -> tuple[Array, Array]:
-        """The nearest point of M z + q = w with z, w ≥ 0 of the case, and what it misses, w − M z − q."""
+        """The nearest point of M z + q = w with z, w ≥ 0 of the case, and its residual w − M z − q."""
         from clapas.solvers.branch_and_bound.least_squares import nonnegative_least_squares
 
         pressed, open_ = np.flatnonzero(~no_z), np.flatnonzero(~no_w)

@@ -21,7 +21,7 @@ SWEEPS = 12  # of the equilibration; each halves the exponents that are left
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """An LCP without unit and the way back: z = s D ẑ.
+    """An LCP without unit and the map back: z = s D ẑ.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Scaled:
         return cls(LCP(M, D * given.q / size), size * D)
 
     def back(self, z: Array) -> Array:
-        """The unknowns of the problem given."""
+        """The unknowns of the original problem."""
         return self.unit * z
 
     def forth(self, z: Array) -> Array:
@@ -53,7 +53,7 @@ class Scaled:
         return z / self.unit
 
     def proof(self, scaled: Infeasibility) -> Infeasibility:
-        """The proof for the problem given, from one for the problem without unit."""
+        """The proof for the original problem, from one for the problem without unit."""
         return Infeasibility(self.unit * scaled.y)
 
 
@@ -91,7 +91,7 @@ class Equilibrated:
         return cls(LCP(rows[:, None] * M * columns, q / size_of_q), size_of_q * columns)
 
     def back(self, z: Array) -> Array:
-        """The unknowns of the problem given."""
+        """The unknowns of the original problem."""
         return self.unit * z
 
 

@@ -1,4 +1,4 @@
-"""The answer of a method for linear complementarity, with what it proves."""
+"""The result of a method for linear complementarity, with what it proves."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Ray:
     cover: Array
 
     def infeasibility(self, problem: LCP) -> Infeasibility | None:
-        """The proof that no solution exists, where the ray gives one."""
+        """The proof that no solution exists, where the ray is one."""
         return Infeasibility(self.dz.clip(min=0.0)).established(problem)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LCPSolution:
-    """Unknowns, slacks and how far they can be trusted.
+    """Unknowns and slacks, with their residual and status.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ class LCPSolution:
 
     @property
     def tol(self) -> float:
-        """Tolerance asked of the solver."""
+        """Tolerance of the solver."""
         return self.solver.tol
 
     def report(self) -> LCPReport:
-        """The answer measured in every way."""
+        """All measures of the unknowns."""
         return self.problem.report(self.z)
 
     def as_dict(self) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class SymmetricSteps(LCPMethod):
         self.done = 0
 
     def unknowns(self) -> Array:
-        """The answer z̄ ≥ 0 of the last symmetric problem."""
+        """The solution z̄ ≥ 0 of the last symmetric problem."""
         return self.scaled.back(self.near)
 
     def advance(self, count: int) -> None:
@@ -97,7 +97,7 @@ class SymmetricSteps(LCPMethod):
         self.before = self.smallest
 
     def _solve(self, q: Array) -> Array:
-        """The symmetric problem of a constant term q, as well as the step from z asks for."""
+        """Solve the symmetric problem of a constant term q, as accurately as the step from z needs."""
         self.inner.restart(q, self.near)
         for _ in range(INNER):
             self.inner.advance(1)

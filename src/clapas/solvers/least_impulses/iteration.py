@@ -1,4 +1,4 @@
-"""The dual problem of the least impulses under way; the package says the formulas."""
+"""The iteration on the dual problem of the least impulses; the formulas are in the package docstring."""
 
 from __future__ import annotations
 

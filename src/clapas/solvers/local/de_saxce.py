@@ -18,7 +18,7 @@ from clapas.solvers.local.canonical import Coefficients
 
 
 class DeSaxcePart(NamedTuple):
-    """Compile-time mark of the projection: how many per visit, and when to stop."""
+    """Compile-time mark of the projection: number per visit, and when to stop."""
 
     projections: int
     tol: float

@@ -45,7 +45,7 @@ class QuasiNewtonSolver(IterativeSolver):
             raise SettingsError(f"line_search must be at least 1, got {self.line_search}")
 
     def descent(self, problem: ContactProblem, guess: Array, scaled: ScaledDelassus, merit: Value) -> Descent:
-        """Begin at the guess; ``merit`` gives value and gradient at scaled impulses, flat."""
+        """Begin at the guess; ``merit`` returns value and gradient at scaled impulses, flat."""
         small = problem.n_contacts * problem.d <= LARGEST_FULL
         full = self.update == "bfgs" or (self.update == "auto" and small)
         x = scaled.from_impulses(guess).ravel()

@@ -74,7 +74,7 @@ class QuasiNewton:
         return low or None
 
     def _evaluate(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient; the line search asks for both at the same points."""
+        """Value and gradient, kept: the line search needs both at the same points."""
         if not np.array_equal(x, self._last[0]):
             self._last = (x.copy(), *self.function(x))
         return self._last[1], self._last[2]

@@ -1,4 +1,4 @@
-"""What the models of friction share: one answer, then the end; and how far it is from Coulomb's law."""
+"""Base of the models of friction: computed once, then measured by Coulomb's law."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FrictionModel(OneAnswer):
         """
 
     def answer(self, problem: ContactProblem, guess: Array) -> Solution:
-        """What the model says, measured by Coulomb's law. No loop: a nearer iterate would be another law."""
+        """The impulses of the model, measured by Coulomb's law: no loop, which would seek another law."""
         began = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             r, accuracy = self.impulses(problem, guess)
@@ -82,7 +82,7 @@ def convex_answer(problem: ContactProblem, convex: ConvexProblem, tol: float) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Defects:
-    """How far impulses are from Coulomb's law, part by part.
+    """Violation of Coulomb's law by impulses, part by part.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Defects:
 
 
 def defects(solution: Solution) -> Defects:
-    """What of Coulomb's law the answer of a model violates.
+    """Violation of Coulomb's law by the impulses of a model.
 
     Examples
     --------

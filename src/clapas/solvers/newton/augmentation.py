@@ -102,7 +102,7 @@ def node_bound(blocks: Array) -> Array:
 
 
 def friction_bound(blocks: Array) -> Array:
-    """Friction below which each contact taken alone has one answer, (n,): c_nn / |c_nt| (Alart 1997, 66).
+    """Friction below which each contact alone has one solution, (n,): c_nn / |c_nt| (Alart 1997, 66).
 
     Infinite where normal and tangent do not interact.
     """
@@ -188,7 +188,7 @@ class Augmentation:
 
     @property
     def single(self) -> Array:
-        """One ρ per contact, for functions that do not tell normal from tangent, (n,)."""
+        """One ρ per contact, for functions that treat normal and tangent alike, (n,)."""
         return np.minimum(self.normal, self.tangent)
 
     def limited(self, bound: Array) -> Augmentation:

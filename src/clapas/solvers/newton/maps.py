@@ -59,7 +59,7 @@ class ContactMap(Protocol):
     def linearise(
         self, u: Array, r: Array, mu: Array, rho: Augmentation, regions: Regions | None = None
     ) -> Tangent:
-        """Φ and its derivatives; on a border of regions, those of the regions given."""
+        """Φ and its derivatives; on a border of regions, those of ``regions``."""
         ...
 
     def regions(self, u: Array, r: Array, mu: Array, rho: Augmentation) -> Regions:
@@ -280,7 +280,7 @@ class _Disc(NamedTuple):
 
     @classmethod
     def at(cls, wish: Array, radius: Array, regions: Regions) -> _Disc:
-        """Projection in the regions given, whether or not the wish is in them."""
+        """Projection by the formulas of ``regions``, whether or not the point is in them."""
         k = wish.shape[1]
         length, s = length_and_direction(wish)
         if k == 1:  # the side is told by the region, also where the wish is zero

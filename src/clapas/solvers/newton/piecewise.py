@@ -1,4 +1,4 @@
-"""Equations that are linear by regions, and two ways to solve them: Newton's and Katzenelson's.
+"""Equations that are linear by regions, and two methods for them: Newton's and Katzenelson's.
 
 F(x) = 0 where space is cut by hyperplanes (*faces*) into regions, in each of which F(x) = J x + b. Newton's
 iterate depends on the region alone, so that the method either converges in a finite number of steps or goes

@@ -94,11 +94,11 @@ class ProximalStep:
 
     @property
     def candidates(self) -> tuple[Array, Array]:
-        """The answer, which is in the cones, and p, which is more accurate at the end."""
+        """The projected impulses, which are in the cones, and p, which is more accurate at the end."""
         return self.answer, self.p
 
     def _at(self, p: Array, g: Array) -> None:
-        """Stand at p, whose velocity is g."""
+        """Move to p, whose velocity is g."""
         self.p, self._g = p, g
         self._wish = self.centre - g / self.alpha
         self.answer = np.empty_like(p)
@@ -111,7 +111,7 @@ class ProximalStep:
         return math.sqrt(max(square, 0.0))
 
     def _newton(self) -> bool:
-        """One step; tell whether the energy goes down along it."""
+        """One step; return whether the energy decreases along it."""
         equations, alpha = self.equations, self.alpha
         slope = np.empty((*self.p.shape, self.p.shape[1]))
         resolvent_derivative(self._wish, equations.mu, slope)

@@ -21,7 +21,7 @@ from clapas.typing import Array
 
 @kernel
 def resolvent(z: Array, mu: Array, r: Array) -> None:
-    """Write the answer to each wish z (n, d) into r (n, d)."""
+    """Write the resolvent of each z (n, d) into r (n, d)."""
     n, d = z.shape
     for i in range(n):
         normal = z[i, 0]
@@ -40,7 +40,7 @@ def resolvent(z: Array, mu: Array, r: Array) -> None:
 
 @kernel
 def resolvent_derivative(z: Array, mu: Array, by_z: Array) -> None:
-    """Write the derivative of the answer with respect to z into by_z (n, d, d)."""
+    """Write the derivative of the resolvent with respect to z into by_z (n, d, d)."""
     n, d = z.shape
     for i in range(n):
         normal = z[i, 0]

@@ -208,7 +208,7 @@ class _SemismoothIteration(Iteration):
         return 0.5 * float(np.vdot(value, value))
 
     def _answer_cycle(self, order: int | None) -> None:
-        """Answer a cycle by a smaller augmentation."""
+        """Break a cycle by a smaller augmentation."""
         if order is None or self._reductions == MOST_REDUCTIONS:
             return
         self._reductions += 1

@@ -39,7 +39,7 @@ class Jacobi(Iteration):
 
 @kernel
 def answer_alone(r: Array, u: Array, coefficients: Array, part: Any, relaxation: float) -> None:
-    """Replace each impulse (n, d) by the relaxed answer of its contact, whose velocity is u (n, d)."""
+    """Replace each impulse (n, d) by the relaxed solution of its contact, whose velocity is u (n, d)."""
     n, d = r.shape
     for i in range(n):
         k = coefficients_of(coefficients, i)

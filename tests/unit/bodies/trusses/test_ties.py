@@ -13,8 +13,8 @@ from clapas.bodies.kind import Span
 from clapas.bodies.trusses import Group, History, Material, MovingTruss, Section, Truss
 from clapas.bodies.trusses.generators import bolted_grid, grid
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import State
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene

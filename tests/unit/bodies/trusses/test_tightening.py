@@ -18,8 +18,8 @@ from clapas.bodies.trusses.line_search import exact_step
 from clapas.bodies.trusses.tightening import StepForces
 from clapas.dynamics import solving
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.model import State
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.state import State
 from clapas.dynamics.stepping import MoreauJean, step
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene

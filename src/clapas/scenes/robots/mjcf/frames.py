@@ -1,4 +1,4 @@
-"""Angles and poses of MJCF: degrees unless the compiler says otherwise, orientations in five ways."""
+"""Angles and poses of MJCF: degrees unless the compiler element sets radians, orientations in five forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Frames:
         return math.radians(value) if self.degrees else value
 
     def pose(self, node: Node) -> Pose:
-        """Position and orientation of an element, in any of the five ways to write them."""
+        """Position and orientation of an element, in any of the five forms of orientation."""
         words = [word for word in ("quat", "axisangle", "euler", "xyaxes", "zaxis") if node.has(word)]
         if len(words) > 1:
             raise node.error(f"one orientation is enough, got {', '.join(words)}")

@@ -21,7 +21,7 @@ GEOMS = ("plane", "sphere", "capsule", "cylinder", "box", "mesh", "ellipsoid", "
 
 @dataclass
 class Geoms:
-    """What geoms refer to: angles, meshes by name, and the folder of their files; and what is to be said."""
+    """What geoms refer to: angles, meshes by name and the folder of their files; and warnings."""
 
     frames: Frames
     notes: list[str]

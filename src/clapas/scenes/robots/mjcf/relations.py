@@ -77,7 +77,7 @@ def read_equality(
 
 
 def link_of(node: Node, attribute: str, links: list[Link]) -> str:
-    """The name of a body that an attribute gives."""
+    """The name of the body in an attribute."""
     name = node.text(attribute)
     if name != WORLD and all(link.name != name for link in links):
         raise node.error(f"there is no body '{name}'")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.solving import (
+from clapas.dynamics.resting import (
     DOZEN,
     NEAR,
     are_at_rest,

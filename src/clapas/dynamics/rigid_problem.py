@@ -1,0 +1,89 @@
+"""The contact problem of rigid bodies without joints: by blocks of bodies, or by the geometry of spheres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from clapas.bodies.rigid.spheres import reach_of, velocities_at, world_rows
+from clapas.dynamics.assembly import (
+    ContactsInStep,
+    Geometry,
+    contact_geometry,
+    image_shifts,
+    is_rounding,
+    sections,
+    under_laws,
+    with_ground,
+)
+from clapas.dynamics.guides import can_part
+from clapas.dynamics.step_problem import StepProblem
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.contact import MANY, ContactProblem
+from clapas.problems.rolling import RollingProblem
+from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.typing import Array
+
+
+def rigid_problem(
+    near: ContactsInStep,
+    free: Array,
+    *,
+    part_of: int | None = None,
+    pushed: Callable[[BodyBlocks, Array], BodyBlocks] = lambda blocks, r: blocks.pushed(r),
+) -> StepProblem:
+    """State the problem of a step of rigid bodies.
+
+    Parameters
+    ----------
+    near : ContactsInStep
+        The active contacts.
+    free : array (N, size)
+        Velocities at the end of the step without contact.
+    part_of : int, optional
+        Where these are some of the contacts of a larger problem: how many it has. The form is then that of
+        the whole, and contacts whose free velocities are rounding stay, since others may push them.
+    pushed : callable, optional
+        Bodies whose free motion has felt impulses at these contacts, and at those of the other parts.
+    """
+    model = near.model
+    whole = len(near.contacts) if part_of is None else part_of
+    if model.has_spheres and whole >= MANY:
+        geometry = _geometry_of_spheres(near, free)
+    else:
+        geometry = contact_geometry(near, free)
+        if not model.motions:
+            geometry = geometry._replace(wall=None)
+    blocks = geometry.blocks
+    if model.blocked is not None and not (parting := can_part(blocks.G)).all():
+        return rigid_problem(near.where(parting), free, part_of=part_of, pushed=pushed)
+    kind = RollingProblem if model.laws.has_couples else ContactProblem
+
+    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+        moved = blocks if pull is None else pushed(blocks, pull)
+        return kind.from_blocks(moved, mu=mu, w=w, section=sections(near))
+
+    problem = under_laws(near, geometry, made)
+    is_whole = part_of is None and len(near.contacts) > 0
+    if is_whole and is_rounding(problem.problem, blocks.largest_term(), problem.wall):
+        return rigid_problem(near.none(), free)
+    return problem
+
+
+def _geometry_of_spheres(near: ContactsInStep, free: Array) -> Geometry:
+    """Many contacts between spheres: normals and points are enough, without blocks of H."""
+    model, middle, contacts = near.model, near.middle, near.contacts
+    bodies = contacts.bodies
+    place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
+    turn, response = middle.orientation, model.inverse_root[:, 2:4] ** 2
+    x_free = with_ground(world_rows(turn, free, response)[model.moving])
+    turned = np.ascontiguousarray(turn[model.moving])
+    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)
+    wall = before = None
+    if model.motions:
+        driven = np.where(model.movable[:, None], 0.0, middle.velocity)
+        wall = velocities_at(*place, world_rows(turn, driven, response))
+    if model.laws.has_restitution:
+        before = velocities_at(*place, world_rows(turn, middle.velocity, response))
+    return Geometry(blocks, None, np.ones((1, 3)), wall, before)

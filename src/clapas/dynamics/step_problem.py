@@ -1,0 +1,137 @@
+"""The contact problem of a step, and how impulses on bodies are read from its solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clapas.bodies.rigid.spheres import impulses_in_world
+from clapas.dynamics.links import LinkRows
+from clapas.dynamics.state import Impulses, LinkImpulses
+from clapas.dynamics.warm_start import carry, carry_to_spheres, places, product, to_world
+from clapas.geometry.colliders import Contacts
+from clapas.problems.blocks import frames
+from clapas.problems.contact import ContactProblem
+from clapas.problems.rolling import RollingProblem
+from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.typing import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from clapas.dynamics.condensed import Condensed
+
+
+@dataclass(frozen=True)
+class StepProblem:
+    """The contact problem of one step, and what is needed to read its solution.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        Its unknown is the impulse plus the cohesion; a :class:`RollingProblem` where laws ask for couples.
+    contacts : Contacts
+        The active contacts.
+    apart : array (n,) of bool
+        Those that do not touch but are within reach.
+    own_frame : array (n, d, d), or None
+        Their frames, normal and tangents; None where the tangents are those that follow from the normals.
+    wall : array (n, k), or None
+        The part of the contact velocities due to imposed motions (m/s); None if nothing is driven.
+    cohesion : array (n,)
+        Traction each contact resists during the step (N·s).
+    scale : array (n, k), or (1, k) for all alike
+        Impulses and couples per unit of the unknown: less than one along the short axis of elliptic
+        friction, lengths (m) for couples.
+    links : LinkRows, optional
+        The links, whose rows follow those of the contacts; None without.
+    condensed : Condensed, optional
+        Where joints were eliminated, what impulses do to the bodies; else None.
+    """
+
+    problem: ContactProblem
+    contacts: Contacts
+    apart: Mask
+    own_frame: Array | None
+    wall: Array | None
+    cohesion: Array
+    scale: Array
+    links: LinkRows | None = None
+    condensed: Condensed | None = None
+
+    @property
+    def has_spheres(self) -> bool:
+        """Whether the problem is stated for spheres, whose tangents follow from the normals."""
+        return isinstance(self.problem.blocks, SphereBlocks)
+
+    @property
+    def frame(self) -> Array:
+        """The frames (n, d, d) of the contacts: normal, tangents."""
+        return frames(self.contacts.normal) if self.own_frame is None else self.own_frame
+
+    def guess(self, impulses: Impulses, ratio: float = 1.0, links: LinkImpulses | None = None) -> Array:
+        """Unknowns (n, k) of the contacts and links that were there at the last step, zero for new ones.
+
+        ``ratio`` is how much longer this step is than the last: forces persist, not impulses.
+        """
+        old, new = impulses, self.contacts
+        place = places(old.a, old.b, old.feature, new)
+        if self.has_spheres:
+            r = np.empty((len(new), 3))
+            carry_to_spheres(place, ratio, old.impulse, new.normal, self.cohesion, r)
+        else:
+            r = np.zeros((len(new), self.scale.shape[1]))
+            couple = np.require(old.couple, requirements=("C", "W"))  # zeros may have no room of their own
+            carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)
+        if self.links is None:
+            return r
+        own = self.links.guess(links, ratio)
+        return np.concatenate((r, np.pad(own, ((0, 0), (0, r.shape[1] - own.shape[1])))))
+
+    def of_links(self, r: Array) -> LinkImpulses | None:
+        """Impulses of the links, from the unknowns r; None without links."""
+        return None if self.links is None else self.links.impulses(self.link_rows(r))
+
+    def link_rows(self, r: Array) -> Array:
+        """The part (n_links, d) of the unknowns r that belongs to links, which have no couples."""
+        return r[len(self.contacts) :, : self.contacts.normal.shape[1]]
+
+    def impulses(self, r: Array) -> Impulses:
+        """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
+        which, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
+        if self.has_spheres:
+            return Impulses(*which, impulses_in_world(self.contacts.normal, r, self.cohesion))
+        frame, own = self.frame, r * self.scale
+        own[:, 0] -= self.cohesion
+        d = frame.shape[1]
+        couple = own[:, d:]
+        if couple.shape[1] == 3:
+            couple = np.einsum("nij,ni->nj", frame, couple)
+        world = np.empty((len(own), d))
+        to_world(frame, own, world)
+        return Impulses(*which, world, couple)
+
+    def carrying(self, r: Array) -> Indices | None:
+        """Rows of the contacts that count as such: they touch, or carry an impulse. None if all do.
+
+        The others were within reach, and nothing came of it; or they are no contacts but links.
+        """
+        apart = np.flatnonzero(self.apart)
+        idle = apart[~r[apart].any(axis=1)]
+        if self.links is None and not len(idle):
+            return None
+        counts = np.ones(len(self.contacts), dtype=bool)
+        counts[idle] = False
+        return np.flatnonzero(counts)
+
+    def work_of_walls(self, r: Array) -> float:
+        """Work of the impulses r along imposed motions during the step (J)."""
+        if self.wall is None:
+            return 0.0
+        return float(product(r[: len(self.wall)], self.wall) - self.cohesion @ self.wall[:, 0])
+
+    def sliding_part(self, r: Array) -> tuple[ContactProblem, Array]:
+        """The problem and the unknown of the impulses alone; couples, if any, are held as loads."""
+        if isinstance(self.problem, RollingProblem):
+            return self.problem.sliding_part(r)
+        return self.problem, r

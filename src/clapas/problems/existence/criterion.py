@@ -1,0 +1,415 @@
+"""Cadoux's criterion for one problem: programs, checked certificates, wedges that no motion opens."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse import linalg as sparse_linalg
+
+from clapas.errors import ProblemError, SettingsError
+from clapas.linalg import exact
+from clapas.linalg.factor import factorise
+from clapas.problems.contact import ContactProblem
+from clapas.problems.existence.programs import (
+    Method,
+    Reach,
+    Widest,
+    is_coulomb,
+    least_power,
+    reach_of,
+    widest,
+)
+from clapas.problems.existence.verdict import Existence, Verdict
+from clapas.problems.validation import SYMMETRY
+from clapas.typing import Array
+
+ROUNDING = 1e-11  # of velocities, relative to the largest imposed one
+UNIT = float(np.finfo(float).eps) / 2  # relative error of one operation
+RANK = 1e-11  # singular values of H below this share of the largest are rounding
+INDEFINITE = 1e-10  # of an eigenvalue of W with a unit diagonal, below which W is not semidefinite
+FAR_ENOUGH = 1e9  # motions that a wedge must exclude, over the imposed one
+DISTANT = 100.0  # motions beyond this, over the imposed one, may be on their way to infinity
+SUPPORT = 1e-9  # impulses of a wedge below this share of the largest are rounding
+EXACT = 80  # rows up to which definiteness is decided without rounding
+SINGULAR = 1e-10  # smallest pivot of H Hᵀ over the largest, below which rows count as dependent
+DENSE = 1000  # rows up to which full matrices are factorised
+SMALL = 400  # contacts up to which a failed solve asks without being told to
+
+
+def check(
+    problem: ContactProblem,
+    *,
+    tol: float = 1e-7,
+    method: Method = "exact",
+    time_limit: float = math.inf,
+    quick: bool = False,
+) -> Existence:
+    """Decide Cadoux's criterion for a problem.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        In either form.
+    tol : float
+        Relative margin below which (H) and its failure are not told apart: the verdict is FRAGILE.
+    method : "exact", "inscribed" or "least-squares"
+        In space: the true cones by an interior-point method; or a linear program on inscribed polyhedra of 16
+        facets, which certifies a little less (margins are then lower bounds) and is faster up to some fifty
+        contacts only; or the least motion that keeps contacts inside K* by a given margin (3.38), whose
+        margins are lower bounds too. In the plane the first two are the same.
+    time_limit : float
+        Seconds for the at most three programs together; UNKNOWN when they run out.
+    quick : bool
+        Stop at the first proof: where nothing is imposed on the bodies, or one rigid motion, no program is
+        solved and ``opening`` is NaN.
+
+    Examples
+    --------
+    A square at rest on the floor; its contacts could open, so a solution exists for any motion of the floor:
+
+    >>> from clapas.problems import gallery
+    >>> answer = check(gallery.get("rigid-square").problem)
+    >>> answer.verdict.name, answer.margin
+    ('CERTIFIED', inf)
+    """
+    if not tol > 0:
+        raise SettingsError(f"tol must be positive, got {tol}")
+    if method not in get_args(Method):
+        raise SettingsError(f"method must be 'exact', 'inscribed' or 'least-squares', got '{method}'")
+    answer = Criterion(problem, tol, method, time_limit).decide(quick)
+    if not problem.is_definite and answer.verdict is not Verdict.IMPOSSIBLE:
+        return _held(problem, answer, time_limit)
+    outside = _outside_the_theorem(problem)
+    if outside and answer.verdict in (Verdict.CERTIFIED, Verdict.FRAGILE):
+        return replace(answer, verdict=Verdict.UNKNOWN, reason=f"{outside}, outside the theorem")
+    return answer
+
+
+def advice(problem: ContactProblem, time_limit: float = 1.0) -> str:
+    """One sentence on existence for those whose solver failed; empty where it would take long to know.
+
+    Takes about ``time_limit`` seconds at most: beyond, the sentence says that it was not decided.
+    """
+    if not is_coulomb(problem) or problem.n_contacts > SMALL:
+        return ""
+    answer = check(problem, time_limit=time_limit, quick=True)
+    if answer.verdict is Verdict.UNKNOWN and answer.r is None:
+        return "It is not known whether a solution exists: Cadoux's criterion could not be decided."
+    return {
+        Verdict.CERTIFIED: "A solution is known to exist (Cadoux's criterion).",
+        Verdict.FRAGILE: "A solution exists if the data are exact, just so (Cadoux's criterion).",
+        Verdict.UNKNOWN: "It is not known whether a solution exists: Cadoux's criterion does not hold.",
+        Verdict.IMPOSSIBLE: "No solution exists: the imposed velocities force the bodies to penetrate.",
+    }[answer.verdict]
+
+
+def _held(problem: ContactProblem, answer: Existence, time_limit: float) -> Existence:
+    """What is known where M is singular: the theorem is not about it, equilibrium is.
+
+    See :mod:`clapas.problems.existence.balance`.
+    """
+    from clapas.problems.existence.balance import holding, mechanism
+
+    driven = mechanism(problem, time_limit)
+    if driven is not None and driven.is_proof:
+        return replace(answer, verdict=Verdict.IMPOSSIBLE, reason=driven.sentence, excluded=driven.excluded)
+    still = answer.margin == 0.0 and answer.v is not None  # a motion that undoes what is imposed
+    v = answer.v if still else np.zeros(problem.n_dof) if not problem.w.any() else None
+    if (
+        v is not None
+        and problem.b is not None
+        and problem.J is not None
+        and (problem.J @ v + problem.b).any()
+    ):
+        v = None
+    r = None if v is None or problem.compliance is not None else holding(problem, v, time_limit)
+    if r is not None:
+        reason = "impulses in the cones balance the loads, and all contacts rest"
+        return replace(answer, verdict=Verdict.CERTIFIED, reason=reason, v=v, r=r)
+    return replace(
+        answer, verdict=Verdict.UNKNOWN, reason="M is singular, outside the theorem", v=None, r=None
+    )
+
+
+def _outside_the_theorem(problem: ContactProblem) -> str:
+    """Why W = H M⁻¹ Hᵀ cannot be, in words; empty if it can."""
+    if problem.form == "global" or problem.n_contacts == 0:
+        return ""
+    W = sparse.csr_array(problem.W)
+    if float(abs(W - W.T).max()) > SYMMETRY * float(abs(W).max()):
+        return "W is not symmetric"
+    diagonal = W.diagonal()
+    unit = sparse.diags_array(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, abs(W).max())))
+    scaled = (unit @ W @ unit).tocsr()
+    if scaled.shape[0] <= DENSE:
+        dense = scaled.toarray()
+        lowest = float(linalg.eigvalsh(0.5 * (dense + dense.T), subset_by_index=(0, 0))[0])
+        return "W is not positive semidefinite" if lowest < -INDEFINITE * len(dense) else ""
+    try:
+        size = scaled.shape[0]
+        factorise(sparse.csr_array(scaled + INDEFINITE * size * sparse.eye_array(size)))
+    except ProblemError:
+        return "W is not positive semidefinite"
+    return ""
+
+
+class Criterion:
+    """One problem without units: velocities are divided by ``speed``, columns of H by their lengths."""
+
+    def __init__(self, problem: ContactProblem, tol: float, method: Method, time_limit: float) -> None:
+        self.n = problem.n_contacts
+        self.tol, self.method = tol, method
+        self._end = time.perf_counter() + time_limit
+        data = reach_of(problem)
+        lengths = np.asarray(sparse_linalg.norm(data.G, axis=0)) if self.n else np.ones(data.G.shape[1])
+        self.lengths = np.where(lengths > 0, lengths, 1.0)
+        self.is_global = problem.form == "global"
+        self.data = data
+        self.G = sparse.csr_array(data.G / self.lengths)
+
+    @cached_property
+    def _square(self) -> Array | None:
+        """Cholesky factor of G Gᵀ if every contact velocity can be had; None if not, or if it is large."""
+        rows, columns = self.G.shape
+        if rows > min(columns, DENSE):
+            return None
+        try:
+            factor: Array = np.linalg.cholesky((self.G @ self.G.T).toarray())
+        except np.linalg.LinAlgError:
+            return None
+        pivots = np.diag(factor) ** 2
+        return factor if pivots.min() > SINGULAR * pivots.max() else None
+
+    @property
+    def is_onto(self) -> bool:
+        """H has full row rank."""
+        return self._square is not None
+
+    def _preimage(self, u: Array) -> Array:
+        """The smallest motion with velocities u (flat) at the contacts, H being onto."""
+        assert self._square is not None
+        return np.asarray(self.G.T @ linalg.cho_solve((self._square, True), u))
+
+    @cached_property
+    def rest(self) -> tuple[Array, Array]:
+        """The motion that best undoes the imposed velocities, and what is left of them (n, d)."""
+        b = self.data.b
+        if not b.any():
+            return np.zeros(self.G.shape[1]), b
+        if self.is_onto:
+            undo = self._preimage(-b.ravel())
+        elif b.size <= DENSE:
+            # Without a rank tolerance the kernel of a singular W is undone by impulses of 1e15.
+            undo = linalg.lstsq(self.G.toarray(), -b.ravel(), cond=RANK, lapack_driver="gelsy")[0]
+        else:
+            undo = sparse_linalg.lsmr(self.G, -b.ravel(), atol=1e-14, btol=1e-14, conlim=1e12)[0]
+        left = b + (self.G @ undo).reshape(b.shape)
+        still = float(np.abs(left).max()) <= ROUNDING * float(np.abs(b).max())
+        return undo, np.zeros_like(b) if still else left
+
+    @cached_property
+    def speed(self) -> float:
+        """Length of the imposed velocities that no motion can undo (m/s)."""
+        return float(np.linalg.norm(self.rest[1]))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Velocities in units of ``speed``, counted from the motion that undoes most of w."""
+        return Reach(self.G, self.rest[1] / (self.speed or 1.0), self.data.mu)
+
+    def decide(self, quick: bool) -> Existence:
+        """Decide the criterion; ``quick`` stops at the first proof."""
+        if self.n == 0:
+            return self._certified("there is no contact", math.inf, math.inf, np.zeros(self.G.shape[1]))
+        left = self.rest[1]
+        if quick and not left.any():
+            return self._rigid(math.nan)
+        spread = self._opening()
+        opening = spread.sigma if spread else 0.0
+        if spread and opening > self.tol:
+            return self._opens(spread)
+        if not left.any():
+            return self._rigid(opening)
+        found = self._widest(self.reach)
+        if found is None:
+            return self._undecided("the program was not solved", -math.inf, opening)
+        return self._judge(found, opening)
+
+    def _opening(self) -> Widest | None:
+        """How fast all contacts can be opened; explicit if every contact velocity can be had."""
+        if self.is_onto:
+            v = self._preimage(np.tile(np.eye(self.data.d)[0], self.n))
+            v /= np.abs(v).max()
+            reached = self.reach.at_rest().margin(v)
+            if reached > self.tol:
+                return Widest(reached, v, np.zeros_like(self.data.b))
+        return self._widest(self.reach.at_rest(), 1.0)
+
+    def _widest(self, reach: Reach, bound: float = math.inf) -> Widest | None:
+        """The widest margin, in what is left of the time; None where the program was not solved."""
+        left = self._end - time.perf_counter()
+        return widest(reach, bound, self.method, left) if left > 0.0 else None
+
+    def _rigid(self, opening: float) -> Existence:
+        """Some motion undoes all that is imposed: the contacts are at rest, on the border of K*."""
+        reason = "the imposed motion is rigid" if self.data.b.any() else "nothing is imposed (w = 0)"
+        return self._certified(reason, 0.0, opening, self.rest[0])
+
+    def _opens(self, spread: Widest) -> Existence:
+        """Go along a motion that opens all contacts until the imposed velocities do not matter."""
+        b = self.reach.b
+        hindrance = float(np.max(self.data.mu * np.linalg.norm(b[:, 1:], axis=1) - b[:, 0]))
+        far = (1.0 + max(0.0, hindrance)) / spread.sigma
+        reason = "H has full row rank" if self.is_onto else "the bodies can move so that every contact opens"
+        return self._certified(
+            reason, math.inf, spread.sigma, self.rest[0] + (self.speed or 1.0) * far * spread.v
+        )
+
+    def _judge(self, found: Widest, opening: float) -> Existence:
+        """The verdict from the widest margin: a motion certifies, else a wedge that no motion can open."""
+        motion = self.rest[0] + self.speed * found.v
+        if found.sigma >= self.tol:
+            least = self._least_power() if np.abs(found.v).max() > DISTANT else None
+            margin = self.speed * (max(found.sigma, least.sigma) if least else found.sigma)
+            return self._certified("some motion keeps every contact inside K*", margin, opening, motion)
+        if found.sigma > -self.tol:
+            return self._fragile("some motion keeps the contacts in K*, none inside it", found, opening)
+        if self._is_definite:
+            return Existence(
+                verdict=Verdict.CERTIFIED,
+                reason="W is positive definite (in exact arithmetic)",
+                margin=math.inf,
+                speed=self.speed,
+                opening=opening,
+            )
+        # The best motion may be infinite. Impulses are not: the dual tells how near to K* motions come.
+        least = self._least_power()
+        if least is not None and least.sigma > -self.tol:
+            return self._fragile("motions come as near to K* as one likes (theorem 3.1)", least, opening)
+        margin = self.speed * (found.sigma if least is None else max(found.sigma, least.sigma))
+        flat = self._widest(self.reach.of_normals())
+        if flat is not None:
+            r, excluded = self._wedge(flat.r, np.zeros_like(self.data.mu))
+            if excluded >= FAR_ENOUGH * self.speed:
+                size = f" up to {excluded:.0e} m/s" if math.isfinite(excluded) else ""
+                return Existence(
+                    verdict=Verdict.IMPOSSIBLE,
+                    reason=f"no motion{size} avoids penetration",
+                    margin=margin,
+                    speed=self.speed,
+                    opening=opening,
+                    r=r,
+                    excluded=excluded,
+                )
+        reason = "no motion keeps the contacts in K*"
+        for multiplier in (found.r, least.r if least is not None else None):
+            if multiplier is not None:
+                r, excluded = self._wedge(multiplier, self.data.mu)
+                if excluded >= self.speed / self.tol:
+                    return self._undecided(reason, margin, opening, r, excluded)
+        return self._undecided(reason, margin, opening)
+
+    @cached_property
+    def _is_definite(self) -> bool:
+        """A small W is positive definite by more than its own rounding, however close to singular.
+
+        Columns of light and heavy bodies are: the margin is then infinite, though no double can hold the
+        impulses that open the contacts.
+        """
+        size = self.G.shape[0]
+        if self.is_global or size > EXACT:
+            return False
+        W = self.data.G.toarray()
+        return exact.is_positive_definite(W - np.diag(8.0 * size * UNIT * np.diag(W)))
+
+    def _least_power(self) -> Widest | None:
+        """The dual program in space, in what is left of the time; None where it says nothing more."""
+        left = self._end - time.perf_counter()
+        if self.data.d == 2 or self.method == "inscribed" or left <= 0.0:
+            return None
+        return least_power(self.reach, left)
+
+    def _wedge(self, r: Array, mu: Array) -> tuple[Array, float]:
+        """Impulses put into the cone and balanced, and the largest motion (m/s) they exclude.
+
+        For any motion v, u = G v + b gives r·u ≤ Σ |Gᵀr|_j |v_j| + b·r, which is negative while |v| is small
+        enough; but r·u ≥ 0 in K*. The imbalance Gᵀr and the power b·r are those of the given data, with all
+        the rounding that their computation may hide.
+        """
+        r = _into_cones(r, mu)
+        size = float(np.abs(r).max(initial=0.0))
+        used = np.abs(r).ravel() > SUPPORT * size
+        if size == 0.0 or used.sum() > DENSE:
+            return r, 0.0
+        columns = self.G[used].T.toarray()
+        balanced = r.ravel().copy()
+        for _ in range(2):
+            balanced[used] -= linalg.lstsq(columns, columns @ balanced[used], cond=RANK)[0]
+        candidates = (r, _into_cones(balanced.reshape(r.shape), mu))
+        return max(((each, self._excluded(each)) for each in candidates), key=lambda pair: pair[1])
+
+    def _excluded(self, r: Array) -> float:
+        """The largest motion (m/s) that the wedge r excludes, all rounding counted."""
+        G, b, flat = self.data.G, self.data.b.ravel(), r.ravel()
+        rounding = 2.0 * (flat.size + 4) * UNIT
+        imbalance = np.abs(G.T @ flat) + rounding * (abs(G).T @ np.abs(flat))
+        power = float(b @ flat) + rounding * float(np.abs(b) @ np.abs(flat))
+        resisted = float(np.sum(imbalance / self.lengths)) * (1.0 + rounding)
+        if power >= 0.0:
+            return 0.0
+        return -power / resisted if resisted > 0.0 else math.inf
+
+    def _fragile(self, reason: str, found: Widest, opening: float) -> Existence:
+        return Existence(
+            verdict=Verdict.FRAGILE,
+            reason=reason,
+            margin=self.speed * found.sigma,
+            speed=self.speed,
+            opening=opening,
+            v=(self.rest[0] + self.speed * found.v) / self.lengths,
+        )
+
+    def _certified(self, reason: str, margin: float, opening: float, motion: Array) -> Existence:
+        v = motion / self.lengths
+        reached = self.data.margin(v)
+        # A motion that undoes w exactly leaves u = 0 up to rounding: the border of K*, which is enough.
+        slack = ROUNDING * float(np.abs(self.data.b).max(initial=0.0)) * (1.0 + self.data.mu.max(initial=0.0))
+        if reached < -slack:
+            return self._undecided(f"a certificate failed its check: {reason}", margin, opening)
+        return Existence(
+            verdict=Verdict.CERTIFIED,
+            reason=reason,
+            margin=margin,
+            speed=self.speed,
+            opening=opening,
+            v=v,
+        )
+
+    def _undecided(
+        self, reason: str, margin: float, opening: float, r: Array | None = None, excluded: float = 0.0
+    ) -> Existence:
+        return Existence(
+            verdict=Verdict.UNKNOWN,
+            reason=reason,
+            margin=margin,
+            speed=self.speed,
+            opening=opening,
+            r=r,
+            excluded=excluded,
+        )
+
+
+def _into_cones(r: Array, mu: Array) -> Array:
+    """Impulses with r_N ≥ 0 and |r_T| ≤ mu r_N surely, also after rounding."""
+    result = r.copy()
+    result[:, 0] = np.maximum(r[:, 0], 0.0)
+    allowed = (1.0 - 8.0 * UNIT) * mu * result[:, 0]
+    size = np.linalg.norm(r[:, 1:], axis=1)
+    result[:, 1:] *= np.where(size > allowed, allowed / np.where(size > 0.0, size, 1.0), 1.0)[:, None]
+    return result
