@@ -13,6 +13,7 @@ one step. Reference: Moreau 2003, section 7.1.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from clapas.bodies.links import Account
 from clapas.bodies.rigid.motion import moved, work
+from clapas.compiled.threads import one_blas_thread
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.defaults import STEP_SOLVER
@@ -238,6 +240,23 @@ def step(
         outcome = _compiled(state, dt, solver, scheme, neighbours, commands)
         if outcome is not None:
             return StepResult.made(outcome)
+    # Matrices of systems have some hundred rows, on which threads of BLAS cost more than they bring.
+    with one_blas_thread() if model.systems else nullcontext():
+        return _moreau(model, state, dt, solver, scheme, neighbours, asleep, commands, solved_by)
+
+
+def _moreau(
+    model: Model,
+    state: State,
+    dt: float,
+    solver: Solver,
+    scheme: MoreauJean,
+    neighbours: Neighbours,
+    asleep: Mask | None,
+    commands: Commands | None,
+    solved_by: Answering | None,
+) -> StepResult:
+    """The step in its parts, for any bodies; see :func:`step`."""
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None

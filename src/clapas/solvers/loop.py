@@ -451,6 +451,9 @@ def solve(
         from clapas.solvers.auto import Auto  # which is made of the others
 
         solver = Auto()
+    if isinstance(solver, type) or not hasattr(solver, "cones"):
+        word = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
+        raise SettingsError(f"expected a method for contact problems such as NSGS(tol=1e-8), got {word}")
     if not isinstance(problem.cone, solver.cones):
         from clapas.solvers import registry
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from clapas.errors import NotSolved, ProblemError
+from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery
-from clapas.solvers import NSGS, Given, Progress, solve
+from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Given, Progress, solve
 from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
 from tests.random_problems import particle
@@ -186,3 +187,10 @@ def test_a_method_may_give_up_and_say_why() -> None:
 
 def test_giving_up_on_the_solution_is_solving() -> None:
     assert solve(falling(), HaltingSolver(at=1.0)).status is Status.SOLVED
+
+
+@pytest.mark.parametrize("part", [AlartCurnier(), DeSaxce(), "nsgs", NSGS])
+def test_what_is_no_method_is_refused_in_words(part: Any) -> None:
+    problem = ContactProblem(W=np.eye(2), q=[[-1.0, 0.5]], mu=0.5)
+    with pytest.raises(SettingsError, match="expected a method for contact problems such as"):
+        solve(problem, part)
