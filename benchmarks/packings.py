@@ -13,8 +13,9 @@ import numpy as np
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import QuasiStatic
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import QuasiStatic, step
+from clapas.dynamics.stepping import step
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import identity
 from clapas.geometry.shapes import Box, Plane, Polyhedron, Shape, Sphere

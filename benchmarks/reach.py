@@ -22,8 +22,9 @@ import numpy as np
 from benchmarks import heap, packings
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauMidpoint
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauMidpoint, step
+from clapas.dynamics.stepping import step
 from clapas.solvers import NSGS
 from clapas.studies.report import markdown_table
 

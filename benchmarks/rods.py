@@ -23,7 +23,8 @@ from benchmarks import cosserat
 from clapas.bodies.rods import Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import step
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.examples.hair import wound
 from clapas.scenes.scene import Scene

@@ -96,7 +96,7 @@ class Stopwatch:
         """Time the parts of the general step; what is left of it is to advance."""
         with (
             mock.patch.object(neighbours, "few", return_value=None),
-            mock.patch.object(solving, "step_problem", self.timed("assemble", solving.step_problem)),
+            mock.patch.object(solving, "rigid_problem", self.timed("assemble", solving.rigid_problem)),
             mock.patch.object(solving, "solve", self.timed("solve", solving.solve)),
             mock.patch.object(neighbours, "detect", self.timed("detect", neighbours.detect)),
         ):

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from clapas.dynamics.motions import Oscillation as Oscillation
     from clapas.dynamics.motions import Rotation as Rotation
     from clapas.dynamics.motions import Table as Table
+    from clapas.dynamics.schemes import MoreauJean as MoreauJean
+    from clapas.dynamics.schemes import MoreauMidpoint as MoreauMidpoint
+    from clapas.dynamics.schemes import QuasiStatic as QuasiStatic
     from clapas.dynamics.sleep import Sleeping as Sleeping
-    from clapas.dynamics.stepping import MoreauJean as MoreauJean
-    from clapas.dynamics.stepping import MoreauMidpoint as MoreauMidpoint
-    from clapas.dynamics.stepping import QuasiStatic as QuasiStatic
     from clapas.errors import Error as Error
     from clapas.errors import FormatError as FormatError
     from clapas.errors import MissingDependency as MissingDependency
@@ -99,7 +99,7 @@ _HOMES = {
     "clapas.scenes.regions": "BoxRegion DiscRegion",
     "clapas.scenes.scene": "Scene",
     "clapas.dynamics.sleep": "Sleeping",
-    "clapas.dynamics.stepping": "MoreauJean MoreauMidpoint QuasiStatic",
+    "clapas.dynamics.schemes": "MoreauJean MoreauMidpoint QuasiStatic",
     "clapas.geometry.shapes": (
         "Box Capsule Clump Cylinder Disk HalfPlane Plane Point Polygon Polyhedron Sphere TriangleMesh"
     ),

@@ -12,8 +12,9 @@ import pytest
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.reaching import default_reach
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene

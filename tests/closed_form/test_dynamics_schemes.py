@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation as Turn
 
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Plane, Sphere

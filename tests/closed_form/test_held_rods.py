@@ -11,8 +11,9 @@ from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Plane, Sphere

@@ -14,7 +14,8 @@ from clapas.dynamics.joints.coordinates import Coordinate, JointCoordinates, joi
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Polygon
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene

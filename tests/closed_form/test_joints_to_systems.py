@@ -17,7 +17,7 @@ from clapas.bodies.lagrangian import LagrangianSystem
 from clapas.bodies.rods import Rod, Rods
 from clapas.bodies.trusses import Group, Material, MovingTruss, Section, Truss
 from clapas.dynamics.joints.instep import placed_in
-from clapas.dynamics.stepping import QuasiStatic
+from clapas.dynamics.schemes import QuasiStatic
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.simulation import energy

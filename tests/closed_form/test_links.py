@@ -12,8 +12,9 @@ from scipy import sparse
 from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
 from clapas.bodies.links import Account, Links
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import LinkImpulses
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Disk, HalfPlane
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene

@@ -14,8 +14,9 @@ from clapas.bodies.trusses.generators import prism, six_strut_ball
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.simulation import energy

@@ -13,7 +13,8 @@ from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import StepResult, step
 from clapas.dynamics.warm_start import followed
 from clapas.geometry.shapes import Sphere
 from clapas.scenes.compilation import compile_scene

@@ -22,9 +22,9 @@ from clapas.distributed.running import simulate_on_ranks
 from clapas.distributed.simulation import RankSimulation
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import ConstantVelocity
+from clapas.dynamics.schemes import MoreauMidpoint
 from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauMidpoint
 from clapas.geometry.shapes import Box, Clump, Plane, Sphere
 from clapas.multiscale import MicroMacroLATIN
 from clapas.scenes.compilation import compile_scene

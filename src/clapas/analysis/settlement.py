@@ -1,7 +1,7 @@
 """Move a support slowly until the blocks fall: how much settlement a structure bears, and its hinges then.
 
 The support moves by 2e-4 L in a step, L the length of the structure, and the blocks follow without inertia
-(:class:`~clapas.dynamics.stepping.QuasiStatic`): they open, turn and slide as they must, and forget their
+(:class:`~clapas.dynamics.schemes.QuasiStatic`): they open, turn and slide as they must, and forget their
 speed after each step. Along this path limit analysis is asked whether some forces still hold the blocks *in
 their moved geometry*: the last state with a yes is the settlement they can bear. After it the blocks move by
 themselves; where one is faster than the support by a factor of 10 they have left it, and the search ends.
@@ -25,8 +25,8 @@ from clapas.analysis.equilibria import Equilibria, Resting
 from clapas.analysis.masonry import TOL, Masonry
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity
+from clapas.dynamics.schemes import QuasiStatic
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import QuasiStatic
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.io.recording.writer import RecordingWriter

@@ -30,10 +30,11 @@ from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.rigid_problem import rigid_problem
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.solving import rigid_velocities
 from clapas.dynamics.state import State
 from clapas.dynamics.step_problem import StepProblem
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.colliders import Contacts
 from clapas.problems.contact import ROUNDING, ContactProblem
 from clapas.solvers import Solution, solve

@@ -13,9 +13,9 @@ from clapas.distributed.simulation import RankSimulation
 from clapas.distributed.stepping import RankStep
 from clapas.dynamics.model import Model
 from clapas.dynamics.probe_readings import read
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import Error, NotSolved
 from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher
 from clapas.scenes.running import run_steps

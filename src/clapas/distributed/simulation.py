@@ -22,9 +22,9 @@ from clapas.distributed.stepping import RankStep, reach_of, step_on_ranks
 from clapas.dynamics.births import initial_state, with_births, work_of_laying
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Model
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.state import Impulses, State
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
 from clapas.dynamics.subdivision import parts
 from clapas.dynamics.systems import bending_margin
 from clapas.errors import NotSolved, SettingsError

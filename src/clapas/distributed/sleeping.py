@@ -13,9 +13,9 @@ import numpy as np
 
 from clapas.distributed.domain import Domain
 from clapas.distributed.stepping import RankStep, step_on_ranks
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping, judged
 from clapas.dynamics.state import Sleep, State
-from clapas.dynamics.stepping import MoreauJean
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
 

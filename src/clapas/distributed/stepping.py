@@ -25,10 +25,11 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.rigid_problem import rigid_problem
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.solving import rigid_velocities
 from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
-from clapas.dynamics.stepping import MoreauJean, drifted
+from clapas.dynamics.stepping import drifted
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.problems.blocks import BodyBlocks

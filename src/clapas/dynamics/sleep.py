@@ -30,8 +30,9 @@ import numpy as np
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import Sleep, State
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import SettingsError
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask

@@ -21,9 +21,10 @@ from clapas.dynamics.births import with_births
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping, step_with_sleep
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.solvers.loop import Solver
 
 

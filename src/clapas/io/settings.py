@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from clapas import solvers
-from clapas.dynamics import sleep, stepping
+from clapas.dynamics import schemes, sleep
 from clapas.errors import FormatError
 from clapas.solvers import registry
 
@@ -39,7 +39,7 @@ def from_plain(data: Any) -> Any:
         if made is None:
             raise FormatError(f"the settings name '{name}', which this version of clapas does not have")
         entries = {key: from_plain(value) for key, value in data.items() if key != "type"}
-        if issubclass(made, stepping.MoreauJean):
+        if issubclass(made, schemes.MoreauJean):
             entries = _with_reach(entries)
         return made(**entries)
     if isinstance(data, list):
@@ -54,7 +54,7 @@ def _class(name: str) -> type[Any] | None:
     """
     package = registry.__name__.rpartition(".")[0] + "."
     modules = [module for path, module in sorted(sys.modules.items()) if path.startswith(package)]
-    for place in (solvers, stepping, sleep, *modules):
+    for place in (solvers, schemes, sleep, *modules):
         found = getattr(place, name, None)
         if isinstance(found, type) and is_dataclass(found):
             return found

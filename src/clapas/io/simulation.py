@@ -18,8 +18,8 @@ from clapas.distributed.running import simulate_on_ranks
 from clapas.distributed.simulation import check_model
 from clapas.dynamics.model import Model
 from clapas.dynamics.probe_readings import Reading
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping
-from clapas.dynamics.stepping import MoreauJean
 from clapas.errors import FormatError, SceneError, SettingsError, WriteError
 from clapas.io.recording import Frame, Recording, RecordingWriter
 from clapas.io.recording.systems import RecordedSystem, recorded

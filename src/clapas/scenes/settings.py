@@ -8,8 +8,8 @@ from numbers import Real
 from typing import Any, Literal
 
 from clapas.dynamics.defaults import STEP_SOLVER
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.sleep import Sleeping
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.errors import SettingsError
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver

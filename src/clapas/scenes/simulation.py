@@ -25,9 +25,10 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.probe_readings import read
 from clapas.dynamics.representable import require_places, require_speeds
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, StepResult
+from clapas.dynamics.stepping import StepResult
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.systems import energy_of
 from clapas.errors import NotSolved, SceneError, SettingsError, warn

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from clapas.bodies.elastic import Elastic, ElasticBodies, Solid, bar
-from clapas.dynamics.stepping import MoreauJean
+from clapas.dynamics.schemes import MoreauJean
 from clapas.geometry.shapes import HalfPlane
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.recorders import Memory, RecordedStep

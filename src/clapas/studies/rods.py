@@ -12,7 +12,8 @@ import numpy as np
 from clapas.bodies.rods import Rods, Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import step
 from clapas.dynamics.warm_start import followed
 from clapas.errors import SettingsError
 from clapas.problems import ContactProblem, reduce

@@ -13,7 +13,7 @@ from clapas.analysis.cells import cell_volumes, packing_fraction
 from clapas.analysis.stress import box_stress, draw_pressure, grain_stresses, principal, stress_field
 from clapas.analysis.structure import coordination
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.subdivision import divided_step
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import (

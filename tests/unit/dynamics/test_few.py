@@ -16,8 +16,9 @@ from clapas.dynamics.few.tables import MOST, FewBodies
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint, QuasiStatic, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import ProblemError
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene

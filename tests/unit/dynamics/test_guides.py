@@ -16,8 +16,9 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.guides import AXES, blocked_axes, free_axes, slides_only
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation
+from clapas.dynamics.schemes import QuasiStatic
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import QuasiStatic, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.errors import SceneError
 from clapas.geometry.rotations import to_matrix
 from clapas.geometry.shapes import Box, Clump, Cylinder, Disk, HalfPlane, Plane, Sphere

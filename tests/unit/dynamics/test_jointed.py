@@ -14,8 +14,9 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import ConstantVelocity, Oscillation
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene

@@ -19,8 +19,9 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN
 from clapas.dynamics.motions import ConstantVelocity
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.errors import ProblemError, SceneError, SettingsError
 from clapas.geometry.rotations import normalise
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere

@@ -12,7 +12,7 @@ import pytest
 
 from clapas.cli.run import describe, print_summary
 from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
-from clapas.dynamics.stepping import MoreauMidpoint
+from clapas.dynamics.schemes import MoreauMidpoint
 from clapas.errors import SceneError
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter

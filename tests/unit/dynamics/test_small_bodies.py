@@ -11,7 +11,8 @@ import clapas.dynamics.solving as solving
 from clapas.bodies.rods import Rod, Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.stepping import MoreauJean, StepResult, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Plane, Sphere
 from clapas.problems import reduce
 from clapas.problems.conversions import split

@@ -10,7 +10,7 @@ import pytest
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import ConstantVelocity
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.dynamics.subdivision import parts
 from clapas.errors import SettingsError
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, Plane, Polygon, Polyhedron, Shape, Sphere

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.motions import Oscillation
-from clapas.dynamics.stepping import MoreauJean, MoreauMidpoint
+from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.errors import FormatError, SettingsError
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording, RecordingWriter, layout

@@ -60,7 +60,7 @@ from clapas.status import Status
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
-    from clapas.dynamics.stepping import MoreauJean
+    from clapas.dynamics.schemes import MoreauJean
 
 
 @dataclass

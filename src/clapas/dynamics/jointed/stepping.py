@@ -26,7 +26,7 @@ from clapas.solvers.loop import Solver
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
-    from clapas.dynamics.stepping import MoreauJean
+    from clapas.dynamics.schemes import MoreauJean
 
 
 def step_of_mechanism(

@@ -69,7 +69,7 @@ def biaxial(
 def squeezed(count: int, radius: float, seed: int) -> tuple[Array, Array, float, float]:
     """Disks squeezed without friction between the side walls: centres, radii, width and height of the box."""
     # Here, so that the list of scenes does not load the engine.
-    from clapas.dynamics.stepping import MoreauMidpoint
+    from clapas.dynamics.schemes import MoreauMidpoint
     from clapas.scenes.compilation import compile_scene
     from clapas.scenes.simulation import simulate
     from clapas.solvers import NSGS

@@ -12,8 +12,9 @@ from clapas.bodies.rods import Rod, Rods
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.dynamics.systems import bending_margin, on_true_surfaces
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere, TriangleMesh

@@ -13,7 +13,8 @@ from clapas.bodies.rods import Rod, Rods, Support
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import Oscillation
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.schemes import MoreauJean
+from clapas.dynamics.stepping import step
 from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Sphere

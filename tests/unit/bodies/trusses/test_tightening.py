@@ -19,8 +19,9 @@ from clapas.bodies.trusses.tightening import StepForces
 from clapas.dynamics import solving
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.state import State
-from clapas.dynamics.stepping import MoreauJean, step
+from clapas.dynamics.stepping import step
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.solvers import Auto, solve
