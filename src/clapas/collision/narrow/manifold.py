@@ -30,7 +30,7 @@ import numpy as np
 from clapas.collision.contact_table import Meeting, write
 from clapas.collision.narrow.axes import EDGES, Axis
 from clapas.collision.narrow.gjk import furthest
-from clapas.collision.records import Records, Shapes, record
+from clapas.collision.records import BOX, Records, Shapes, record
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8
@@ -98,6 +98,14 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
     it would miss the deepest point.
     """
     piece = shapes.pieces[c]
+    best, face = -2.0, -1
+    if piece.kind == BOX:  # of a box it is always the face that looks most along n
+        for k in range(piece.n_faces):
+            m = shapes.faces[piece.face + k]
+            cosine = m.x * nx + m.y * ny + m.z * nz
+            if cosine > best:
+                best, face = cosine, k
+        return face, best
     first = furthest(shapes, c, nx, ny, nz)
     u, close = shapes.vertices[first], ON * piece.bound
     top = u.x * nx + u.y * ny + u.z * nz - close
@@ -105,7 +113,6 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
     while shapes.vertices[last].x * nx + shapes.vertices[last].y * ny + shapes.vertices[last].z * nz < top:
         last -= 1
     v = shapes.vertices[last]
-    best, face = -2.0, -1
     for k in range(piece.n_faces):
         m = shapes.faces[piece.face + k]
         cosine, level = m.x * nx + m.y * ny + m.z * nz, m.height - close
@@ -150,23 +157,33 @@ def load(
 @subroutine
 def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Records) -> int:
     """Cut a polygon by all sides of another (Sutherland and Hodgman), keeping track of which side is what."""
+    polygon, next_polygon, swaps = cut, spare, 0
     for k in range(n_knife):
         u, v = knife[k], knife[(k + 1) % n_knife]
         ux, uy, ox, oy = v.x - u.x, v.y - u.y, u.x, u.y
+        is_cut = False
+        for m in range(count):
+            p = polygon[m]
+            # Positive to the left of the side, inside; kept where the gap will be.
+            p.gap = ux * (p.y - oy) - uy * (p.x - ox)
+            is_cut |= p.gap < 0.0
+        if not is_cut:
+            continue
         found = 0
         for m in range(count):
-            p, q = cut[m], cut[(m + 1) % count]
-            # Positive to the left of the side, inside.
-            h, g = ux * (p.y - oy) - uy * (p.x - ox), ux * (q.y - oy) - uy * (q.x - ox)
+            p, q = polygon[m], polygon[m + 1 if m + 1 < count else 0]
+            h, g = p.gap, q.gap
             if h >= 0.0 and found < len(spare):
-                spare[found] = p
+                next_polygon[found] = p
                 found += 1
             if (h >= 0.0) != (g >= 0.0) and found < len(spare):
-                s, new = h / (h - g), spare[found]
+                s, new = h / (h - g), next_polygon[found]
                 new.x, new.y, new.z = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
                 new.corner, new.edge = -1, -1 - k if h >= 0.0 else p.edge
                 found += 1
-        count = found
+        count, swaps = found, swaps + 1
+        polygon, next_polygon = next_polygon, polygon
+    if swaps % 2 == 1:
         for m in range(count):
             cut[m] = spare[m]
     return count
@@ -242,10 +259,15 @@ def face_points(
     straight = min(merge, STRAIGHT * size)
     found = merged(bench.spare, found, merge, LEVEL * size)
     found = straightened(bench.spare, found, straight, LEVEL * size)
-    n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
-    name_corners(bench.spare, found, bench.cut, n_cut, 2 * radix * radix, straight)
-    n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
-    name_corners(bench.spare, found, bench.cut, n_cut, 3 * radix * radix, straight)
+    corner_of_a, corner_of_b = 2 * radix * radix, 3 * radix * radix
+    if cut_is_b:
+        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_a, straight)
+        n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
+        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_b, straight)
+    else:
+        n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
+        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_a, straight)
+        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_b, straight)
     found = thinned(bench.spare, found, TIE * size)
     return write_points(rows, count, meeting, shapes, view, bench.spare, found), least
 
