@@ -11,7 +11,8 @@ moves but by rounding. Two equal squares turned by 10⁻⁹ rad against each oth
 the corners of the squares, under names that depend on the last bit, and four somewhere along the sides, at
 (offset)/(angle). Three rules leave the four corners that a mason would name:
 
-* points nearer than ``merge`` are one, at a corner rather than at a crossing;
+* points nearer than ``merge`` are one, at a corner rather than at a crossing, and where two sides cross that
+  make an angle rather than where two cross that are nearly parallel: that place travels;
 * a point nearer than STRAIGHT to the line through its neighbours carries nothing they cannot: it is dropped;
 * a point within this length of a corner has the name of the corner, of B before A.
 
@@ -39,6 +40,9 @@ STEEP = 1e-3  # cosine under which a face is seen from its side
 ON = 1e-9  # of the bound: a corner this far from a face is on it
 STRAIGHT = 1e-4  # of the size: a point nearer than this to the line through its neighbours is on it
 LEVEL = 1e-8  # of the size: gaps that differ by less are equal
+PLACED = (
+    1e-12  # of the size: points of which neither is further than this off the polygon without it are equal
+)
 TIE = 1e-6  # of the size: of many points, those that span as much to within this are equal
 
 CORNER = record("corner edge", "x y z gap", long="code")
@@ -257,7 +261,7 @@ def face_points(
         found += 1
     size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     straight = min(merge, STRAIGHT * size)
-    found = merged(bench.spare, found, merge, LEVEL * size)
+    found = merged(bench.spare, found, merge, size, 2 * radix * radix)
     found = straightened(bench.spare, found, straight, LEVEL * size)
     corner_of_a, corner_of_b = 2 * radix * radix, 3 * radix * radix
     if cut_is_b:
@@ -303,11 +307,12 @@ def remove(points: Records, found: int, k: int) -> int:
 
 
 @subroutine
-def merged(points: Records, found: int, merge: float, level: float) -> int:
+def merged(points: Records, found: int, merge: float, size: float, first_corner: int) -> int:
     """Make one of neighbours nearer than ``merge``; returns how many points are left.
 
-    The point with the larger code stays, a corner rather than a crossing, at its place. If the gaps differ by
-    more than ``level`` it is the deeper one that stays, under the larger code.
+    The point with the larger code stays, a corner rather than a crossing, at its place: codes of corners are
+    ``first_corner`` and more. Of two crossings that stays which is further off the polygon without it. If
+    the gaps differ by more than LEVEL it is the deeper one that stays, under the larger code.
     """
     k = 0
     while k < found and found > 1:
@@ -315,14 +320,27 @@ def merged(points: Records, found: int, merge: float, level: float) -> int:
         u, v = points[k], points[after]
         if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
             drop = k if u.code < v.code else after
-            if abs(u.gap - v.gap) > level:
+            if abs(u.gap - v.gap) > LEVEL * size:
                 drop = k if u.gap > v.gap else after
                 u.code = v.code = max(u.code, v.code)
+            elif found > 3 and max(u.code, v.code) < first_corner:
+                off_u = off_line(points[(k + found - 1) % found], u, v)
+                off_v = off_line(u, v, points[(k + 2) % found])
+                if abs(off_u - off_v) > PLACED * size:
+                    drop = k if off_u < off_v else after
             found = remove(points, found, drop)
             k = max(k - 1, 0)
         else:
             k += 1
     return found
+
+
+@subroutine
+def off_line(u: Records, v: Records, w: Records) -> float:
+    """Distance of v from the line through u and w (m): twice the area of the triangle over its base."""
+    area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
+    base = (w.x - u.x) ** 2 + (w.y - u.y) ** 2
+    return abs(area) / np.sqrt(base) if base > 0.0 else 0.0
 
 
 @subroutine

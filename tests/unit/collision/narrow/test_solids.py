@@ -5,6 +5,8 @@ Together these are the kernels of ``solids``, ``axes``, ``choices``, ``gjk`` and
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -120,3 +122,25 @@ def test_the_search_ends_early_only_at_the_distance_or_the_depth(tilt: float) ->
                 expected = signed_distance(a, b + x[1]) if separation > 1e-8 else separation
                 np.testing.assert_allclose(contacts.gap.min(), expected, atol=1e-9)
     assert found > 20
+
+
+@pytest.mark.parametrize(("low", "left", "sense"), list(product((-1.0, 1.0), repeat=3)))
+@pytest.mark.parametrize("axis", range(3))
+def test_corners_stay_where_nearly_parallel_sides_cross_near_them(
+    low: float, left: float, sense: float, axis: int
+) -> None:
+    """Two bricks end to end, one turned by 1e-9, whose lower sides cross near a corner.
+
+    Where they cross travels with the last bits of the turn; the contact is at the corner all the same.
+    """
+    turn, away = sense * 1e-9, 7e-6
+    across = np.eye(3)[[axis, (axis + 1) % 3, (axis + 2) % 3]].T
+    size = Box(tuple(np.abs(across @ (0.2, 0.1, 0.1))))
+    q = np.array([(1.0, 0, 0, 0), (1.0, *(0.5 * turn * across[:, 0]))])
+    for aside in (-3e-14, 3e-14):
+        beside = across @ (0.2, aside, -turn * low * left * (0.05 - away))
+        found = Pair(size, size).touch([np.zeros(3), beside], q, 1e-9)
+        corners = np.array(list(product((-0.05, 0.05), repeat=2)))
+        places = (found.point @ across)[:, 1:]
+        assert len(found) == 4
+        assert np.linalg.norm(places[:, None] - corners, axis=2).min(axis=1).max() < 1e-9
