@@ -114,9 +114,12 @@ def are_at_rest(solver: Solver, n_contacts: int, velocity: Array, gain: float) -
 
     ``velocity`` (N, size) is that at the start of the step, ``gain`` the speed that gravity gives in it.
     """
-    if not (isinstance(solver, Auto) and SEVERAL <= n_contacts <= MOST_AT_REST):
-        return False
-    if solver.max_iterations < PRODUCTS or solver.time_limit < np.inf:
+    return SEVERAL <= n_contacts <= MOST_AT_REST and hardly_move(solver, velocity, gain)
+
+
+def hardly_move(solver: Solver, velocity: Array, gain: float) -> bool:
+    """The same, whatever the number of contacts."""
+    if not isinstance(solver, Auto) or solver.max_iterations < PRODUCTS or solver.time_limit < np.inf:
         return False
     return float(np.abs(velocity).max(initial=0.0)) <= ROUGH * solver.tol * gain
 

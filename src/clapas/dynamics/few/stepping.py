@@ -41,6 +41,7 @@ from clapas.dynamics.solving import (
     NEAR,
     are_at_rest,
     begins_with_sweeps,
+    hardly_move,
     set_in_motion,
     solved_at_rest,
     solved_from_near,
@@ -203,6 +204,9 @@ def step_of_few(
     them born.
     """
     model, theta, dt = few.model, scheme.theta, float(dt)
+    gained = few.speed_gained(dt)
+    if not few.are_few and not hardly_move(solver, state.velocity, gained):
+        return None
     gain, reach = few.gain_and_reach(dt)
     reach = reach if scheme.reach is None else float(scheme.reach)
     start, old = few.taken(state, dt)
@@ -223,7 +227,6 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    gained = few.speed_gained(dt)
     rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, gained)
     way = _way(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
