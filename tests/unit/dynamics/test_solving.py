@@ -19,6 +19,8 @@ from clapas.dynamics.solving import (
 )
 from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Box, Plane
+from clapas.problems.blocks import add_impulses
+from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto, SemismoothNewton
@@ -97,6 +99,27 @@ def test_the_start_is_taken_care_of_where_impulses_are_looked_for_between_bodies
     assert solved_at_rest(problem, Auto(tol=1e-4), nothing + 1e3) is None  # far from rest
     assert solved_at_rest(problem, Auto(tol=1e-4), found.r) is None  # good: nothing to do
     assert solved_at_rest(problem, Auto(tol=1e-4), found.r * (1 + 1e-6), pushes_back=True) is not None
+
+
+def test_gaps_within_the_tolerance_do_not_hide_which_impulses_hold() -> None:
+    """Gaps that bodies at rest do not close are what is left of the residual.
+
+    The impulses are exact all the same, and the judge sees the gaps.
+    """
+    model = compile_scene(brick_wall(6, 4))
+    exact = step(model, initial_state(model), 1e-3, Auto(tol=1e-4))
+    blocks, mu = exact.problem.problem.blocks, exact.problem.problem.mu
+    w = np.zeros((len(mu), 3))
+    w[(blocks.bodies == blocks.n_bodies).any(axis=1), 0] = 1e-7  # the wall floats over the floor
+    problem = ContactProblem.from_blocks(blocks, mu=mu, w=w)
+    guess = exact.solution.r * (1.0 - 1e-6)  # lets it fall: its residual is less than that of rest
+    found = solved_at_rest(problem, Auto(tol=1e-4), guess, pushes_back=True)
+    assert found is not None
+    assert found.residual == problem.residual(found.r) == found.history.residuals[-1]
+    assert 1e-6 < found.residual <= 1e-4
+    rest = -blocks.y_free.copy()
+    add_impulses(blocks.G, blocks.bodies, -found.r, rest)
+    assert np.abs(rest[:-1]).max() <= 1e-10 * np.abs(blocks.y_free).max()
 
 
 @pytest.mark.parametrize(

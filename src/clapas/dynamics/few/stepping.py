@@ -49,6 +49,7 @@ from clapas.dynamics.solving import (
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import MANY, ContactProblem
+from clapas.problems.workspace import Workspace
 from clapas.solvers import solve
 from clapas.solvers.auto import Auto
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart
@@ -241,7 +242,7 @@ def step_of_few(
             _leave_out(problem, state, reach)
     pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
     if how != SETTLED or pushed:
-        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed)
+        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed, near.kept)
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
 
@@ -307,11 +308,12 @@ def _by_solver(
     solver: Solver,
     rests: bool,
     pushed: bool,
+    kept: Workspace,
 ) -> Outcome | None:
     """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
 
-    ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion. None if
-    numbers are refused: the general step says why.
+    ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion; ``kept``
+    is what solvers use again. None if numbers are refused: the general step says why.
     """
     few, middle, treated = problem.few, problem.middle, problem.met
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
@@ -329,6 +331,7 @@ def _by_solver(
         answer: Settled | Solution
         if how == UNSETTLED or (how == SETTLED and pushed):
             made, found = problem.made(posed, free).problem, None
+            made.kept = kept
             if rests:  # else the sweeps are done
                 found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
             answer = found or solve(made, solver, r, check=False)
