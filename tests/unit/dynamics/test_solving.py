@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.solving import (
     DOZEN,
     NEAR,
@@ -160,3 +161,27 @@ def test_impulses_that_stopped_a_wall_do_not_push_it_back() -> None:
     assert np.abs(after.state.velocity).max() <= 1e-12
     weight, again = (np.sort(done.solution.r[:, 0]) for done in (first, after))
     assert np.abs(again - weight).max() <= solver.tol * weight.max()
+
+
+@pytest.mark.parametrize("degrees", [0.0, 15.0])
+def test_a_wall_of_odd_sizes_rests_for_long_and_seldom_asks_for_its_impulses(degrees: float) -> None:
+    """Sizes that no number of bits holds, away from the origin, level and on a slope."""
+    angle, (length, width, height) = np.deg2rad(degrees), (0.1 * np.pi, 0.0713, np.e / 30)
+    scene = Scene(gravity=(9.81 * np.sin(angle), 0, -9.81 * np.cos(angle)))
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    for k in range(8):
+        ends = [0.0, 0.5, 1.5, 2.5, 3.5, 4.0] if k % 2 else [0.0, 1.0, 2.0, 3.0, 4.0]
+        for low, high in pairwise(ends):
+            place = 0.5 * length * (low + high), 0.123, height * (k + 0.5)
+            scene.add(Box((length * (high - low), width, height)), place, density=2000)
+    model, asked = compile_scene(scene), 0
+    state, near = initial_state(model), Neighbours(model)
+    start, mass = state.position, model.mass[model.movable]
+    for _ in range(500):
+        done = step(model, state, 1e-3, Auto(tol=1e-4), None, near)
+        state, asked = done.state, asked + (done.solution.iterations > 0)
+        moves = model.masses[model.movable] * state.velocity[model.movable] ** 2
+        assert 0.5 * moves.sum() <= 1e-12 * 9.81 * height * mass.sum()
+    assert np.abs(state.position - start).max() <= 1e-9
+    assert asked <= 12
