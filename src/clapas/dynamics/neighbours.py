@@ -8,7 +8,7 @@ from clapas.collision import Detector
 from clapas.collision.contact_table import Table
 from clapas.compiled import is_kept
 from clapas.dynamics.few.kernels import advance
-from clapas.dynamics.few.tables import MOST, FewBodies
+from clapas.dynamics.few.tables import FewBodies, are_few
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
@@ -48,19 +48,19 @@ class Neighbours:
         self._detector: Detector | None = None
         self._few: FewBodies | None = None
         self._mechanism: Mechanism | None = None
-        self._stay_few = int(model.movable.sum()) <= MOST
-        self._waits = patience if self._stay_few and not is_kept(advance) else 0
+        self._stay_few = are_few(model)
+        self._waits = 0 if is_kept(advance) else patience
         self.kept = Workspace()
 
     def few(self, state: State) -> FewBodies | None:
-        """The bodies of a state, if they are few and of a sort that :mod:`clapas.dynamics.few` serves.
+        """The bodies of a state, if they are of a sort that :mod:`clapas.dynamics.few` serves.
 
-        None in a step in which bodies appear, and where they will be many. Where the kernels
-        of such steps were never compiled, they are only after so many steps that the time is worth it; the
-        answer is the same to the last bit.
+        None in a step in which bodies appear, and as long as some of many bodies are still to appear. Where
+        the kernels of such steps were never compiled, they are only after so many steps that the time is
+        worth it; the answer is the same to the last bit.
         """
         model, count = self._model, state.n_bodies
-        if not self._stay_few:
+        if not self._stay_few and count < model.n_bodies:
             return None
         if self._waits > 0:
             self._waits -= 1

@@ -369,6 +369,34 @@ def test_periodic_cells_and_many_bodies_are_left_to_the_general_step() -> None:
     assert not FewBodies(compile_scene(many)).serves
 
 
+def long_wall() -> Scene:
+    """More bodies than few."""
+    scene = ground()
+    for k in range(10):
+        ends = [0.0, *np.arange(0.5, 28), 28.0] if k % 2 else list(range(29))
+        for low, high in pairwise(ends):
+            size = (0.2 * (high - low), 0.1, 0.1)
+            scene.add(Box(size), (0.1 * (low + high), 0, 0.05 + 0.1 * k), density=2000)
+    return scene
+
+
+def test_many_bodies_at_rest_take_the_same_step_as_few() -> None:
+    model = compile_scene(long_wall())
+    assert int(model.movable.sum()) > MOST
+    assert not FewBodies(model).are_few
+    for one, two in in_step(model, 4, Auto(tol=1e-4)):
+        assert "outcome" in vars(one)
+        assert "outcome" not in vars(two)
+        assert (one.work, one.given, one.residual) == (two.work, two.given, two.residual)
+
+
+def test_many_bodies_that_move_take_the_general_step() -> None:
+    model = compile_scene(long_wall())
+    state = replace(initial_state(model), velocity=np.full((model.n_bodies, 6), 1e-2))
+    done = step(model, state, 1e-3, Auto(tol=1e-4), None, Neighbours(model))
+    assert "outcome" not in vars(done)
+
+
 def test_only_steps_in_which_bodies_appear_are_general() -> None:
     scene = ground()
     scene.source(BoxRegion((0, 0, 1), (5, 5, 2)), rate=300.0, radius=0.01, number=3, density=1000.0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.resting import (
     DOZEN,
     NEAR,
@@ -19,6 +20,8 @@ from clapas.dynamics.resting import (
 )
 from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Box, Plane
+from clapas.problems.blocks import add_impulses
+from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto, SemismoothNewton
@@ -99,6 +102,27 @@ def test_the_start_is_taken_care_of_where_impulses_are_looked_for_between_bodies
     assert solved_at_rest(problem, Auto(tol=1e-4), found.r * (1 + 1e-6), pushes_back=True) is not None
 
 
+def test_gaps_within_the_tolerance_do_not_hide_which_impulses_hold() -> None:
+    """Gaps that bodies at rest do not close are what is left of the residual.
+
+    The impulses are exact all the same, and the judge sees the gaps.
+    """
+    model = compile_scene(brick_wall(6, 4))
+    exact = step(model, initial_state(model), 1e-3, Auto(tol=1e-4))
+    blocks, mu = exact.problem.problem.blocks, exact.problem.problem.mu
+    w = np.zeros((len(mu), 3))
+    w[(blocks.bodies == blocks.n_bodies).any(axis=1), 0] = 1e-7  # the wall floats over the floor
+    problem = ContactProblem.from_blocks(blocks, mu=mu, w=w)
+    guess = exact.solution.r * (1.0 - 1e-6)  # lets it fall: its residual is less than that of rest
+    found = solved_at_rest(problem, Auto(tol=1e-4), guess, pushes_back=True)
+    assert found is not None
+    assert found.residual == problem.residual(found.r) == found.history.residuals[-1]
+    assert 1e-6 < found.residual <= 1e-4
+    rest = -blocks.y_free.copy()
+    add_impulses(blocks.G, blocks.bodies, -found.r, rest)
+    assert np.abs(rest[:-1]).max() <= 1e-10 * np.abs(blocks.y_free).max()
+
+
 @pytest.mark.parametrize(
     ("solver", "n_contacts", "speed", "expected"),
     [
@@ -137,3 +161,27 @@ def test_impulses_that_stopped_a_wall_do_not_push_it_back() -> None:
     assert np.abs(after.state.velocity).max() <= 1e-12
     weight, again = (np.sort(done.solution.r[:, 0]) for done in (first, after))
     assert np.abs(again - weight).max() <= solver.tol * weight.max()
+
+
+@pytest.mark.parametrize("degrees", [0.0, 15.0])
+def test_a_wall_of_odd_sizes_rests_for_long_and_seldom_asks_for_its_impulses(degrees: float) -> None:
+    """Sizes that no number of bits holds, away from the origin, level and on a slope."""
+    angle, (length, width, height) = np.deg2rad(degrees), (0.1 * np.pi, 0.0713, np.e / 30)
+    scene = Scene(gravity=(9.81 * np.sin(angle), 0, -9.81 * np.cos(angle)))
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    for k in range(8):
+        ends = [0.0, 0.5, 1.5, 2.5, 3.5, 4.0] if k % 2 else [0.0, 1.0, 2.0, 3.0, 4.0]
+        for low, high in pairwise(ends):
+            place = 0.5 * length * (low + high), 0.123, height * (k + 0.5)
+            scene.add(Box((length * (high - low), width, height)), place, density=2000)
+    model, asked = compile_scene(scene), 0
+    state, near = initial_state(model), Neighbours(model)
+    start, mass = state.position, model.mass[model.movable]
+    for _ in range(500):
+        done = step(model, state, 1e-3, Auto(tol=1e-4), None, near)
+        state, asked = done.state, asked + (done.solution.iterations > 0)
+        moves = model.masses[model.movable] * state.velocity[model.movable] ** 2
+        assert 0.5 * moves.sum() <= 1e-12 * 9.81 * height * mass.sum()
+    assert np.abs(state.position - start).max() <= 1e-9
+    assert asked <= 12

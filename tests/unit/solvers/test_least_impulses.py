@@ -11,6 +11,7 @@ from clapas.errors import ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery, reduce
 from clapas.problems.blocks import BodyBlocks
 from clapas.solvers import Auto, ProximalPoint, solve
+from clapas.solvers.contact_system.bodies import KeptGraph
 from clapas.solvers.least_impulses import LeastImpulses, can_rest
 from clapas.status import Status
 
@@ -151,3 +152,12 @@ def test_from_a_guess_that_is_nearly_good_one_step_finds_the_nearest_impulses() 
     assert 0.0 < np.abs(near.r - guess).max() <= 1e-5 * np.abs(even).max()
     least = solve(problem, LeastImpulses(tol=1e-12)).r  # far away: a wall has many ways to stand
     assert np.abs(least - guess).max() > 1e-2 * np.abs(even).max()
+
+
+def test_the_graph_of_the_same_contacts_is_analysed_once() -> None:
+    kept = KeptGraph()
+    bodies = np.array([(0, 1), (1, 2), (2, 3)])
+    graph = kept.of(bodies, 3, 6)
+    assert kept.of(bodies.copy(), 3, 6) is graph
+    assert kept.of(bodies[:2], 3, 6) is not graph
+    assert kept.of(bodies, 3, 6) is not graph  # only the last is kept

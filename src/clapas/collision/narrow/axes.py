@@ -85,21 +85,42 @@ def best_axis(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials, eno
 
     It is −∞ if the choice allows none.
     """
-    axis = Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
+    axis = axis_of_first(shapes, meeting, choice, trials, enough)
+    if axis.s > enough:
+        return axis
+    axis = axis_of_second(shapes, meeting, axis, choice, trials, enough)
+    if axis.s > enough:
+        return axis
+    return best_edges(shapes, meeting, axis, choice, trials, enough)
+
+
+@subroutine
+def tie_of(shapes: Shapes, meeting: Meeting) -> float:
+    """What an axis must separate two solids more than one that comes before it (m)."""
+    return TIE * min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
+
+
+@subroutine
+def axis_of_first(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials, enough: float) -> Axis:
+    """The best axis among the normals of the faces of the first solid; −∞ if the choice allows none."""
     s, face = best_face(shapes, meeting, True, -np.inf, choice, trials.a, enough)
-    if face >= 0:
-        n = shapes.faces[shapes.pieces[meeting.i].face + face]
-        axis = Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
-        if s > enough:
-            return axis
-    tie = TIE * min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
-    s, face = best_face(shapes, meeting, False, axis.s + tie, choice, trials.b, enough)
-    if face >= 0:
-        n = shapes.faces[shapes.pieces[meeting.j].face + face]
-        axis = Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
-        if s > enough:
-            return axis
-    return best_edges(shapes, meeting, axis, tie, choice, trials, enough)
+    if face < 0:
+        return Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
+    n = shapes.faces[shapes.pieces[meeting.i].face + face]
+    return Axis(s, n.x, n.y, n.z, FACE_A, face, -1)
+
+
+@subroutine
+def axis_of_second(
+    shapes: Shapes, meeting: Meeting, axis: Axis, choice: Any, trials: Trials, enough: float
+) -> Axis:
+    """The best normal of a face of the second solid, if it is better than the axis known."""
+    to_beat = axis.s + tie_of(shapes, meeting)
+    s, face = best_face(shapes, meeting, False, to_beat, choice, trials.b, enough)
+    if face < 0:
+        return axis
+    n = shapes.faces[shapes.pieces[meeting.j].face + face]
+    return Axis(s, -n.x, -n.y, -n.z, FACE_B, -1, face)
 
 
 @subroutine
@@ -184,7 +205,7 @@ def may_matter(
 
 @subroutine
 def best_edges(
-    shapes: Shapes, meeting: Meeting, axis: Axis, tie: float, choice: Any, trials: Trials, enough: float
+    shapes: Shapes, meeting: Meeting, axis: Axis, choice: Any, trials: Trials, enough: float
 ) -> Axis:
     """The axis across an edge of each, if one is better than that of the faces."""
     one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
@@ -196,7 +217,7 @@ def best_edges(
             n_edges += 1
     if n_edges == 0:
         return axis
-    to_beat = axis.s + tie
+    to_beat = axis.s + tie_of(shapes, meeting)
     for i in range(one.n_edges):
         e = shapes.edges[one.edge + i]
         if not may_matter(shapes, meeting, True, e, choice, trials.a, axis.s):

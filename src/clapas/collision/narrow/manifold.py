@@ -11,7 +11,8 @@ moves but by rounding. Two equal squares turned by 10⁻⁹ rad against each oth
 the corners of the squares, under names that depend on the last bit, and four somewhere along the sides, at
 (offset)/(angle). Three rules leave the four corners that a mason would name:
 
-* points nearer than ``merge`` are one, at a corner rather than at a crossing;
+* points nearer than ``merge`` are one, at a corner rather than at a crossing, and where two sides cross that
+  make an angle rather than where two cross that are nearly parallel: that place travels;
 * a point nearer than STRAIGHT to the line through its neighbours carries nothing they cannot: it is dropped;
 * a point within this length of a corner has the name of the corner, of B before A.
 
@@ -30,7 +31,7 @@ import numpy as np
 from clapas.collision.contact_table import Meeting, write
 from clapas.collision.narrow.axes import EDGES, Axis
 from clapas.collision.narrow.gjk import furthest
-from clapas.collision.records import Records, Shapes, record
+from clapas.collision.records import BOX, Records, Shapes, record
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8
@@ -39,6 +40,9 @@ STEEP = 1e-3  # cosine under which a face is seen from its side
 ON = 1e-9  # of the bound: a corner this far from a face is on it
 STRAIGHT = 1e-4  # of the size: a point nearer than this to the line through its neighbours is on it
 LEVEL = 1e-8  # of the size: gaps that differ by less are equal
+PLACED = (
+    1e-12  # of the size: points of which neither is further than this off the polygon without it are equal
+)
 TIE = 1e-6  # of the size: of many points, those that span as much to within this are equal
 
 CORNER = record("corner edge", "x y z gap", long="code")
@@ -98,6 +102,14 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
     it would miss the deepest point.
     """
     piece = shapes.pieces[c]
+    best, face = -2.0, -1
+    if piece.kind == BOX:  # of a box it is always the face that looks most along n
+        for k in range(piece.n_faces):
+            m = shapes.faces[piece.face + k]
+            cosine = m.x * nx + m.y * ny + m.z * nz
+            if cosine > best:
+                best, face = cosine, k
+        return face, best
     first = furthest(shapes, c, nx, ny, nz)
     u, close = shapes.vertices[first], ON * piece.bound
     top = u.x * nx + u.y * ny + u.z * nz - close
@@ -105,7 +117,6 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
     while shapes.vertices[last].x * nx + shapes.vertices[last].y * ny + shapes.vertices[last].z * nz < top:
         last -= 1
     v = shapes.vertices[last]
-    best, face = -2.0, -1
     for k in range(piece.n_faces):
         m = shapes.faces[piece.face + k]
         cosine, level = m.x * nx + m.y * ny + m.z * nz, m.height - close
@@ -150,23 +161,33 @@ def load(
 @subroutine
 def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Records) -> int:
     """Cut a polygon by all sides of another (Sutherland and Hodgman), keeping track of which side is what."""
+    polygon, next_polygon, swaps = cut, spare, 0
     for k in range(n_knife):
         u, v = knife[k], knife[(k + 1) % n_knife]
         ux, uy, ox, oy = v.x - u.x, v.y - u.y, u.x, u.y
+        is_cut = False
+        for m in range(count):
+            p = polygon[m]
+            # Positive to the left of the side, inside; kept where the gap will be.
+            p.gap = ux * (p.y - oy) - uy * (p.x - ox)
+            is_cut |= p.gap < 0.0
+        if not is_cut:
+            continue
         found = 0
         for m in range(count):
-            p, q = cut[m], cut[(m + 1) % count]
-            # Positive to the left of the side, inside.
-            h, g = ux * (p.y - oy) - uy * (p.x - ox), ux * (q.y - oy) - uy * (q.x - ox)
+            p, q = polygon[m], polygon[m + 1 if m + 1 < count else 0]
+            h, g = p.gap, q.gap
             if h >= 0.0 and found < len(spare):
-                spare[found] = p
+                next_polygon[found] = p
                 found += 1
             if (h >= 0.0) != (g >= 0.0) and found < len(spare):
-                s, new = h / (h - g), spare[found]
+                s, new = h / (h - g), next_polygon[found]
                 new.x, new.y, new.z = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
                 new.corner, new.edge = -1, -1 - k if h >= 0.0 else p.edge
                 found += 1
-        count = found
+        count, swaps = found, swaps + 1
+        polygon, next_polygon = next_polygon, polygon
+    if swaps % 2 == 1:
         for m in range(count):
             cut[m] = spare[m]
     return count
@@ -240,12 +261,17 @@ def face_points(
         found += 1
     size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     straight = min(merge, STRAIGHT * size)
-    found = merged(bench.spare, found, merge, LEVEL * size)
+    found = merged(bench.spare, found, merge, size, 2 * radix * radix)
     found = straightened(bench.spare, found, straight, LEVEL * size)
-    n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
-    name_corners(bench.spare, found, bench.cut, n_cut, 2 * radix * radix, straight)
-    n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
-    name_corners(bench.spare, found, bench.cut, n_cut, 3 * radix * radix, straight)
+    corner_of_a, corner_of_b = 2 * radix * radix, 3 * radix * radix
+    if cut_is_b:
+        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_a, straight)
+        n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
+        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_b, straight)
+    else:
+        n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
+        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_a, straight)
+        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_b, straight)
     found = thinned(bench.spare, found, TIE * size)
     return write_points(rows, count, meeting, shapes, view, bench.spare, found), least
 
@@ -281,11 +307,12 @@ def remove(points: Records, found: int, k: int) -> int:
 
 
 @subroutine
-def merged(points: Records, found: int, merge: float, level: float) -> int:
+def merged(points: Records, found: int, merge: float, size: float, first_corner: int) -> int:
     """Make one of neighbours nearer than ``merge``; returns how many points are left.
 
-    The point with the larger code stays, a corner rather than a crossing, at its place. If the gaps differ by
-    more than ``level`` it is the deeper one that stays, under the larger code.
+    The point with the larger code stays, a corner rather than a crossing, at its place: codes of corners are
+    ``first_corner`` and more. Of two crossings that stays which is further off the polygon without it. If
+    the gaps differ by more than LEVEL it is the deeper one that stays, under the larger code.
     """
     k = 0
     while k < found and found > 1:
@@ -293,14 +320,27 @@ def merged(points: Records, found: int, merge: float, level: float) -> int:
         u, v = points[k], points[after]
         if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
             drop = k if u.code < v.code else after
-            if abs(u.gap - v.gap) > level:
+            if abs(u.gap - v.gap) > LEVEL * size:
                 drop = k if u.gap > v.gap else after
                 u.code = v.code = max(u.code, v.code)
+            elif found > 3 and max(u.code, v.code) < first_corner:
+                off_u = off_line(points[(k + found - 1) % found], u, v)
+                off_v = off_line(u, v, points[(k + 2) % found])
+                if abs(off_u - off_v) > PLACED * size:
+                    drop = k if off_u < off_v else after
             found = remove(points, found, drop)
             k = max(k - 1, 0)
         else:
             k += 1
     return found
+
+
+@subroutine
+def off_line(u: Records, v: Records, w: Records) -> float:
+    """Distance of v from the line through u and w (m): twice the area of the triangle over its base."""
+    area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
+    base = (w.x - u.x) ** 2 + (w.y - u.y) ** 2
+    return abs(area) / np.sqrt(base) if base > 0.0 else 0.0
 
 
 @subroutine

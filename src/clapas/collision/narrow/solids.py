@@ -18,7 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting, write
-from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials, best_axis
+from clapas.collision.narrow.axes import (
+    EDGES,
+    FACE_A,
+    FACE_B,
+    POINTS,
+    Axis,
+    Trials,
+    axis_of_first,
+    axis_of_second,
+    best_axis,
+    best_edges,
+    tie_of,
+)
 from clapas.collision.narrow.axis_filters import Anywhere
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk
 from clapas.collision.narrow.manifold import Bench, face_points
@@ -31,6 +43,8 @@ NEAR = 1e-6  # of the size: nearer, the vector between nearest points is not tru
 CORNERS = 1e-8  # of the size: further apart than along any axis by this, only corners face each other
 MERGE = 1e-4  # of the size: points nearer than this are one
 CERTAIN = 1e-9  # of the size: separated by this along the axis kept, separated
+
+SHALLOW = 0.25  # of what an axis must be better by: a depth that is none, and what points may miss
 
 UNKNOWN = -1
 
@@ -61,13 +75,12 @@ def touch_solids(way: Solids, rows: Records, count: int, meeting: Meeting, shape
     known, radix = way.separated[meeting.p], way.radix
     if known != UNKNOWN and is_separated(shapes, meeting, known, radix):
         return count
-    axis = best_axis(shapes, meeting, Anywhere(), way.trials, meeting.distance)
+    axis, after, least = axis_and_points(way, rows, count, meeting, shapes)
     if axis.s > meeting.distance:
         way.separated[meeting.p] = code_of_axis(axis, radix)
         return count
     way.separated[meeting.p] = UNKNOWN
     size, n_points = size_of(shapes, meeting), 0
-    after, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, way.bench)
     if least <= axis.s + CORNERS * size:
         return after
     if axis.s > CORNERS * size:  # apart, with corners or edges towards each other
@@ -79,6 +92,36 @@ def touch_solids(way: Solids, rows: Records, count: int, meeting: Meeting, shape
             return after
     # The nearest points are on the rim of both faces, or on none: one contact more.
     return single_point(rows, after, meeting, shapes, axis, n_points, radix, way.simplex)
+
+
+@subroutine
+def axis_and_points(
+    way: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+) -> tuple[Axis, int, float]:
+    """The axis of largest separation, unless that is beyond the distance, and the contacts along it.
+
+    The axis is that of :func:`best_axis`. Along an axis n of separation s ≥ 0 two points of the solids may be
+    found whose distance is s: it is then the distance of the solids, and no axis separates them by more. So
+    where a body rests on a face of another, the other half of the axes, most of the work, is not tried. The
+    same holds for a depth that is less than what a later axis must be better by. Returns the number of
+    contacts so far and the least gap of the new ones too.
+    """
+    distance, tie = meeting.distance, tie_of(shapes, meeting)
+    merge, radix, after, least = MERGE * size_of(shapes, meeting), way.radix, count, np.inf
+    axis, measured = axis_of_first(shapes, meeting, Anywhere(), way.trials, distance), POINTS
+    for turn in range(3):
+        if turn == 1:
+            axis = axis_of_second(shapes, meeting, axis, Anywhere(), way.trials, distance)
+        if turn == 2:
+            axis = best_edges(shapes, meeting, axis, Anywhere(), way.trials, distance)
+        if axis.s > distance:
+            break
+        if measured != axis.sort and (turn == 2 or axis.s >= -SHALLOW * tie):
+            after, least = face_points(rows, count, meeting, shapes, axis, merge, radix, way.bench)
+            measured = axis.sort
+        if axis.s >= -SHALLOW * tie and least <= axis.s + SHALLOW * tie:
+            break
+    return axis, after, least
 
 
 @subroutine

@@ -13,5 +13,6 @@ bits are the same; what lies between the kernels is compiled too. It goes
 The kernels are in :mod:`kernels`; from ``pose`` on it is one call, ``advance``. A problem that a dozen sweeps
 do not solve, or that has more contacts than are swept one after another, goes to the solver that the user
 chose. What people ask of a step but a loop does not need, its problem and its solution, is made when asked
-for (:class:`stepping.Outcome`). :func:`tables.serves` says which scenes are served.
+for (:class:`stepping.Outcome`). :func:`tables.serves` says which scenes are served; of many bodies only
+steps at rest are, which ask no solver.
 """

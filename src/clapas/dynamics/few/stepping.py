@@ -40,6 +40,7 @@ from clapas.dynamics.resting import (
     NEAR,
     are_at_rest,
     begins_with_sweeps,
+    hardly_move,
     set_in_motion,
     solved_at_rest,
     solved_from_near,
@@ -49,6 +50,7 @@ from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import MANY, ContactProblem
+from clapas.problems.workspace import Workspace
 from clapas.solvers import solve
 from clapas.solvers.auto import Auto
 from clapas.solvers.local.exact import MAX_STEPS, ExactPart
@@ -204,6 +206,9 @@ def step_of_few(
     them born.
     """
     model, theta, dt = few.model, scheme.theta, float(dt)
+    gained = few.speed_gained(dt)
+    if not few.are_few and not hardly_move(solver, state.velocity, gained):
+        return None
     gain, reach = few.gain_and_reach(dt)
     reach = reach if scheme.reach is None else float(scheme.reach)
     start, old = few.taken(state, dt)
@@ -224,7 +229,6 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    gained = few.speed_gained(dt)
     rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, gained)
     way = _way(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
@@ -239,7 +243,7 @@ def step_of_few(
             _leave_out(problem, state, reach)
     pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
     if how != SETTLED or pushed:
-        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed)
+        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed, near.kept)
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
 
@@ -305,11 +309,12 @@ def _by_solver(
     solver: Solver,
     rests: bool,
     pushed: bool,
+    kept: Workspace,
 ) -> Outcome | None:
     """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
 
-    ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion. None if
-    numbers are refused: the general step says why.
+    ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion; ``kept``
+    is what solvers use again. None if numbers are refused: the general step says why.
     """
     few, middle, treated = problem.few, problem.middle, problem.met
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
@@ -327,6 +332,7 @@ def _by_solver(
         answer: Settled | Solution
         if how == UNSETTLED or (how == SETTLED and pushed):
             made, found = problem.made(posed, free).problem, None
+            made.kept = kept
             if rests:  # else the sweeps are done
                 found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
             answer = found or solve(made, solver, r, check=False)

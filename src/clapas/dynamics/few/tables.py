@@ -249,7 +249,8 @@ def kernels_know(model: Model) -> bool:
 
 
 MOST = 256
-"""Movable bodies up to which steps are done here. Beyond, what lies between the kernels costs little."""
+"""Movable bodies up to which all steps are done here. Beyond, only those of bodies at rest are: where the
+solver is asked, what lies between the kernels costs little."""
 
 
 class FewBodies(BoundModel):
@@ -264,6 +265,7 @@ class FewBodies(BoundModel):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.serves = serves(model)
+        self.are_few = are_few(model)
         self.no_kick = np.zeros((model.n_bodies, 3))
         if self.serves:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
@@ -286,12 +288,19 @@ class FewBodies(BoundModel):
         return Placed(*(plain(column, float) for column in placed)), carried
 
 
+def are_few(model: Model) -> bool:
+    """Whether the bodies that move are few enough for every step to be done here."""
+    return int(model.movable.sum()) <= MOST
+
+
 def serves(model: Model) -> bool:
-    """Whether all a step does is in the kernels: few rigid bodies that slide, loads on them, and walls.
+    """Whether all a step does is in the kernels: rigid bodies that slide, loads on them, and walls.
+
+    Many spheres have a form of their own (:mod:`clapas.problems.sphere_blocks`).
 
     Cohesion is left to the general step because it changes the unknown of the problem, guides because their
     bodies are walls along some axes: both would be in every kernel from ``pose`` on, for few scenes.
     """
     is_rigid = not model.systems and model.joints is None and model.blocked is None
-    is_small = model.ignored is None and int(model.movable.sum()) <= MOST
-    return kernels_know(model) and is_rigid and is_small
+    fits = model.ignored is None and (are_few(model) or not model.has_spheres)
+    return kernels_know(model) and is_rigid and fits

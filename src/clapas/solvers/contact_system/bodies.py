@@ -47,6 +47,10 @@ class BodyGraph:
         is_full = n_bodies * size <= SMALL
         self._pattern = None if is_full else block_pattern(self._row, self._column, size, n_bodies)
 
+    def is_of(self, bodies: Indices, n_bodies: int, size: int) -> bool:
+        """Whether this is the graph of these contacts."""
+        return (self._n_bodies, self._size) == (n_bodies, size) and np.array_equal(self._bodies, bodies)
+
     @property
     def flops(self) -> float:
         """Multiplications and additions of one factorisation."""
@@ -73,6 +77,20 @@ class BodyGraph:
         else:
             solve = self._pattern.factorise(values.ravel()).solve
         return lambda b: solve(b.ravel()).reshape(n_bodies, size)
+
+
+class KeptGraph:
+    """The graph of the last problem, for the next one between the same bodies."""
+
+    def __init__(self) -> None:
+        self._graph: BodyGraph | None = None
+
+    def of(self, bodies: Indices, n_bodies: int, size: int) -> BodyGraph:
+        """The graph of these contacts (see :class:`BodyGraph`), analysed if it is not the one kept."""
+        kept = self._graph
+        if kept is None or not kept.is_of(bodies, n_bodies, size):
+            kept = self._graph = BodyGraph(bodies, n_bodies, size)
+        return kept
 
 
 class BodySpace(ContactSystem):

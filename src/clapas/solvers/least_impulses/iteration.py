@@ -7,7 +7,7 @@ import numpy as np
 from clapas.convex.coulomb_kernels import jacobian_contacts, project_contacts
 from clapas.problems.blocks import BodyBlocks, add_impulses, contact_velocities
 from clapas.problems.contact import ContactProblem
-from clapas.solvers.contact_system.bodies import BodyGraph
+from clapas.solvers.contact_system.bodies import KeptGraph
 from clapas.solvers.loop import Halt, Iteration
 from clapas.status import Status
 from clapas.typing import Array
@@ -37,7 +37,7 @@ class Dual(Iteration):
         touched = np.zeros(blocks.n_bodies + 1, dtype=bool)
         touched[self._bodies] = True
         self._load[~touched] = 0.0  # what touches nothing falls, whatever the others do
-        self._graph = BodyGraph(self._bodies, blocks.n_bodies, blocks.size)
+        self._graph = problem.kept.of(KeptGraph).of(self._bodies, blocks.n_bodies, blocks.size)
         self._z = np.zeros_like(self._load)
         self._r = np.zeros((len(self._G), problem.d))
         self._shape = (problem.n_contacts, problem.d)

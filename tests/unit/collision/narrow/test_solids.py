@@ -5,6 +5,8 @@ Together these are the kernels of ``solids``, ``axes``, ``choices``, ``gjk`` and
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,52 @@ def clipped(polygon: np.ndarray, half: float) -> np.ndarray:
                     kept.append(q)
             polygon = np.array(kept)
     return polygon
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-13, 1e-10, 1e-7, 1e-4, 0.3])
+def test_the_search_ends_early_only_at_the_distance_or_the_depth(tilt: float) -> None:
+    """Boxes that nearly touch, face on face, corner on face, edge across edge.
+
+    Where points of two faces are as far apart as an axis says no other is tried, and none must be better.
+    """
+    pair, rng, found = Pair(Box(tuple(2 * ONE)), Box(tuple(2 * TWO))), np.random.default_rng(7), 0
+    for gap in (-1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e-9, 1e-6):
+        for _ in range(10):
+            q = turns(rng)
+            q[1] = q[0] + tilt * rng.normal(size=4)
+            q /= np.linalg.norm(q, axis=1)[:, None]
+            n = in_world(np.eye(3), np.zeros(3), q[rng.integers(2)])[rng.integers(3)]
+            a, b = in_world(cube(ONE), np.zeros(3), q[0]), in_world(cube(TWO), np.zeros(3), q[1])
+            aside = 0.3 * rng.normal(size=3)
+            x = (a @ n).max() - (b @ n).min() + gap
+            x = np.array([np.zeros(3), x * n + aside - (aside @ n) * n])
+            axes = (in_world(np.eye(3), np.zeros(3), turn) for turn in q)
+            separation, _ = best_axis(a, b + x[1], *axes)
+            contacts = pair.touch(x, q, 1e-5)
+            if len(contacts):
+                found += 1
+                expected = signed_distance(a, b + x[1]) if separation > 1e-8 else separation
+                np.testing.assert_allclose(contacts.gap.min(), expected, atol=1e-9)
+    assert found > 20
+
+
+@pytest.mark.parametrize(("low", "left", "sense"), list(product((-1.0, 1.0), repeat=3)))
+@pytest.mark.parametrize("axis", range(3))
+def test_corners_stay_where_nearly_parallel_sides_cross_near_them(
+    low: float, left: float, sense: float, axis: int
+) -> None:
+    """Two bricks end to end, one turned by 1e-9, whose lower sides cross near a corner.
+
+    Where they cross travels with the last bits of the turn; the contact is at the corner all the same.
+    """
+    turn, away = sense * 1e-9, 7e-6
+    across = np.eye(3)[[axis, (axis + 1) % 3, (axis + 2) % 3]].T
+    size = Box(tuple(np.abs(across @ (0.2, 0.1, 0.1))))
+    q = np.array([(1.0, 0, 0, 0), (1.0, *(0.5 * turn * across[:, 0]))])
+    for aside in (-3e-14, 3e-14):
+        beside = across @ (0.2, aside, -turn * low * left * (0.05 - away))
+        found = Pair(size, size).touch([np.zeros(3), beside], q, 1e-9)
+        corners = np.array(list(product((-0.05, 0.05), repeat=2)))
+        places = (found.point @ across)[:, 1:]
+        assert len(found) == 4
+        assert np.linalg.norm(places[:, None] - corners, axis=2).min(axis=1).max() < 1e-9
