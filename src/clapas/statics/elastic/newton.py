@@ -218,7 +218,7 @@ class _Iteration:
         )
 
     def _law(self, at: _Iterate, rho: Augmentation) -> Law:
-        start, mu = self.increment.state, self.increment.stage.mu
+        start, mu = self.increment.state, self.increment.mu
         return project(at.rows, at.rows.gradient(at.u - start.u), at.r, mu, rho)
 
     def _cut(self) -> None:
@@ -301,18 +301,19 @@ class _Iteration:
         # the column block is ordered (n, d, m) in the pattern
         blocks = (square, unit * column.transpose(0, 2, 1), below, unit * corner)
         balance = response.force - self.increment.load
-        balance = balance - np.bincount(
+        balance -= np.bincount(
             rows.dofs.ravel(), np.einsum("ncm,nc->nm", rows.H, force).ravel(), minlength=solid.n_dof
         )
-        pushed = K @ jump
-        if n:
-            pushed += np.bincount(
+        gap = weight * (r - law.p)
+        if jump.any():  # imposed displacements not yet reached
+            balance += K @ jump
+            balance += np.bincount(
                 rows.dofs.ravel(),
                 np.einsum("nij,nj->ni", square, jump[rows.dofs]).ravel(),
                 minlength=solid.n_dof,
             )
-        gap = weight * (r - law.p) + np.einsum("ndm,nm->nd", below, jump[rows.dofs])
-        right = -np.concatenate(((balance + pushed)[free], gap.ravel()))
+            gap += np.einsum("ndm,nm->nd", below, jump[rows.dofs])
+        right = -np.concatenate((balance[free], gap.ravel()))
         step = solve_shifted(entries, K, blocks, right, unit)
         du = jump.copy()
         du[free] = step[: entries.n_free]
@@ -362,7 +363,7 @@ class _Iteration:
         holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
         # Exact flexibilities cost as much as an iteration. Without friction, in a linear solid, estimates
         # serve as well; with friction exact ones save Newton's method from cycles.
-        exact = not stage.solid.is_linear or bool(stage.mu.any()) or stage.solid.n_dof <= SMALL
+        exact = not stage.solid.is_linear or bool(self.increment.mu.any()) or stage.solid.n_dof <= SMALL
         elastic = stage.solid.stiffness
         first = self.elastic is None
         blocks = flexibilities(
@@ -383,7 +384,7 @@ class _Iteration:
 
         Where nothing has yielded K is zero and the bound is twice the stiffness.
         """
-        solid, nodes, mu = self.increment.stage.solid, self.increment.nodes, self.increment.stage.mu
+        solid, nodes, mu = self.increment.stage.solid, self.increment.nodes, self.increment.mu
         assert self.elastic is not None
         yield_force = yield_forces(solid, nodes)
         k = tangential_stiffness(blocks)
@@ -395,7 +396,7 @@ class _Iteration:
         return np.where(held > 0.0, 2.0 * k * threshold / safe, 2.0 * k)
 
     def _warn_about_uniqueness(self, blocks: Array) -> None:
-        mu = self.increment.stage.mu
+        mu = self.increment.mu
         bound = friction_bound(blocks) if len(blocks) else np.empty(0)
         beyond = np.flatnonzero(mu >= bound)
         if beyond.size and self.increment.state.forces is None:
