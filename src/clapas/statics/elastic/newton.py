@@ -49,6 +49,8 @@ SMALL = 500  # displacements up to which exact flexibilities cost nothing to spe
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
+EPSILON = float(np.finfo(float).eps)
+ROUNDED = 10.0  # times its unit: what rounding may leave of a sum of forces
 STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
@@ -408,6 +410,18 @@ class _Iteration:
             )
 
 
+def _rounding(stage: ElasticContact, found: State) -> float:
+    """How far out of balance rounding alone may leave the forces, relative to the largest of them."""
+    K = stage.solid.respond(found.u, found.history).tangent
+    summed = abs(K) @ np.abs(found.u)
+    left = max(
+        float(np.abs(K @ found.u).max(initial=0.0)),
+        float(np.abs(found.load).max(initial=0.0)),
+        float(np.abs(found.r).max(initial=0.0)),
+    )
+    return EPSILON * float(summed.max(initial=0.0)) / (left or 1.0)
+
+
 def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     text = (
         f"{found.status.name}: residual {found.residual:.3e} after {found.iterations} iterations, tolerance "
@@ -415,6 +429,13 @@ def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     )
     if found.orders:
         text += f"; cycles of order {', '.join(map(str, found.orders))} (ρ was cut {found.cuts} times)"
+    rounding = _rounding(stage, found)
+    if found.residual <= ROUNDED * rounding:
+        return (
+            f"{text}. This is what rounding leaves: forces cancel from up to {rounding / EPSILON:.1e} times "
+            f"the largest that is left (stiff beside soft parts, or a stiff one moved far). Ask for no less "
+            f"than tol={10.0 ** np.ceil(np.log10(2.0 * found.residual)):.0e}"
+        )
     text += ". The state before is kept in error.state: go on from it in smaller increments (follow)"
     if stage.free_motions:
         text += (
