@@ -125,3 +125,11 @@ def test_a_system_without_shapes_keeps_its_place_among_the_systems(tmp_path: Pat
     resumed = clapas.Recording(tmp_path / "run.h5")
     assert np.array_equal(resumed.frame(-1).state.position, whole.frame(-1).state.position)
     assert np.array_equal(resumed.frame(-1).state.velocity, whole.frame(-1).state.velocity)
+
+
+def test_roots_that_nothing_holds_are_refused() -> None:
+    scene = Scene()
+    with pytest.raises(SceneError, match="system 'tail': its roots are to be held, and nothing holds them"):
+        scene.add_rods(Rod(root="held", **HAIR), name="tail")
+    assert not scene.systems
+    assert not scene.bodies
