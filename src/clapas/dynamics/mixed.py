@@ -30,6 +30,7 @@ from clapas.dynamics.model import Model, State
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
+from clapas.linalg.factored_mass import Inverse
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices, Mask
@@ -83,7 +84,8 @@ def mixed_problem(
         [rigid.bodies_velocity(np.zeros((len(contacts), width))), *others, np.zeros(n_soft)]
     )
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
-    made = _Statement(model, contacts, dt, width, M, H, v_free, links, *bilateral)
+    inverses = systems.inverses(rigid.n_bodies * rigid.size)
+    made = _Statement(model, contacts, dt, width, M, H, v_free, links, *bilateral, inverses)
     geometry = _with_systems(model, systems, middle, contacts, geometry, own, along)
     problem = under_laws(model, contacts, geometry, made, dt, touching, lead)
     problem = replace(problem, links=links)
@@ -114,6 +116,7 @@ class _Statement:
     links: LinkRows | None
     J: sparse.csr_array | None
     b: Array | None
+    inverses: dict[int, Inverse]
 
     def __call__(self, w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         n, f, rows, C = len(self.contacts), -(self.M @ self.v_free), self.H, None
@@ -139,6 +142,7 @@ class _Statement:
             compliance=C,
             section=sections(self.model, self.contacts, self.dt, n_links),
             d=self.width,
+            inverses=self.inverses,
         )
 
 
