@@ -518,3 +518,25 @@ def test_cells_that_turn_too_far_for_small_strains_are_told_once() -> None:
     )
     rubber = ElasticBodies(solid=Solid(mesh=free.solid.mesh, material=NeoHookean(young=2e4, density=1e3)))
     assert rubber.doubt(Part(bent.ravel(), np.zeros(free.n_dof))) is None
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_corners_touch_where_their_nodes_are(d: int) -> None:
+    """A rigid box exactly on an elastic block of its own width overlaps nothing, and touches every node."""
+    rubber = Elastic(young=1e6, density=1000.0)
+    size, cells = (1.0,) * d, (2,) * d
+    origin = (0.0,) * d
+    body = ElasticBodies(
+        solid=Solid(mesh=block(size, cells, origin=origin), material=rubber),
+        supports=[Support("bottom", "xyz"[:d])],
+    )
+    scene = clapas.Scene(d=d, gravity=(0.0,) * (d - 1) + (-1.0,))
+    scene.law(mu=0.0)
+    scene.add_system(body, name="block")
+    shape = clapas.Polygon.rectangle(1.0, 0.5) if d == 2 else clapas.Box((1.0, 1.0, 0.5))
+    scene.add(shape, position=(0.5,) * (d - 1) + (1.25,), density=1000.0, name="box")
+    simulation = clapas.Simulation(scene, dt=1e-4)
+    simulation.step(2)
+    gaps = simulation.contacts().gap
+    assert len(gaps) == 3 ** (d - 1)
+    assert np.abs(gaps).max() < 1e-6 * body.carriers.radius + 1e-8

@@ -31,6 +31,7 @@ from scipy import sparse
 
 from clapas.geometry.shapes.base import Shape
 from clapas.linalg.body_masses import BodyMasses
+from clapas.linalg.factored_mass import FactoredMass
 from clapas.typing import Array, Indices
 
 
@@ -129,8 +130,10 @@ class Bodies(Protocol):
         """The part after h seconds at its velocities, q ⊕ h v."""
         ...
 
-    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array | BodyMasses, Array]:
+    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array | BodyMasses | FactoredMass, Array]:
         """Effective mass M̃ (symmetric, positive definite) and velocities at the end without contact.
+
+        A ``FactoredMass`` brings its inverse along, and is not factorised again.
 
         With internal damping C and stiffness K treated implicitly, M̃ = M + θhC + θ²h²K and
         v_free = v + M̃⁻¹ h [f − N − C v − K(q + θ h v)], all at the middle of the step.

@@ -39,7 +39,7 @@ from clapas.cli import (
 from clapas.errors import Error
 from clapas.version import __version__
 
-# PairKernels out that the library offers to Python callers, as they are said here.
+# Ways out that the library offers to Python callers, as they are said here.
 HERE_CALLED = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
 DONE, BAD_INPUT = 0, 2
 

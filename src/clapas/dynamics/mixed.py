@@ -35,6 +35,7 @@ from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.rotations import rotate
+from clapas.linalg.factored_mass import Inverse
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices, Mask
@@ -77,7 +78,8 @@ def mixed_problem(
         [rigid.bodies_velocity(np.zeros((len(contacts), width))), *others, np.zeros(n_soft)]
     )
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
-    made = _Statement(near, width, M, H, v_free, links, *bilateral)
+    inverses = systems.inverses(rigid.n_bodies * rigid.size)
+    made = _Statement(near, width, M, H, v_free, links, *bilateral, inverses)
     geometry = _with_systems(near, systems, geometry, own, along)
     problem = under_laws(near, geometry, made)
     problem = replace(problem, links=links)
@@ -105,6 +107,7 @@ class _Statement:
     links: LinkRows | None
     J: sparse.csr_array | None
     b: Array | None
+    inverses: dict[int, Inverse]
 
     def __call__(self, w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         n, f, rows, C = len(self.near.contacts), -(self.M @ self.v_free), self.H, None
@@ -130,6 +133,7 @@ class _Statement:
             compliance=C,
             section=sections(self.near, n_links),
             d=self.width,
+            inverses=self.inverses,
         )
 
 

@@ -22,6 +22,7 @@ from clapas.dynamics.model import Model, System
 from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
+from clapas.linalg.factored_mass import FactoredMass, Inverse
 from clapas.typing import Array, Mask
 
 
@@ -35,7 +36,7 @@ class SystemsInStep:
         They.
     parts : tuple of Part
         Their coordinates at the middle of the step, with the velocities of its start.
-    mass : tuple of sparse matrices or BodyMasses
+    mass : tuple of sparse matrices, BodyMasses or FactoredMass
         Effective masses M̃.
     free : tuple of arrays
         Velocities at the end of the step without contact.
@@ -55,7 +56,7 @@ class SystemsInStep:
 
     systems: tuple[System, ...]
     parts: tuple[Part, ...]
-    mass: tuple[sparse.csr_array | BodyMasses, ...]
+    mass: tuple[sparse.csr_array | BodyMasses | FactoredMass, ...]
     free: tuple[Array, ...]
     links: tuple[Links | None, ...]
     bindings: tuple[Bindings | None, ...] = ()
@@ -72,7 +73,16 @@ class SystemsInStep:
     @property
     def matrices(self) -> list[sparse.csr_array]:
         """Effective masses M̃, sparse."""
-        return [mass.matrix if isinstance(mass, BodyMasses) else mass for mass in self.mass]
+        return [mass.matrix if isinstance(mass, (BodyMasses, FactoredMass)) else mass for mass in self.mass]
+
+    def inverses(self, first: int) -> dict[int, Inverse]:
+        """Inverses that systems keep, by their first velocities; those of the systems begin at ``first``."""
+        starts = first + np.cumsum([0, *map(len, self.free)])
+        return {
+            int(start): mass.inverse
+            for start, mass in zip(starts, self.mass, strict=False)
+            if isinstance(mass, FactoredMass)
+        }
 
     @property
     def are_linked(self) -> bool:

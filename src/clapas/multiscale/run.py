@@ -4,10 +4,15 @@ Called one by one, each substructure costs the interpreter a dozen operations on
 as the work itself, and threads take turns at the interpreter. Here the arrays of neighbours stand one after
 another and a compiled loop goes through them, so that a thread asks the interpreter for nothing until its
 half is done. The operations on each are those of :class:`~clapas.multiscale.substructure.Substructure`.
+
+The time of an iteration is that of reading the matrices. Substructures that are alike have the same ones to
+the last bit (a grid of equal modules has nine different substructures, by where the rim is): each is kept
+once, and stays in the caches.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +33,8 @@ from clapas.multiscale.substructure import Substructure
 from clapas.typing import Array, Indices
 
 # Columns of the table of places: where the numbers of each substructure begin in the arrays of the run.
-DOF, ROW, TRACE, MACRO, COARSE, INVERSE, LIFT, FLEXIBILITY, RIGID, ANSWER, BASIS = range(11)
+# Those of the matrices may coincide.
+DOF, ROW, TRACE, MACRO, COARSE, INVERSE, LIFT, SPREAD, FLEXIBILITY, RIGID, ANSWER, BASIS = range(12)
 VALUES = {  # of the stages
     **dict.fromkeys(("l", "a", "e", "t", "t_hat", "e_hat", "e_before"), ROW),
     **dict.fromkeys(("U_micro", "F_micro", "h", "sent"), TRACE),
@@ -38,7 +44,7 @@ VALUES = {  # of the stages
 MATRICES = {
     "inverse": INVERSE,
     "_lift": LIFT,
-    "_spread": LIFT,
+    "_spread": SPREAD,
     "flexibility": FLEXIBILITY,
     "rigid": RIGID,
     "_answer": ANSWER,
@@ -65,10 +71,11 @@ class Run(Stages):
         self.at = _places(parts)
         self.matrices: dict[str, Array] = {}
         for name, column in MATRICES.items():
-            whole = np.concatenate([getattr(part, name).ravel() for part in parts])
-            for part, own in zip(parts, self._slices(column), strict=True):
-                setattr(part, name, whole[own].reshape(getattr(part, name).shape))
-            self.matrices[name] = whole
+            whole, starts = _distinct([getattr(part, name) for part in parts])
+            for part, start in zip(parts, starts, strict=True):
+                own = getattr(part, name)
+                setattr(part, name, whole[start : start + own.size].reshape(own.shape))
+            self.at[:-1, column], self.matrices[name] = starts, whole
         self.B = _joined_rows([part.B for part in parts])
         self.Bt = _joined_rows([part.transposed for part in parts])
         self.dofs = np.concatenate([part.dofs for part in parts])
@@ -157,12 +164,28 @@ class Run(Stages):
 
 
 def _places(parts: Sequence[Substructure]) -> Indices:
-    """The table of places (substructures + 1 × columns)."""
+    """The table of places (substructures + 1 × columns); those of matrices are still to be found."""
     sizes = []
     for part in parts:
         n, g, r, m = len(part.F), part.n_macro, part.rigid.shape[1], len(part.dofs)
-        sizes.append([n, len(part.l), m, g, g + r, n * n, n * g, g * g, g * r, (g + r) * g, m * g])
-    return np.concatenate((np.zeros((1, BASIS + 1), dtype=np.int64), np.cumsum(sizes, axis=0)))
+        sizes.append([n, len(part.l), m, g, g + r])
+    at = np.zeros((len(parts) + 1, BASIS + 1), dtype=np.int64)
+    at[1:, : COARSE + 1] = np.cumsum(sizes, axis=0)
+    return at
+
+
+def _distinct(matrices: Sequence[Array]) -> tuple[Array, list[int]]:
+    """The matrices that differ, one after another, and where each of the given ones begins among them."""
+    found: dict[bytes, int] = {}
+    kept, starts, end = [], [], 0
+    for matrix in matrices:
+        key = hashlib.blake2b(np.ascontiguousarray(matrix).data).digest() + bytes(str(matrix.shape), "ascii")
+        if key not in found:
+            found[key] = end
+            kept.append(matrix.ravel())
+            end += matrix.size
+        starts.append(found[key])
+    return np.concatenate(kept), starts
 
 
 def _joined_rows(matrices: Sequence[Any]) -> tuple[Indices, Indices, Array]:
@@ -206,13 +229,13 @@ def predict_all(
         on = slice(here[TRACE], end[TRACE])
         rows, links = start[here[DOF] : end[DOF] + 1], a[here[ROW] : end[ROW]]
         interior_load(F[d], rows, column, value, links, dofs[on], scale[on], h[on], load[d])
-        np.dot(inverse[here[INVERSE] : end[INVERSE]].reshape((n, n)), load[d], U0[d])
+        np.dot(inverse[here[INVERSE] : here[INVERSE] + n * n].reshape((n, n)), load[d], U0[d])
         if m == 0:
             continue
         macro = slice(here[MACRO], end[MACRO])
-        np.dot(lift[here[LIFT] : end[LIFT]].reshape((n, m)).T, U0[d], g[macro])
+        np.dot(lift[here[LIFT] : here[LIFT] + n * m].reshape((n, m)).T, U0[d], g[macro])
         own = end[COARSE] - here[COARSE]
-        told = answer[here[ANSWER] : end[ANSWER]].reshape((own, m))
+        told = answer[here[ANSWER] : here[ANSWER] + own * m].reshape((own, m))
         np.dot(told, g[macro], answers[here[COARSE] : end[COARSE]])
 
 
@@ -253,11 +276,11 @@ def correct_all(
         alpha = told[here[COARSE] + m : end[COARSE]]
         for j in range(m):
             f_macro[here[MACRO] + j] = signs[here[MACRO] + j] * f[j]
-        motions = rigid[here[RIGID] : end[RIGID]].reshape((m, len(alpha)))
-        give = flexibility[here[FLEXIBILITY] : end[FLEXIBILITY]].reshape((m, m))
-        shapes = spread[here[LIFT] : end[LIFT]].reshape((n, m))
+        motions = rigid[here[RIGID] : here[RIGID] + m * len(alpha)].reshape((m, len(alpha)))
+        give = flexibility[here[FLEXIBILITY] : here[FLEXIBILITY] + m * m].reshape((m, m))
+        shapes = spread[here[SPREAD] : here[SPREAD] + n * m].reshape((n, m))
         corrected(f, alpha, signs[macro], g[macro], U0[d], give, motions, shapes, U[d])
         rows = start[here[ROW] : end[ROW] + 1]
         stretched(rows, column, value, U[d], a[links], l[links], e[links], t[links])
-        basis = R[here[BASIS] : end[BASIS]].reshape((c, m))
+        basis = R[here[BASIS] : here[BASIS] + c * m].reshape((c, m))
         split_trace(U[d], dofs[on], scale[on], basis, h[on], u_macro[macro], U_micro[on], F_micro[on])

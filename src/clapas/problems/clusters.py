@@ -14,6 +14,7 @@ Large clusters without joints keep a sparse factor of M, those with joints one o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,7 @@ from clapas.linalg.factor import (
     factorise,
     refuse_small_pivots,
 )
+from clapas.linalg.factored_mass import Inverse
 from clapas.typing import Array, Indices
 
 FEW = 60  # degrees of freedom that may be taken together
@@ -54,6 +56,8 @@ class Cluster:
         The parts of M and of J.
     b : array (j,)
         Imposed joint velocities.
+    known : Inverse, optional
+        The inverse of M, where it is known and no joint holds the cluster.
     """
 
     dofs: Indices
@@ -61,12 +65,16 @@ class Cluster:
     M: sparse.csr_array
     J: sparse.csr_array
     b: Array
+    known: Inverse | None = None
 
     def __post_init__(self) -> None:
-        _ = self._lower if self.is_dense else self._factor  # refuses an M that is not positive definite
+        if self.known is None:
+            _ = self._lower if self.is_dense else self._factor  # refuses an M that is not positive definite
 
     def inverse(self, impulse: Array) -> Array:
         """What impulses on the cluster, (s,) or (s, k), do to its velocities while the joints hold."""
+        if self.known is not None:
+            return self.known.solve(impulse)
         if self.is_dense:
             return np.asarray(self.root @ (self.root.T @ impulse))
         if not len(self.rows):
@@ -117,7 +125,7 @@ class Cluster:
     @property
     def is_dense(self) -> bool:
         """Whether full matrices serve."""
-        return len(self.dofs) <= DENSE
+        return self.known is None and len(self.dofs) <= DENSE
 
     @cached_property
     def _lower(self) -> Array:
@@ -224,8 +232,11 @@ def clusters(
     b: Array | None = None,
     *,
     together: bool = False,
+    inverses: Mapping[int, Inverse] | None = None,
 ) -> Clusters:
     """Sort the degrees of freedom into clusters; all ``together`` if so few that sorting costs more.
+
+    ``inverses`` are those of clusters that are known, by their first degrees of freedom.
 
     Examples
     --------
@@ -257,11 +268,11 @@ def clusters(
     others = []
     for label in np.flatnonzero(~alone & (size > 0)):
         dofs, rows = np.flatnonzero(of_dof == label), np.flatnonzero(of_row == label)
-        others.append(
-            Cluster(
-                dofs, rows, sparse.csr_array(M[dofs][:, dofs]), sparse.csr_array(J[rows][:, dofs]), b[rows]
-            )
-        )
+        parts = sparse.csr_array(M[dofs][:, dofs]), sparse.csr_array(J[rows][:, dofs]), b[rows]
+        known = None if rows.size or inverses is None else inverses.get(int(dofs[0]))
+        if known is not None and not known.size == len(dofs) == dofs[-1] - dofs[0] + 1:
+            known = None  # of other velocities, too
+        others.append(Cluster(dofs, rows, *parts, known))
     _refuse_idle(J, b)
     return Clusters(m, small, bodies, tuple(others))
 

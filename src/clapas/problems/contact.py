@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -16,6 +17,7 @@ from clapas.convex.section import Section, SectionCone
 from clapas.convex.threshold import ThresholdFriction, Thresholds
 from clapas.errors import ProblemError
 from clapas.linalg.factor import BlockDiagonalFactor, Factor, NotDefinite, factorise
+from clapas.linalg.factored_mass import Inverse
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
@@ -81,6 +83,9 @@ class ContactProblem:
         What to call the problem in reports.
     symmetrise : bool
         Replace a slightly asymmetric W by ½(W + Wᵀ). By default it is kept and a warning tells.
+    inverses : mapping of int to Inverse, optional
+        Inverses of diagonal blocks of M that are known, by the first velocity of the block: a large body that
+        no joint holds is then not factorised again (:mod:`clapas.linalg.factored_mass`).
 
     Examples
     --------
@@ -125,6 +130,7 @@ class ContactProblem:
         d: int | None = None,
         name: str = "",
         symmetrise: bool = False,
+        inverses: Mapping[int, Inverse] | None = None,
     ) -> None:
         self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w, J=J, b=b)
         self.name = name
@@ -140,7 +146,7 @@ class ContactProblem:
             self.H = validation.matrix("H", H, columns=self.n_dof)
             self.d = validation.dimension(self.H.shape[0], w, friction, np.ndim(mu), d, self.widths)
             self.n_contacts = self.H.shape[0] // self.d
-            self._read_global(M, f, w, J, b, compliance)
+            self._read_global(M, f, w, J, b, compliance, inverses)
         self._under(mu, section)
 
     def _read_reduced(
@@ -162,6 +168,7 @@ class ContactProblem:
         J: MatrixLike,
         b: npt.ArrayLike | None,
         compliance: npt.ArrayLike | None,
+        inverses: Mapping[int, Inverse] | None,
     ) -> None:
         """Read what stands beside H; factorise M with the joints, or note that it is singular."""
         self.M = validation.mass(M)
@@ -172,7 +179,7 @@ class ContactProblem:
         if compliance is not None:
             self.compliance = validation.compliance(compliance, self.n_contacts, self.d)
         try:
-            self.mass = _factor(self.M, self.J, self.b)
+            self.mass = _factor(self.M, self.J, self.b, inverses)
         except NotDefinite:
             self.semidefinite = Semidefinite(self, singular_blocks(self.M))
         self.f = validation.vector("f", f, self.n_dof)
@@ -596,7 +603,9 @@ class ContactProblem:
             raise ProblemError(f"{what} needs the global form (M, H, f, w); this problem has only W and q")
 
 
-def _factor(M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None) -> Factor:
+def _factor(
+    M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None, inverses: Mapping[int, Inverse] | None
+) -> Factor:
     """The factor of small bodies, or of bodies and clusters of any size."""
-    parts = clusters(M, J, b, together=J is not None)
+    parts = clusters(M, J, b, together=J is not None, inverses=inverses)
     return parts if parts.others else factorise(M)

@@ -170,6 +170,8 @@ def condensed_root(cluster: Cluster, touched: Indices) -> Array:
     small = len(cluster.dofs) <= len(touched) or len(cluster.rows) > 0
     if small and cluster.is_dense and cluster.root.shape[1] <= len(touched):
         return cluster.root[touched]
+    if cluster.known is not None:
+        return np.asarray(np.linalg.cholesky(cluster.known.block(touched)))
     at = np.zeros((len(cluster.dofs), len(touched)))
     at[touched, np.arange(len(touched))] = 1.0
     block = cluster.inverse(at)[touched]

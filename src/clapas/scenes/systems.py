@@ -79,6 +79,11 @@ def add_system(
     held_by = -1 if holder is None else scene.number(holder)
     if holder is not None:
         _refuse_holder(name, system, scene.bodies[held_by])
+    elif isinstance(system, RootedBodies) and len(system.roots(system.start()).position):
+        raise SceneError(
+            f"system '{name}': its roots are to be held, and nothing holds them; name the body with "
+            "add_rods(…, on=…) or holder, or make the roots 'clamped' or 'free'"
+        )
     poses = system.poses(system.start())
     names = list(system.link_names)
     numbers = []

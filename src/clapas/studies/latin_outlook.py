@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +21,9 @@ from clapas.solvers import LATIN, NSGS, AcceleratedProjection, InteriorPoint, Mi
 from clapas.solvers.loop import Solver
 from clapas.statics.trusses import SmallDisplacements, link_problem, module_blocks
 from clapas.studies.granular_lcp import deposit
+from clapas.studies.latin_grids import Verdicts
 from clapas.studies.report import Report
 from clapas.typing import Array
-
-if TYPE_CHECKING:
-    from clapas.studies.latin import Verdicts
 
 MODULE, BLOCK = 3.92e6, 1.48e6  # N/m, directions of one module and of 4 × 4
 GOAL = 0.01

@@ -348,7 +348,7 @@ def _numbers(found: Found) -> Numbers:
     W = reduce(problem).W.toarray()
     density = float(np.mean(np.abs(W) > ROUNDING * np.abs(W).max()))
     ratio = problem.d * problem.n_contacts / problem.n_dof
-    return Numbers(ratio, density, float(np.linalg.cond(W)), check(problem, time_limit=60.0).exists)
+    return Numbers(ratio, density, float(np.linalg.cond(W)), check(problem).exists)
 
 
 def _cells(found: Found, its: Numbers, contacts: int, printed: tuple[float, ...] | None) -> list[str]:

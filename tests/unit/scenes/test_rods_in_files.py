@@ -130,3 +130,11 @@ def test_a_system_without_shapes_keeps_its_place_among_the_systems(tmp_path: Pat
 def test_a_rope_over_a_drum_has_a_quarter_of_its_helices_on_each_side() -> None:
     with pytest.raises(SceneError, match="elements must be a multiple of 4"):
         capstan(elements=10)
+
+
+def test_roots_that_nothing_holds_are_refused() -> None:
+    scene = Scene()
+    with pytest.raises(SceneError, match="system 'tail': its roots are to be held, and nothing holds them"):
+        scene.add_rods(Rod(root="held", **HAIR), name="tail")
+    assert not scene.systems
+    assert not scene.bodies

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from clapas.studies import registry
-from clapas.studies.latin import Latin, Verdicts, _ratios
+from clapas.studies.latin import Latin
+from clapas.studies.latin_grids import Verdicts
+from clapas.studies.latin_rates import cost_ratios
 from clapas.studies.report import Report
 
 
@@ -32,7 +34,7 @@ def test_verdicts_say_how_far(tmp_path: Path) -> None:
 
 
 def test_the_cost_model_of_the_thesis() -> None:
-    iteration, setup = _ratios((2500, 200), (16, 195, 50), (216, 60))
+    iteration, setup = cost_ratios((2500, 200), (16, 195, 50), (216, 60))
     assert (round(iteration, 2), round(setup, 2)) == (2.96, 11.66)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clapas.bodies.elastic.elements import Element, Rule
 from clapas.bodies.elastic.materials import Material
-from clapas.bodies.elastic.mesh import jacobians
+from clapas.compiled import kernel
 from clapas.typing import Array, Indices
 
 Kinematics = Literal["plane strain", "plane stress", "axisymmetric", "space"]
@@ -66,17 +66,17 @@ class Batch:
         """Gauss points of all cells."""
         return len(self.cells) * len(self.element.stiffness.weights)
 
-    def volumes(self, rule: Rule, part: slice = slice(None)) -> tuple[Array, Array]:
-        """Volumes (m, g) that the points of a rule stand for, and the inverse Jacobians (m, g, d, d).
+    def volumes(self, rule: Rule) -> Array:
+        """Volumes (m, g) that the points of a rule stand for. Axisymmetric ones are of the full circle."""
+        return self.gradients(rule)[0]
 
-        Axisymmetric volumes are those of the full circle.
-        """
-        J = jacobians(self.corners[part], self.element.gradients(rule.points))
-        determinant, inverse = inverted(J)
+    def gradients(self, rule: Rule, part: slice = slice(None)) -> tuple[Array, Array]:
+        """Volumes (m, g), and the gradients (m, g, k, d) of the functions at the points of a rule."""
+        determinant, gradients = mapped(self.corners[part], self.element.gradients(rule.points))
         volume = determinant * rule.weights * self.thickness
         if self.kinematics == "axisymmetric":
             volume = volume * 2.0 * np.pi * self.radius(rule, part)
-        return volume, inverse
+        return volume, gradients
 
     def radius(self, rule: Rule, part: slice = slice(None)) -> Array:
         """Distance from the axis at the points of a rule, (m, g)."""
@@ -85,82 +85,107 @@ class Batch:
     def operators(self) -> Iterator[tuple[slice, Array, Array]]:
         """Chunks of cells with the operators B (m, g, s, k·d) and the volumes (m, g)."""
         rule = self.element.stiffness
-        slopes = self.element.gradients(rule.points)
         for first in range(0, len(self.cells), CHUNK):
             part = slice(first, first + CHUNK)
-            volume, inverse = self.volumes(rule, part)
-            gradients = _turned(slopes, inverse)
-            hoop = None
+            volume, gradients = self.gradients(rule, part)
+            hoop = np.zeros((0, 0, 0))
             if self.kinematics == "axisymmetric":
                 hoop = self.element.functions(rule.points)[None] / self.radius(rule, part)[:, :, None]
             if self.material.measure == "gradient":
                 yield part, _gradient_operator(gradients, hoop), volume
-                continue
-            B = _strain_operator(gradients, hoop)
-            if self.bbar:
-                divergence = B[:, :, 0] + B[:, :, 1] + B[:, :, 2]
-                mean = np.einsum("mg,mgi->mi", volume, divergence) / volume.sum(axis=1)[:, None]
-                missing = (mean[:, None] - divergence) / 3.0
-                for axis in range(3):
-                    B[:, :, axis] += missing
-            yield part, B, volume
+            else:
+                yield part, _strain_operator(gradients, hoop, volume, self.bbar), volume
 
     def mass_blocks(self) -> Array:
         """Mass between nodes of each cell, ∫ρ N_i N_j, (m, k, k)."""
         functions = self.element.functions(self.element.mass.points)
-        volume, _ = self.volumes(self.element.mass)
+        volume = self.volumes(self.element.mass)
         return np.asarray(self.material.density * np.einsum("mg,gi,gj->mij", volume, functions, functions))
 
 
-def inverted(J: Array) -> tuple[Array, Array]:
-    """Determinants (…) and inverses (…, d, d) of many small matrices, d = 2 or 3, by cofactors.
+@kernel
+def mapped(corners: Array, slopes: Array) -> tuple[Array, Array]:
+    """Jacobian determinants (m, g) of cells with nodes (m, k, d), and the gradients (m, g, k, d).
 
-    Several times faster than LAPACK, which is called once per matrix.
+    ``slopes`` (g, k, d) are the derivatives of the functions on the reference cell, x_ξ = Σ x_k ⊗ slope_k,
+    and their gradients in space slope · x_ξ⁻¹, by cofactors.
     """
-    cofactors = np.empty_like(J)
-    if J.shape[-1] == 2:
-        cofactors[..., 0, 0], cofactors[..., 1, 1] = J[..., 1, 1], J[..., 0, 0]
-        cofactors[..., 0, 1], cofactors[..., 1, 0] = -J[..., 1, 0], -J[..., 0, 1]
-    else:
-        for row in range(3):
-            cofactors[..., row, :] = np.cross(J[..., (row + 1) % 3, :], J[..., (row + 2) % 3, :])
-    determinant = (J[..., 0, :] * cofactors[..., 0, :]).sum(axis=-1)
-    return determinant, np.swapaxes(cofactors, -1, -2) / determinant[..., None, None]
+    m, k, d = corners.shape
+    g = len(slopes)
+    determinant = np.empty((m, g))
+    gradients = np.empty((m, g, k, d))
+    J, inverse = np.empty((3, 3)), np.empty((3, 3))
+    for cell in range(m):
+        for point in range(g):
+            for i in range(d):
+                for j in range(d):
+                    total = 0.0
+                    for node in range(k):
+                        total += corners[cell, node, i] * slopes[point, node, j]
+                    J[i, j] = total
+            if d == 2:
+                inverse[0, 0], inverse[0, 1] = J[1, 1], -J[0, 1]
+                inverse[1, 0], inverse[1, 1] = -J[1, 0], J[0, 0]
+            else:
+                for i in range(3):
+                    for j in range(3):
+                        a, b, c, e = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+                        inverse[j, i] = J[a, c] * J[b, e] - J[a, e] * J[b, c]
+            volume = 0.0
+            for j in range(d):
+                volume += J[0, j] * inverse[j, 0]
+            determinant[cell, point] = volume
+            for node in range(k):
+                for j in range(d):
+                    total = 0.0
+                    for i in range(d):
+                        total += slopes[point, node, i] * inverse[i, j]
+                    gradients[cell, point, node, j] = total / volume
+    return determinant, gradients
 
 
-def _turned(slopes: Array, inverse: Array) -> Array:
-    """Gradients (m, g, k, d) from those on the reference cell (g, k, d), by inverse Jacobians (m, g, d, d).
+@kernel
+def _strain_operator(gradients: Array, hoop: Array, volume: Array, bbar: bool) -> Array:
+    """B (m, g, s, k·d) of small strains from gradients (m, g, k, d); ``hoop`` (m, g, k) or empty.
 
-    Sums of whole arrays: products of many small matrices take three times as long.
+    With B-bar the dilatation, the sum of the first three rows, is replaced by its mean over the cell.
     """
-    d = inverse.shape[-1]
-    gradients = slopes[:, :, 0, None] * inverse[:, :, None, 0]
-    for axis in range(1, d):
-        gradients += slopes[:, :, axis, None] * inverse[:, :, None, axis]
-    return gradients
-
-
-def _strain_operator(gradients: Array, hoop: Array | None) -> Array:
-    """B (m, g, s, k·d) of small strains from gradients (m, g, k, d)."""
     m, g, k, d = gradients.shape
-    B = np.zeros((m, g, 4 if d == 2 else 6, k, d))
-    for axis in range(d):
-        B[:, :, axis, :, axis] = gradients[..., axis]
-    if hoop is not None:
-        B[:, :, 2, :, 0] = hoop
-    for row, (i, j) in enumerate(((0, 1),) if d == 2 else ((0, 1), (1, 2), (2, 0)), start=3):
-        B[:, :, row, :, i] = gradients[..., j]
-        B[:, :, row, :, j] = gradients[..., i]
-    return B.reshape(m, g, -1, k * d)
+    B = np.zeros((m, g, 4 if d == 2 else 6, k * d))
+    mean = np.empty(k * d)
+    for cell in range(m):
+        mean[:] = 0.0
+        total = 0.0
+        for point in range(g):
+            total += volume[cell, point]
+            for node in range(k):
+                slope, first = gradients[cell, point, node], d * node
+                for axis in range(d):
+                    B[cell, point, axis, first + axis] = slope[axis]
+                    mean[first + axis] += volume[cell, point] * slope[axis]
+                if hoop.size:
+                    B[cell, point, 2, first] = hoop[cell, point, node]
+                    mean[first] += volume[cell, point] * hoop[cell, point, node]
+                for row in range(3, B.shape[2]):  # shear in the planes xy, yz, zx
+                    i, j = row - 3, (row - 2) % d
+                    B[cell, point, row, first + i] = slope[j]
+                    B[cell, point, row, first + j] = slope[i]
+        if bbar:
+            for point in range(g):
+                for dof in range(k * d):
+                    own = B[cell, point, 0, dof] + B[cell, point, 1, dof] + B[cell, point, 2, dof]
+                    for row in range(3):
+                        B[cell, point, row, dof] += (mean[dof] / total - own) / 3.0
+    return B
 
 
-def _gradient_operator(gradients: Array, hoop: Array | None) -> Array:
+def _gradient_operator(gradients: Array, hoop: Array) -> Array:
     """The same for the displacement gradient, by rows, and the hoop stretch last in the plane."""
     m, g, k, d = gradients.shape
     G = np.zeros((m, g, 5 if d == 2 else 9, k, d))
     for i in range(d):
         for j in range(d):
             G[:, :, d * i + j, :, i] = gradients[..., j]
-    if hoop is not None:
+    if hoop.size:
         G[:, :, 4, :, 0] = hoop
     return G.reshape(m, g, -1, k * d)

@@ -1,9 +1,10 @@
 """The surface of an elastic body as detection sees it: balls at its nodes, slabs under its sides.
 
 Rigid faces meet the nodes, and rigid corners and grains meet the sides. Each node has a small ball that
-touches the surface from inside. Each side is a segment in the plane, a triangle in space (quadratic sides are
-several), with a slab under it that moves with it but keeps its first size: it serves to find pairs. What was
-found is then put right on the side as it is: the other's point x is projected on it,
+touches the surface from inside; gaps are counted from the node itself. Each side is a segment in the plane, a
+triangle in space (quadratic sides are several), with a slab under it that moves with it but keeps its first
+size: it serves to find pairs. What was found is then put right on the side as it is: the other's point x is
+projected on it,
 
     x = Σ β_k x_k + g n,     Σ β_k = 1,
 
@@ -253,7 +254,13 @@ class SurfaceCarriers:
                     point[at] = on_edge + 0.5 * gap[at, None] * unit + shift[ball][ridge]
             balls = np.flatnonzero(keep & (mine >= 0) & (mine < count) & (other < 0))
             if balls.size:
-                keep[balls] = self._faces_it(position, found, balls, mine[balls], sign, others)
+                outward = sign * found.normal[balls]
+                cosine = np.einsum("nd,nd->n", self.normals(position)[mine[balls]], outward)
+                keep[balls] = self._faces_it(found, balls, cosine, sign, others)
+                # The ball of a node at a corner stands out of the faces beside it: the gap is the node's.
+                beyond = self.radius * (1.0 - cosine)
+                gap[balls] += beyond
+                point[balls] -= 0.5 * beyond[:, None] * outward
         made = replace(found, point=point, normal=normal, gap=gap)
         return made if keep.all() else made.take(np.flatnonzero(keep))
 
@@ -287,9 +294,9 @@ class SurfaceCarriers:
         return np.asarray(pair & ~(side == node[:, None]).any(axis=1))
 
     def _faces_it(
-        self, position: Array, found: Contacts, at: Indices, mine: Indices, sign: float, others: Neighbourhood
+        self, found: Contacts, at: Indices, cosine: Array, sign: float, others: Neighbourhood
     ) -> Mask:
-        """Whether balls of nodes meet what is there along the normal of the surface.
+        """Whether balls of nodes meet what is there along the normal of the surface, by cosines with it.
 
         Two balls of nodes that nearly face each other would touch askew; there the side of one has it.
         """
@@ -298,7 +305,6 @@ class SurfaceCarriers:
         node = (table.kind[row] == Kind.SPHERE) & (table.size[row, 0] <= ALIKE * self.radius)
         if not node.any() or not len(self.sides):
             return np.ones(len(at), dtype=bool)
-        cosine = np.einsum("nd,nd->n", self.normals(position)[mine], sign * found.normal[at])
         return np.asarray(~node | (cosine > FACING))
 
 

@@ -316,7 +316,7 @@ def frames_of(normal: Array) -> Array:
     frames = np.empty((n, d, d))
     frames[:, 0] = normal
     if d == 2:
-        frames[:, 1] = np.column_stack((-normal[:, 1], normal[:, 0]))
+        frames[:, 1, 0], frames[:, 1, 1] = -normal[:, 1], normal[:, 0]
         return frames
     least = np.argmin(np.abs(normal), axis=1)
     first = np.cross(normal, np.eye(3)[least])

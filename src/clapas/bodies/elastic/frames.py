@@ -46,12 +46,12 @@ class Turned(NamedTuple):
     e: Array
 
     def to_world(self, vectors: Array) -> Array:
-        """Vectors of all nodes, (n·d,), from the frames to the world."""
-        return np.asarray(np.einsum("nij,nj->ni", self.R, vectors.reshape(self.arm.shape)).ravel())
+        """Vectors of all nodes, (n·d,) or one per column, from the frames to the world."""
+        return _rotated(self.R, vectors)
 
     def to_frames(self, vectors: Array) -> Array:
         """The same the other way."""
-        return np.asarray(np.einsum("nji,nj->ni", self.R, vectors.reshape(self.arm.shape)).ravel())
+        return _rotated(self.R.transpose(0, 2, 1), vectors)
 
     def matrix(self, K: sparse.csr_array) -> sparse.csr_array:
         """R K Rᵀ of a matrix (n·d, n·d) that couples nodes of one piece only."""
@@ -168,6 +168,11 @@ def frames_of(solid: Solid, held: Held) -> Frames | None:
         left = V[np.count_nonzero(sizes > RANK * sizes[0]) :]
         turns[pieces == piece] = bool((np.abs(left[:, d:]) > RANK).any())
     return Frames(solid, turns) if turns.any() else None
+
+
+def _rotated(R: Array, vectors: Array) -> Array:
+    """Vectors (n·d,) or (n·d, k), each turned by the rotation (d, d) of its node."""
+    return np.asarray((R @ vectors.reshape(*R.shape[:2], -1)).reshape(vectors.shape))
 
 
 def _rotations(A: Array) -> Array:

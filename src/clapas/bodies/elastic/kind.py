@@ -32,6 +32,7 @@ from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.errors import SceneError, SettingsError
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes.base import Shape
+from clapas.linalg.factored_mass import FactoredMass
 from clapas.typing import Array, Indices
 
 
@@ -249,13 +250,13 @@ class ElasticBodies:
         """Whether steps need no second linearisation: linear material that supports keep from turning."""
         return self.motion.is_linear
 
-    def free(self, part: Part, span: Span) -> tuple[sparse.csr_array, Array]:
+    def free(self, part: Part, span: Span) -> tuple[FactoredMass, Array]:
         """M̃ and v_free of the θ-scheme; ``part.q`` is at q + (1 − θ) h v."""
         if self.is_linear:
             return self.motion.linear_step(part.q, part.v, span)
         return self.linearised(part, span, part.v)
 
-    def linearised(self, part: Part, span: Span, v: Array) -> tuple[sparse.csr_array, Array]:
+    def linearised(self, part: Part, span: Span, v: Array) -> tuple[FactoredMass, Array]:
         """M̃ and v_free linearised about velocities v at the end of the step."""
         return self.motion.linearised(part.q[: self.n_dof], part.v, self.history(part), span, v)
 

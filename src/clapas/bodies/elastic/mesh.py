@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from clapas.bodies.elastic.elements import CORNERS, MIDDLES, SOLID_ELEMENTS, element
+from clapas.bodies.elastic.pieces import pieces
 from clapas.errors import SceneError, unknown_name
 from clapas.typing import Array, Indices
 
@@ -170,11 +169,7 @@ class Mesh:
     @cached_property
     def pieces(self) -> Indices:
         """Number of the connected piece of each node, (n,)."""
-        rows = [block for block in self.cells.values() if len(block)]
-        a = np.concatenate([np.repeat(block[:, :1], block.shape[1] - 1, axis=1).ravel() for block in rows])
-        b = np.concatenate([block[:, 1:].ravel() for block in rows])
-        graph = sparse.coo_array((np.ones(len(a)), (a, b)), shape=(self.n_nodes, self.n_nodes))
-        return np.asarray(csgraph.connected_components(graph, directed=False)[1])
+        return pieces(self.cells.values(), self.n_nodes)
 
     def restricted(self, group: str) -> Mesh:
         """The cells all of whose nodes are in a group, as a mesh of its own."""

@@ -35,15 +35,17 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.elastic.frames import Frames, frames_of
+from clapas.bodies.elastic.inverse import KeptInverse, TurnedInverse
 from clapas.bodies.elastic.materials import History
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Held
 from clapas.bodies.kind import Energy, Span
 from clapas.errors import ProblemError
-from clapas.linalg.factor import Factor, factorise
+from clapas.linalg.factor import factorise
+from clapas.linalg.factored_mass import FactoredMass
 from clapas.typing import Array, Indices
 
-Linearised = tuple[sparse.csr_array, Array]
+Linearised = tuple[FactoredMass, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +134,10 @@ class Motion:
         """
         h, theta = span.h, span.theta
         a, b = self.damping
-        effective, factor = self._effective(h, theta)
+        effective = self._effective(h, theta)
         ahead = middle + (2.0 * theta - 1.0) * h * v
         push = self._loads(span) - self.stiffness @ (ahead + b * v) - a * (self.mass @ v)
-        return effective, v + factor.solve(h * push)
+        return effective, v + effective.solve(h * push)
 
     def linearised(
         self, middle: Array, v: Array, history: tuple[History, ...], span: Span, after: Array
@@ -152,11 +154,11 @@ class Motion:
         response = self.solid.respond(self.everywhere(q_theta), history)
         _refuse_inside_out(response.force, h)
         M = (1.0 + theta * h * a) * self.mass + theta * h * b * self.stiffness
-        effective = _symmetric(M + (theta * h) ** 2 * self._restricted(response.tangent))
+        effective = _factored(_symmetric(M + (theta * h) ** 2 * self._restricted(response.tangent)))
         mean = theta * after + (1.0 - theta) * v
         damping = a * (self.mass @ mean) + b * (self.stiffness @ mean)
         push = self.mass @ (v - after) + h * (self._loads(span) - damping - response.force[self.free])
-        return effective, after + factorise(effective).solve(push)
+        return effective, after + effective.solve(push)
 
     def _turning(
         self,
@@ -176,9 +178,9 @@ class Motion:
         e = theta * frames.at(last).e + (1.0 - theta) * frames.at(first).e
         mean_velocity = self.everywhere(theta * after + (1.0 - theta) * v)
         K = self.solid.stiffness
-        factor = None
+        kept = None
         if self.solid.is_linear:
-            seen, factor = self._effective_in_frames(h, theta)
+            seen, kept = self._effective_in_frames(h, theta)
             force = K @ e
         else:
             response = self.solid.respond(e, history)
@@ -190,10 +192,9 @@ class Motion:
         force = frames.without_torque(mean.to_world(force), mean)
         drag = a * (self.mass @ mean_velocity[self.free])
         push = self.mass @ (v - after) + h * (self._loads(span) - drag - force[self.free])
-        effective = _symmetric(self._restricted(mean.matrix(seen)))
-        if factor is None:
-            return effective, after + factorise(effective).solve(push)
-        return effective, after + mean.to_world(factor.solve(mean.to_frames(push)))
+        matrix = _symmetric(self._restricted(mean.matrix(seen)))
+        effective = _factored(matrix) if kept is None else FactoredMass(matrix, TurnedInverse(kept, mean))
+        return effective, after + effective.solve(push)
 
     def rounding(self, u: Array, span: Span) -> float:
         """Impulses (N·s) of a step that rounding makes: the last bits of positions times the stiffness.
@@ -212,27 +213,28 @@ class Motion:
         force = self.solid.body_force(span.gravity) if np.any(span.gravity) else np.zeros(self.solid.n_dof)
         return (force if self.load is None else force + self.load)[self.free]
 
-    def _effective(self, h: float, theta: float) -> tuple[sparse.csr_array, Factor]:
-        """M̃ of a linear body and its factor, kept from step to step."""
+    def _effective(self, h: float, theta: float) -> FactoredMass:
+        """M̃ of a linear body and its inverse, kept from step to step."""
         kept = self._kept
         if (h, theta) not in kept:
             a, b = self.damping
             M = (1.0 + theta * h * a) * self.mass + (theta * h * b + theta**2 * h**2) * self.stiffness
-            effective = _symmetric(M)
             kept.clear()
-            kept[h, theta] = effective, factorise(effective)
+            kept[h, theta] = _factored(_symmetric(M))
         return kept[h, theta]
 
-    def _effective_in_frames(self, h: float, theta: float) -> tuple[sparse.csr_array, Factor | None]:
-        """M̃ of all displacements of a linear body in its frames; its factor, if none of them is held."""
+    def _effective_in_frames(self, h: float, theta: float) -> tuple[sparse.csr_array, KeptInverse | None]:
+        """M̃ of all displacements of a linear body in its frames; its inverse, if none of them is held."""
         if len(self.free) == self.solid.n_dof:
-            return self._effective(h, theta)
+            whole = self._effective(h, theta)
+            assert isinstance(whole.inverse, KeptInverse)
+            return whole.matrix, whole.inverse
         a, b = self.damping
         M = (1.0 + theta * h * a) * self._mass
         return _symmetric(M + (theta * h * b + theta**2 * h**2) * self.solid.stiffness), None
 
     @cached_property
-    def _kept(self) -> dict[tuple[float, float], tuple[sparse.csr_array, Factor]]:
+    def _kept(self) -> dict[tuple[float, float], FactoredMass]:
         return {}
 
     def _restricted(self, matrix: sparse.csr_array) -> sparse.csr_array:
@@ -255,6 +257,10 @@ class Motion:
         if self.load is not None:
             potential -= float(self.load @ moved)
         return Energy(0.5 * float(v @ (self.mass @ v)), potential)
+
+
+def _factored(M: sparse.csr_array) -> FactoredMass:
+    return FactoredMass(M, KeptInverse(factorise(M), M.shape[0]))
 
 
 def _symmetric(M: sparse.csr_array) -> sparse.csr_array:

@@ -7,9 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from clapas.bodies.elastic.solid import Solid
+from clapas.compiled import kernel
 from clapas.typing import Array, Indices
 
 TURNED = 0.1  # rad: small strains miss 1 − cos of it, half a per cent
+SMALL = 0.5 * TURNED  # displacement gradients g that cannot turn so far: tan ≤ √3 g / (1 − 3g/2)
 FALSE = 0.5  # of the largest strain of a body: false strains that matter
 
 
@@ -50,11 +52,8 @@ class CellRotations:
         found = []
         for batch in self._solid.batches:
             if batch.material.measure == "strain":
-                rule = batch.element.stiffness
-                volume, inverse = batch.volumes(rule)
-                gradients = batch.element.gradients(rule.points) @ inverse
-                mean = np.einsum("mg,mgkd->mkd", volume, gradients) / volume.sum(axis=1)[:, None, None]
-                found.append((batch.cells, mean))
+                volume, gradients = batch.gradients(batch.element.stiffness)
+                found.append((batch.cells, _means(gradients, volume)))
         return found
 
     def too_large(self, u: Array) -> float:
@@ -64,8 +63,11 @@ class CellRotations:
         """
         d, angle, strain = self._solid.d, 0.0, 0.0
         moved = u.reshape(-1, d)
-        for cells, slopes in self._slopes:
-            F = np.einsum("mki,mkj->mij", moved[cells], slopes) + np.eye(d)
+        gradients = [_gradients_of(moved, cells, slopes) for cells, slopes in self._slopes]
+        if all(np.abs(gradient).max(initial=0.0) < SMALL for gradient in gradients):
+            return 0.0
+        for gradient in gradients:
+            F = gradient + np.eye(d)
             spin = 0.5 * (F - F.transpose(0, 2, 1))
             sine = np.sqrt(0.5 * (spin**2).sum(axis=(1, 2)))
             trace = np.einsum("mii->m", F)
@@ -74,3 +76,31 @@ class CellRotations:
             green = 0.5 * (F.transpose(0, 2, 1) @ F - np.eye(d))
             strain = max(strain, float(np.sqrt((green**2).sum(axis=(1, 2)).max(initial=0.0))))
         return angle if angle > TURNED and 1.0 - np.cos(angle) > FALSE * strain else 0.0
+
+
+@kernel
+def _means(gradients: Array, volume: Array) -> Array:
+    """Means (m, k, d) over the points of cells of gradients (m, g, k, d), by volumes (m, g)."""
+    m, g, k, d = gradients.shape
+    means = np.zeros((m, k, d))
+    for cell in range(m):
+        total = volume[cell].sum()
+        for point in range(g):
+            share = volume[cell, point] / total
+            for node in range(k):
+                for axis in range(d):
+                    means[cell, node, axis] += share * gradients[cell, point, node, axis]
+    return means
+
+
+@kernel
+def _gradients_of(moved: Array, cells: Indices, slopes: Array) -> Array:
+    """Displacement gradients ∂u_i/∂x_j of cells, (m, d, d), from the displacements (n_nodes, d)."""
+    m, k, d = slopes.shape
+    found = np.zeros((m, d, d))
+    for cell in range(m):
+        for node in range(k):
+            for i in range(d):
+                for j in range(d):
+                    found[cell, i, j] += moved[cells[cell, node], i] * slopes[cell, node, j]
+    return found

@@ -371,7 +371,7 @@ class Solid:
         """Nodal values of a field given at Gauss points, (m, g, s) per batch: means weighted by volume."""
         total, weight = None, np.zeros(self.mesh.n_nodes)
         for batch, field in zip(self.batches, values, strict=True):
-            volume, _ = batch.volumes(batch.element.stiffness)
+            volume = batch.volumes(batch.element.stiffness)
             mean = np.einsum("mg,mgs->ms", volume, field) / volume.sum(axis=1)[:, None]
             size = np.repeat(volume.sum(axis=1)[:, None], batch.cells.shape[1], axis=1)
             weight += np.bincount(batch.cells.ravel(), size.ravel(), minlength=self.mesh.n_nodes)

@@ -99,28 +99,24 @@ def rigid_motions(solid: Solid) -> tuple[Array, list[str]]:
     used = np.zeros(len(nodes), dtype=bool)
     for rows in solid.mesh.cells.values():
         used[rows] = True
-    columns, names = [], []
-    for piece in np.unique(pieces[used]):
+    round_axis = solid.kinematics == "axisymmetric"
+    axes = (1,) if round_axis else tuple(range(d))
+    turns = () if round_axis else ((0, 1), (1, 2), (2, 0))[: 1 if d == 2 else 3]
+    present = np.flatnonzero(np.bincount(pieces[used]))
+    motions = np.zeros((len(nodes), d, len(present), len(axes) + len(turns)))
+    names = []
+    for number, piece in enumerate(present):
         mine = (pieces == piece) & used
-        where = "" if len(np.unique(pieces[used])) == 1 else f" of piece {piece}"
-        arm = np.where(mine[:, None], nodes - nodes[mine].mean(axis=0), 0.0)
-        axes = (1,) if solid.kinematics == "axisymmetric" else range(d)
-        for axis in axes:
-            motion = np.zeros_like(nodes)
-            motion[mine, axis] = 1.0
-            columns.append(motion.ravel())
-            letter = "z" if solid.kinematics == "axisymmetric" else "xyz"[axis]
-            names.append(f"translation along {letter}{where}")
-        turns = (
-            () if solid.kinematics == "axisymmetric" else (((0, 1),) if d == 2 else ((0, 1), (1, 2), (2, 0)))
-        )
-        for i, j in turns:
-            motion = np.zeros_like(nodes)
-            motion[:, i], motion[:, j] = -arm[:, j], arm[:, i]
-            columns.append(motion.ravel())
+        where = "" if len(present) == 1 else f" of piece {piece}"
+        for column, axis in enumerate(axes):
+            motions[mine, axis, number, column] = 1.0
+            names.append(f"translation along {'z' if round_axis else 'xyz'[axis]}{where}")
+        arm = nodes[mine] - nodes[mine].mean(axis=0)
+        for column, (i, j) in enumerate(turns, start=len(axes)):
+            motions[mine, i, number, column], motions[mine, j, number, column] = -arm[:, j], arm[:, i]
             names.append(f"rotation in the plane {'xyz'[i]}{'xyz'[j]}{where}")
-    motions = np.stack([column / np.linalg.norm(column) for column in columns], axis=1)
-    return motions, names
+    flat = motions.reshape(solid.n_dof, -1)
+    return flat / np.linalg.norm(flat, axis=0), names
 
 
 def unsupported(solid: Solid, held: Held) -> tuple[Array, list[str]]:

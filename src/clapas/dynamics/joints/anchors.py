@@ -25,13 +25,14 @@ from clapas.bodies.joined import Anchored, JoinedBodies
 from clapas.bodies.kind import Part, Poses
 from clapas.linalg.body_masses import BodyMasses
 from clapas.linalg.factor import Factor, factorise
+from clapas.linalg.factored_mass import FactoredMass
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
     from clapas.dynamics.joints.definition import SystemEnd
     from clapas.dynamics.model import System
 
-Mass: TypeAlias = sparse.csr_array | BodyMasses
+Mass: TypeAlias = sparse.csr_array | BodyMasses | FactoredMass
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +95,9 @@ class MassFactors:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[sparse.csr_array, Factor]] = {}
 
-    def of(self, system: int, mass: Mass) -> Factor | BodyMasses:
+    def of(self, system: int, mass: Mass) -> Factor:
         """The factor of the mass of a system, by its number."""
-        if isinstance(mass, BodyMasses):
+        if isinstance(mass, (BodyMasses, FactoredMass)):
             return mass
         kept = self._kept.get(system)
         if kept is None or kept[0] is not mass:

@@ -68,7 +68,7 @@ class Condensed:
                 "lcp(), friction_lcp() or OneLoopNewton, which invert nothing singular"
             )
         return ContactProblem(
-            M=self.A, H=self.H, f=-self.f, w=self.w, mu=self.increment.stage.mu, d=self.w.shape[1]
+            M=self.A, H=self.H, f=-self.f, w=self.w, mu=self.increment.mu, d=self.w.shape[1]
         )
 
     def lcp(self) -> LCP:
@@ -80,7 +80,7 @@ class Condensed:
         n, d = self.w.shape
         normal = np.arange(n) * d
         others = np.setdiff1d(np.arange(n * d), normal)
-        if (self.increment.stage.mu > 0.0).any():
+        if (self.increment.mu > 0.0).any():
             raise ProblemError("the LCP in stiffness form without friction needs mu = 0; see friction_lcp")
         S, g = local, load
         if len(others):
@@ -112,7 +112,7 @@ class Condensed:
         flexible = linalg.inv(A[np.ix_(T, T)])
         P = A[np.ix_(N, T)] @ flexible
         S = A[np.ix_(N, N)] - P @ A[np.ix_(T, N)]
-        mu = np.diag(self.increment.stage.mu)
+        mu = np.diag(self.increment.mu)
         # r_N = S z_N + P (r_T + f_T) − f_N with r_T = mu r_N − s⁻
         inverse = linalg.inv(np.eye(n) - P @ mu)
         r_z = inverse @ S
@@ -130,7 +130,7 @@ class Condensed:
         """Contact forces r (n, 2) that the unknowns of :meth:`friction_lcp` stand for."""
         n = len(self.w)
         normal = (lcp.M @ z + lcp.q)[:n]
-        return self._units()[1] * np.column_stack((normal, self.increment.stage.mu * normal - z[2 * n :]))
+        return self._units()[1] * np.column_stack((normal, self.increment.mu * normal - z[2 * n :]))
 
     def _units(self) -> tuple[float, float]:
         """Stiffness and force in which the friction LCP counts."""

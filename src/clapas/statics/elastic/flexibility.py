@@ -79,7 +79,7 @@ def yield_forces(solid: Solid, nodes: Indices) -> Array:
     size = np.zeros(solid.mesh.n_nodes)
     stress = np.zeros(solid.mesh.n_nodes)
     for batch in solid.batches:
-        volume, _ = batch.volumes(batch.element.stiffness)
+        volume = batch.volumes(batch.element.stiffness)
         share = np.repeat(volume.sum(axis=1)[:, None] / batch.cells.shape[1], batch.cells.shape[1], axis=1)
         size += np.bincount(batch.cells.ravel(), share.ravel(), minlength=len(size))
         if isinstance(batch.material, VonMises):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.bodies.elastic.contact import ContactRows
+from clapas.compiled import inlined, kernel
 from clapas.solvers.newton.augmentation import Augmentation
 from clapas.solvers.newton.maps import Regions
-from clapas.typing import Array, Indices
+from clapas.typing import Array
 
 
 class Law(NamedTuple):
@@ -26,35 +27,65 @@ def project(rows: ContactRows, gradient: Array, r: Array, mu: Array, rho: Augmen
 
     ``gradient`` (n, d, m) is the derivative of (gap, slip) by the displacements.
     """
-    n, d = r.shape
-    x = r[:, 0] - rho.normal * rows.gap
-    y = r[:, 1:] - rho.tangent[:, None] * rows.slip
-    closed = x > 0.0
-    radius = mu * np.where(closed, x, 0.0)
-    length = np.linalg.norm(y, axis=1)
-    slips = closed & (length > radius)
-    sticks = closed & ~slips
-    unit = y / np.where(length > 0.0, length, 1.0)[:, None]
-    p = np.zeros((n, d))
-    p[closed, 0] = x[closed]
-    p[sticks, 1:] = y[sticks]
-    p[slips, 1:] = (radius[:, None] * unit)[slips]
-    by_r = np.zeros((n, d, d))
-    by_r[closed, 0, 0] = 1.0
-    turn = np.zeros((n, d - 1, d - 1))  # ∂p_T/∂y
-    turn[sticks] = np.eye(d - 1)
-    across = np.eye(d - 1) - unit[:, :, None] * unit[:, None, :]
-    ratio = radius / np.where(length > 0.0, length, 1.0)
-    turn[slips] = (ratio[:, None, None] * across)[slips]
-    by_r[:, 1:, 1:] = turn
-    by_r[slips, 1:, 0] = (mu[:, None] * unit)[slips]
-    scale = np.concatenate((rho.normal[:, None], np.repeat(rho.tangent[:, None], d - 1, axis=1)), axis=1)
-    by_u = -by_r @ (scale[:, :, None] * gradient)
-    direction = np.where(unit[:, 0] < 0.0, 3, 2) if d == 2 else 2 + _sector(unit)
-    region = np.where(slips, direction, sticks.astype(int))
-    return Law(p, by_r, by_u, region.astype(np.int8))
+    n, d, m = gradient.shape
+    p, by_r, by_u = np.zeros((n, d)), np.zeros((n, d, d)), np.zeros((n, d, m))
+    region = np.zeros(n, dtype=np.int8)
+    moved = np.column_stack((rows.gap, rows.slip))
+    _project(moved, gradient, r, mu, rho.normal, rho.tangent, p, by_r, by_u, region)
+    return Law(p, by_r, by_u, region)
 
 
-def _sector(unit: Array) -> Indices:
-    """Eighth of the circle in which a direction (n, 2) lies."""
-    return np.asarray(((np.arctan2(unit[:, 1], unit[:, 0]) / (0.25 * np.pi)) % 8).astype(int))
+@kernel
+def _project(
+    moved: Array,
+    gradient: Array,
+    r: Array,
+    mu: Array,
+    normal: Array,
+    tangent: Array,
+    p: Array,
+    by_r: Array,
+    by_u: Array,
+    region: Regions,
+) -> None:
+    """Fill in the law contact by contact; of those that are open everything stays zero."""
+    n, d, m = gradient.shape
+    unit = np.empty(d - 1)
+    for i in range(n):
+        x = r[i, 0] - normal[i] * moved[i, 0]
+        if not x > 0.0:
+            continue
+        square = 0.0
+        for a in range(1, d):
+            unit[a - 1] = r[i, a] - tangent[i] * moved[i, a]
+            square += unit[a - 1] ** 2
+        length, radius = np.sqrt(square), mu[i] * x
+        slips = length > radius
+        p[i, 0], by_r[i, 0, 0] = x, 1.0
+        for a in range(1, d):
+            if not slips:
+                p[i, a], by_r[i, a, a] = unit[a - 1], 1.0
+                continue
+            unit[a - 1] /= length
+            p[i, a] = radius * unit[a - 1]
+            by_r[i, a, 0] = mu[i] * unit[a - 1]
+        region[i] = 1
+        if slips:
+            region[i] = 2 + _sector(unit)
+            for a in range(1, d):
+                for b in range(1, d):  # p_T turns with its direction
+                    across = (1.0 if a == b else 0.0) - unit[a - 1] * unit[b - 1]
+                    by_r[i, a, b] = radius / length * across
+        for a in range(d):
+            for b in range(d):
+                slope = -by_r[i, a, b] * (normal[i] if b == 0 else tangent[i])
+                for k in range(m):
+                    by_u[i, a, k] += slope * gradient[i, b, k]
+
+
+@inlined
+def _sector(unit: Array) -> int:
+    """Side of the line, or eighth of the circle, in which a direction of slip lies."""
+    if len(unit) == 1:
+        return 1 if unit[0] < 0.0 else 0
+    return int(np.floor(np.arctan2(unit[1], unit[0]) / (0.25 * np.pi))) % 8

@@ -46,7 +46,7 @@ class Entries:
         n, m = dofs.shape
         self.n_free = int(free.sum())
         row = np.repeat(np.arange(K.shape[0]), np.diff(K.indptr))
-        self.keep_K = free[row] & free[K.indices]
+        self.keep_K = np.flatnonzero(free[row] & free[K.indices])
         at = number[dofs]  # (n, m)
         force = self.n_free + np.arange(n * d).reshape(n, d)
         square = (np.repeat(at, m, axis=1).reshape(n, m, m), np.broadcast_to(at[:, None], (n, m, m)))
@@ -55,16 +55,18 @@ class Entries:
         blocks = (square, column, column[::-1], law)
         rows = np.concatenate([block[0].ravel() for block in blocks]).astype(np.int64)
         columns = np.concatenate([block[1].ravel() for block in blocks]).astype(np.int64)
-        self.keep_contact = (rows >= 0) & (columns >= 0)
+        self.keep_contact = np.flatnonzero((rows >= 0) & (columns >= 0))
         # A node and the forces of its contacts are one group, displacements first.
         size = self.n_free + n * d
         owner = np.concatenate((np.flatnonzero(free) // d, np.repeat(nodes, d)))
-        _, groups = np.unique(owner, return_inverse=True)
+        present = np.zeros(int(owner.max(initial=-1)) + 1, dtype=np.int64)
+        present[owner] = 1
+        groups = (np.cumsum(present) - 1)[owner]
         self.pattern = SymmetricPattern(
             np.concatenate((number[row[self.keep_K]], rows[self.keep_contact])),
             np.concatenate((number[K.indices[self.keep_K]], columns[self.keep_contact])),
             size,
-            groups.ravel(),
+            groups,
             engine,
         )
 

@@ -49,6 +49,8 @@ SMALL = 500  # displacements up to which exact flexibilities cost nothing to spe
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
+EPSILON = float(np.finfo(float).eps)
+ROUNDED = 10.0  # times its unit: what rounding may leave of a sum of forces
 STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
@@ -218,7 +220,7 @@ class _Iteration:
         )
 
     def _law(self, at: _Iterate, rho: Augmentation) -> Law:
-        start, mu = self.increment.state, self.increment.stage.mu
+        start, mu = self.increment.state, self.increment.mu
         return project(at.rows, at.rows.gradient(at.u - start.u), at.r, mu, rho)
 
     def _cut(self) -> None:
@@ -301,18 +303,19 @@ class _Iteration:
         # the column block is ordered (n, d, m) in the pattern
         blocks = (square, unit * column.transpose(0, 2, 1), below, unit * corner)
         balance = response.force - self.increment.load
-        balance = balance - np.bincount(
+        balance -= np.bincount(
             rows.dofs.ravel(), np.einsum("ncm,nc->nm", rows.H, force).ravel(), minlength=solid.n_dof
         )
-        pushed = K @ jump
-        if n:
-            pushed += np.bincount(
+        gap = weight * (r - law.p)
+        if jump.any():  # imposed displacements not yet reached
+            balance += K @ jump
+            balance += np.bincount(
                 rows.dofs.ravel(),
                 np.einsum("nij,nj->ni", square, jump[rows.dofs]).ravel(),
                 minlength=solid.n_dof,
             )
-        gap = weight * (r - law.p) + np.einsum("ndm,nm->nd", below, jump[rows.dofs])
-        right = -np.concatenate(((balance + pushed)[free], gap.ravel()))
+            gap += np.einsum("ndm,nm->nd", below, jump[rows.dofs])
+        right = -np.concatenate((balance[free], gap.ravel()))
         step = solve_shifted(entries, K, blocks, right, unit)
         du = jump.copy()
         du[free] = step[: entries.n_free]
@@ -362,7 +365,7 @@ class _Iteration:
         holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
         # Exact flexibilities cost as much as an iteration. Without friction, in a linear solid, estimates
         # serve as well; with friction exact ones save Newton's method from cycles.
-        exact = not stage.solid.is_linear or bool(stage.mu.any()) or stage.solid.n_dof <= SMALL
+        exact = not stage.solid.is_linear or bool(self.increment.mu.any()) or stage.solid.n_dof <= SMALL
         elastic = stage.solid.stiffness
         first = self.elastic is None
         blocks = flexibilities(
@@ -383,7 +386,7 @@ class _Iteration:
 
         Where nothing has yielded K is zero and the bound is twice the stiffness.
         """
-        solid, nodes, mu = self.increment.stage.solid, self.increment.nodes, self.increment.stage.mu
+        solid, nodes, mu = self.increment.stage.solid, self.increment.nodes, self.increment.mu
         assert self.elastic is not None
         yield_force = yield_forces(solid, nodes)
         k = tangential_stiffness(blocks)
@@ -395,7 +398,7 @@ class _Iteration:
         return np.where(held > 0.0, 2.0 * k * threshold / safe, 2.0 * k)
 
     def _warn_about_uniqueness(self, blocks: Array) -> None:
-        mu = self.increment.stage.mu
+        mu = self.increment.mu
         bound = friction_bound(blocks) if len(blocks) else np.empty(0)
         beyond = np.flatnonzero(mu >= bound)
         if beyond.size and self.increment.state.forces is None:
@@ -407,6 +410,18 @@ class _Iteration:
             )
 
 
+def _rounding(stage: ElasticContact, found: State) -> float:
+    """How far out of balance rounding alone may leave the forces, relative to the largest of them."""
+    K = stage.solid.respond(found.u, found.history).tangent
+    summed = abs(K) @ np.abs(found.u)
+    left = max(
+        float(np.abs(K @ found.u).max(initial=0.0)),
+        float(np.abs(found.load).max(initial=0.0)),
+        float(np.abs(found.r).max(initial=0.0)),
+    )
+    return EPSILON * float(summed.max(initial=0.0)) / (left or 1.0)
+
+
 def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     text = (
         f"{found.status.name}: residual {found.residual:.3e} after {found.iterations} iterations, tolerance "
@@ -414,6 +429,13 @@ def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
     )
     if found.orders:
         text += f"; cycles of order {', '.join(map(str, found.orders))} (ρ was cut {found.cuts} times)"
+    rounding = _rounding(stage, found)
+    if found.residual <= ROUNDED * rounding:
+        return (
+            f"{text}. This is what rounding leaves: forces cancel from up to {rounding / EPSILON:.1e} times "
+            f"the largest that is left (stiff beside soft parts, or a stiff one moved far). Ask for no less "
+            f"than tol={10.0 ** np.ceil(np.log10(2.0 * found.residual)):.0e}"
+        )
     text += ". The state before is kept in error.state: go on from it in smaller increments (follow)"
     if stage.free_motions:
         text += (

@@ -89,12 +89,6 @@ class ElasticContact:
         """Its supports, resolved."""
         return hold(self.solid, self.supports)
 
-    @cached_property
-    def mu(self) -> Array:
-        """Friction of each contact, (n,)."""
-        sizes = [len(placed.nodes) for placed in self._placed(self.start(), 0.0)]
-        return np.repeat([contact.mu for contact in self.contacts], sizes).astype(float)
-
     def start(self) -> State:
         """The undeformed solid, without loads."""
         n = self.solid.n_dof
@@ -265,6 +259,12 @@ class Increment:
             np.concatenate(bends) if curved else None,
             np.concatenate([part.frames for part in parts]),
         )
+
+    @cached_property
+    def mu(self) -> Array:
+        """Friction of each contact, (n,)."""
+        sizes = [len(placed.nodes) for placed in self.placed]
+        return np.repeat([contact.mu for contact in self.stage.contacts], sizes).astype(float)
 
     @property
     def nodes(self) -> Indices:

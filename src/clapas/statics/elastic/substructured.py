@@ -124,7 +124,7 @@ def solid_problem(stage: ElasticContact, state: State | None = None) -> tuple[Li
     law = SolidContact(
         Springs(np.concatenate(stiffness), np.zeros(shape[0]), np.zeros(shape[0], dtype=bool)),
         Coulomb(
-            mu=stage.mu,
+            mu=increment.mu,
             w=w,
             response=soft,
             compliance=np.zeros((n_contacts, d)),

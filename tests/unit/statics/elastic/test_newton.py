@@ -366,3 +366,19 @@ def test_cells_that_turn_too_far_for_small_strains_are_told_in_one_increment() -
     with pytest.warns(UserWarning, match=r"a cell of small strain has turned by .*°: .* NeoHookean") as told:
         follow(stage, increments=4)
     assert len(told) == 1
+
+
+def test_a_tolerance_below_rounding_is_named_with_one_that_can_be_reached() -> None:
+    """A block a million times as stiff as the one it is pressed on: forces cancel by seven digits."""
+    two = join({"low": block((1.0, 0.5), (8, 4)), "high": block((1.0, 0.5), (6, 4), origin=(0.0, 0.5))})
+    materials = {"low": Elastic(young=1.0, poisson=0.3), "high": Elastic(young=1e6, poisson=0.3)}
+    stage = ElasticContact(
+        solid=Solid(mesh=two, material=materials),
+        supports=[Support("low/bottom", "xy"), Support("high/top", "y", -1e-3), Support("high/top", "x")],
+        contacts=[MortarContact(surface="high/bottom", other="low/top", mu=0.3)],
+    )
+    with pytest.raises(IncrementFailed, match="what rounding leaves") as caught:
+        OneLoopNewton().solve(stage)
+    reachable = float(str(caught.value).split("tol=")[1])
+    assert 1e-10 < reachable < 1e-6
+    assert OneLoopNewton(tol=reachable).solve(stage).status.is_solved
