@@ -20,7 +20,7 @@ from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import energy
-from clapas.solvers import Auto
+from clapas.solvers import NSGS, Auto
 from tests.closed_form.runs import run
 
 G = 9.81
@@ -109,11 +109,17 @@ def drums() -> Scene:
     return scene
 
 
-def steps(scene: Scene, count: int, tol: float = 1e-6, scheme: MoreauJean | None = None) -> list[StepResult]:
+def steps(
+    scene: Scene,
+    count: int,
+    tol: float = 1e-6,
+    scheme: MoreauJean | None = None,
+    method: type[Auto | NSGS] = Auto,
+) -> list[StepResult]:
     model = compile_scene(scene)
     state, near, done = initial_state(model), Neighbours(model), []
     for _ in range(count):
-        done.append(step(model, state, H, Auto(tol=tol), scheme, near))
+        done.append(step(model, state, H, method(tol=tol), scheme, near))
         assert done[-1].solution.status.is_solved
         state = done[-1].state
     return done
@@ -185,7 +191,8 @@ def test_a_block_below_the_angle_of_friction_does_not_creep() -> None:
     """At a coarse tolerance: less than 1e-3 µm/s (Moreau's rule alone: 3.2 µm/s)."""
     done = steps(block_on_slope(20.0), 500, 1e-4)
     assert abs(done[-1].state.position[-1, 0]) < 1e-9 * 0.5
-    moreau = steps(block_on_slope(20.0), 100, 1e-4, MoreauMidpoint(reach=0.0))
+    # Plain sweeps from nothing: impulses that Auto finds for bodies at rest hold it by any rule.
+    moreau = steps(block_on_slope(20.0), 100, 1e-4, MoreauMidpoint(reach=0.0), NSGS)
     assert moreau[-1].state.position[-1, 0] > 1e-7
 
 

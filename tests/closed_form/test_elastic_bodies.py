@@ -540,3 +540,20 @@ def test_corners_touch_where_their_nodes_are(d: int) -> None:
     gaps = simulation.contacts().gap
     assert len(gaps) == 3 ** (d - 1)
     assert np.abs(gaps).max() < 1e-6 * body.carriers.radius + 1e-8
+
+
+def test_forces_that_rounding_leaves_out_of_balance_are_judged_by_the_tolerance() -> None:
+    """A block five times as stiff as steel, far from the origin: its places are rounded to 1e-14 m or so."""
+    stiff = Elastic(young=1e12, poisson=0.3, density=1000.0)
+    mesh = block((1.0, 1.0), (2, 2), origin=(100.0, 0.0))
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.3)
+    scene.add(clapas.HalfPlane())
+    scene.add_system(ElasticBodies(solid=Solid(mesh=mesh, material=stiff), damping=(5.0, 0.0)), name="block")
+    simulation = clapas.Simulation(scene, solver=NSGS(tol=1e-5), dt=2e-3)
+    residuals = []
+    for _ in range(5):
+        simulation.step()
+        assert simulation.last is not None
+        residuals.append(simulation.last.solution.residual)
+    assert 1e-8 < max(residuals) <= 1e-5

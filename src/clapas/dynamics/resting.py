@@ -68,7 +68,8 @@ STOPPED, STILL = 100.0, 1e-3
 """Bodies are set in motion where speeds grow by this factor in a step, and are then more than this share of
 the tolerance beside what gravity gives in a step."""
 MOST_AT_REST = 100_000
-"""Contacts up to which the start is taken care of."""
+"""Contacts up to which the start is taken care of. Few contacts count too: by Gauss–Seidel from nothing, a
+pile of four rows of disks stood with mu = 0.48, fell with 0.6 and stood with 0.7."""
 NEAR = 10.0
 """Residuals below so many tolerances are nearly good."""
 MOST_SWEPT = 5000
@@ -85,12 +86,16 @@ def begins_with_sweeps(solver: Solver) -> bool:
     return is_plain and solver.max_iterations >= DOZEN and solver.time_limit == np.inf
 
 
-def are_at_rest(solver: Solver, n_contacts: int, velocity: Array, gain: float) -> bool:
+def are_at_rest(solver: Solver, n_contacts: int, velocity: Array, carried: Array, gain: float) -> bool:
     """Whether bodies hardly move, and whether that is looked after.
 
-    ``velocity`` (N, size) is that at the start of the step, ``gain`` the speed that gravity gives in it.
+    ``velocity`` (N, size) is that at the start of the step, ``carried`` the impulses from before it, and
+    ``gain`` the speed that gravity gives in it. Few contacts are looked after at the start only: later on,
+    sweeps find what little has changed.
     """
-    return SEVERAL <= n_contacts <= MOST_AT_REST and hardly_move(solver, velocity, gain)
+    if not (SEVERAL <= n_contacts <= MOST_AT_REST or (1 < n_contacts < SEVERAL and not carried.any())):
+        return False
+    return hardly_move(solver, velocity, gain)
 
 
 def hardly_move(solver: Solver, velocity: Array, gain: float) -> bool:

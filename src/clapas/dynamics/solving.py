@@ -258,14 +258,10 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
-    found, problem, n = None, stated.problem, len(stated.contacts)
-    if (
-        not guess.any()
-        and is_held(at.model)
-        and begins_at_rest(solver, n, before, at.start.impulses.impulse, gain)
-    ):
+    found, problem, n, carried = None, stated.problem, len(stated.contacts), at.start.impulses.impulse
+    if not guess.any() and is_held(at.model) and begins_at_rest(solver, n, before, carried, gain):
         found = solved_evenly(problem, solver, n)
-    elif are_at_rest(solver, problem.n_contacts, before, gain) and is_between_bodies(problem):
+    elif are_at_rest(solver, problem.n_contacts, before, carried, gain) and is_between_bodies(problem):
         after = problem.motion(guess)
         found = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
     found = found or solved_from_near(problem, solver, guess)

@@ -22,6 +22,7 @@ from clapas.dynamics.stepping import step
 from clapas.geometry.shapes import Box, Plane
 from clapas.problems.blocks import add_impulses
 from clapas.problems.contact import ContactProblem
+from clapas.scenes import examples
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto, SemismoothNewton
@@ -124,25 +125,41 @@ def test_gaps_within_the_tolerance_do_not_hide_which_impulses_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("solver", "n_contacts", "speed", "expected"),
+    ("solver", "n_contacts", "speed", "carried", "expected"),
     [
-        (Auto(tol=1e-4), 100, 0.0, True),
-        (Auto(tol=1e-4), 100, 1e-4, True),
-        (Auto(tol=1e-4), 100, 1e-2, False),
-        (Auto(tol=1e-4), 10, 0.0, False),
-        (Auto(tol=1e-4, time_limit=1.0), 100, 0.0, False),
-        (NSGS(tol=1e-4), 100, 0.0, False),
+        (Auto(tol=1e-4), 100, 0.0, 1.0, True),
+        (Auto(tol=1e-4), 100, 1e-4, 1.0, True),
+        (Auto(tol=1e-4), 100, 1e-2, 1.0, False),
+        (Auto(tol=1e-4), 10, 0.0, 0.0, True),
+        (Auto(tol=1e-4), 10, 0.0, 1.0, False),
+        (Auto(tol=1e-4), 1, 0.0, 0.0, False),
+        (Auto(tol=1e-4, time_limit=1.0), 100, 0.0, 0.0, False),
+        (NSGS(tol=1e-4), 100, 0.0, 0.0, False),
     ],
 )
 def test_bodies_are_at_rest_where_they_are_slow_beside_gravity(
-    solver: Solver, n_contacts: int, speed: float, expected: bool
+    solver: Solver, n_contacts: int, speed: float, carried: float, expected: bool
 ) -> None:
-    assert are_at_rest(solver, n_contacts, np.full((3, 6), speed), gain=0.01) is expected
+    """Few contacts are looked after as long as nothing is carried."""
+    impulses = np.full((n_contacts, 3), carried)
+    assert are_at_rest(solver, n_contacts, np.full((3, 6), speed), impulses, gain=0.01) is expected
 
 
 def test_without_gravity_only_what_stands_still_is_at_rest() -> None:
-    assert are_at_rest(Auto(), 100, np.zeros((3, 6)), gain=0.0)
-    assert not are_at_rest(Auto(), 100, np.full((3, 6), 1e-9), gain=0.0)
+    none = np.zeros((0, 3))
+    assert are_at_rest(Auto(), 100, np.zeros((3, 6)), none, gain=0.0)
+    assert not are_at_rest(Auto(), 100, np.full((3, 6), 1e-9), none, gain=0.0)
+
+
+@pytest.mark.parametrize(("rows", "least"), [(3, 0.4340), (4, 0.4730), (5, 0.4975)])
+def test_small_piles_stand_as_soon_as_forces_can_hold_them(rows: int, least: float) -> None:
+    """Least friction by limit analysis; by Gauss–Seidel from nothing more friction let some of them fall."""
+    for mu in (0.99 * least, 1.01 * least, 0.6, 1.0, 3.0):
+        model = compile_scene(examples.load("pile-of-disks", rows=rows, mu=mu))
+        state, near = initial_state(model), Neighbours(model)
+        for _ in range(20):
+            state = step(model, state, 1e-3, Auto(tol=1e-6), neighbours=near).state
+        assert (np.abs(state.velocity).max() <= 1e-12) == (mu > least)
 
 
 def test_impulses_that_stopped_a_wall_do_not_push_it_back() -> None:

@@ -229,7 +229,8 @@ def step_of_few(
         ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
-    rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, gained)
+    carried = state.impulses.impulse
+    rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, carried, gained)
     way = _way(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
@@ -360,4 +361,4 @@ def _way(solver: Solver, rests: bool) -> Way:
     """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
     swept = MOST_SWEPT if sweeps and not rests else 0
-    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps else 0, swept, NEAR * tol)
+    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps and not rests else 0, swept, NEAR * tol)
