@@ -49,6 +49,7 @@ from clapas.scenes.settings import (
 )
 from clapas.solvers.loop import Solver
 from clapas.status import Status
+from clapas.typing import Indices
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -389,13 +390,27 @@ class Simulation:
         return JointHandle(self, known_name("joint", "joints", name, names))
 
     def contacts(self, a: str | int | None = None, b: str | int | None = None) -> ContactTable:
-        """The contacts of the last step: all, those of one body, or those between two.
+        """The contacts of the last step: all, those of one body or system, or those between two.
 
-        Normals point from ``a`` to ``b``, and impulses act on ``b``; with one name only, they are those the
-        others exert on ``a``. Of a divided step they are those of its last part.
+        A system is a truss, an elastic body, rods, a Lagrangian system; in the table ``a`` and ``b`` are its
+        carriers: members, links, segments. Normals point from ``a`` to ``b``, and impulses act on ``b``; with
+        one name only, they are those the others exert on ``a``. Of a divided step they are those of its last
+        part.
         """
-        first, second = (None if name is None else self.body(name).number for name in (a, b))
+        first, second = (None if name is None else self._touching(name) for name in (a, b))
         return ContactTable.of(self.model, self.last, first, second)
+
+    def _touching(self, name: str | int) -> Indices:
+        """The numbers of a body, or of all carriers of a system."""
+        names = self.model.names
+        if isinstance(name, str) and name not in names:
+            systems = [system.name for system in self.model.systems]
+            if name in systems:
+                return self.model.systems[systems.index(name)].rows
+            names = (*names, *systems)
+        return np.array(
+            [known_name("body or system" if self.model.systems else "body", "bodies", name, names)]
+        )
 
     @property
     def commands(self) -> Mapping[str, float]:
