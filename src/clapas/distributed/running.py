@@ -74,7 +74,9 @@ class GatheredRecording:
         if self._recorder is not None and state is not None:
             step: Any = done
             now = energy(self._sim.model, state)
-            self._recorder.keep(RecordedStep(step, state, now, float(work), float(given)))
+            self._recorder.keep(
+                RecordedStep(step, state, now, float(work), float(given), self._sim.worst_since())
+            )
 
 
 def simulate_on_ranks(

@@ -73,6 +73,7 @@ class _Attached:
     every: int
     origin: int
     kept: int  # the last step kept
+    worst: float = 0.0  # largest residual since
 
 
 # -------------------------------------------------------------------- the simulation
@@ -263,7 +264,9 @@ class Simulation:
                 failed = part.solution
         self.unsolved += failed is not None
         fails = failed is not None and self.on_unsolved == "raise"
+        largest = max(part.residual for part in parts)
         for attached in self._attached:
+            attached.worst = max(attached.worst, largest)
             self._note(attached)
             if fails or (self.state.step - attached.origin) % attached.every == 0:
                 self._keep(attached)
@@ -478,7 +481,8 @@ class Simulation:
         if attached.origin:
             state = replace(state, step=state.step - attached.origin)
         require_places(self.model, self.state, now := self.energy)
-        kept = RecordedStep(self.last, state, now, self.work, self.external_work)
+        kept = RecordedStep(self.last, state, now, self.work, self.external_work, attached.worst)
+        attached.worst = 0.0
         attached.recorder.keep(kept)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import clapas
 from clapas.bodies.rods import Rod
+from clapas.cli.run import describe
 from clapas.dynamics.model import State
 from clapas.errors import NotSolved, SceneError, SettingsError
 from clapas.scenes import examples
@@ -506,3 +507,27 @@ def test_contacts_of_a_system_are_those_of_all_its_carriers() -> None:
     assert len(sim.contacts()) == len(sim.contacts("hair")) + len(sim.contacts("ball"))
     with pytest.raises(SceneError, match="no body or system is called 'hare': did you mean 'hair'"):
         sim.contacts("hare")
+
+
+def test_segments_of_rods_are_no_bodies_of_their_own_in_a_summary(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    clapas.simulate(rod_and_ball_on_floor(), duration=3 * DT, dt=DT, out=path)
+    with clapas.Recording(path) as recording:
+        assert describe(recording)["bodies"] == 2
+
+
+def test_the_worst_residual_of_a_recording_is_that_of_all_steps(tmp_path: Path) -> None:
+    path, residuals = tmp_path / "run.h5", []
+    sim = clapas.Simulation(pile(), dt=DT)
+    with sim.record(path, every=100):
+        for _ in range(300):
+            sim.step()
+            residuals.append(sim.last.residual)
+    assert sim.worst == max(residuals) > max(residuals[99::100])
+    with clapas.Recording(path) as recording:
+        assert recording.column("worst").tolist() == [
+            0.0,
+            *(max(residuals[k : k + 100]) for k in (0, 100, 200)),
+        ]
+        assert describe(recording)["worst_residual"] == sim.worst
+        assert recording.verify() == 4
