@@ -278,6 +278,28 @@ def test_limits_friction_and_motors_act_between_a_link_and_a_body() -> None:
     assert made["pushed"].joint("elbow").effort == pytest.approx(0.2, rel=1e-9)
 
 
+# -------------------------------------------------------------------- drift
+
+HELD = {
+    "elastic": lambda: hung_weight(1000.0),
+    "rod": lambda: cantilever(0.5)[0],
+    "truss": lambda: cart_and_bar(0.5),
+    "lagrangian": lambda: on_a_pendulum(rigid=False),
+}
+
+
+@pytest.mark.parametrize("kind", list(HELD))
+@pytest.mark.parametrize(
+    ("steps", "bound"), [(50, 1e-13), pytest.param(10_000, 1e-8, marks=pytest.mark.slow)]
+)
+def test_joints_to_systems_do_not_drift(kind: str, steps: int, bound: float) -> None:
+    sim, worst = clapas.Simulation(HELD[kind](), dt=5e-3), 0.0
+    for _ in range(steps // 10):
+        sim.step(10)
+        worst = max(worst, gap(sim))
+    assert worst < bound
+
+
 # -------------------------------------------------------------------- as a part of the package
 
 

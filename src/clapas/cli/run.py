@@ -252,12 +252,16 @@ def describe(recording: Recording) -> dict[str, Any]:
     """Numbers that describe a recording."""
     if recording.n_frames == 0:
         raise FormatError(f"{recording.path}: no frame is complete; start again from the scene")
+    import numpy as np
+
     last = recording.frame(-1)
+    carriers = sum(len(each.rows) for each in recording.systems)
     residual, iterations = recording.column("residual"), recording.column("iterations")
+    worst = np.fmax(residual, recording.column("worst"))  # NaN in files of earlier versions
     return {
         "recording": recording.path,
         "frames": recording.n_frames,
-        "bodies": recording.model.n_bodies,
+        "bodies": recording.model.n_bodies - carriers,  # carriers of systems are no bodies of their own
         "d": recording.model.d,
         "systems": [
             {"name": each.name, "kind": each.kind, "velocities": each.n_dof} for each in recording.systems
@@ -271,7 +275,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         "potential": last.potential,
         "work": last.work,
         "creates_energy": _creates_energy(recording, last.work, last.kinetic),
-        "worst_residual": float(residual.max()),
+        "worst_residual": float(worst.max()),
         "mean_iterations": float(iterations.mean()),
         "probes": {name: _last(recording, name) for name in recording.probes},
         "settings": recording.settings,

@@ -118,7 +118,8 @@ class RecordedRun:
         if self._recorder is not None and state is not None:
             step: Any = done
             now = energy(self._sim.model, state)
-            self._recorder.keep(RecordedStep(step, state, now, work, external_work))
+            worst = self._sim.worst_since()
+            self._recorder.keep(RecordedStep(step, state, now, work, external_work, worst))
 
 
 def simulate_on_ranks(

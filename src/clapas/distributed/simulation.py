@@ -125,6 +125,7 @@ class RankSimulation:
             sweeping(self.solver)  # refuses what ranks cannot use
         self.work = self.external_work = 0.0  # what this rank adds
         self.unsolved, self.worst, self.epochs = 0, 0.0, 0
+        self._recent = 0.0
         self.last: RankStep | None = None
         self._alive = 0
         self._wall_rows: tuple[Indices, Array, Array, Array]
@@ -256,7 +257,8 @@ class RankSimulation:
             self._part(self.dt / count)
             assert self.last is not None
             failed |= not self.last.status.is_solved
-            self.worst = max(self.worst, self.last.residual)
+            self._recent = max(self._recent, self.last.residual)
+            self.worst = max(self.worst, self._recent)
         self.unsolved += failed
         if failed and self.on_unsolved == "raise":
             raise NotSolved(self.verdict)  # type: ignore[arg-type]
@@ -272,6 +274,11 @@ class RankSimulation:
         self.state, self.last = done.state, done
         self.work += done.work
         self.external_work += done.given
+
+    def worst_since(self) -> float:
+        """The largest residual since this was asked last."""
+        recent, self._recent = self._recent, 0.0
+        return recent
 
     @property
     def verdict(self) -> Verdict:

@@ -71,8 +71,13 @@ class ContactTable:
     dt: float
 
     @staticmethod
-    def of(model: Model, done: StepResult | None, first: int | None, second: int | None) -> ContactTable:
-        """The contacts of a step between two bodies, of one body, or all."""
+    def of(
+        model: Model, done: StepResult | None, first: Indices | None, second: Indices | None
+    ) -> ContactTable:
+        """The contacts of a step between two sets of bodies, of one set, or all.
+
+        A set holds one body, or the carriers of a system.
+        """
         whole = np.empty(0, dtype=np.int64)
         if done is None:
             none = np.empty((0, model.d))
@@ -80,17 +85,14 @@ class ContactTable:
             return ContactTable(model.names, whole, whole, none, none, nothing, none, nothing, whole, 0.0)
         found = done.contacts
         rows = np.ones(len(found), dtype=bool)
-        for body in (first, second):
-            if body is not None:
-                rows &= (found.a == body) | (found.b == body)
+        for bodies in (first, second):
+            if bodies is not None:
+                rows &= np.isin(found.a, bodies) | np.isin(found.b, bodies)
         kept = np.flatnonzero(rows)
         a, b = found.a[kept], found.b[kept]
-        # As asked: from the first to the second; of one body alone, from the others to it.
-        turned = np.zeros(len(kept), dtype=bool)
-        if second is not None:
-            turned = b != second
-        elif first is not None:
-            turned = b != first
+        # As asked: from the first to the second; of one set alone, from the others to it.
+        last = first if second is None else second
+        turned = np.zeros(len(kept), dtype=bool) if last is None else ~np.isin(b, last)
         sign = np.where(turned, -1.0, 1.0)[:, None]
         return ContactTable(
             names=model.names,

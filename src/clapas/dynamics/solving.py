@@ -25,7 +25,15 @@ import numpy as np
 from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
-from clapas.dynamics.evenness import begins_at_rest, is_held, solved_evenly
+from clapas.dynamics.evenness import (
+    are_shared_anew,
+    begins_at_rest,
+    holders,
+    is_held,
+    looks_after,
+    solved_evenly,
+    tolerance_at_rest,
+)
 from clapas.dynamics.freemotion import gyrated
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.mixed import mixed_problem
@@ -258,14 +266,23 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
-    found, problem, n, carried = None, stated.problem, len(stated.contacts), at.start.impulses.impulse
-    if not guess.any() and is_held(at.model) and begins_at_rest(solver, n, before, carried, gain):
-        found = solved_evenly(problem, solver, n)
+    problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
+    is_looked_after = is_held(at.model) and looks_after(solver, n)
+    found, pairs = None, stated.contacts.bodies
+    finer = tolerance_at_rest(solver, n, before, gain)
+    if is_looked_after and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
+        found = solved_evenly(problem, solver, pairs)
+    elif is_looked_after and finer < problem.residual(guess) <= solver.tol:
+        found = solved_evenly(problem, solver, pairs, guess)
     elif are_at_rest(solver, problem.n_contacts, before, carried, gain) and is_between_bodies(problem):
         after = problem.motion(guess)
         found = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
-    found = found or solved_from_near(problem, solver, guess)
-    return found or solve(problem, solver, guess, check=False)
+    if found is not None:
+        return found
+    found = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
+    if is_looked_after and are_shared_anew(pairs, guess[:n], found.r[:n], holders(at.model)):
+        return solved_evenly(problem, solver, pairs) or found
+    return found
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

@@ -131,11 +131,13 @@ def section(
         return None if value.is_round.all() else value
     if hasattr(value, "support"):
         return value  # type: ignore[return-value]
-    corners = np.asarray(value, dtype=float)
+    expected = "expected a Section, or corners: (k, 2) in space, (2, 1) in the plane"
+    try:
+        corners = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ProblemError(f"section is {value!r}, {expected}") from None
     if corners.ndim != 2 or corners.shape[1] != d - 1:
-        raise ProblemError(
-            f"section has shape {corners.shape}, expected corners: (k, 2) in space, (2, 1) in the plane"
-        )
+        raise ProblemError(f"section has shape {corners.shape}, {expected}")
     return Polygons.same(corners, n)
 
 

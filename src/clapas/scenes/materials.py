@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 DEFAULT = "default"
+LISTS = {"section": "the corners of a polygon, [[x, y], …]", "direction": "a vector"}  # what is no number
 
 RULES: dict[str, Callable[[float, float], float]] = {
     "mean": lambda a, b: (a + b) / 2.0,
@@ -62,7 +63,9 @@ def make_law(label: str, numbers: Mapping[str, Any]) -> Law:
             raise SceneError(
                 f"{label}: unknown '{name}'{checks.did_you_mean(name, known)}; expected {', '.join(known)}"
             )
-        if not isinstance(value, tuple | list):
+        if name in LISTS and (isinstance(value, str) or not isinstance(value, Iterable)):
+            raise SceneError(f"{label}: {name} must be {LISTS[name]}, got {value!r}")
+        if name not in LISTS:
             checks.number(label, name, value)
     if "mu" not in numbers:
         raise SceneError(f"{label}: mu, the coefficient of friction, is missing")

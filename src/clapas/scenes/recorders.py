@@ -27,6 +27,8 @@ class RecordedStep:
         Its energies.
     work, given : float
         Work of the contacts since the start, and of walls, guides and loads (J).
+    worst : float
+        Largest residual of the steps since the one kept before.
     """
 
     stepped: StepResult | None
@@ -34,6 +36,7 @@ class RecordedStep:
     energy: Energy
     work: float
     given: float
+    worst: float
 
 
 class Recorder(Protocol):

@@ -47,6 +47,7 @@ from clapas.scenes.settings import (
     named_solver,
 )
 from clapas.solvers.loop import Solver
+from clapas.typing import Indices
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -70,6 +71,7 @@ class _Attached:
     every: int
     origin: int
     kept: int  # the last step kept
+    worst: float = 0.0  # largest residual since
 
 
 # -------------------------------------------------------------------- the simulation
@@ -260,7 +262,9 @@ class Simulation:
                 failed = part.solution
         self.unsolved += failed is not None
         fails = failed is not None and self.on_unsolved == "raise"
+        largest = max(part.residual for part in parts)
         for attached in self._attached:
+            attached.worst = max(attached.worst, largest)
             self._note(attached)
             if fails or (self.state.step - attached.origin) % attached.every == 0:
                 self._keep(attached)
@@ -364,13 +368,27 @@ class Simulation:
         return JointHandle(self, known_name("joint", "joints", name, names))
 
     def contacts(self, a: str | int | None = None, b: str | int | None = None) -> ContactTable:
-        """The contacts of the last step: all, those of one body, or those between two.
+        """The contacts of the last step: all, those of one body or system, or those between two.
 
-        Normals point from ``a`` to ``b``, and impulses act on ``b``; with one name only, they are those the
-        others exert on ``a``. Of a divided step they are those of its last part.
+        A system is a truss, an elastic body, rods, a Lagrangian system; in the table ``a`` and ``b`` are its
+        carriers: members, links, segments. Normals point from ``a`` to ``b``, and impulses act on ``b``; with
+        one name only, they are those the others exert on ``a``. Of a divided step they are those of its last
+        part.
         """
-        first, second = (None if name is None else self.body(name).number for name in (a, b))
+        first, second = (None if name is None else self._touching(name) for name in (a, b))
         return ContactTable.of(self.model, self.last, first, second)
+
+    def _touching(self, name: str | int) -> Indices:
+        """The numbers of a body, or of all carriers of a system."""
+        names = self.model.names
+        if isinstance(name, str) and name not in names:
+            systems = [system.name for system in self.model.systems]
+            if name in systems:
+                return self.model.systems[systems.index(name)].rows
+            names = (*names, *systems)
+        return np.array(
+            [known_name("body or system" if self.model.systems else "body", "bodies", name, names)]
+        )
 
     @property
     def commands(self) -> Mapping[str, float]:
@@ -438,7 +456,8 @@ class Simulation:
         if attached.origin:
             state = replace(state, step=state.step - attached.origin)
         require_places(self.model, self.state, now := self.energy)
-        kept = RecordedStep(self.last, state, now, self.work, self.external_work)
+        kept = RecordedStep(self.last, state, now, self.work, self.external_work, attached.worst)
+        attached.worst = 0.0
         attached.recorder.keep(kept)
 
 

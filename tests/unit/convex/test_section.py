@@ -182,6 +182,7 @@ def test_sections_that_people_bring_are_solved_by_projection() -> None:
         ([[1.0, -1.0], [0.1, 0.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]], "convex"),
         ([[np.nan, 0.0], [0.0, 1.0], [-1.0, 0.0]], "finite"),
         ([1.0, 2.0], r"section has shape \(2,\)"),
+        ("square", r"section is 'square', expected a Section, or corners: \(k, 2\) in space"),
     ],
 )
 def test_bad_sections_are_refused(corners: list[list[float]], message: str) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import clapas
+from clapas.bodies.rods import Rod
+from clapas.cli.run import describe
 from clapas.dynamics.state import State
 from clapas.errors import NotSolved, SceneError, SettingsError
 from clapas.scenes import examples
@@ -477,3 +479,55 @@ def test_a_body_without_form() -> None:
         clapas.Simulation(scene, dt=1e-2)
     with pytest.raises(SceneError, match="d must be 2 or 3, got 4"):
         clapas.Point(4)
+
+
+# -------------------------------------------------------------------- contacts of systems
+
+
+def rod_and_ball_on_floor() -> clapas.Scene:
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    scene.add(clapas.Plane(), name="floor")
+    scene.add(clapas.Sphere(0.1), (0, 1, 0.1), mass=1.0, name="ball")
+    rod = Rod(position=(0, 0, 0.01), length=0.5, radius=0.01, density=1000, young=1e8, root="free")
+    scene.add_rods(rod, name="hair")
+    return scene
+
+
+def test_contacts_of_a_system_are_those_of_all_its_carriers() -> None:
+    sim = clapas.Simulation(rod_and_ball_on_floor(), dt=DT)
+    sim.step(3)
+    weight = np.pi * 0.01**2 * 0.5 * 1000 * G
+    for table in (sim.contacts("floor", "hair"), sim.contacts("hair")):
+        assert len(table) > 1
+        assert np.allclose(table.force.sum(axis=0), (0, 0, weight), rtol=1e-4, atol=1e-5 * weight)
+        assert np.allclose(table.normal, (0, 0, 1))
+    assert np.allclose(sim.contacts("hair", "floor").force.sum(axis=0)[2], -weight, rtol=1e-4)
+    assert len(sim.contacts("hair", "ball")) == 0
+    assert len(sim.contacts()) == len(sim.contacts("hair")) + len(sim.contacts("ball"))
+    with pytest.raises(SceneError, match="no body or system is called 'hare': did you mean 'hair'"):
+        sim.contacts("hare")
+
+
+def test_segments_of_rods_are_no_bodies_of_their_own_in_a_summary(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    clapas.simulate(rod_and_ball_on_floor(), duration=3 * DT, dt=DT, out=path)
+    with clapas.Recording(path) as recording:
+        assert describe(recording)["bodies"] == 2
+
+
+def test_the_worst_residual_of_a_recording_is_that_of_all_steps(tmp_path: Path) -> None:
+    path, residuals = tmp_path / "run.h5", []
+    sim = clapas.Simulation(pile(), dt=DT)
+    with sim.record(path, every=100):
+        for _ in range(300):
+            sim.step()
+            residuals.append(sim.last.residual)
+    assert sim.worst == max(residuals) > max(residuals[99::100])
+    with clapas.Recording(path) as recording:
+        assert recording.column("worst").tolist() == [
+            0.0,
+            *(max(residuals[k : k + 100]) for k in (0, 100, 200)),
+        ]
+        assert describe(recording)["worst_residual"] == sim.worst
+        assert recording.verify() == 4

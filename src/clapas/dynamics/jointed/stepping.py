@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.dynamics.evenness import begins_at_rest, tolerance_at_rest
+from clapas.dynamics.evenness import are_shared_anew, begins_at_rest, looks_after, tolerance_at_rest
 from clapas.dynamics.few.kernels import Way, begin
 from clapas.dynamics.few.stepping import EXACTLY
 from clapas.dynamics.few.tables import Met, Placed
@@ -76,12 +76,12 @@ def step_of_mechanism(
         if after.kept.all():
             place = before, middle, free, meeting, after
             how, iterations = its.call(advance_jointed, its.constants, asked, *place)
-            if how not in (DONE, LEAVE_OUT) and finer < solver.tol:
-                asked = asked._replace(way=way._replace(tol=float(solver.tol)))
-                how, iterations = its.call(advance_jointed, its.constants, asked, *place)
         if how == LEAVE_OUT:
             met = met.take(np.flatnonzero(after.kept))
     if how != DONE:
+        return None
+    n, pairs = len(met.gap), meeting.pairs
+    if looks_after(solver, n) and are_shared_anew(pairs, meeting.guess, after.r[:n], model.is_joined):
         return None
 
     end, rows = _ended(its, state, dt, met, touching, after)

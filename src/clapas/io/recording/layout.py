@@ -57,6 +57,7 @@ FRAMES = {
     "work": Column((), "f8", "J", "work of the contacts since the start"),
     "given": Column((), "f8", "J", "work of walls, guides and loads since the start"),
     "residual": Column((), "f8", "1", "residual of the contact problem of the step"),
+    "worst": Column((), "f8", "1", "largest residual of the steps since the frame before"),
     "iterations": Column((), "i8", "1", "iterations of the solver"),
     "status": Column((), "i1", "1", "status of the solver, in the order of clapas.Status"),
     "seconds": Column((), "f8", "s", "wall time of the solver"),
@@ -64,7 +65,7 @@ FRAMES = {
     "digest": Column((), "u8", "1", "checksum of the frame, its contacts and its probes", noisy=True),
     "step": Column((), "i8", "1", "steps done"),
 }
-LATER = ("given", "digest")  # columns that files of early versions do not have
+LATER = ("given", "digest", "worst")  # columns that files of early versions do not have
 
 SLEEP = {
     "round": Column((), "i8", "1", "steps done of the round of watch and rest"),

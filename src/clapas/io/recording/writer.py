@@ -341,6 +341,7 @@ class RecordingWriter:
             "work": kept.work,
             "given": kept.given,
             "residual": solution.residual if solution else 0.0,
+            "worst": kept.worst,
             "iterations": solution.iterations if solution else 0,
             "status": STATUSES.index(solution.status if solution else Status.SOLVED),
             "seconds": solution.time if solution else 0.0,

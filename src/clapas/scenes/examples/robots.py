@@ -79,8 +79,8 @@ def gripper(
     """Two fingers press a box and lift it by friction; it falls below mu = m g/(2 F).
 
     With a box of 0.5 kg and 10 N per finger the limit is 0.24525. Above it the box does not slip at all,
-    however long it is held. Fingertips are round: a flat one may press with one corner only, a grip that
-    Coulomb's law allows, and the box would turn about it.
+    however long it is held. Fingertips are round: the forces at a point are determined, those at the corners
+    of a flat one are not (:mod:`clapas.dynamics.evenness`).
     """
     scene = Scene()
     scene.law(mu=mu)

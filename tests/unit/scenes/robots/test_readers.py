@@ -169,7 +169,8 @@ def test_motors_springs_and_friction() -> None:
     words = " ".join(robot.notes)
     for said in (
         "armature of <joint>",
-        "its gear 2",
+        "with gear 2: its target is the effort of the joint itself",
+        "in terms of the control in MJCF, effort = 2 × control",
         "ctrlrange",
         "gain kv",
     ):

@@ -32,13 +32,20 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
             "instead of with the gain kv"
         )
     if gear[0] != 1.0:
+        what = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
         notes.append(
-            f"actuator of '{joint}': targets are those of the joint, not divided by its gear {gear[0]:g}"
+            f"actuator of '{joint}' with gear {gear[0]:g}: its target is the {what} of the joint itself; in "
+            f"terms of the control in MJCF, {what} = {_through_gear(kind, gear[0])}"
         )
     name = node.text("name", f"{joint} {kind}")
     if any(other.joint == joint for other in others):
         raise node.error(f"joint '{joint}' has another actuator; one is allowed")
     return Actuator(name=name, joint=joint, kind=kind, stiffness=stiffness, damping=damping, bound=bound)
+
+
+def _through_gear(kind: str, gear: float) -> str:
+    """The coordinate, rate or effort of a joint in terms of the control of its actuator in MJCF."""
+    return f"{gear:g} × control" if kind == "torque" else f"control / {gear:g}"
 
 
 def read_equality(
