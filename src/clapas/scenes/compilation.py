@@ -15,9 +15,8 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
-from clapas.geometry.colliders import Contacts
 from clapas.geometry.table import collider_table
-from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.overlaps import Start, refuse_overlaps
 from clapas.scenes.records import BodyRecord
 from clapas.scenes.scene import Scene
 from clapas.typing import Mask
@@ -61,22 +60,25 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
     _refuse_couples(model)
     refuse_other_shapes(model)
     if check_overlaps:
-        refuse_overlaps(records, *contacts_at_start(model), scene.overlap)
+        refuse_overlaps(records, at_start(model, records), scene.overlap)
     return model
 
 
-def contacts_at_start(model: Model) -> tuple[Mask, Contacts]:
-    """Which bodies move, also as parts of systems, and the contacts between bodies where they start."""
+def at_start(model: Model, records: Sequence[BodyRecord]) -> Start:
+    """The bodies of a model where they start, and their contacts there."""
     # Bodies without birth time are there from the start, whatever the time is called.
-    start = initial_state(model, time=-np.finfo(float).max)
-    found = Neighbours(model).detect(start, 0.0)
-    movable = model.movable.copy()
-    if model.systems:
-        found = on_true_surfaces(model, start, found, 0.0)
-        a, b = model.system_of[found.a], model.system_of[found.b]
-        found = found.take(np.flatnonzero((a < 0) | (a != b)))  # neighbours along a rod share its surface
-        movable |= model.system_of >= 0
-    return movable, found
+    state = initial_state(model, time=-np.finfo(float).max)
+    found = Neighbours(model).detect(state, 0.0)
+    size = np.array([record.shape.reach for record in records])
+    if not model.systems:
+        return Start(found, model.movable, size)
+    found = on_true_surfaces(model, state, found, 0.0)
+    a, b = model.system_of[found.a], model.system_of[found.b]
+    found = found.take(np.flatnonzero((a < 0) | (a != b)))  # neighbours along a rod share its surface
+    for system in model.systems:
+        if len(system.rows):
+            size[system.rows] += np.linalg.norm(np.ptp(state.position[system.rows], axis=0))
+    return Start(found, model.movable | (model.system_of >= 0), size)
 
 
 def _refuse_couples(model: Model) -> None:

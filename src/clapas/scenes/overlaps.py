@@ -3,52 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
 from clapas.scenes.records import BodyRecord
-from clapas.typing import Mask
+from clapas.typing import Array, Mask
 
 TOLERANCE = 1e-6
 
 
-def overlapping(
-    records: Sequence[BodyRecord], movable: Mask, contacts: Contacts, tolerance: float | None = None
-) -> Mask:
-    """Which contacts are overlaps, of bodies that are there from the start; walls may overlap each other.
+class Start(NamedTuple):
+    """Bodies where they start.
 
     Parameters
     ----------
-    records : sequence of BodyRecord
-        The bodies, by number.
+    contacts : Contacts
+        The contacts between them.
     movable : array of bool
         Which of them move, also as parts of systems.
-    contacts : Contacts
-        Contacts between them at the start.
-    tolerance : float, optional
-        Depth allowed (m). By default 1e-6 of the radius of the smaller body, which forgives rounding.
+    size : array
+        Their radii; of the parts of a system, the size of the whole (m).
     """
-    size = np.array([record.shape.reach for record in records])
+
+    contacts: Contacts
+    movable: Mask
+    size: Array
+
+
+def overlapping(records: Sequence[BodyRecord], start: Start, tolerance: float | None = None) -> Mask:
+    """Which contacts are overlaps, of bodies that are there from the start; walls may overlap each other.
+
+    ``tolerance`` is the depth allowed (m), by default 1e-6 of the size of the smaller body, which forgives
+    rounding.
+    """
     there = np.array([record.birth == -np.inf for record in records], dtype=bool)
-    a, b = contacts.a, contacts.b
-    smaller = np.minimum(size[a], size[b])
-    allowed = TOLERANCE * smaller if tolerance is None else np.full(len(contacts), tolerance)
-    return np.asarray((movable[a] | movable[b]) & there[a] & there[b] & (contacts.gap < -allowed))
+    a, b, gap = start.contacts.a, start.contacts.b, start.contacts.gap
+    smaller = np.minimum(start.size[a], start.size[b])
+    allowed = TOLERANCE * smaller if tolerance is None else np.full(len(gap), tolerance)
+    return np.asarray((start.movable[a] | start.movable[b]) & there[a] & there[b] & (gap < -allowed))
 
 
-def refuse_overlaps(
-    records: Sequence[BodyRecord], movable: Mask, contacts: Contacts, tolerance: float | None = None
-) -> None:
-    """Raise a SceneError that names the deepest overlap, unless all are shallow enough.
-
-    The engine calls this with the contacts found where the bodies start; see :func:`overlapping`.
-    """
+def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: float | None = None) -> None:
+    """Raise a SceneError that names the deepest overlap, unless all are shallow enough."""
+    contacts = start.contacts
     if len(contacts) == 0:
         return
     a, b = contacts.a, contacts.b
-    counts = overlapping(records, movable, contacts, tolerance)
+    counts = overlapping(records, start, tolerance)
     if not counts.any():
         return
     worst = int(np.argmin(np.where(counts, contacts.gap, np.inf)))

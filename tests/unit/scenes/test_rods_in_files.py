@@ -28,10 +28,10 @@ def comb() -> Scene:
     scene.law(mu=0.3)
     scene.add(Plane())
     box = scene.add(Box((0.02, 0.02, 0.02)), (0.3, 0, 0.0101), density=500, name="box")
-    shake = Support(motion=Oscillation(0.01, 2.0, (0, 1, 0)), position=(0, 0, 0.02))
+    shake = Support(motion=Oscillation(0.01, 2.0, (0, 1, 0)), position=(0, 0, 0.03))
     scene.add_rods(
         [
-            Rod(**HAIR, support=shake, position=(0, 0, 0.02), tangent=(1, 0, -0.1), natural=(0, 3, 1)),
+            Rod(**HAIR, support=shake, position=(0, 0, 0.03), tangent=(1, 0, -0.1), natural=(0, 3, 1)),
             Rod(**HAIR | {"radius": (1e-3, 2e-3)}, root="free", position=(0, 0.1, 0.0025), damping=1e-2),
         ],
         name="comb",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from clapas.bodies.rods import Rod
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes import Plane, Sphere
-from clapas.scenes.overlaps import refuse_overlaps
+from clapas.scenes.compilation import compile_scene
+from clapas.scenes.overlaps import Start, refuse_overlaps
 from clapas.scenes.records import BodyRecord
 from clapas.scenes.regions import BoxRegion
 from clapas.scenes.scene import Scene
@@ -23,7 +27,8 @@ def contacts(*rows: tuple[int, int, float]) -> Contacts:
 
 def refuse(records: list[BodyRecord], found: Contacts, tolerance: float | None = None) -> None:
     movable = np.array([record.movable for record in records], dtype=bool)
-    refuse_overlaps(records, movable, found, tolerance)
+    size = np.array([record.shape.reach for record in records])
+    refuse_overlaps(records, Start(found, movable, size), tolerance)
 
 
 @pytest.fixture
@@ -56,3 +61,18 @@ def test_what_is_allowed(records: list[BodyRecord]) -> None:
         refuse(records, contacts((1, 2, -2e-7)))
     with pytest.raises(SceneError, match="'ball' and 'body 3'"):
         refuse(records, contacts((1, 3, -1e-9)), tolerance=0.0)
+
+
+def test_rods_that_begin_inside_a_floor_are_refused() -> None:
+    """One that lies on it, to rounding of its curve, is not."""
+    rod: dict[str, Any] = {"length": 0.5, "radius": 1e-3, "density": 1000.0, "young": 1e8, "root": "free"}
+    for height, is_inside in ((-0.3, True), (0.5e-3, True), (1e-3, False), (0.02, False)):
+        scene = Scene()
+        scene.law(mu=0.5)
+        scene.add(Plane(), name="floor")
+        scene.add_rods(Rod(**rod, position=(0, 0, height)), name="rope")
+        if is_inside:
+            with pytest.raises(SceneError, match="'floor' and 'rope 0"):
+                compile_scene(scene)
+        else:
+            compile_scene(scene)

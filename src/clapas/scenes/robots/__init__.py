@@ -157,12 +157,12 @@ def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Sce
 
 def _part_overlapping(scene: Scene, robot: Robot) -> None:
     """Let links that overlap where they start pass through each other, and say which."""
-    from clapas.scenes.compilation import compile_scene, contacts_at_start
+    from clapas.scenes.compilation import at_start, compile_scene
 
-    movable, found = contacts_at_start(compile_scene(scene, check_overlaps=False))
     records = scene.records()
-    at_fault = overlapping(records, movable, found, scene.overlap)
-    pairs = sorted({(int(a), int(b)) for a, b in found.bodies[at_fault]})
+    start = at_start(compile_scene(scene, check_overlaps=False), records)
+    at_fault = overlapping(records, start, scene.overlap)
+    pairs = sorted({(int(a), int(b)) for a, b in start.contacts.bodies[at_fault]})
     for a, b in pairs:
         scene.ignore(a, b)
     if pairs:
