@@ -167,7 +167,7 @@ class Batch:
         return state
 
     def _keep(self, model: Model, done: stepping.StepResult, writer: RecordingWriter) -> None:
-        writer.keep(RecordedStep(done, done.state, energy(model, done.state), 0.0, 0.0))
+        writer.keep(RecordedStep(done, done.state, energy(model, done.state), 0.0, 0.0, done.residual))
         writer.flush()
 
 
