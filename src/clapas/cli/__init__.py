@@ -25,6 +25,7 @@ from clapas.cli import (
     masonry,
     measure,
     movie,
+    output,
     plot,
     run,
     snapshot,
@@ -95,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _print_in_any_encoding()
     arguments = None if argv is None else list(argv)
     try:
-        typer.main.get_command(app)(args=arguments, prog_name="clapas")
+        with output.as_notes():
+            typer.main.get_command(app)(args=arguments, prog_name="clapas")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else DONE
     except Error as error:

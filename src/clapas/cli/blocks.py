@@ -47,8 +47,7 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
     """
     from clapas.scenes.blocks import scene_of_blocks
 
-    with output.as_notes():
-        return scene_of_blocks(path, **read(path.name, arguments))
+    return scene_of_blocks(path, **read(path.name, arguments))
 
 
 def read(label: str, arguments: Sequence[str]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def as_notes() -> Iterator[None]:
             note(str(message))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)  # others, of libraries beneath, stay as they are
         warnings.showwarning = tell
         yield
 

@@ -81,9 +81,8 @@ def truss(
         return
     if model not in ("large", "small"):
         raise SettingsError(f"--model must be 'large' or 'small', got '{model}'")
-    with output.as_notes():
-        structure = _read(file, assignments or [], groups, length)
-        structure = _loaded(structure, tension, load, self_weight, settle)
+    structure = _read(file, assignments or [], groups, length)
+    structure = _loaded(structure, tension, load, self_weight, settle)
     cases: list[str | None] = [case] if case is not None else list(structure.cases) or [None]
     found, states = _solved(structure, cases, model, factor, picture)
     _draw(states, picture, scale, chart)

@@ -411,3 +411,23 @@ def test_bodies_of_other_kinds_are_named(run: Run, tmp_path: Path) -> None:
     outcome = run("run", "tensegrity-grid", "--modules", "1", "--duration", "0.01", "--out", str(out))
     assert outcome.code == 0
     assert "  truss                'grid', " in outcome.out
+
+
+def test_warnings_are_notes_without_places_in_the_code(run: Run, tmp_path: Path) -> None:
+    """Links of a robot that overlap are named in one line."""
+    link = (
+        '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>{1}</link>'
+    )
+    shape = '<collision><geometry><sphere radius="0.3"/></geometry></collision>'
+    joint = (
+        '<joint name="{0}{1}" type="continuous"><origin xyz="0.2 0 0"/>'
+        '<parent link="{0}"/><child link="{1}"/></joint>'
+    )
+    links = "".join(link.format(name, shape) for name in "abc")
+    (tmp_path / "arm.urdf").write_text(
+        f'<robot name="arm">{links}{joint.format("a", "b")}{joint.format("b", "c")}</robot>'
+    )
+    outcome = run("run", tmp_path / "arm.urdf", "--duration", 0.002, "--out", tmp_path / "a.h5", "--quiet")
+    assert outcome.code == 0
+    assert "note: robot 'arm': links overlap at the start" in outcome.err
+    assert "Warning" not in outcome.err
