@@ -37,7 +37,7 @@ from clapas.solvers import NSGS
             {"mu": 0.1, "section": [(1, 0), (0, 1)], "direction": (1, 0, 0)},
             "section: a section must be a convex",
         ),
-        ({"mu": 0.1, "section": 3.0, "direction": (1, 0, 0)}, "section: the corners of a section have shape"),
+        ({"mu": 0.1, "section": 3.0, "direction": (1, 0, 0)}, "section must be the corners of a polygon"),
         (
             {"mu": 0.1, "section": [(1, -1), (0, 1), (-1, -1)], "direction": (1, 0, 0), "rolling": 0.1},
             "section goes neither with mu_across nor with rolling",
