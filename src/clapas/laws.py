@@ -33,7 +33,7 @@ small patch that a real contact is. See :class:`clapas.problems.rolling.RollingP
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 
@@ -43,6 +43,9 @@ from clapas.convex.section import Polygons
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.typing import Array
+
+LISTS = {"section": "the corners of a polygon, [[x, y], …]", "direction": "a vector"}
+"""Fields of a law that are no numbers, and what they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +111,10 @@ class Law:
         self._require("spinning", 0.0, np.inf)
         self._require("threshold", 0.0, np.inf)
         self._require("viscosity", 0.0, np.inf)
+        for name, words in LISTS.items():
+            value = getattr(self, name)
+            if isinstance(value, str) or not (value is None or isinstance(value, Iterable)):
+                raise SceneError(f"law: {name} must be {words}, got {value!r}")
         self._require_one_friction()
         if (self.mu_across is None and self.section is None) != (self.direction is None):
             raise SceneError("law: mu_across, or section, and direction go together; give both, or none")

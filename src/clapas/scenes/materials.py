@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from clapas.errors import SceneError
 from clapas.geometry import checks
-from clapas.laws import TYPICAL_FRICTION, Law, LawTable, typical_friction
+from clapas.laws import LISTS, TYPICAL_FRICTION, Law, LawTable, typical_friction
 from clapas.scenes.definition import defined
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 DEFAULT = "default"
-LISTS = {"section": "the corners of a polygon, [[x, y], …]", "direction": "a vector"}  # what is no number
-
 RULES: dict[str, Callable[[float, float], float]] = {
     "mean": lambda a, b: (a + b) / 2.0,
     "geometric": lambda a, b: math.sqrt(a * b),
@@ -63,8 +61,6 @@ def make_law(label: str, numbers: Mapping[str, Any]) -> Law:
             raise SceneError(
                 f"{label}: unknown '{name}'{checks.did_you_mean(name, known)}; expected {', '.join(known)}"
             )
-        if name in LISTS and (isinstance(value, str) or not isinstance(value, Iterable)):
-            raise SceneError(f"{label}: {name} must be {LISTS[name]}, got {value!r}")
         if name not in LISTS:
             checks.number(label, name, value)
     if "mu" not in numbers:
