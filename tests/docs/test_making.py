@@ -14,9 +14,6 @@ from clapas.scenes import examples
 from clapas.studies import registry
 
 DOCS = Path(__file__).parents[2] / "docs"
-OLDER = {
-    "convergence",
-}
 
 
 def module(name: str) -> ModuleType:
@@ -122,9 +119,8 @@ def test_the_table_of_verdicts_is_made_of_the_reports() -> None:
 
 
 def test_no_study_with_printed_numbers_is_left_out_of_the_table() -> None:
-    """Those whose reports are older than verdicts are named here, until they are remade."""
     missing = set(registry.names()) - set(module("verdicts").documents()) - registry.UNPUBLISHED
-    assert missing <= OLDER, f"no verdicts of {sorted(missing - OLDER)}: docs/take_report.py"
+    assert not missing, f"no verdicts of {sorted(missing)}: docs/take_report.py"
 
 
 def test_a_table_of_verdicts_counts_them() -> None:
