@@ -39,11 +39,7 @@ from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
 SLOW = 1e3  # speeds below so many tolerances, of what gravity gives in a step, are those of bodies at rest
-COMPLIANCES = (
-    1e-3,
-    1e-5,
-    1e-7,
-)  # α tried: rows of bounded motors give way under the first where they are weak
+COMPLIANCES = (1e-3, 1e-5, 1e-7)  # α tried: weak bounded motors give way under the first
 ACCURACY = 1e-3  # of a proximal step, relative to the velocity its compliance adds
 STEPS = 12  # proximal ones, at most
 DROPS = 0.3  # of the residual: what a step must leave of it to be followed by another

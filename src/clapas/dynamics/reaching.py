@@ -65,7 +65,7 @@ def within_reach(
     if model.laws.cohesion.any():
         material = model.colliders.material
         cohesion = model.laws.cohesion[material[found.collider_a], material[found.collider_b]]
-        held = _held(middle.impulses, found, cohesion * (middle.dt))
+        held = _held(middle.impulses, found, cohesion * middle.dt)
         kept &= (found.gap <= touching) | (cohesion == 0.0) | held
     return found if kept.all() else found.take(np.flatnonzero(kept))
 

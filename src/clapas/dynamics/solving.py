@@ -188,7 +188,7 @@ def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Sol
     if missing <= BALANCED:
         return answer
     residual = max(answer.solution.residual, missing)
-    if residual <= getattr(solver, "tol", 0.0):
+    if residual <= solver.tol:
         return answer._replace(solution=replace(answer.solution, residual=residual))
     note = (
         f"forces of deformable bodies miss {missing:.1e} of the largest impulse after {LINEARISATIONS} "
@@ -268,20 +268,23 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
     is_looked_after = is_held(at.model) and looks_after(solver, n)
-    found, pairs = None, stated.contacts.bodies
-    finer = tolerance_at_rest(solver, n, before, gain)
+    found = None
     if is_looked_after and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
-        found = solved_evenly(problem, solver, pairs)
-    elif is_looked_after and finer < problem.residual(guess) <= solver.tol:
-        found = solved_evenly(problem, solver, pairs, guess)
+        found = solved_evenly(problem, solver, stated.contacts.bodies)
+    elif (
+        is_looked_after and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol
+    ):
+        found = solved_evenly(problem, solver, stated.contacts.bodies, guess)
     elif are_at_rest(solver, problem.n_contacts, before, carried, gain) and is_between_bodies(problem):
         after = problem.motion(guess)
         found = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
     if found is not None:
         return found
     found = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
-    if is_looked_after and are_shared_anew(pairs, guess[:n], found.r[:n], holders(at.model)):
-        return solved_evenly(problem, solver, pairs) or found
+    if is_looked_after:
+        pairs = stated.contacts.bodies
+        if are_shared_anew(pairs, guess[:n], found.r[:n], holders(at.model)):
+            return solved_evenly(problem, solver, pairs) or found
     return found
 
 

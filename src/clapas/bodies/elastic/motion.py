@@ -201,9 +201,14 @@ class Motion:
 
         Forces are differences of such numbers, and a stiff body in free fall has none that are larger.
         """
-        nodes = self.solid.mesh.nodes
-        positions = np.abs(nodes - nodes.mean(axis=0)).ravel() + np.abs(self.everywhere(u))
+        positions = self._distances + np.abs(self.everywhere(u))
         return float(span.h * np.finfo(float).eps * (self._absolute_stiffness @ positions).max(initial=0.0))
+
+    @cached_property
+    def _distances(self) -> Array:
+        """Of the nodes from their middle, along the axes (n_dof,)."""
+        nodes = self.solid.mesh.nodes
+        return np.asarray(np.abs(nodes - nodes.mean(axis=0)).ravel())
 
     @cached_property
     def _absolute_stiffness(self) -> sparse.csr_array:

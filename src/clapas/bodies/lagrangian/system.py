@@ -99,11 +99,10 @@ class LagrangianSystem:
         if M.shape != (len(q), len(q)):
             raise SceneError(f"mass(q) must be a ({len(q)}, {len(q)}) matrix, got shape {M.shape}")
         self._definite(M, q)
-        given = {"force(q, v, t)": self.force and self.force(q, v, 0.0)}
-        given["velocity_terms(q, v)"] = self.velocity_terms and self.velocity_terms(q, v)
-        for name, value in given.items():
-            if value is not None and np.shape(value) != q.shape:
-                raise SceneError(f"{name} must be {len(q)} numbers, got shape {np.shape(value)}")
+        if self.force is not None:
+            self._require_numbers("force(q, v, t)", self.force(q, v, 0.0))
+        if self.velocity_terms is not None:
+            self._require_numbers("velocity_terms(q, v)", self.velocity_terms(q, v))
         if self.constraints is not None:
             A = np.asarray(self.constraints(q), dtype=float)
             if A.ndim != 2 or A.shape[1] != len(q):
@@ -126,6 +125,10 @@ class LagrangianSystem:
             for link, _ in self.shapes:
                 if not 0 <= link < len(position):
                     raise SceneError(f"a shape is on link {link}, but frames(q) has {len(position)} links")
+
+    def _require_numbers(self, label: str, value: Any) -> None:
+        if np.shape(value) != np.shape(self.q):
+            raise SceneError(f"{label} must be {len(self.q)} numbers, got shape {np.shape(value)}")
 
     # ---------------------------------------------------------------- sizes
 
