@@ -93,3 +93,9 @@ def test_substructures_on_ranks_iterate_as_on_one(found: Found) -> None:
     assert len(shared) == len(alone) < 40
     np.testing.assert_array_equal(shared, alone)
     np.testing.assert_array_equal(*result["U"])
+
+
+def test_one_rank_has_the_bits_of_a_run_without_mpi(tmp_path: Path) -> None:
+    done = mpirun(1, Path(__file__).with_name("alone.py"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"position": 0.0, "velocity": 0.0, "work": 0.0}

@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from clapas.collision import Detector
+from clapas.compiled import kernel
 from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
 from clapas.dynamics.model import Model
@@ -36,9 +37,7 @@ from clapas.typing import Array, Indices, Mask
 
 LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
 SLACK = 0.25  # of the median radius: how far bodies may move in an epoch
-HOST = (
-    0  # the rank that owns bodies of other kinds and jointed ones: the lowest, so contacts with them are its
-)
+HOST = 0  # the rank of bodies of other kinds and jointed ones: the lowest, so that their contacts are its
 UNEVEN = 1.2  # heaviest domain over the mean, beyond which space is cut anew
 
 
@@ -141,6 +140,11 @@ class Domain:
         return self.layout.ranks
 
     @cached_property
+    def number(self) -> Indices:
+        """Number here of each body of the model, −1 of those not known, (N,)."""
+        return numbers(self.ids, len(self.layout.model.movable))
+
+    @cached_property
     def is_own(self) -> Mask:
         """Bodies that this rank owns, (n,)."""
         return np.asarray(self.owner == self.ranks.rank)
@@ -183,6 +187,8 @@ class Domain:
 
     def mine(self, contacts: Contacts) -> Contacts:
         """Those of some contacts that belong to this rank."""
+        if self.ranks.size == 1 and not len(self.model.apart):
+            return contacts
         a, b = contacts.a, contacts.b
         owner = self.layout.contact_owner(self.ids[a], self.ids[b], self.owner[a], self.owner[b])
         kept = owner == self.ranks.rank
@@ -191,10 +197,12 @@ class Domain:
             kept &= ~np.isin(np.minimum(a, b) * n + np.maximum(a, b), apart[:, 0] * n + apart[:, 1])
         return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
-    def is_over(self, position: Array) -> bool:
-        """Whether some body has moved so far that contacts could go undetected; the same on all ranks."""
-        moved = (position - self.start)[self.is_own]
-        far = float(np.sqrt(np.max(np.sum(moved**2, axis=1), initial=0.0)))
+    def is_over(self, position: Array, velocity: Array, ahead: float) -> bool:
+        """Whether some body has, or will have some seconds ahead, moved so far that contacts could be missed.
+
+        The same on all ranks.
+        """
+        far = farthest(self.is_own, self.start, position, velocity, ahead)
         return self.ranks.largest(far) > self.slack
 
     def in_model(self, impulses: Impulses) -> Impulses:
@@ -203,9 +211,29 @@ class Domain:
 
     def here(self, impulses: Impulses) -> Impulses:
         """Impulses with bodies numbered as here."""
-        return replace(
-            impulses, a=np.searchsorted(self.ids, impulses.a), b=np.searchsorted(self.ids, impulses.b)
-        )
+        return replace(impulses, a=self.number[impulses.a], b=self.number[impulses.b])
+
+
+def numbers(ids: Indices, count: int) -> Indices:
+    """Places of some of ``count`` bodies in a list of them, −1 of the others."""
+    result = np.full(count, -1)
+    result[ids] = np.arange(len(ids))
+    return result
+
+
+@kernel
+def farthest(is_own: Mask, start: Array, position: Array, velocity: Array, ahead: float) -> float:
+    """The longest way of an own body from its start, now or some seconds ahead (m)."""
+    most, d = 0.0, position.shape[1]
+    for body in range(len(position)):
+        if is_own[body]:
+            now, then = 0.0, 0.0
+            for k in range(d):
+                way = position[body, k] - start[body, k]
+                now += way**2
+                then += (way + ahead * velocity[body, k]) ** 2
+            most = max(most, now, then)
+    return float(np.sqrt(most))
 
 
 @dataclass(frozen=True)
@@ -235,11 +263,11 @@ def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tup
     """
     ranks = layout.ranks
     position = layout.wrapped(own.rows[:, :d])
-    ends = np.concatenate((own.impulses.a, own.impulses.b))
-    place = np.searchsorted(own.ids, ends)
-    here = np.minimum(place, max(0, len(own.ids) - 1))
-    known = own.ids[here] == ends if len(own.ids) else np.zeros(len(ends), dtype=bool)
-    weight = 1 + np.bincount(here[known], minlength=len(own.ids))
+    if ranks.size == 1:
+        return cuts or bisection(ranks, position, np.ones(len(position), dtype=np.int64)), own
+    number = numbers(own.ids, len(layout.is_owned))
+    places = number[np.concatenate((own.impulses.a, own.impulses.b))]
+    weight = 1 + np.bincount(places[places >= 0], minlength=len(own.ids))
     if cuts is not None:
         load = np.bincount(_owners(layout, cuts, own, position), weight, ranks.size)
         loads = ranks.total(load)
@@ -273,27 +301,13 @@ def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
 
 def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, owned: Mask) -> Indices:
     """New owners of some bodies, −1 for walls; those of other ranks are asked for."""
-    result = np.full(len(bodies), -1)
-    wanted = np.unique(bodies[owned[bodies]])
-    place = np.searchsorted(ids, wanted)
-    mine = np.zeros(len(wanted), dtype=bool)
-    inside = place < len(ids)
-    mine[inside] = ids[place[inside]] == wanted[inside]
-    found = np.full(len(wanted), -1)
-    found[mine] = owner[place[mine]]
-    asked = ranks.swapped([wanted[~mine]] * ranks.size)
-    answers = []
-    for question in asked:
-        at = np.minimum(np.searchsorted(ids, question), max(0, len(ids) - 1))
-        known = ids[at] == question if len(ids) else np.zeros(len(question), dtype=bool)
-        reply = np.full(len(question), -1)
-        reply[known] = owner[at[known]]
-        answers.append(reply)
+    number = numbers(ids, len(owned))
+    known = np.append(owner, -1)[number]  # of all bodies of the model, as far as they are here
+    wanted = np.unique(bodies[owned[bodies] & (known[bodies] < 0)])
+    answers = [known[question] for question in ranks.swapped([wanted] * ranks.size)]
     for reply in ranks.swapped(answers):
-        found[~mine] = np.maximum(found[~mine], reply)
-    known = owned[bodies]
-    result[known] = found[np.searchsorted(wanted, bodies[known])]
-    return result
+        known[wanted] = np.maximum(known[wanted], reply)
+    return known[bodies]
 
 
 def domain(
@@ -341,14 +355,11 @@ def domain(
     )
     order = np.argsort(ids)
     ids, owner = ids[order], owner[order]
-    given: dict[int, Indices] = {
-        rank: np.searchsorted(ids, each) for rank, each in enumerate(wanted) if len(each)
-    }
-    held: dict[int, Indices] = {
-        rank: np.searchsorted(ids, each) for rank, each in enumerate(arrived) if len(each)
-    }
+    number = numbers(ids, len(model.movable))
+    given: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(wanted) if len(each)}
+    held: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(arrived) if len(each)}
     start = np.full((len(ids), d), np.nan)
-    start[np.searchsorted(ids, own.ids)] = own.rows[:, :d]
+    start[number[own.ids]] = own.rows[:, :d]
     return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack)
 
 

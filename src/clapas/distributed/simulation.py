@@ -165,11 +165,9 @@ class RankSimulation:
         self._cuts, own = partition(self.layout, own, d, self._cuts)
         walls, *rows = self._wall_rows
         self.domain: Domain = domain(self.layout, self._cuts, own, walls, d, slack, near)
-        ids, n = self.domain.ids, len(self.domain.ids)
-        width = own.rows.shape[1]
-        table = np.zeros((n, width))
-        table[np.searchsorted(ids, own.ids)] = own.rows
-        at = np.searchsorted(ids, walls)
+        table = np.zeros((len(self.domain.ids), own.rows.shape[1]))
+        table[self.domain.number[own.ids]] = own.rows
+        at = self.domain.number[walls]
         for name, values in zip(("position", "orientation", "velocity"), rows, strict=True):
             table[at, self._columns(name)] = values
         self.domain.ghosts.from_owners(table)
@@ -208,8 +206,7 @@ class RankSimulation:
         if born > self._alive:
             self._appear(born)
         else:
-            ahead = state.position + (1.0 - self.scheme.theta) * self.dt * state.velocity[:, :d]
-            if self.domain.is_over(ahead) or self.domain.is_over(state.position):
+            if self.domain.is_over(state.position, state.velocity, (1.0 - self.scheme.theta) * self.dt):
                 self._begin_epoch(self._owned(), state, d)
 
     def _appear(self, born: int) -> None:
@@ -333,7 +330,7 @@ class RankSimulation:
             collider_a=self.domain.colliders[c.collider_a],
             collider_b=self.domain.colliders[c.collider_b],
         )
-        pieces: Sequence[Any] | None = self.ranks.comm.gather((contacts, done.mode))
+        pieces: Sequence[Any] | None = self.ranks.comm.gather((contacts, done.modes()))
         state = self.gathered_state()
         if pieces is None or state is None:
             return None, None

@@ -187,6 +187,8 @@ def motion_under_all(ghosts: Ghosts, blocks: BodyBlocks, r: Array) -> Array:
         rows, free = blocks.moved(r), blocks.x_free
     else:
         rows, free = blocks.motion(r), blocks.y_free
+    if ghosts.ranks.size == 1:
+        return rows
     rows -= free
     ghosts.to_owners(rows)
     ghosts.from_owners(rows)
@@ -213,7 +215,7 @@ class BorderedSweeps(Method):
     repeats_when_stuck = False  # a rank without contacts repeats itself, and goes on with the others
 
     def __init__(self, bordered: BorderedProblem, settings: NSGS, guess: Array) -> None:
-        self._ranks = bordered.ranks
+        self._ranks, self._bordered = bordered.ranks, bordered
         shared = bordered.ghosts.shared(bordered.touched())
         self._sweeps: Sweeps | None = None
         rows: Callable[[Indices], Indices] = np.asarray
@@ -231,6 +233,14 @@ class BorderedSweeps(Method):
     def unknowns(self) -> Array:
         """The current impulses at the contacts of this rank."""
         return self._guess if self._sweeps is None else self._sweeps.impulses()
+
+    def glance(self) -> float | None:
+        """The residual by the velocities carried along, where the sweeps of all ranks know it."""
+        scale = self._bordered.free_speed
+        with self._ranks.phase("judge"):
+            square = 0.0 if self._sweeps is None else self._sweeps.violation_square()
+            total = float(self._ranks.total([square])[0])
+        return math.sqrt(total) / scale if scale > 0.0 and math.isfinite(total) else None
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
@@ -320,6 +330,11 @@ def solve_on_ranks(bordered: BorderedProblem, solver: Solver, guess: Array) -> A
     Sweeps do it. Where the solver is ``auto``, which on one rank would let other methods try, and sweeps have
     not arrived, the problem is gathered on rank 0 and solved there: walls and stacks need that.
     """
+    if bordered.ranks.size == 1:  # nobody to share with: the steps of a run without MPI, to the bit
+        with bordered.ranks.phase("sweep"):
+            alone = solve(bordered.problem, solver, guess, check=False)
+        rows = bordered.motion(alone.r)
+        return Answer(alone.r, rows, alone.status, alone.residual, alone.iterations, alone.time)
     settings, is_small = sweeping(solver), bordered.n_contacts <= MOST_GATHERED
     if isinstance(solver, Auto) and is_small:
         settings = replace(settings, max_iterations=min(settings.max_iterations, SWEEPS_OF_AUTO))

@@ -8,6 +8,7 @@ to those who hold copies, so that all copies have the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,8 +52,8 @@ class RankStep:
         Where it led: the bodies known here.
     contacts : Contacts
         The contacts of this rank that touch or carry, in the order of the impulses of the state.
-    mode : array (n,)
-        Whether each is open (0), sticking (1) or sliding (2).
+    modes : callable
+        Whether each is open (0), sticking (1) or sliding (2), (n,): asked for frames that are kept.
     status, residual, iterations, seconds
         Of the contact problem of all ranks.
     work, given : float
@@ -67,7 +68,7 @@ class RankStep:
 
     state: State
     contacts: Contacts
-    mode: Indices
+    modes: Callable[[], Indices]
     status: Status
     residual: float
     iterations: int
@@ -132,9 +133,13 @@ def _detected(
 def _followed(at: _Here, free: Array) -> RankStep:
     """The step where rank 0 hosts bodies of other kinds and joints, and solves the problem of all ranks."""
     part, reply, velocity, free = follow_host(at.domain, at.near, at.start, free)
-    u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
     verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
-    return at.ended(part, reply.r, u.reshape(reply.r.shape), velocity, free, *verdict)
+
+    def velocity_at_contacts() -> Array:
+        u = part.problem.H @ reply.velocity.ravel() + part.problem.w.ravel()
+        return np.asarray(u.reshape(reply.r.shape))
+
+    return at.ended(part, reply.r, velocity_at_contacts, velocity, free, *verdict)
 
 
 def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
@@ -166,9 +171,12 @@ def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
             break
         free, guess = turned_free, answer.r
 
-    u = bordered.velocity(answer.rows) if len(answer.r) else np.empty((0, model.d))
     verdict = answer.status, answer.residual, answer.iterations, answer.seconds, total
-    return at.ended(part, answer.r, u, velocity, free, *verdict)
+
+    def velocity_at_contacts() -> Array:
+        return bordered.velocity(answer.rows) if len(answer.r) else np.empty((0, model.d))
+
+    return at.ended(part, answer.r, velocity_at_contacts, velocity, free, *verdict)
 
 
 def _hosting_step(
@@ -181,7 +189,7 @@ def _hosting_step(
     return RankStep(
         end,
         done.contacts,
-        hosted.mode,
+        lambda: hosted.mode,
         done.status,
         done.residual,
         hosted.iterations,
@@ -208,7 +216,7 @@ class _Here:
         self,
         part: StepProblem,
         r: Array,
-        u: Array,
+        u: Callable[[], Array],
         velocity: Array,
         free: Array,
         status: Status,
@@ -222,7 +230,7 @@ class _Here:
         model, middle, dt = near.model, near.middle, near.dt
         position, orientation = moved(middle.position, middle.orientation, velocity, self.scheme.theta * dt)
         domain.ghosts.from_owners(position, orientation, velocity)
-        contacts, impulses, mode, solved = self._borne(part, r, u)
+        contacts, impulses, modes_of, solved = self._borne(part, r, u)
         end = replace(
             state,
             time=state.time + dt,
@@ -240,27 +248,35 @@ class _Here:
         walls = part.work_of_walls(r)
         given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds
-        return RankStep(end, contacts, mode, *verdict, done + walls, given, n_contacts, solved)
+        return RankStep(end, contacts, modes_of, *verdict, done + walls, given, n_contacts, solved)
 
     def _borne(
-        self, part: StepProblem, r: Array, u: Array
-    ) -> tuple[Contacts, Impulses, Indices, Mask | None]:
-        """The contacts that count, their impulses and modes, and which were solved."""
+        self, part: StepProblem, r: Array, u: Callable[[], Array]
+    ) -> tuple[Contacts, Impulses, Callable[[], Indices], Mask | None]:
+        """The contacts that count, their impulses, what tells their modes, and which were solved."""
         contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
         model, state, d = self.near.model, self.start, self.near.model.d
-        _, sticking, sliding = modes(part.problem, r[:, :d], u[:, :d])
-        mode = (sticking + 2 * sliding).astype(np.int8)
+
+        def solved_modes() -> Indices:
+            _, sticking, sliding = modes(part.problem, r[:, :d], u()[:, :d])
+            mode = (sticking + 2 * sliding).astype(np.int8)
+            return mode if rows is None else mode[rows]
+
         if rows is not None:
-            contacts, impulses, mode = contacts.take(rows), impulses.take(rows), mode[rows]
+            contacts, impulses = contacts.take(rows), impulses.take(rows)
         if model is self.domain.model:
-            return contacts, impulses, mode, None
+            return contacts, impulses, solved_modes, None
         longer = self.near.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
             model, self.found, contacts, impulses, state.impulses, longer, self.near.touching
         )
-        mode = np.append(mode, 0).astype(np.int8)[place]
-        mode[place < 0] = impulses.carrying[place < 0]
-        return contacts, impulses, mode, place >= 0
+
+        def all_modes() -> Indices:
+            mode = np.append(solved_modes(), 0).astype(np.int8)[place]
+            mode[place < 0] = impulses.carrying[place < 0]
+            return mode
+
+        return contacts, impulses, all_modes, place >= 0
 
 
 def _in_problem(model: Model, ghosts: Ghosts) -> Ghosts:

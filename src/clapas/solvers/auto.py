@@ -399,6 +399,11 @@ class Portfolio(Iteration):
             raise Halt(verdict)
         return done
 
+    def glance(self) -> float | None:
+        """What the first method says of itself while it is alone."""
+        first = self._first.iteration
+        return first.glance() if self._whole is None and first is not None else None
+
     def _current(self) -> Race:
         if self._whole is None:
             best = self._first.impulses().copy()

@@ -6,7 +6,9 @@ loop runs the methods for contact (:func:`iterate`) and those for linear complem
 (:mod:`clapas.solvers.lcp.loop`).
 
 Measuring costs about as much as some sweeps, so it is done at growing intervals. The intervals
-follow from the residuals seen, never from the clock: the same input gives the same bits.
+follow from the residuals seen, never from the clock: the same input gives the same bits. A method that knows
+its residual for less (:meth:`Method.glance`) is asked instead, and measured when it says that it has arrived
+or has gone on for as long as before.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow u
 GUESS = "the guess was good enough"
 ROUNDED = 32.0  # floors of rounding: a residual below so many may be as low as it gets
 IMPROVED = 0.9  # a best residual below this share of the one before is progress
+UNSEEN = 24  # iterations that a method which knows its residual may do before it is measured
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
 
 
@@ -108,6 +111,13 @@ class Method(ABC):
 
         May raise :class:`Halt`, or LinAlgError where a matrix to be factorised is singular.
         """
+
+    def glance(self) -> float | None:
+        """The residual by what the method carries along, at little cost; None if it has nothing of the kind.
+
+        It says when to measure. Nothing is solved by it.
+        """
+        return None
 
 
 class Iteration(Method):
@@ -225,6 +235,12 @@ class _Record:
         if self.best < IMPROVED * self.mark:
             self.mark, self.progress = self.best, iterations
         return copy
+
+    def add_glance(self, iterations: int, seconds: float, residual: float) -> None:
+        """Take note of what a method says of an iterate that nobody keeps."""
+        self.iterations.append(iterations)
+        self.seconds.append(seconds)
+        self.residuals.append(residual)
 
     @property
     def has_stopped_falling(self) -> bool:
@@ -355,17 +371,25 @@ def run(
         status = _verdict(limits, record, halted)
         if status:
             break
-        previous = seen
-        gap = 1 if limits.measures_each_iteration else _next_gap(record, limits.tol, pace)
-        gap = min(gap, limits.max_iterations - done)
-        try:
-            method = method or start()
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                done += method.advance(gap) or gap
-        except Halt as reason:
-            halted, done = reason.status, done + gap
-        except (np.linalg.LinAlgError, ArithmeticError):  # singular, divided by zero, or overflowed
-            halted, done = Status.NUMERICAL_ERROR, done + gap
+        previous, measured = seen, done
+        while halted is None:
+            gap = 1 if limits.measures_each_iteration else _next_gap(record, limits.tol, pace)
+            gap = min(gap, limits.max_iterations - done)
+            try:
+                method = method or start()
+                with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                    done += method.advance(gap) or gap
+            except Halt as reason:
+                halted, done = reason.status, done + gap
+            except (np.linalg.LinAlgError, ArithmeticError):  # singular, divided by zero, or overflowed
+                halted, done = Status.NUMERICAL_ERROR, done + gap
+            else:
+                if done >= min(limits.max_iterations, _next_measurement(measured, pace)):
+                    break
+                glance = method.glance()
+                if glance is None or not limits.tol < glance < DIVERGED:
+                    break
+                record.add_glance(done, time.perf_counter() - began, glance)
         x = method.unknowns() if method else guess
     assert record.unknowns is not None
     seconds = time.perf_counter() - began
@@ -392,6 +416,11 @@ def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status |
     if record.seconds[-1] >= limits.time_limit:
         return Status.TIME_LIMIT
     return None
+
+
+def _next_measurement(measured: int, pace: MeasureEvery) -> int:
+    """Iterations after which to measure, whatever a method says of itself: twice those at the last time."""
+    return measured + min(max(measured, UNSEEN), pace.longest)
 
 
 def _next_gap(record: _Record, tol: float, pace: MeasureEvery) -> int:

@@ -86,3 +86,27 @@ def test_relaxed_sweeps_without_friction_never_pull() -> None:
     sweeps.refresh()
     sweeps.sweep(3)
     assert sweeps.impulses()[:, 0].min() >= -1e-14
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("imposed", [False, True], ids=["still", "driven"])
+def test_a_glance_sees_what_the_judge_does(imposed: bool, threads: int) -> None:
+    blocks, rng = drawn(5), np.random.default_rng(6)
+    w = rng.normal(size=(N_CONTACTS, 3)) if imposed else None
+    problem = ContactProblem.from_blocks(blocks, mu=rng.choice([0.0, 0.3, 2.0], N_CONTACTS), w=w)
+    guess = rng.normal(size=(N_CONTACTS, 3))  # some of it outside the cones
+    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 0, threads), guess)
+    sweeps.refresh()
+    for _ in range(4):
+        assert sweeps.glance() == pytest.approx(problem.residual(sweeps.impulses()), rel=1e-10)
+        sweeps.sweep(2)
+
+
+def test_nothing_is_said_at_a_glance_where_squares_do_not_hold() -> None:
+    blocks = drawn(5)
+    x_free = blocks.x_free.copy()
+    x_free[:, :6] *= 1e-200
+    slow = blocks.with_free(x_free)
+    problem = ContactProblem.from_blocks(slow, mu=np.ones(N_CONTACTS))
+    guess = np.zeros((N_CONTACTS, 3))
+    assert SphereSweeps(problem, slow, SweepSettings(Exact().part(), 1.0, 0, 1), guess).glance() is None

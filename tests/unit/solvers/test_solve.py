@@ -139,6 +139,50 @@ def test_the_best_iterate_is_kept_when_the_last_is_worse() -> None:
     assert solution.residual == pytest.approx(0.01)
 
 
+@dataclasses.dataclass
+class Boaster(Scripted):
+    """An iteration that says of itself whatever it likes, and counts how often its impulses are read."""
+
+    claim: float = 0.0
+    read: int = 0
+
+    def impulses(self) -> np.ndarray:
+        self.read += 1
+        return super().impulses()
+
+    def glance(self) -> float:
+        return self.claim
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BoastingSolver(ScriptedSolver):
+    """Its solver; ``made`` are the iterations it started."""
+
+    claim: float
+    made: list[Boaster] = dataclasses.field(default_factory=list)
+
+    def start(self, problem: ContactProblem, guess: np.ndarray) -> Iteration:
+        walk = [guess] + [np.array([[n, 0.0, 0.0]]) for n in self.steps]
+        self.made.append(Boaster(walk, self.claim))
+        return self.made[-1]
+
+
+def test_nothing_is_solved_by_what_a_method_says_of_itself() -> None:
+    steps = tuple(1.0 - 0.99**k for k in range(1, 60))
+    solution = solve(falling(), BoastingSolver(steps=steps, claim=0.0, max_iterations=40), check=False)
+    assert solution.status is Status.MAX_ITERATIONS
+    assert solution.residual == pytest.approx(0.99**40)
+
+
+@pytest.mark.parametrize("claim", [0.5, math.nan, math.inf])
+def test_a_method_that_never_says_it_has_arrived_is_measured_now_and_then(claim: float) -> None:
+    solver = BoastingSolver(steps=tuple(1.0 - 0.5**k for k in range(1, 200)), claim=claim, tol=1e-9)
+    solution = solve(falling(), solver)
+    assert solution.residual <= 1e-9
+    assert solution.iterations <= 60
+    assert solver.made[0].read <= (4 if claim == 0.5 else 40)  # modest ones are left alone for a while
+
+
 @pytest.mark.parametrize(
     ("guess", "message"),
     [

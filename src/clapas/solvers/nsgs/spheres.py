@@ -22,6 +22,7 @@ from clapas.compiled.simd import (
     aligned_zeros,
     any_lane,
     gather_rows,
+    lane_of,
     load,
     scatter_rows,
     sqrt,
@@ -29,6 +30,7 @@ from clapas.compiled.simd import (
     where,
 )
 from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.linalg.norms import SAFE
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import ROW, SphereBlocks, diagonal, imposed, in_frame, in_world
 from clapas.solvers.local.canonical import LARGEST_MU
@@ -50,7 +52,7 @@ class SphereSweeps(ParallelSweeps):
     def __init__(
         self, problem: ContactProblem, blocks: SphereBlocks, settings: SweepSettings, guess: Array
     ) -> None:
-        self._blocks = blocks
+        self._problem, self._blocks = problem, blocks
         layout = problem.kept.of(BlockLayout)(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = layout.contacts, layout.bodies.reshape(-1)
         self._bounds, self._number = layout.bounds, layout.number
@@ -70,6 +72,19 @@ class SphereSweeps(ParallelSweeps):
         r, normal = np.empty_like(self._blocks.normal), self._blocks.normal
         self._together(lambda worker: read_impulses(worker, self._stored, normal, self.r, r))
         return r
+
+    def glance(self) -> float | None:
+        """The residual by the velocities carried along: less than a sweep, where the judge takes four."""
+        scale = self._problem.free_speed
+        return np.sqrt(self.violation_square()) / scale if SAFE < scale < 1.0 / SAFE else None
+
+    def violation_square(self) -> float:
+        """Square of the violation of the law, from the velocities carried along."""
+        squares = np.zeros(len(self._bounds) - 1)
+        blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
+        r, x = self.r.reshape(-1), self.y
+        self._together(lambda worker: violations(worker, *blocks, r, x, squares))
+        return float(squares.sum())
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
@@ -200,6 +215,49 @@ def sweep(
             remember(worker, memory, r, rows)
 
 
+@kernel
+def violations(
+    worker: Worker,
+    bounds: Indices,
+    data: Array,
+    w: Array,
+    bodies: Indices,
+    r: Array,
+    x: Array,
+    squares: Array,
+) -> None:
+    """One thread's part of the squares of the violation, slab by slab; flat arrays but x."""
+    stride = 1 if len(w) == len(r) else 0
+    first, last = chunk(worker, len(squares))
+    for slab in range(first, last):
+        total = 0.0
+        for block in range(bounds[slab], bounds[slab + 1]):
+            square = block_violation(block, data, w, stride, bodies, r, x)
+            for l in range(WIDTH):
+                total += lane_of(square, l)
+        squares[slab] = total
+
+
+@inlined
+def block_violation(
+    block: int, data: Array, w: Array, stride: int, bodies: Indices, r: Array, x: Array
+) -> Lanes:
+    """The squares of :func:`clapas.problems.judge.violation_square` at the contacts of one block."""
+    rows, a, at = block * ROWS * WIDTH, 2 * block * WIDTH, 3 * block * WIDTH
+    x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
+    n, f, k = three(data, rows), three(r, at), three(data, rows + ANSWERS * WIDTH)
+    rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
+    v, turn = approaching(x_a, x_b, rho_a, rho_b, n, three(w, at * stride))
+    response = where(k[0] > 0.0, (1.0 / k[0] + 2.0 / k[1]) / 3.0, 0.0)  # idle lanes answer nothing
+    along, approach = response * dot(f, n), dot(v, n)
+    pull = plus((response * f[0], response * f[1], response * f[2]), -along, n)
+    wish = plus(plus(plus(pull, -1.0, v), -1.0, turn), approach, n)
+    radius, square = k[2] * where(along > 0.0, along, 0.0), dot(wish, wish)
+    shrink = where(square > radius * radius, radius / sqrt(square), 1.0)
+    missed, gap = plus(pull, -1.0 * shrink, wish), where(approach < along, approach, along)
+    return gap * gap + dot(missed, missed)
+
+
 @inlined
 def push_block(block: int, data: Array, bodies: Indices, r: Array, x: Array) -> None:
     """Let the impulses at the contacts of one block move their bodies; flat arrays but x."""
@@ -225,13 +283,8 @@ def visit_block(
     n, old = three(data, rows), three(r, at)
     rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
     k = three(data, rows + ANSWERS * WIDTH)
-    v = plus(three(w, at * stride), 1.0, (x_b[0] - x_a[0], x_b[1] - x_a[1], x_b[2] - x_a[2]))
-    z = (
-        rho_a * x_a[3] + rho_b * x_b[3],
-        rho_a * x_a[4] + rho_b * x_b[4],
-        rho_a * x_a[5] + rho_b * x_b[5],
-    )
-    new = solved(old, v, cross(n, z), n, k)
+    v, turn = approaching(x_a, x_b, rho_a, rho_b, n, three(w, at * stride))
+    new = solved(old, v, turn, n, k)
     if relaxation != 1.0:
         new = relaxed(relaxation, k[2], n, old, new)
     store(r, at, new[0])
@@ -241,6 +294,20 @@ def visit_block(
     moment = cross(change, n)
     scatter_rows(x, bodies, a, pushed(x_a, -x_a[6], x_a[7] * rho_a, change, moment))
     scatter_rows(x, bodies, a + WIDTH, pushed(x_b, x_b[6], x_b[7] * rho_b, change, moment))
+
+
+@inlined
+def approaching(
+    x_a: Any, x_b: Any, rho_a: Lanes, rho_b: Lanes, n: Triple, w: Triple
+) -> tuple[Triple, Triple]:
+    """Velocities at the contacts of a block: by the centres and what is imposed, and by the spins."""
+    v = plus(w, 1.0, (x_b[0] - x_a[0], x_b[1] - x_a[1], x_b[2] - x_a[2]))
+    z = (
+        rho_a * x_a[3] + rho_b * x_b[3],
+        rho_a * x_a[4] + rho_b * x_b[4],
+        rho_a * x_a[5] + rho_b * x_b[5],
+    )
+    return v, cross(n, z)
 
 
 @inlined

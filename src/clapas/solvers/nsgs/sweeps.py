@@ -16,6 +16,7 @@ Reference: Walker, Ni 2011 (Anderson acceleration for fixed-point iterations).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -102,6 +103,10 @@ class Sweeps(Iteration):
     @abstractmethod
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps on ``r`` and ``y``."""
+
+    def violation_square(self) -> float:
+        """Square of the violation of the law, from ``y``; nan where the sweeps have no quick way to it."""
+        return math.nan
 
     def rows(self, bodies: Indices) -> Indices:
         """Rows of ``y`` that belong to some bodies."""
