@@ -27,6 +27,7 @@ from clapas.solvers.lcp import registry, solve_lcp
 from clapas.status import Status
 from clapas.typing import Array
 from tests.torture import judge
+from tests.torture.harness import inputs, seed
 
 Random = np.random.Generator
 TOL = 1e-8
@@ -149,6 +150,19 @@ def assert_nothing_false(problem: ContactProblem, status: Status, r: Array) -> N
         assert known is None or not _is_moderate(problem, known), f"{known}{told}"
 
 
+def assert_existence_is_true(problem: ContactProblem, verdict: Verdict) -> None:
+    """What Cadoux's criterion says against all modes tried in fractions."""
+    if verdict not in (Verdict.CERTIFIED, Verdict.IMPOSSIBLE):
+        return
+    W, q, mu = problem.W.toarray().tolist(), problem.q.ravel().tolist(), problem.mu.tolist()
+    known = judge.contact_solution(W, q, mu)
+    told = f"{verdict.name}\nW = {W}\nq = {q}\nmu = {mu}\nexact {known}"
+    if verdict is Verdict.CERTIFIED:
+        assert known is not None, told
+    else:
+        assert known is None or not _is_moderate(problem, known), told
+
+
 def _is_moderate(problem: ContactProblem, r: judge.Row) -> bool:
     """Impulses within what every accepted proof excludes."""
     response = [Fraction(float(value)) for value in np.repeat(problem.response, problem.d)]
@@ -163,12 +177,12 @@ def fuzz_contacts(kind: str, seed: int, count: int) -> Counter[str]:
         warnings.simplefilter("ignore")  # an unsymmetric W is told; overflow is what is being tried
         for problem in problems(kind, seed, count):
             verdict = existence.check(problem, quick=True).verdict
+            assert_existence_is_true(problem, verdict)
             for name, solver in SOLVERS.items():
                 solution = solve(problem, solver, check=False)
                 seen[f"{name} {solution.status.name}"] += 1
                 assert_nothing_false(problem, solution.status, solution.r)
                 assert not (verdict is Verdict.CERTIFIED and solution.status is Status.NO_SOLUTION)
-                assert not (verdict is Verdict.IMPOSSIBLE and solution.status is Status.SOLVED)
     return seen
 
 
@@ -180,7 +194,7 @@ def test_nothing_false_about_contacts(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_false_about_many_contacts(kind: str) -> None:
-    seen = fuzz_contacts(kind, seed=2, count=400)
+    seen = fuzz_contacts(kind, seed=2 + seed(), count=inputs(400, 0.005))
     print(f"\n{kind}: {sum(seen.values())} answers, {dict(sorted(seen.items()))}")
 
 
@@ -211,7 +225,7 @@ def test_modes_in_the_plane_agree_with_fractions() -> None:
 
 @pytest.mark.slow
 def test_many_modes_in_the_plane_agree_with_fractions() -> None:
-    print(f"\n{dict(against_enumeration(seed=5, count=1500))}")
+    print(f"\n{dict(against_enumeration(seed=5 + seed(), count=inputs(1500, 0.02)))}")
 
 
 # -------------------------------------------------------------------- LCPs
@@ -280,5 +294,5 @@ def test_nothing_false_about_lcps() -> None:
 
 @pytest.mark.slow
 def test_nothing_false_about_many_lcps() -> None:
-    seen = fuzz_lcps(seed=7, count=486, names=registry.names())
+    seen = fuzz_lcps(seed=7 + seed(), count=inputs(486, 0.01), names=registry.names())
     print(f"\n{sum(seen.values())} answers, {dict(sorted(seen.items()))}")

@@ -7,7 +7,7 @@ half is done. The operations on each are those of :class:`~clapas.multiscale.sub
 
 The time of an iteration is that of reading the matrices. Substructures that are alike have the same ones to
 the last bit (a grid of equal modules has nine different substructures, by where the rim is): each is kept
-once, and stays in the caches.
+once, on a shelf that all runs share, and stays in the caches.
 """
 
 from __future__ import annotations
@@ -52,30 +52,50 @@ MATRICES = {
 }
 
 
+class Shelf:
+    """The matrices of all substructures, each that differs once; threads that share them share caches.
+
+    Parameters
+    ----------
+    parts : sequence of Substructure
+        Their matrices become views of those on the shelf.
+    """
+
+    def __init__(self, parts: Sequence[Substructure]) -> None:
+        self.matrices: dict[str, Array] = {}
+        self.starts: dict[str, list[int]] = {}
+        for name in MATRICES:
+            whole, starts = _distinct([getattr(part, name) for part in parts])
+            for part, start in zip(parts, starts, strict=True):
+                own = getattr(part, name)
+                setattr(part, name, whole[start : start + own.size].reshape(own.shape))
+            self.matrices[name], self.starts[name] = whole, starts
+
+
 class Run(Stages):
     """Neighbouring substructures with their arrays one after another.
 
     Parameters
     ----------
     parts : sequence of Substructure
-        Of springs, each with its inverse. Their matrices become views of those of the run.
+        Of springs, each with its inverse.
+    shelf : Shelf
+        Their matrices, and those of other runs.
+    first : int
+        Number of the first of them on the shelf.
     """
 
-    def __init__(self, parts: Sequence[Substructure]) -> None:
-        self.parts = parts
-        self.renew()
+    def __init__(self, parts: Sequence[Substructure], shelf: Shelf, first: int = 0) -> None:
+        self.parts, self.first = parts, first
+        self.renew(shelf)
 
-    def renew(self) -> None:
+    def renew(self, shelf: Shelf) -> None:
         """Take the matrices of the substructures, at first and after they were factorised again."""
         parts = self.parts
         self.at = _places(parts)
-        self.matrices: dict[str, Array] = {}
+        self.matrices = shelf.matrices
         for name, column in MATRICES.items():
-            whole, starts = _distinct([getattr(part, name) for part in parts])
-            for part, start in zip(parts, starts, strict=True):
-                own = getattr(part, name)
-                setattr(part, name, whole[start : start + own.size].reshape(own.shape))
-            self.at[:-1, column], self.matrices[name] = starts, whole
+            self.at[:-1, column] = shelf.starts[name][self.first : self.first + len(parts)]
         self.B = _joined_rows([part.B for part in parts])
         self.Bt = _joined_rows([part.transposed for part in parts])
         self.dofs = np.concatenate([part.dofs for part in parts])

@@ -17,7 +17,7 @@ from clapas.errors import SettingsError
 from clapas.multiscale.coarse import CoarseProblem
 from clapas.multiscale.cutting import Cut
 from clapas.multiscale.problem import LinkProblem
-from clapas.multiscale.run import Run
+from clapas.multiscale.run import Run, Shelf
 from clapas.multiscale.team import Share, Team, cut, of_processes, of_ranks, one_by_one, pool
 from clapas.typing import Array
 
@@ -172,7 +172,8 @@ class Substructured:
         if self.settings.together is not None or not all(map(Run.takes, self.parts)):
             return []
         if len(self._runs) != min(count, self.n_parts):
-            self._runs = [Run(self.parts[a:b]) for a, b in pairwise(cut(self.n_parts, count))]
+            shelf = Shelf(self.parts)
+            self._runs = [Run(self.parts[a:b], shelf, a) for a, b in pairwise(cut(self.n_parts, count))]
         return self._runs
 
     def crew(self, count: int = 1, share: Share = one_by_one) -> Crew:
@@ -272,8 +273,10 @@ class Substructured:
         """
         for part, l in zip(self.parts, links, strict=True):
             part.redirect(l, factor)
+        shelf = Shelf(self.parts) if self._runs else None
         for run in self._runs:
-            run.renew()
+            assert shelf is not None
+            run.renew(shelf)
             run.join()
         self.directions = [d * factor for d in self.directions]
         root, f, f_hat = math.sqrt(factor), self.coarse.f, self.coarse.f_hat

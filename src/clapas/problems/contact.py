@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clapas.problems.report import Report
 
 ROUNDING = float(np.finfo(float).eps)
+SMALLEST = float(np.finfo(float).smallest_subnormal)
 MANY = 1000  # contacts from which the residual is worth a compiled pass
 
 
@@ -536,7 +537,9 @@ class ContactProblem:
         the same number in any system of units. (When q = 0, where r = 0 is a solution, the scale is |x|.)
 
         It is at least what rounding hides, ε |x| / |q| with ε = 2.2e-16: where no solution exists
-        impulses may grow until x − u is x to the last digit, which must not pass for a solution.
+        impulses may grow until x − u is x to the last digit, which must not pass for a solution. Impulses
+        among the smallest numbers there are have no digits to be right by, and are never better than one of
+        those numbers.
         Numbers too large to be squared or even represented give infinity, never zero.
 
         Where M is singular v is part of the answer and must be given; see
@@ -550,7 +553,7 @@ class ContactProblem:
             if SAFE < scale < 1.0 / SAFE:
                 size = self._violation_norm(r)
             else:  # squares would overflow or vanish
-                hidden = ROUNDING * norm(self.response[:, None] * r)
+                hidden = max(ROUNDING * norm(self.response[:, None] * r), SMALLEST * bool(r.any()))
                 size = max(norm(self.violation(r)), hidden)
             result = size / scale if scale > 0.0 else size
         return result if math.isfinite(result) and math.isfinite(scale) else math.inf

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
-from clapas.problems.contact import MANY, ContactProblem
+from clapas.problems.contact import MANY, SMALLEST, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
@@ -299,7 +299,8 @@ def rounding_floor(problem: ContactProblem, r: Array) -> float:
     if not speed > 0.0:
         return 0.0
     terms = problem.response * np.linalg.norm(r, axis=1)
-    return float(np.finfo(float).eps * np.linalg.norm(terms) / speed)
+    lowest = max(np.finfo(float).eps * np.linalg.norm(terms), SMALLEST * bool(r.any()))
+    return float(lowest / speed)
 
 
 def _ran(solver: Solver, method: Method | None) -> str:

@@ -29,8 +29,8 @@ from clapas.studies.report import Report
 ROW = 48.0  # bytes of the row of a body, exchanged after each sweep
 NUMBERS = 4  # that a rank contributes to a collective, about
 FACES, NEIGHBOURS = 6, 26  # of a domain inside the others
-CONSTANT = 400.0  # bytes of constant data of each grain, which every rank holds
-OWN = 1500.0  # bytes of what changes of a grain, on its owner
+CONSTANT = 1000.0  # bytes of constant data of each grain, which every rank holds
+OWN = 3200.0  # bytes of what changes of a grain and its contacts, on its owner, at the most in a step
 PROPORTIONAL = {
     "share": "bodies",
     "detect": "bodies",
@@ -222,7 +222,8 @@ class Scaling:
         report.say("## Measured")
         report.say(
             "Processor time of a step on the rank that has most, in ms, without sending and waiting: this is "
-            "comparable with more ranks than processors. Spheres packed at random in a cube, residual 1e-3."
+            "comparable with more ranks than processors. Spheres packed at random in a cube, residual 1e-3. "
+            "One rank has nobody to agree with: its judge is asked within the sweeps."
         )
         report.table(
             ["ranks", "grains", "contacts of a rank", "sweeps", *PROPORTIONAL, "own"],
@@ -300,9 +301,10 @@ class Scaling:
             axes.set(xlabel="ranks", ylabel="s a step")
             axes.legend()
         report.say(
-            f"Every rank holds the constant data of all grains, about {CONSTANT:g} B each: 10⁷ grains take "
-            f"{1e7 * CONSTANT / 1e9:.0f} GB a rank and 10⁹ would take {1e9 * CONSTANT / 1e9:.0f}. Before the "
-            "times above, this is the limit of the present code; the times say what would come next."
+            f"Every rank holds the constant data of all grains, about {CONSTANT:g} B each (and {OWN:g} B of "
+            f"what changes of each of its own): 10⁷ grains take {1e7 * CONSTANT / 1e9:.0f} GB a rank and 10⁹ "
+            f"would take {1e9 * CONSTANT / 1e9:.0f}. Before the times above, this is the limit of the "
+            "present code; the times say what would come next."
         )
 
     def _table(

@@ -369,3 +369,26 @@ def test_a_heavy_body_on_a_light_one_has_a_solution(ratio: float) -> None:
     W = np.diag([1.0, 1.0, 1.0 + 1.0 / ratio, 1.0])
     W[0, 2] = W[2, 0] = -1.0
     assert existence.check(ContactProblem(W=W, q=[[-1.0, 0.0], [0.0, 0.0]], mu=0.5)).exists is True
+
+
+def of_other_units(W: Array, q: Array, mu: list[float], units: list[float]) -> ContactProblem:
+    """A problem in the plane whose contacts have units of their own, powers of two: nothing rounds."""
+    unit = np.repeat(2.0 ** np.array(units), 2)
+    return ContactProblem(W=unit[:, None] * W * unit, q=(unit * q).reshape(-1, 2), mu=mu)
+
+
+@pytest.mark.parametrize("units", [(0, 0), (-15, 22), (-30, 8), (22, -15)])
+def test_solutions_are_not_denied_whatever_the_units_of_contacts(units: list[float]) -> None:
+    """One contact closes by itself, which opens the other more than it is."""
+    W = np.zeros((4, 4))
+    W[np.ix_([0, 2], [0, 2])] = 1.0
+    problem = of_other_units(W, np.array([-1.5, 0.5, 3.0, 0.0]), [0.5, 1.0], units)
+    assert existence.check(problem).verdict is not Verdict.IMPOSSIBLE
+
+
+@pytest.mark.parametrize("units", [(0, 0), (-26, 34), (30, -30)])
+def test_no_solution_is_promised_where_units_hide_a_contact(units: list[float]) -> None:
+    """W has rank 3 and no impulses undo q at the first contact; in the unit of the second it is nothing."""
+    W = np.array([[1.0, 1, 0, -1], [1, 1, 0, -1], [0, 0, 2, -2], [-1, -1, -2, 4]])
+    problem = of_other_units(W, np.array([-3.0, 3.0, 0.0, -3.0]), [1.0, 0.5], units)
+    assert existence.check(problem).verdict is not Verdict.CERTIFIED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import clapas
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.stepping import step
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
+from clapas.solvers import solve
 from clapas.solvers.loop import ROUNDED, rounding_floor
 from clapas.status import Status
 
@@ -39,3 +42,15 @@ def test_ordinary_problems_reach_their_tolerance() -> None:
 def test_slow_methods_far_from_rounding_are_let_go_on() -> None:
     solution = clapas.solve(tower(1e6), clapas.NSGS(tol=1e-8, max_iterations=3000), check=False)
     assert solution.status is Status.MAX_ITERATIONS
+
+
+def test_the_smallest_numbers_have_no_digits_to_be_right_by() -> None:
+    """Half of three of the smallest numbers there are is not a number: no impulse on the cone exists."""
+    W = np.array([[5.0, -3, 1, -2], [-3, 5, 1, 2], [1, 1, 1, 0], [-2, 2, 0, 1]])
+    q = np.array([[0.0, -2.0], [-3.0, 3.0]]) * 5e-324
+    problem = ContactProblem(W=W, q=q, mu=[0.5, 0.5])
+    rounded = np.array([[0.0, 0.0], [3.0, -2.0]]) * 5e-324
+    assert problem.residual(rounded) > 0.1
+    assert not solve(problem, check=False).status.is_solved
+    assert problem.residual(np.zeros((2, 2))) > 0.1
+    assert ContactProblem(W=W, q=np.abs(q) * [1.0, 0.0], mu=[0.5, 0.5]).residual(np.zeros((2, 2))) == 0.0

@@ -210,8 +210,15 @@ class Criterion:
         else:
             undo = sparse_linalg.lsmr(self.G, -b.ravel(), atol=1e-14, btol=1e-14, conlim=1e12)[0]
         left = b + (self.G @ undo).reshape(b.shape)
-        still = float(np.abs(left).max()) <= ROUNDING * float(np.abs(b).max())
+        # Contacts may have units of their own: each must be still by the measure of its own velocities.
+        local = ROUNDING * np.minimum(self._whole.terms(undo), np.abs(b).max())
+        still = bool(np.all(np.abs(left).max(axis=1) <= local))
         return undo, np.zeros_like(b) if still else left
+
+    @property
+    def _whole(self) -> Reach:
+        """The given data with columns of length one."""
+        return Reach(self.G, self.data.b, self.data.mu)
 
     @cached_property
     def speed(self) -> float:
@@ -354,13 +361,28 @@ class Criterion:
         candidates = (r, _into_cones(balanced.reshape(r.shape), mu))
         return max(((each, self._excluded(each)) for each in candidates), key=lambda pair: pair[1])
 
+    @cached_property
+    def _units(self) -> Array:
+        """Sizes of motions along each unknown, per m/s of motion that a wedge is to exclude.
+
+        In the reduced form motions are impulses x, of whom each contact may have its own unit. Those that
+        make up for what is imposed, |x_j| √W_jj of the size of |q_i| / √W_ii anywhere, count as one.
+        """
+        units = 1.0 / self.lengths
+        if self.is_global or not self.speed > 0.0:
+            return units
+        d = self.data.d
+        response = np.repeat(self.data.G.diagonal().reshape(-1, d).mean(axis=1), d)
+        scale = np.where(response > 0.0, response, 1.0) ** -0.5
+        return np.maximum(units, scale * (np.linalg.norm(scale * self.data.b.ravel()) / self.speed))
+
     def _excluded(self, r: Array) -> float:
         """The largest motion (m/s) that the wedge r excludes, all rounding counted."""
         G, b, flat = self.data.G, self.data.b.ravel(), r.ravel()
         rounding = 2.0 * (flat.size + 4) * UNIT
         imbalance = np.abs(G.T @ flat) + rounding * (abs(G).T @ np.abs(flat))
         power = float(b @ flat) + rounding * float(np.abs(b) @ np.abs(flat))
-        resisted = float(np.sum(imbalance / self.lengths)) * (1.0 + rounding)
+        resisted = float(np.sum(imbalance * self._units)) * (1.0 + rounding)
         if power >= 0.0:
             return 0.0
         return -power / resisted if resisted > 0.0 else math.inf
@@ -377,10 +399,9 @@ class Criterion:
 
     def _certified(self, reason: str, margin: float, opening: float, motion: Array) -> Existence:
         v = motion / self.lengths
-        reached = self.data.margin(v)
         # A motion that undoes w exactly leaves u = 0 up to rounding: the border of K*, which is enough.
-        slack = ROUNDING * float(np.abs(self.data.b).max(initial=0.0)) * (1.0 + self.data.mu.max(initial=0.0))
-        if reached < -slack:
+        sizes = np.minimum(self.data.terms(v), np.abs(self.data.b).max(initial=0.0))
+        if np.any(self.data.margins(v) < -ROUNDING * sizes * (1.0 + self.data.mu)):
             return self._undecided(f"a certificate failed its check: {reason}", margin, opening)
         return Existence(
             verdict=Verdict.CERTIFIED,

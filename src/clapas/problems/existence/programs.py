@@ -55,10 +55,19 @@ class Reach(NamedTuple):
         """Velocities (n, d) under the motion v."""
         return np.asarray(self.G @ v).reshape(self.b.shape) + self.b
 
-    def margin(self, v: Array) -> float:
-        """The σ that v reaches, min_i u_N − mu |u_T|: positive inside K*."""
+    def terms(self, v: Array) -> Array:
+        """Largest size (n,) of what adds up to the velocity of each contact: the measure of its rounding."""
+        sizes = np.asarray(abs(self.G) @ np.abs(v)).reshape(self.b.shape) + np.abs(self.b)
+        return np.asarray(sizes.max(axis=1, initial=0.0))
+
+    def margins(self, v: Array) -> Array:
+        """u_N − mu |u_T| of each contact under v: positive inside K*."""
         u = self.at(v)
-        return float(np.min(u[:, 0] - self.mu * np.linalg.norm(u[:, 1:], axis=1), initial=math.inf))
+        return np.asarray(u[:, 0] - self.mu * np.linalg.norm(u[:, 1:], axis=1))
+
+    def margin(self, v: Array) -> float:
+        """The σ that v reaches, the least of all margins."""
+        return float(np.min(self.margins(v), initial=math.inf))
 
     def at_rest(self) -> Reach:
         """The same motions without imposed velocities."""
