@@ -46,7 +46,8 @@ from clapas.scenes.settings import (
     named_sleeping,
     named_solver,
 )
-from clapas.solvers.loop import Solver
+from clapas.solvers.loop import Solver, is_all_that_rounding_leaves, rounding_floor, rounding_words
+from clapas.solvers.solution import Solution
 from clapas.typing import Indices
 
 
@@ -122,7 +123,7 @@ class Simulation:
         When bodies may sleep; never by default.
     on_unsolved : "raise" or "record"
         When a contact problem stays above the tolerance: raise :class:`NotSolved` after the step, or count it
-        (``unsolved``) and go on.
+        (``unsolved``) and go on. An answer as good as rounding allows is counted and warned of once.
     state : State or Snapshot, optional
         Where to start; by default where the scene is.
 
@@ -170,6 +171,7 @@ class Simulation:
     _targets: Mapping[str, float]
     _commands: Commands
     _doubted: frozenset[str]
+    _is_told_of_rounding: bool
 
     def __init__(
         self,
@@ -209,7 +211,7 @@ class Simulation:
             )
         self._surroundings = Neighbours(self.model)
         self._attached: list[_Attached] = []
-        self._doubted = frozenset()
+        self._doubted, self._is_told_of_rounding = frozenset(), False
         self.reset(state)
 
     def __repr__(self) -> str:
@@ -253,14 +255,13 @@ class Simulation:
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
         self._tell_doubts()
-        failed = None
         for part in parts:
             self.work += part.work
             self.external_work += part.given
             self.worst = max(self.worst, part.residual)
-            if failed is None and not part.status.is_answered:
-                failed = part.solution
-        self.unsolved += failed is not None
+        unsolved = [part.solution for part in parts if not part.status.is_answered]
+        self.unsolved += bool(unsolved)
+        failed = next((solution for solution in unsolved if not self._bears(solution)), None)
         fails = failed is not None and self.on_unsolved == "raise"
         largest = max(part.residual for part in parts)
         for attached in self._attached:
@@ -270,6 +271,19 @@ class Simulation:
                 self._keep(attached)
         if failed is not None and fails:
             raise NotSolved(failed)
+
+    def _bears(self, solution: Solution) -> bool:
+        """Whether an answer is as good as numbers allow, so that a run goes on with it; warns once."""
+        if not is_all_that_rounding_leaves(solution):
+            return False
+        if not self._is_told_of_rounding:
+            self._is_told_of_rounding = True
+            words = rounding_words(rounding_floor(solution.problem, solution.r), solution.solver.tol)
+            warn(
+                f"t = {self.state.time:.6g} s: {words}. Bodies of very unlike masses touch; the run goes on "
+                "with answers as good as numbers allow, counted as unsolved"
+            )
+        return True
 
     def _tell_doubts(self) -> None:
         """Warn of systems that have left what they assume, of each once."""

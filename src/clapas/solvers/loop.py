@@ -270,11 +270,7 @@ def iterate(
         done = run(problem.residual, solver, begin, guess, pace, watcher, floor)
     notes = done.notes
     if done.status is Status.ALMOST_SOLVED and done.residual <= ROUNDED * (lowest := floor(done.unknowns)):
-        notes = (
-            *notes,
-            f"rounding of these data leaves residuals of about {lowest:.0e}, and tol is {solver.tol:.0e}: "
-            "give a tol above it, or bodies less unlike",
-        )
+        notes = (*notes, f"{rounding_words(lowest, solver.tol)}: give a tol above it, or bodies less unlike")
     return Solution(
         problem=problem,
         solver=solver,
@@ -301,6 +297,18 @@ def rounding_floor(problem: ContactProblem, r: Array) -> float:
     terms = problem.response * np.linalg.norm(r, axis=1)
     lowest = max(np.finfo(float).eps * np.linalg.norm(terms), SMALLEST * bool(r.any()))
     return float(lowest / speed)
+
+
+def rounding_words(floor: float, tol: float) -> str:
+    """What to say where the rounding floor is above the tolerance."""
+    return f"rounding of these data leaves residuals of about {floor:.0e}, and tol is {tol:.0e}"
+
+
+def is_all_that_rounding_leaves(solution: Solution) -> bool:
+    """Whether a solution above its tolerance is as good as the numbers of its problem allow."""
+    if solution.status is not Status.ALMOST_SOLVED or solution.problem.semidefinite is not None:
+        return False
+    return solution.residual <= ROUNDED * rounding_floor(solution.problem, solution.r)
 
 
 def _ran(solver: Solver, method: Method | None) -> str:
@@ -365,7 +373,7 @@ def run(
         seen = record.add(done, seconds, residual, x)
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
-        if floor_of and _is_lost_in_rounding(record, floor_of):
+        if floor_of and _is_lost_in_rounding(record, limits.tol, floor_of):
             halted = halted or Status.ALMOST_SOLVED
         if watcher and watcher(Progress(done, residual, seconds)):
             halted = Status.STOPPED
@@ -397,11 +405,12 @@ def run(
     return Run(record.unknowns, status, record.best, done, seconds, record.history(), method)
 
 
-def _is_lost_in_rounding(record: _Record, floor_of: Callable[[Array], float]) -> bool:
-    """Whether residuals have stopped falling where rounding leaves no less."""
+def _is_lost_in_rounding(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:
+    """Whether residuals have stopped falling where rounding leaves no less, and more than is asked for."""
     if record.unknowns is None or not record.has_stopped_falling:
         return False
-    return record.best <= ROUNDED * floor_of(record.unknowns)
+    floor = floor_of(record.unknowns)
+    return tol < floor and record.best <= ROUNDED * floor
 
 
 def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import clapas
 from clapas.dynamics.births import initial_state
@@ -54,3 +55,30 @@ def test_the_smallest_numbers_have_no_digits_to_be_right_by() -> None:
     assert not solve(problem, check=False).status.is_solved
     assert problem.residual(np.zeros((2, 2))) > 0.1
     assert ContactProblem(W=W, q=np.abs(q) * [1.0, 0.0], mu=[0.5, 0.5]).residual(np.zeros((2, 2))) == 0.0
+
+
+def on_a_light_sphere(ratio: float) -> clapas.Simulation:
+    """A sphere on another that weighs ``ratio`` times less."""
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    scene.add(clapas.Plane())
+    scene.add(clapas.Sphere(0.1), (0, 0, 0.1), density=1.0)
+    scene.add(clapas.Sphere(0.1), (0, 0, 0.3), density=ratio)
+    return clapas.Simulation(scene, 1e-3)
+
+
+@pytest.mark.parametrize("ratio", [1e6, 1e8, 1e9])
+def test_heavy_on_light_is_solved_while_the_tolerance_is_above_the_floor(ratio: float) -> None:
+    sim = on_a_light_sphere(ratio)
+    sim.step(30)
+    assert sim.unsolved == 0
+    np.testing.assert_allclose(sim.state.position[1:, 2], [0.1, 0.3], atol=1e-8)
+
+
+def test_a_run_goes_on_with_all_that_rounding_leaves_and_says_so_once() -> None:
+    sim = on_a_light_sphere(1e11)
+    with pytest.warns(UserWarning, match="rounding of these data leaves residuals of about 8e-05") as told:
+        sim.step(30)
+    assert len(told) == 1
+    assert sim.unsolved == 30
+    np.testing.assert_allclose(sim.state.position[1:, 2], [0.1, 0.3], atol=1e-6)
