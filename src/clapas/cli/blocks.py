@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 ARCH = "example:arch"
-NUMBERS = ("mu", "density", "scale")
+NUMBERS = ("mu", "density", "scale", "overlap")
 WORDS = ("up", "fixed", "nonconvex")
 OPTIONS = (*NUMBERS, *WORDS)
 

@@ -62,7 +62,7 @@ def masonry(
     Prints the verdict, the least friction, the largest tilt of the ground, and on request what load a block
     bears and which settlement of a support. Further options are those of the blocks, as for 'clapas run':
     --mu,
-    --density, --scale, --up, --fixed, --nonconvex; or the parameters of an example.
+    --density, --scale, --up, --fixed, --nonconvex, --overlap; or the parameters of an example.
     """
     from clapas.analysis.masonry import Masonry
     from clapas.analysis.settlement import settle as settled

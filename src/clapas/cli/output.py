@@ -13,7 +13,26 @@ from typing import Any
 
 import typer
 
+from clapas.errors import SettingsError
+
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps")
+# Endings that a recording would wear without being such a file.
+OTHERS = (
+    ".csv",
+    ".txt",
+    ".json",
+    ".toml",
+    ".vtk",
+    ".vtu",
+    ".pvd",
+    ".png",
+    ".gif",
+    ".mp4",
+    ".html",
+    ".npz",
+    ".obj",
+    ".py",
+)
 
 WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
 
@@ -77,6 +96,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
+
+
+def recording_path(path: Path | None) -> Path | None:
+    """The path of a recording, refused where its ending promises a file of another kind."""
+    if path is not None and path.suffix.lower() in OTHERS:
+        name = path.with_suffix(".h5")
+        raise SettingsError(
+            f"--out {path}: a recording is an HDF5 file, give it a name such as {name}. "
+            f"'clapas export {name}' makes tables (--csv FOLDER) and ParaView files (--vtk FOLDER) of it, "
+            "'clapas snapshot' and 'clapas movie' pictures"
+        )
+    return path
 
 
 def picture_path(path: Path | None) -> Path | None:

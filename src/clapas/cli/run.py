@@ -73,7 +73,8 @@ def run(
 
     Further options are parameters of a shipped scene: clapas run heap --grains 3000 --mu 0.3. They are
     listed by 'clapas examples'. Blocks from a file (clapas run arch.obj --mu 0.6) take --mu, --density,
-    --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters) and --nonconvex parts.
+    --scale (metres per unit), --up x|y|z, --fixed NAME (a support; * for any letters), --nonconvex parts and
+    --overlap (depth in metres that blocks may be in each other).
     """
     from clapas.dynamics.sleep import Sleeping
     from clapas.io import simulation
@@ -93,7 +94,7 @@ def run(
     elif assignments or tol is not None:
         own = named_solver(chosen.run.solver)
         method = settings.changed(own, assignments or (), {"tol": tol})
-    path = out or Path(f"{Path(path_of_blocks or scene).stem}.h5")
+    path = output.recording_path(out) or Path(f"{Path(path_of_blocks or scene).stem}.h5")
     ranks, leads = _ranks()
     with alongside(path, view and leads), _together(ranks):
         with _keeping(path, leads), _progress(quiet or not leads) as watch:

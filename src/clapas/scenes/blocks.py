@@ -105,17 +105,18 @@ class BlockFile:
         if size > LARGE:
             made.append(
                 f"{name} is {size:.4g} m long with {self.scale:g} m per unit: if its numbers are "
-                f"millimetres, give scale={1e-3 * self.scale:g}"
+                f"millimetres, give scale={1e-3 * self.scale:g} (--scale)"
             )
         elif size < SMALL:
             made.append(
-                f"{name} is only {size:.4g} m long with {self.scale:g} m per unit: give scale=… (metres per "
-                "unit) if that is not meant"
+                f"{name} is only {size:.4g} m long with {self.scale:g} m per unit: give scale=… (--scale …, "
+                "metres per unit) if that is not meant"
             )
         if self.writer:
             made.append(
                 f"{name} is by {self.writer}, which writes y upwards unless told otherwise, and is read with "
-                f"{self.up} upwards: give up='y' if it lies on its side, up='{self.up}' if it does not"
+                f"{self.up} upwards: give up='y' (--up y) if it lies on its side, up='{self.up}' if it does "
+                "not"
             )
         hollow = [block for block in self.blocks if block.piece.is_closed and not block.is_convex]
         if hollow:
@@ -123,7 +124,7 @@ class BlockFile:
             made.append(
                 f"{name}: {_counted(hollow)} not convex, most of all '{worst.name}' (volume "
                 f"{worst.piece.volume:.4g} m³, its hull {worst.piece.hull_volume:.4g}): the hull is taken; "
-                "nonconvex='parts' cuts such pieces into convex parts"
+                "nonconvex='parts' (--nonconvex parts) cuts such pieces into convex parts"
             )
         unclosed = [block for block in self.blocks if not block.piece.is_closed]
         if unclosed:
@@ -309,6 +310,7 @@ def scene_of_blocks(
     fixed: str | Iterable[str] | None = None,
     ground: bool | None = None,
     nonconvex: NonConvex = "hull",
+    overlap: float | None = None,
 ) -> Scene:
     """A scene of the blocks of a file under their weight: what ``clapas run arch.obj`` runs.
 
@@ -325,6 +327,8 @@ def scene_of_blocks(
         kg/m³.
     ground : bool, optional
         Whether to lay a plane under the lowest point; by default where no block is fixed.
+    overlap : float, optional
+        How deep blocks may be in each other as they are drawn (m): see :class:`Scene`.
 
     Examples
     --------
@@ -336,7 +340,7 @@ def scene_of_blocks(
     """
     from clapas.scenes.scene import Scene
 
-    scene = Scene()
+    scene = Scene(overlap=overlap)
     scene.law(mu=mu)
     if fixed is None:
         fixed = [name for name in _names(path) if name.lower().startswith(SUPPORT)]

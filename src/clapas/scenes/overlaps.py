@@ -61,5 +61,6 @@ def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: floa
     raise SceneError(
         f"'{first.name}' and '{second.name}' overlap at the start by {-contacts.gap[worst]:.3g} m near "
         f"{np.round(contacts.point[worst], 6).tolist()} ({pairs} such pair{'s' if pairs > 1 else ''}); "
-        "move them apart, allow it with Scene(overlap=…) in metres, or let them pass with scene.ignore(a, b)"
+        "move them apart, allow it with Scene(overlap=…) in metres ('overlap' in a scene file, --overlap for "
+        "files of blocks), or let them pass with scene.ignore(a, b)"
     )

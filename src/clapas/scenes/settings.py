@@ -58,6 +58,11 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
             f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
             "take a larger one"
         )
+    if duration > 0 and round(duration / dt) == 0:
+        raise SettingsError(
+            f"duration = {duration:g} s is less than half of dt = {dt:g} s: not one step would be made; "
+            "take a longer run or a smaller dt"
+        )
     check_every(every)
     checked_choice(on_unsolved)
 

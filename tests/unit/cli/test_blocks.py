@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clapas.geometry.meshfiles import write_mesh
@@ -41,7 +42,7 @@ def test_run(run: Run) -> None:
 
 def test_refusals(run: Run) -> None:
     cases = {
-        ("--friction", "1"): "knows --mu, --density, --scale, --up, --fixed, --nonconvex, not '--friction'",
+        ("--friction", "1"): "--density, --scale, --overlap, --up, --fixed, --nonconvex, not '--friction'",
         ("--mu", "rough"): "--mu must be a number, got 'rough'",
         ("--fixed",): "--fixed needs a value",
         ("--fixed", "suport*"): "no block is called 'suport*'",
@@ -52,6 +53,17 @@ def test_refusals(run: Run) -> None:
         assert message in outcome.err
     gone = run("run", "gone.obj")
     assert (gone.code, gone.err.strip()) == (2, "clapas: there is no file 'gone.obj'")
+
+
+def test_blocks_drawn_into_each_other(run: Run, tmp_path: Path) -> None:
+    corners = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+    sides = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)]
+    sides += [(2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
+    both = np.vstack((corners, corners + np.array([0.0, 0.0, 0.99])))
+    write_mesh(tmp_path / "two.obj", both, sides + [tuple(8 + k for k in side) for side in sides])
+    refused = run("run", "two.obj", "--duration", 0.02)
+    assert (refused.code, "--overlap for files of blocks" in refused.err) == (2, True)
+    assert run("run", "two.obj", "--duration", 0.02, "--overlap", 0.011).code == 0
 
 
 def test_warnings_are_notes(run: Run, tmp_path: Path) -> None:

@@ -47,6 +47,21 @@ def test_run_a_shipped_scene(run: Run, tmp_path: Path) -> None:
         assert recording.frame(-1).state.velocity[1, 0] == pytest.approx(2 - 0.4 * 9.81 * 0.05, abs=0.005)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.png", "folder/a.VTK"])
+def test_a_recording_does_not_wear_the_name_of_another_kind_of_file(run: Run, name: str) -> None:
+    outcome = run("run", "sliding-block", "--duration", 0.05, "--out", name)
+    assert outcome.code == 2
+    assert f"--out {name}: a recording is an HDF5 file" in outcome.err
+    assert not Path(name).exists()
+
+
+def test_a_run_of_less_than_a_step_is_refused(run: Run) -> None:
+    outcome = run("run", "sliding-block", "--duration", 1e-9)
+    assert outcome.code == 2
+    assert "not one step would be made" in outcome.err
+    assert run("run", "sliding-block", "--duration", 0).code == 0
+
+
 def test_run_with_sleep(run: Run) -> None:
     outcome = run("run", "two-block-stack", "--duration", 0.1, "--dt", 2e-3, "--sleeping", 0.05, "--json")
     assert outcome.code == 0, outcome.err

@@ -47,7 +47,8 @@ def test_the_deepest_overlap_is_told(records: list[BodyRecord]) -> None:
         refuse(records, contacts((0, 1, -0.01), (1, 2, -0.03), (1, 2, -0.02), (0, 2, 0.1)))
     assert str(caught.value) == (
         "'ball' and 'body 2' overlap at the start by 0.03 m near [0.0, 0.25, 0.0] (2 such pairs); "
-        "move them apart, allow it with Scene(overlap=…) in metres, or let them pass with scene.ignore(a, b)"
+        "move them apart, allow it with Scene(overlap=…) in metres ('overlap' in a scene file, --overlap for "
+        "files of blocks), or let them pass with scene.ignore(a, b)"
     )
 
 
