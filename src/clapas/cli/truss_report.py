@@ -76,6 +76,8 @@ def show(structure: Truss, found: Any, states: list[Equilibrium], modes: int) ->
         ),
     ]
     if modes:
+        densities = ", ".join(f"{g.name} {g.material.density:g}" for g in structure.groups)
+        rows.append(("mass", f"{structure.mass.sum():.4g} kg, of members alone ({densities} kg/m³)"))
         rows.append(("frequencies", "  ".join(f"{f:.4g}" for f in _frequencies(structure, modes)) + " Hz"))
     output.print_rows(rows)
     for state in states:

@@ -29,6 +29,7 @@ foot = [0, -100]
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -252,13 +253,12 @@ def to_document(truss: Truss) -> dict[str, Any]:
     }
 
 
-def read_groups(path: Path) -> dict[str, Group]:
+def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:
     """Kinds, materials and sections by name, for files that carry geometry only.
 
     The tables [groups.NAME] of a document, without members, and its [units].
     """
-    content = read_tables(path)
-    where = str(path)
+    content, where = read_tables(Path(path)), str(path)
     _only(content, ("units", "groups"), where)
     tables = _table(content.get("groups", {}), where, "[groups]")
     if not tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -55,10 +56,16 @@ def read_robot(
     root = read_xml(Path(path))
     folders = {name: Path(folder) for name, folder in (packages or {}).items()}
     if root.tag == "robot":
-        return read_urdf(root, folders, strict)
-    if root.tag == "mujoco":
-        return read_mjcf(root, strict)
-    raise FormatError(f"{path}: expected a robot, <robot> (URDF) or <mujoco> (MJCF), got <{root.tag}>")
+        robot = read_urdf(root, folders, strict)
+    elif root.tag == "mujoco":
+        robot = read_mjcf(root, strict)
+    else:
+        raise FormatError(f"{path}: expected a robot, <robot> (URDF) or <mujoco> (MJCF), got <{root.tag}>")
+    for word, named in (("links", robot.links), ("joints", robot.joints)):
+        counts = Counter(each.name for each in named)
+        if twice := [name for name, count in counts.items() if count > 1]:
+            raise FormatError(f"{path}: two {word} are called '{twice[0]}'; names are unique")
+    return robot
 
 
 def load_robot(

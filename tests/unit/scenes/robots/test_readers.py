@@ -460,3 +460,12 @@ def test_inertias_add_up() -> None:
     both = Inertia.together([half, half.seen_from(Pose((-1.0, 0.0, 0.0)))])
     assert (both.mass, both.centre) == (2.0, (0.0, 0.0, 0.0))
     assert both.tensor == pytest.approx(np.diag([0.0, 2 * 2**2 / 12, 2 * 2**2 / 12]))
+
+
+def test_names_that_come_twice_are_refused_by_whoever_reads(tmp_path: Path) -> None:
+    ball = '<geom type="sphere" size="0.1"/>'
+    inner = f'<body name="b" pos="0 0 -0.3"><joint name="j" type="hinge"/>{ball}</body>'
+    outer = f'<body name="a" pos="0 0 1"><joint name="j" type="hinge"/>{ball}{inner}</body>'
+    (tmp_path / "twice.xml").write_text(f"<mujoco><worldbody>{outer}</worldbody></mujoco>", encoding="utf-8")
+    with pytest.raises(FormatError, match="two joints are called 'j'; names are unique"):
+        read_robot(tmp_path / "twice.xml")
