@@ -60,9 +60,10 @@ def info(
     if path_of_blocks is not None:
         blocks.show(path_of_blocks, as_json)
         return
+    problem = load(file, kind, symmetrise)
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
-    show(load(file, kind, symmetrise), as_json)
+    show(problem, as_json)
 
 
 def _verified(frames: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,8 @@ import typer
 from clapas.cli import blocks, output, parameters, settings
 from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
-from clapas.errors import FormatError, SceneError
+from clapas.errors import Error, FormatError, SceneError
+from clapas.status import Status
 
 if TYPE_CHECKING:
     from clapas.distributed.communication import Ranks
@@ -96,6 +97,8 @@ def run(
         method = settings.changed(own, assignments or (), {"tol": tol})
     path = output.recording_path(out) or Path(f"{Path(path_of_blocks or scene).stem}.h5")
     ranks, leads = _ranks()
+    if leads:
+        _tell_of_unfinished(path)
     with alongside(path, view and leads), _together(ranks):
         with _keeping(path, leads), _progress(quiet or not leads) as watch:
             recording = simulation.simulate(
@@ -278,10 +281,37 @@ def describe(recording: Recording) -> dict[str, Any]:
         "creates_energy": _creates_energy(recording, last.work, last.kinetic),
         "worst_residual": float(worst.max()),
         "mean_iterations": float(iterations.mean()),
+        "unsolved_frames": int(np.count_nonzero(recording.column("status") != SOLVED)),
+        "is_unfinished": _is_unfinished(recording, last.state.time),
         "probes": {name: _last(recording, name) for name in recording.probes},
         "settings": recording.settings,
         "clapas": recording.clapas_version,
     }
+
+
+def _tell_of_unfinished(path: Path) -> None:
+    """Say that a run which could go on is about to be replaced; its file stays until the first frames."""
+    from clapas.io.recording import Recording, is_recording
+
+    with suppress(Error, OSError):
+        if path.exists() and is_recording(path):
+            with Recording(path) as old:
+                time = old.frame(-1).state.time if old.n_frames else 0.0
+                if _is_unfinished(old, time):
+                    goal = old.settings["duration"]
+                    output.note(
+                        f"{path} holds a run to t = {time:g} of {goal:g} s, which this one replaces; "
+                        f"'clapas resume {path}' would go on with it"
+                    )
+
+
+SOLVED = tuple(Status).index(Status.SOLVED)
+
+
+def _is_unfinished(recording: Recording, time: float) -> bool:
+    """Whether the run was to go on for longer."""
+    goal = recording.settings.get("duration")
+    return goal is not None and time < goal - 0.5 * recording.dt * recording.every
 
 
 ENERGY_ROUNDING = 1e-3  # work of contacts, over the kinetic energy, that the tolerance of a solver may make
@@ -313,11 +343,16 @@ def print_summary(recording: Recording) -> None:
     print(
         f"  worst residual       {told['worst_residual']:.2e}, mean {told['mean_iterations']:.1f} iterations"
     )
+    if told["unsolved_frames"]:
+        print(f"  above the tolerance  {told['unsolved_frames']} of the {told['frames']} frames kept")
     for name, value in told["probes"].items():
         numbers = value if isinstance(value, list) else [value]
         words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit]
         print(f"  {name:<20} {' '.join(words).rstrip()}")
     print(f"recording: {told['recording']}")
+    if told["is_unfinished"]:
+        goal = told["settings"]["duration"]
+        print(f"note: it was to go to t = {goal:g} s: 'clapas resume {told['recording']}' goes on")
 
 
 def _last(recording: Recording, name: str) -> Any:

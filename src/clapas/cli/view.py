@@ -35,9 +35,12 @@ def view(
     if export is not None:
         _export(recording, export, frames)
         return
+    from clapas.errors import SettingsError
     from clapas.io.recording import Recording
     from clapas.viewer import Viewer
 
+    if not host.strip():
+        raise SettingsError("--host must be an address of this machine, such as 127.0.0.1, got ''")
     if not since:
         Recording(recording).close()  # what is wrong with it is said here, not in the browser
     with Viewer(recording, host=host, port=port, since=since) as viewer:

@@ -14,7 +14,7 @@ import numpy as np
 
 from clapas.errors import FormatError, ProblemError, SettingsError
 from clapas.io import convention, fclib, siconos
-from clapas.io.hdf5 import require_regular
+from clapas.io.hdf5 import require_regular, writable
 from clapas.io.record import Info, Kind, ProblemFile, StoredSolution
 from clapas.problems import validation
 from clapas.problems.contact import ContactProblem
@@ -117,7 +117,7 @@ def write(
     >>> back.info.title, back.problem.residual(back.solution.r) < 1e-15
     ('A drop', True)
     """
-    target = Path(os.path.realpath(path))
+    target = writable(path)
     if target.suffix.lower() not in ENDINGS:
         raise FormatError(
             f"{path}: contact problems are written as HDF5; the name must end in {' or '.join(ENDINGS)}"

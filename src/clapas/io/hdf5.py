@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clapas.errors import Error, FormatError
+from clapas.errors import Error, FormatError, WriteError
 
 # What h5py raises on damaged files. Nothing here loses a slip of the package itself: the blocks that are
 # guarded only call the library.
@@ -68,6 +68,16 @@ def require_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
         raise FormatError(f"{path}: {kind}, expected a file")
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """Where a file of this name is to be written: links are followed, nothing but a file is replaced."""
+    place = Path(path)
+    target = Path(os.path.realpath(place)) if place.is_symlink() else place
+    if target.exists() and not target.is_file():
+        kind = "a folder: name the file to write in it" if target.is_dir() else "a device or a pipe"
+        raise WriteError(f"{path} is {kind}; give the name of a file, such as run.h5")
+    return target
 
 
 def dataset(parent: Any, name: str, where: str) -> Any:

@@ -281,7 +281,7 @@ class Simulation:
             words = rounding_words(rounding_floor(solution.problem, solution.r), solution.solver.tol)
             warn(
                 f"t = {self.state.time:.6g} s: {words}. Bodies of very unlike masses touch; the run goes on "
-                "with answers as good as numbers allow, counted as unsolved"
+                "and counts such steps as unsolved. A tol some ten times above that is met more evenly"
             )
         return True
 

@@ -36,6 +36,7 @@ from clapas.typing import Array
 DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow until they overflow
 GUESS = "the guess was good enough"
 ROUNDED = 32.0  # floors of rounding: a residual below so many may be as low as it gets
+BEARABLE = 1e-2  # residual beyond which an answer is of no use, whoever is to blame
 IMPROVED = 0.9  # a best residual below this share of the one before is progress
 UNSEEN = 24  # iterations that a method which knows its residual may do before it is measured
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
@@ -301,14 +302,14 @@ def rounding_floor(problem: ContactProblem, r: Array) -> float:
 
 def rounding_words(floor: float, tol: float) -> str:
     """What to say where the rounding floor is above the tolerance."""
-    return f"rounding of these data leaves residuals of about {floor:.0e}, and tol is {tol:.0e}"
+    return f"rounding of these data leaves residuals of {floor:.0e} and more, and tol is {tol:.0e}"
 
 
 def is_all_that_rounding_leaves(solution: Solution) -> bool:
     """Whether a solution above its tolerance is as good as the numbers of its problem allow."""
     if solution.status is not Status.ALMOST_SOLVED or solution.problem.semidefinite is not None:
         return False
-    return solution.residual <= ROUNDED * rounding_floor(solution.problem, solution.r)
+    return solution.residual <= min(ROUNDED * rounding_floor(solution.problem, solution.r), BEARABLE)
 
 
 def _ran(solver: Solver, method: Method | None) -> str:

@@ -46,6 +46,8 @@ QUEUE = 512  # connections that wait for one
 PATIENCE = 0.05  # seconds without a free thread until the longest idle connection is closed
 IDLE_SECONDS = 30.0  # without a request, or without its next byte
 WHOLE_NUMBER = re.compile(r"[0-9]{1,12}")
+# Names of this machine in a Host header; a port forwarded from elsewhere has another number.
+HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
 class Viewer:
@@ -193,6 +195,7 @@ class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "clapas", ""
     timeout = IDLE_SECONDS
+    default_request_version = "HTTP/1.1"  # requests that cannot be read are refused with a status, too
 
     def handle_one_request(self) -> None:
         """Read and answer one request."""
@@ -253,10 +256,10 @@ class _Request(BaseHTTPRequestHandler):
         """Refuse names other than this machine's: a page elsewhere may point a name of its own here."""
         if not self.server.is_private:
             return True
-        try:
-            name = urlsplit("//" + self.headers.get("Host", "")).hostname or ""
-        except ValueError:  # brackets that do not match
+        given = self.headers.get_all("Host", [])
+        if len(given) != 1 or not HOST.fullmatch(given[0]):
             return False
+        name = HOST.sub(r"\1", given[0]).strip("[]")
         return name == "localhost" or _is_loopback(name)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import math
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from clapas.geometry.shapes import Box, Capsule, Disk, HalfPlane, Plane, Polygon
 from clapas.io.recording import Recording, layout
 from clapas.io.simulation import simulate
 from clapas.scenes import examples
+from clapas.scenes.recorders import StepProgress
 from clapas.scenes.scene import Scene
 
 from .conftest import Run
@@ -446,3 +448,43 @@ def test_warnings_are_notes_without_places_in_the_code(run: Run, tmp_path: Path)
     assert outcome.code == 0
     assert "note: robot 'arm': links overlap at the start" in outcome.err
     assert "Warning" not in outcome.err
+
+
+def test_pipes_stay_and_links_are_followed(run: Run, tmp_path: Path) -> None:
+    os.mkfifo("pipe.h5")
+    refused = run("run", "sliding-block", "--duration", 0.02, "--out", "pipe.h5")
+    assert (refused.code, "a device or a pipe" in refused.err) == (2, True)
+    assert Path("pipe.h5").is_fifo()
+    Path("real").mkdir()
+    Path("link.h5").symlink_to("real/run.h5")  # dangling at first
+    assert run("run", "sliding-block", "--duration", 0.02, "--out", "link.h5").code == 0
+    assert run("resume", "link.h5", "--duration", 0.04).code == 0
+    assert Path("link.h5").is_symlink()
+    assert len(written("real/run.h5")) == len(written("link.h5")) == 5
+
+
+def test_an_unfinished_run_is_said_to_be_one(run: Run) -> None:
+    def stopped(progress: StepProgress) -> bool:
+        return progress.step >= 20
+
+    simulate(examples.load("sliding-block"), 0.05, out="part.h5", progress=stopped)
+    told = run("info", "part.h5")
+    assert "note: it was to go to t = 0.05 s: 'clapas resume part.h5' goes on" in told.out
+    again = run("run", "sliding-block", "--duration", 0.02, "--out", "part.h5")
+    assert "part.h5 holds a run to t = 0.02 of 0.05 s, which this one replaces" in again.err
+    assert "it was to go" not in run("info", "part.h5").out
+
+
+def test_frames_above_the_tolerance_are_counted(run: Run) -> None:
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Plane())
+    scene.add(Sphere(0.1), (0, 0, 0.1), density=1.0)
+    scene.add(Sphere(0.1), (0, 0, 0.3), density=1e11)
+    with pytest.warns(UserWarning, match="rounding of these data"):
+        simulate(scene, 0.02, 1e-3, out="heavy.h5")
+    assert "above the tolerance  20 of the 21 frames kept" in run("info", "heavy.h5").out
+
+
+def test_verify_says_that_a_file_is_missing(run: Run) -> None:
+    assert "there is no file 'gone.h5'" in run("info", "gone.h5", "--verify").err

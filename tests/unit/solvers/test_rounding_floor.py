@@ -31,7 +31,7 @@ def test_a_tolerance_below_rounding_ends_at_once_with_the_floor() -> None:
     assert solution.status is Status.ALMOST_SOLVED
     assert solution.iterations < 5000
     assert solution.residual <= ROUNDED * rounding_floor(solution.problem, solution.r)
-    assert "rounding of these data leaves residuals of about" in solution.notes[-1]
+    assert "rounding of these data leaves residuals of" in solution.notes[-1]
     assert "give a tol above it" in solution.notes[-1]
 
 
@@ -77,7 +77,7 @@ def test_heavy_on_light_is_solved_while_the_tolerance_is_above_the_floor(ratio: 
 
 def test_a_run_goes_on_with_all_that_rounding_leaves_and_says_so_once() -> None:
     sim = on_a_light_sphere(1e11)
-    with pytest.warns(UserWarning, match="rounding of these data leaves residuals of about 8e-05") as told:
+    with pytest.warns(UserWarning, match="rounding of these data leaves residuals of 8e-05 and more") as told:
         sim.step(30)
     assert len(told) == 1
     assert sim.unsolved == 30

@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -32,7 +31,7 @@ from clapas.dynamics.probe_readings import Reading
 from clapas.dynamics.state import LinkImpulses, Sleep, State
 from clapas.errors import WriteError
 from clapas.geometry.colliders import Contacts
-from clapas.io.hdf5 import first_line
+from clapas.io.hdf5 import first_line, writable
 from clapas.io.recording import digest, joints, layout, systems
 from clapas.io.recording.lock import Lock, temporary
 from clapas.scenes.recorders import RecordedStep
@@ -77,7 +76,7 @@ class RecordingWriter:
         settings: dict[str, Any] | None = None,
         scene: str = "",
     ) -> None:
-        self.path = Path(path)
+        self.path = writable(path)
         if not self.path.name:
             raise WriteError(f"'{path}' is a folder: name the file to write, such as run.h5")
         self._sizes = {
