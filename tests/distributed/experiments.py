@@ -270,6 +270,17 @@ def large(ranks: Ranks) -> dict[str, Any]:
     return compared(ranks, scene, 30)
 
 
+def tumbling(ranks: Ranks) -> dict[str, Any]:
+    """A spinning box strikes the floor, far from a ball: the work of its gyroscopic term counts."""
+    scene = Scene()
+    scene.law(mu=0.4, restitution=0.3)
+    scene.add(Plane(), name="floor")
+    spin = {"velocity": (1.0, 0, 0), "angular_velocity": (3.0, 4.0, 5.0)}
+    scene.add(Box((0.1, 0.09, 0.08)), (0, 0, 0.085), density=2500, **spin)
+    scene.add(Sphere(0.05), (1.0, 0, 0.05), density=2500)
+    return compared(ranks, scene, 100)
+
+
 def lonely(ranks: Ranks) -> dict[str, Any]:
     """One ball on a floor: all ranks but one have nothing."""
     scene = Scene()
@@ -361,6 +372,7 @@ EXPERIMENTS: tuple[Callable[[Ranks], dict[str, Any]], ...] = (
     momentum,
     crossing,
     large,
+    tumbling,
     lonely,
     coincident,
     same_bits,

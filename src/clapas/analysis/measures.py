@@ -124,6 +124,9 @@ def measure(
             return measure(opened, what, time=time, low=low, high=high, level=level)
     if (low is None) != (high is None):
         raise SettingsError("a box needs both corners: give low and high")
+    given = {"time": time is not None, "box": low is not None, "level": level != 0.0}
+    for option in (name for name, is_given in given.items() if is_given and not heeds(what, name)):
+        raise SettingsError(f"'{what}' takes no {option}: it is {UNHEEDED[option]}")
     return MEASURES[what](run, Where(time=time, low=low, high=high, level=level))
 
 
@@ -279,13 +282,15 @@ def _flow(run: Recording, where: Where) -> Measured:
     kept = (times >= times[0] + trim) & (times <= times[-1] - trim)
     if kept.sum() < 3:
         raise SettingsError(
-            f"a flow needs three kept steps at least, got {int(kept.sum())} (every=… keeps more)"
+            f"a flow needs three kept steps at least, got {int(kept.sum())} in the middle of the run "
+            "(every=…, --every of 'clapas run', keeps more)"
         )
     (rate, _), covariance = np.polyfit(times[kept], passed[kept], 1, cov="unscaled")
     residual = passed[kept] - np.polyval(np.polyfit(times[kept], passed[kept], 1), times[kept])
     error = math.sqrt(covariance[0, 0] * float(residual @ residual) / max(1, int(kept.sum()) - 2))
     note = f"mass down through the height {where.level:g} m, in the middle 80 % of the run; standard error"
-    return Measured("flow", float(rate), "kg/s", error, note, {"passed": float(passed[-1] - passed[0])})
+    unit = "kg/s" if model.d == 3 else "kg/s/m"
+    return Measured("flow", float(rate), unit, error, note, {"passed": float(passed[-1] - passed[0])})
 
 
 def _speed(run: Recording, where: Where) -> Measured:
@@ -299,7 +304,8 @@ def _speed(run: Recording, where: Where) -> Measured:
 def _energy(run: Recording, where: Where) -> Measured:
     balance = energy_balance(run)
     return Measured(
-        "energy", float(run.column("kinetic")[-1]), "J", None, "kinetic, at the end",
+        "energy", float(run.column("kinetic")[-1]), "J" if run.model.d == 3 else "J/m", None,
+        "kinetic, at the end",
         {"error_of_the_balance": float(np.abs(balance.error).max())},
     )  # fmt: skip
 
@@ -312,6 +318,22 @@ def _penetration(run: Recording, where: Where) -> Measured:
 
 def _box(low: Array, high: Array) -> dict[str, Array]:
     return {"low": low, "high": high}
+
+
+OF_THE_RUN = ("flow", "energy")
+IN_A_BOX = ("slope", "packing", "stress")
+UNHEEDED = {"time": "of the whole run", "box": "of all grains", "level": "not of a flow"}
+
+
+def heeds(what: str, option: str) -> bool:
+    """Whether a measure looks at a time, a box or a level that is given.
+
+    Examples
+    --------
+    >>> heeds("flow", "time"), heeds("flow", "level")
+    (False, True)
+    """
+    return {"time": what not in OF_THE_RUN, "box": what in IN_A_BOX, "level": what == "flow"}[option]
 
 
 MEASURES: dict[str, Callable[[Recording, Where], Measured]] = {

@@ -19,6 +19,7 @@ ARCH = "example:arch"
 NUMBERS = ("mu", "density", "scale", "overlap")
 WORDS = ("up", "fixed", "nonconvex")
 OPTIONS = (*NUMBERS, *WORDS)
+ASSUMED = {"mu": "friction 0.6", "density": "2000 kg/m³"}  # defaults of scene_of_blocks
 
 
 def found(name: str) -> Path | None:
@@ -47,7 +48,14 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
     """
     from clapas.scenes.blocks import scene_of_blocks
 
-    return scene_of_blocks(path, **read(path.name, arguments))
+    given = read(path.name, arguments)
+    made = scene_of_blocks(path, **given)
+    assumed = [f"{words} (--{name})" for name, words in ASSUMED.items() if name not in given]
+    if "ground" in {body.name for body in made.bodies}:
+        assumed.append("a ground under the lowest point, as no block is fixed (--fixed)")
+    if assumed:
+        output.note(f"assumed: {', '.join(assumed)}")
+    return made
 
 
 def read(label: str, arguments: Sequence[str]) -> dict[str, Any]:

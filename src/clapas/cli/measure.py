@@ -11,6 +11,7 @@ import typer
 from clapas.cli import output
 from clapas.errors import SettingsError
 
+BAD_INPUT = 2  # exit code
 USUAL = ("coordination", "packing", "stress", "friction", "speed")
 
 
@@ -40,19 +41,26 @@ def measure(
     names = [name for given in what or USUAL for name in given.split(",")]
     low, high = _corners(box)
     with Recording(recording) as run:
-        found = []
+        found, failed = [], []
         for name in names:
+            corners = (low, high) if what is not None or measures.heeds(name, "box") else (None, None)
             try:
-                found.append(measures.measure(run, name, time=time, low=low, high=high, level=level))
+                found.append(
+                    measures.measure(run, name, time=time, low=corners[0], high=corners[1], level=level)
+                )
             except SettingsError as error:
-                if what is not None:
-                    raise
-                output.note(f"{name}: {error}")
+                failed.append((name, error))
+    if not found:
+        raise failed[0][1]
+    for name, why in failed:
+        output.note(f"{name}: {why}")
     if as_json:
         output.print_json({"recording": recording, "measures": [asdict(each) for each in found]})
-        return
-    for each in found:
-        print(f"{each.name:<14} {each!s:<24} {each.note}")
+    else:
+        for each in found:
+            print(f"{each.name:<14} {each!s:<24} {each.note}")
+    if failed and what is not None:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _corners(text: str | None) -> tuple[list[float] | None, list[float] | None]:

@@ -82,39 +82,41 @@ def run(
     from clapas.scenes import examples
     from clapas.scenes.settings import named_solver
 
-    path_of_blocks = blocks.found(scene)
-    if path_of_blocks is not None:
-        chosen = blocks.scene(path_of_blocks, context.args)
-    else:
-        chosen = examples.load(scene, **parameters.read(scene, context.args, examples.parameters(scene)))
-    for wanted in press or ():
-        _press(chosen, wanted)
-    method = None  # that of the scene
-    if solver:
-        method = settings.make(solver, assignments or (), {"tol": tol})
-    elif assignments or tol is not None:
-        own = named_solver(chosen.run.solver)
-        method = settings.changed(own, assignments or (), {"tol": tol})
-    path = output.recording_path(out) or Path(f"{Path(path_of_blocks or scene).stem}.h5")
     ranks, leads = _ranks()
-    if leads:
-        _tell_of_unfinished(path)
-    with alongside(path, view and leads), _together(ranks):
-        with _keeping(path, leads), _progress(quiet or not leads) as watch:
-            recording = simulation.simulate(
-                chosen,
-                duration,
-                dt,
-                method,
-                out=path,
-                every=every,
-                on_unsolved=on_unsolved,  # type: ignore[arg-type]
-                sleeping=None if sleeping is None else Sleeping(speed=sleeping),
-                progress=watch,
-                ranks=ranks,
-            )
+    with _together(ranks):
+        path_of_blocks = blocks.found(scene)
+        if path_of_blocks is not None:
+            chosen = blocks.scene(path_of_blocks, context.args)
+        else:
+            given = parameters.read(scene, context.args, examples.parameters(scene))
+            chosen = examples.load(scene, **given)
+        for wanted in press or ():
+            _press(chosen, wanted)
+        method = None  # that of the scene
+        if solver:
+            method = settings.make(solver, assignments or (), {"tol": tol})
+        elif assignments or tol is not None:
+            own = named_solver(chosen.run.solver)
+            method = settings.changed(own, assignments or (), {"tol": tol})
+        path = output.recording_path(out) or Path(f"{Path(path_of_blocks or scene).stem}.h5")
         if leads:
-            _finish(recording, picture, as_json, quiet)
+            _tell_of_unfinished(path)
+        with alongside(path, view and leads):
+            with _keeping(path, leads), _progress(quiet or not leads) as watch:
+                recording = simulation.simulate(
+                    chosen,
+                    duration,
+                    dt,
+                    method,
+                    out=path,
+                    every=every,
+                    on_unsolved=on_unsolved,  # type: ignore[arg-type]
+                    sleeping=None if sleeping is None else Sleeping(speed=sleeping),
+                    progress=watch,
+                    ranks=ranks,
+                )
+            if leads:
+                _finish(recording, picture, as_json, quiet)
 
 
 def _press(scene: Scene, wanted: str) -> None:
@@ -171,7 +173,7 @@ def _together(ranks: Ranks | None) -> Iterator[None]:
         return
     from clapas.distributed.launch import ending_together
 
-    with ending_together(ranks.comm, BAD_INPUT):
+    with ending_together(ranks.comm, BAD_INPUT, passing=(typer.Exit,)):
         yield
 
 
@@ -261,6 +263,7 @@ def describe(recording: Recording) -> dict[str, Any]:
     last = recording.frame(-1)
     carriers = sum(len(each.rows) for each in recording.systems)
     residual, iterations = recording.column("residual"), recording.column("iterations")
+    started = int(recording.frame(0).state.step == 0)  # the first frame is of no step
     worst = np.fmax(residual, recording.column("worst"))  # NaN in files of earlier versions
     return {
         "recording": recording.path,
@@ -280,7 +283,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         "work": last.work,
         "creates_energy": _creates_energy(recording, last.work, last.kinetic),
         "worst_residual": float(worst.max()),
-        "mean_iterations": float(iterations.mean()),
+        "mean_iterations": float(iterations[started:].mean()) if len(iterations) > started else 0.0,
         "unsolved_frames": int(np.count_nonzero(recording.column("status") != SOLVED)),
         "is_unfinished": _is_unfinished(recording, last.state.time),
         "probes": {name: _last(recording, name) for name in recording.probes},
@@ -332,8 +335,9 @@ def print_summary(recording: Recording) -> None:
     print(f"  steps                {told['steps']} of {told['dt']:g} s, to t = {told['time']:g} s")
     print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
     print(f"  contacts at the end  {told['contacts']}")
-    print(f"  kinetic energy       {told['kinetic']:.6g} J")
-    print(f"  work of the contacts {told['work']:.6g} J")
+    joules = "J" if told["d"] == 3 else "J/m"
+    print(f"  kinetic energy       {told['kinetic']:.6g} {joules}")
+    print(f"  work of the contacts {told['work']:.6g} {joules}")
     if told["creates_energy"]:
         print(
             "note: restitution gave energy to the bodies: the contacts did work on them in all. With long "

@@ -292,14 +292,12 @@ def follow_host(domain: Domain, near: ContactsInStep, state: State, free: Array)
             guess = part.guess(state.impulses, longer) if guess is None else guess
             reply = _exchanged(ranks, _share(domain, model, part, free, guess))
             velocity = rigid_velocities(model, reply.velocity.ravel(), free)
-            matters, last, guess = False, Followed(part, reply, velocity, free), reply.r
-            if model.gyrates and left:
-                turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
-                last = last._replace(velocity=turned)
-            if not ranks.any(matters):
-                break
+            matters, guess = False, reply.r
             if model.gyrates:
-                free = turned_free
+                velocity, free, matters = gyrated(model, middle, free, velocity, dt)
+            last = Followed(part, reply, velocity, free)
+            if not ranks.any(matters and left > 0):
+                break
     assert last is not None, "the host solves at least once in every step"
     return last
 

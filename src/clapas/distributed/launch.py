@@ -95,24 +95,26 @@ def _are_bound(here: Any, processors: int) -> bool:
 
 
 @contextmanager
-def ending_together(comm: Any, code: int) -> Iterator[None]:
+def ending_together(comm: Any, code: int, passing: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
     """A block in which an error on one rank ends the job, with a message, instead of letting others wait.
 
-    Errors that all ranks have are told once, by rank 0.
+    Errors that all ranks have are told once, by rank 0. Those to be ``passing`` are of all ranks, and told.
     """
     try:
         yield
     except EndedElsewhere:
         time.sleep(PATIENCE)  # the rank that failed tells why, and ends the job
         comm.Abort(code)
-    except SystemExit:
-        raise
     except BaseException as error:
+        if isinstance(error, (SystemExit, *passing)):
+            raise
         if comm.rank:
             time.sleep(PATIENCE)
         who = f"clapas: rank {comm.rank} of {comm.size}: " if comm.rank else "clapas: "
         if isinstance(error, Error):
             print(f"{who}{error}", file=sys.stderr, flush=True)
+        elif isinstance(error, OSError) and error.filename:
+            print(f"{who}{error.filename}: {error.strerror}", file=sys.stderr, flush=True)
         else:
             traceback.print_exc()
             print(f"{who}{type(error).__name__}: {error}", file=sys.stderr, flush=True)

@@ -165,11 +165,11 @@ def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
         velocity = _velocity(model, middle, part, answer, free)
         if not model.gyrates or total == 0:
             break
-        turned, turned_free, matters = gyrated(model, middle, free, velocity, dt)
+        turned, free, matters = gyrated(model, middle, free, velocity, dt)
         if left == 0 or not ranks.any(matters):
             velocity = turned
             break
-        free, guess = turned_free, answer.r
+        guess = answer.r
 
     verdict = answer.status, answer.residual, answer.iterations, answer.seconds, total
 

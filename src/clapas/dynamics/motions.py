@@ -142,7 +142,10 @@ class Oscillation(Motion):
     def __call__(self, time: float) -> Velocities:
         """Derivative of the displacement."""
         pulsation = 2.0 * math.pi * self.frequency
-        speed = self.amplitude * pulsation * math.cos(pulsation * time + self.phase)
+        angle = pulsation * time + self.phase
+        if not math.isfinite(angle):
+            raise SceneError(f"{self.word}: {self.frequency:g} Hz has no phase at t = {time:g} s; take less")
+        speed = self.amplitude * pulsation * math.cos(angle)
         return speed * np.array(self.direction), np.zeros(_angles(self.d))
 
 

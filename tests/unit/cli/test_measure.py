@@ -50,3 +50,23 @@ def test_a_time_outside_of_the_run_is_refused(run: Run, command: str, tmp_path: 
         outcome = run(command, "run.h5", f"--time={time}", *more)
         assert outcome.code == 2
         assert f"time must be one of the run, from 0 to 0.02 s, got {time}" in outcome.err
+
+
+def test_what_a_measure_does_not_heed_is_refused_and_others_are_not_lost(run: Run) -> None:
+    assert run("run", "two-block-stack", "--duration", 0.05, "--quiet").code == 0
+    name = "two-block-stack.h5"
+    refused = run("measure", name, "--what", "energy", "--time", 0.01)
+    assert (refused.code, "'energy' takes no time: it is of the whole run" in refused.err) == (2, True)
+    assert "'speed' takes no box" in run("measure", name, "--what", "speed", "--box", "0,0,0:1,1,1").err
+    assert "'slope' takes no level" in run("measure", name, "--what", "slope", "--level", 3).err
+    both = run("measure", name, "--what", "stress,coordination")
+    assert both.code == 2
+    assert both.out.split()[:2] == ["coordination", "1.5"]
+    assert "note: stress: the grains leave no room inside" in both.err
+
+
+def test_a_mean_of_iterations_is_of_steps(run: Run) -> None:
+    every = [run("run", "sliding-block", "--duration", 0.05, "--every", k, "--json") for k in (1, 50)]
+    means = [outcome.document["mean_iterations"] for outcome in every]
+    assert all(outcome.code == 0 for outcome in every)
+    assert means[1] == int(means[1])  # the one step kept; the start is none

@@ -140,3 +140,8 @@ def test_refusals(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(SceneError) as caught:
         make()
     assert str(caught.value).startswith(message)
+
+
+def test_an_oscillation_too_fast_for_a_phase_is_refused_in_words() -> None:
+    with pytest.raises(SceneError, match=r"1e\+308 Hz has no phase at t = 1000 s"):
+        Oscillation(1e-3, 1e308, (0, 0, 1))(1000.0)

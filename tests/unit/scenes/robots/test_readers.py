@@ -469,3 +469,12 @@ def test_names_that_come_twice_are_refused_by_whoever_reads(tmp_path: Path) -> N
     (tmp_path / "twice.xml").write_text(f"<mujoco><worldbody>{outer}</worldbody></mujoco>", encoding="utf-8")
     with pytest.raises(FormatError, match="two joints are called 'j'; names are unique"):
         read_robot(tmp_path / "twice.xml")
+
+
+def test_a_gear_without_a_number_is_refused(tmp_path: Path) -> None:
+    body = '<body name="a"><joint name="j" type="hinge"/><geom type="sphere" size="0.1"/></body>'
+    motor = '<actuator><motor joint="j" gear=""/></actuator>'
+    text = f"<mujoco><worldbody>{body}</worldbody>{motor}</mujoco>"
+    (tmp_path / "gear.xml").write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match="gear must be one number that is not zero"):
+        read_robot(tmp_path / "gear.xml")

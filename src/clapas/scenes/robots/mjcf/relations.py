@@ -16,7 +16,7 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
     if found is None:
         raise node.error(f"there is no joint '{joint}'")
     gear = node.numbers("gear", (1.0,))
-    if gear[0] == 0.0 or any(gear[1:]):
+    if not gear or gear[0] == 0.0 or any(gear[1:]):
         raise node.error(f"gear must be one number that is not zero, got {list(gear)}")
     force = largest(node, "forcerange", "forcelimited")
     bound = found.effort if force is None else abs(gear[0]) * force
