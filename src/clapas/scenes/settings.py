@@ -52,7 +52,9 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
         _require_number(name, value)
     checked_step(dt)
     if not (math.isfinite(duration) and duration >= 0):
-        raise SettingsError(f"duration must be at least 0, got {duration}")
+        raise SettingsError(
+            f"duration must be at least 0{' and finite' if duration > 0 else ''}, got {duration}"
+        )
     if duration > MOST_STEPS * dt:
         raise SettingsError(
             f"dt = {dt:g} s is too small for a run of {duration:g} s: more than {MOST_STEPS:.0e} steps; "
@@ -87,7 +89,7 @@ def checked_step(dt: Any) -> float:
     """A time step that is a positive number (s)."""
     _require_number("dt", dt)
     if not (math.isfinite(dt) and dt > 0):
-        raise SettingsError(f"dt must be positive, got {dt}")
+        raise SettingsError(f"dt must be positive{' and finite' if dt > 0 else ''}, got {dt}")
     return float(dt)
 
 

@@ -83,7 +83,10 @@ def temporary(path: Path) -> Path:
 def _take(place: Path, path: Path) -> tuple[int, bool]:
     """Open the lock file and lock it; False where the system or the file system has no locks."""
     while True:
-        handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:  # said of the file that was asked for, not of a hidden one beside it
+            raise OSError(error.errno, error.strerror, str(path)) from None
         if fcntl is None:
             return handle, False
         try:
