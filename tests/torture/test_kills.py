@@ -19,7 +19,7 @@ from tests.torture.harness import ROOT, Random, kills, seed
 
 SCENE = """
 gravity = [0.0, 0.0, -9.81]
-run = {duration = 10.0, dt = 5e-4, every = 10, on_unsolved = "record", solver = {name = "nsgs", tol = 1e-4}}
+run = {duration = 30.0, dt = 5e-4, every = 10, on_unsolved = "record", solver = {name = "nsgs", tol = 1e-4}}
 [[laws]]
 mu = 0.5
 [[bodies]]

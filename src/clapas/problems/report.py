@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.convex.threshold import ThresholdFriction, Thresholds
-from clapas.linalg.norms import norm
+from clapas.linalg.norms import SAFE, norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
 
@@ -123,6 +123,9 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     u = problem.velocity(r) if u is None else u
     mu = problem.mu
     x = problem.response[:, None] * r
+    size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(u).max(initial=0.0)))
+    if problem.section is None and size > 0.0 and not SAFE < size < 1.0 / SAFE:  # squares would not hold
+        x, u = x / size, u / size
     wish = x[:, 1:] - u[:, 1:]
     tangential = np.linalg.norm(wish, axis=1)
     margin = 1e-12 * (np.abs(x[:, 0]) + tangential)

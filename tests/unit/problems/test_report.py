@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clapas.problems import ContactProblem, coulomb
+from clapas.problems.report import modes
 from tests.random_problems import particle
 
 
@@ -80,3 +81,11 @@ def test_modes_are_counted() -> None:
     assert (report.open, report.sticking, report.sliding) == (1, 1, 1)
     assert "1 open, 1 sticking, 1 sliding" in str(report)
     assert report.as_dict()["sliding"] == 1
+
+
+@pytest.mark.parametrize("k", [-200, -170, 0, 160, 200])
+def test_modes_do_not_depend_on_units(k: int) -> None:
+    """A contact that slides does so where squares overflow or vanish."""
+    problem = ContactProblem(W=10.0**k * np.eye(3), q=[[-(10.0**k), 10.0**k, 0.0]], mu=[0.5])
+    r = np.array([[1.0, -0.5, 0.0]])
+    assert [mask.tolist() for mask in modes(problem, r)] == [[False], [False], [True]]
