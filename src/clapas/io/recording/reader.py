@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -32,6 +34,7 @@ from clapas.status import Status
 from clapas.typing import Array, Indices
 
 BLOCK = 128  # frames read at once by those who want all
+PATIENCE, PAUSE = 4, 0.02  # times that a file which grows is read again, and seconds between them
 
 
 @dataclass(frozen=True)
@@ -442,8 +445,8 @@ class Recording:
 
     def _ragged_rows(self, sort: _Ragged, start: int, end: int, frame: int) -> dict[str, Any]:
         """Rows of contacts or links from ``start`` to ``end``, which the frame of that number declares."""
-        columns = {}
-        for name in sort.names:
+
+        def rows(name: str) -> Any:
             data = self._fresh(f"{sort.group}/{name}")
             if not 0 <= start <= end <= len(data):
                 raise FormatError(
@@ -451,8 +454,9 @@ class Recording:
                     f"'{sort.group}/{name}', which has {len(data)} rows: 'frames/{sort.end}' is damaged"
                 )
             with reading(f"{self.path}: '{sort.group}/{name}'"):
-                columns[f"{sort.prefix}{name}"] = data[start:end]
-        return columns
+                return data[start:end]
+
+        return {f"{sort.prefix}{name}": self._patiently(partial(rows, name)) for name in sort.names}
 
     def _frames(self, name: str, rows: slice) -> Any:
         """Rows of a column of the frames; NaN or 0 in files of early versions that have it not."""
@@ -462,9 +466,21 @@ class Recording:
 
     def _slice(self, name: str, rows: slice) -> Any:
         """Rows of a data set."""
-        data = self._fresh(name)
-        with reading(f"{self.path}: '{name}'"):
-            return data[rows]
+
+        def part() -> Any:
+            data = self._fresh(name)
+            with reading(f"{self.path}: '{name}'"):
+                return data[rows]
+
+        return self._patiently(part)
+
+    def _patiently(self, read: Callable[[], Any]) -> Any:
+        """What a reading gives; of a file that grows it is tried again: a flush may have come between."""
+        for _ in range(PATIENCE if self._grows else 0):
+            with suppress(FormatError):
+                return read()
+            time.sleep(PAUSE)
+        return read()
 
     def _fresh(self, name: str) -> Any:
         """A dataset as it is on disk now: a run may still be writing."""
