@@ -125,8 +125,9 @@ def measure(
     if (low is None) != (high is None):
         raise SettingsError("a box needs both corners: give low and high")
     given = {"time": time is not None, "box": low is not None, "level": level != 0.0}
-    for option in (name for name, is_given in given.items() if is_given and not heeds(what, name)):
-        raise SettingsError(f"'{what}' takes no {option}: it is {UNHEEDED[option]}")
+    ignored = [option for option, is_given in given.items() if is_given and not heeds(what, option)]
+    if ignored:
+        raise SettingsError(f"'{what}' takes no {ignored[0]}: it is {UNHEEDED[ignored[0]]}")
     return MEASURES[what](run, Where(time=time, low=low, high=high, level=level))
 
 

@@ -42,7 +42,7 @@ from clapas.version import __version__
 
 # Ways out that the library offers to Python callers, as they are said here.
 HERE_CALLED = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
-DONE, BAD_INPUT = 0, 2
+DONE, BAD_INPUT = output.DONE, output.BAD_INPUT
 
 # Plain help: the decorated one takes longer to load than everything else together.
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ ARCH = "example:arch"
 NUMBERS = ("mu", "density", "scale", "overlap")
 WORDS = ("up", "fixed", "nonconvex")
 OPTIONS = (*NUMBERS, *WORDS)
-ASSUMED = {"mu": "friction 0.6", "density": "2000 kg/m³"}  # defaults of scene_of_blocks
+ASSUMED = {"mu": "friction {:g}", "density": "{:g} kg/m³"}  # defaults that are told
 
 
 def found(name: str) -> Path | None:
@@ -50,7 +51,12 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
 
     given = read(path.name, arguments)
     made = scene_of_blocks(path, **given)
-    assumed = [f"{words} (--{name})" for name, words in ASSUMED.items() if name not in given]
+    defaults = signature(scene_of_blocks).parameters
+    assumed = [
+        f"{words.format(defaults[name].default)} (--{name})"
+        for name, words in ASSUMED.items()
+        if name not in given
+    ]
     if "ground" in {body.name for body in made.bodies}:
         assumed.append("a ground under the lowest point, as no block is fixed (--fixed)")
     if assumed:

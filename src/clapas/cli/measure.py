@@ -11,7 +11,6 @@ import typer
 from clapas.cli import output
 from clapas.errors import SettingsError
 
-BAD_INPUT = 2  # exit code
 USUAL = ("coordination", "packing", "stress", "friction", "speed")
 
 
@@ -60,7 +59,7 @@ def measure(
         for each in found:
             print(f"{each.name:<14} {each!s:<24} {each.note}")
     if failed and what is not None:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(output.BAD_INPUT)
 
 
 def _corners(text: str | None) -> tuple[list[float] | None, list[float] | None]:

@@ -34,6 +34,7 @@ OTHERS = (
     ".py",
 )
 
+DONE, BAD_INPUT = 0, 2  # exit codes
 WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
 
 

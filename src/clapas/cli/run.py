@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 
-BAD_INPUT = 2  # exit code
-
-
 def run(
     context: typer.Context,
     scene: Annotated[
@@ -173,7 +170,7 @@ def _together(ranks: Ranks | None) -> Iterator[None]:
         return
     from clapas.distributed.launch import ending_together
 
-    with ending_together(ranks.comm, BAD_INPUT, passing=(typer.Exit,)):
+    with ending_together(ranks.comm, output.BAD_INPUT, passing=(typer.Exit,)):
         yield
 
 

@@ -77,8 +77,6 @@ class RecordingWriter:
         scene: str = "",
     ) -> None:
         self.path = writable(path)
-        if not self.path.name:
-            raise WriteError(f"'{path}' is a folder: name the file to write, such as run.h5")
         self._sizes = {
             "bodies": model.n_bodies,
             "d": model.d,
