@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.model import Model
+from clapas.dynamics.names import Names
 from clapas.dynamics.stepping import StepResult
 from clapas.problems.report import modes
 from clapas.typing import Array, Indices, Mask
@@ -37,7 +38,7 @@ class ContactTable:
 
     Parameters
     ----------
-    names : tuple of str
+    names : Names
         Names of all bodies.
     a, b : arrays (n,)
         Numbers of the two bodies.
@@ -59,7 +60,7 @@ class ContactTable:
         Length of the step (s).
     """
 
-    names: tuple[str, ...]
+    names: Names
     a: Indices
     b: Indices
     point: Array

@@ -15,6 +15,7 @@ from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.joints.leastmotion import Linkages, linkages
 from clapas.dynamics.joints.rows import JointRows
 from clapas.dynamics.loads import Load
+from clapas.dynamics.names import Names
 from clapas.dynamics.pressing import Pressed
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
@@ -114,8 +115,8 @@ class Model:
         Grains that are lowered when they appear (:mod:`clapas.dynamics.deposition`); None if there are none.
     period : tuple
         Lengths of the periodic cell along x and y, or None.
-    names : tuple of str
-        Names of the bodies.
+    names : Names
+        Names of the bodies; none where nobody asks for them.
     probes : tuple of Probe
         Quantities to write down at every step.
     systems : tuple of System
@@ -143,7 +144,7 @@ class Model:
     loads: dict[int, Load] = field(default_factory=dict)
     laid: Mask | None = None
     period: tuple[float | None, float | None] = (None, None)
-    names: tuple[str, ...] = ()
+    names: Names = field(default_factory=Names)
     probes: tuple[Probe, ...] = ()
     systems: tuple[System, ...] = ()
     joints: JointRows | None = None
@@ -391,7 +392,7 @@ class Model:
             blocked=None if self.blocked is None else self.blocked[bodies],
             loads={number[body]: load for body, load in self.loads.items() if body in number},
             laid=None,
-            names=(),
+            names=Names(),
             probes=(),
             systems=tuple(system.renumbered(bodies) for system in self.systems) if whole else (),
             joints=self.joints.renumbered(bodies) if whole and self.joints is not None else None,

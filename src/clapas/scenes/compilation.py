@@ -12,6 +12,7 @@ from clapas.dynamics.joints.anchors import anchors_of
 from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.joints.rows import JointRows, ends_on_systems, joint_rows
 from clapas.dynamics.model import Model
+from clapas.dynamics.names import Names
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
@@ -50,7 +51,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         laid=np.array([body.laid for body in records]) if any(body.laid for body in records) else None,
         loads={body.number: body.load for body in records if body.load is not None},
         period=scene.period,
-        names=tuple(body.name for body in records),
+        names=Names(body.name for body in records),
         probes=tuple(scene.probes),
         systems=tuple(scene.systems),
         joints=_joints(scene, records),

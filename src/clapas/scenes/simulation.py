@@ -8,7 +8,7 @@ put it in place again, and the same state gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -394,7 +394,7 @@ class Simulation:
 
     def _touching(self, name: str | int) -> Indices:
         """The numbers of a body, or of all carriers of a system."""
-        names = self.model.names
+        names: Sequence[str] = self.model.names
         if isinstance(name, str) and name not in names:
             systems = [system.name for system in self.model.systems]
             if name in systems:

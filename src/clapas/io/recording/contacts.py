@@ -28,13 +28,13 @@ class RecordedContacts(Contacts):
         On body b, in the world, mean over the step (N).
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
-    names : tuple of str
+    names : sequence of str
         Of all bodies; "" for those without one.
     """
 
     force: Array = field(default_factory=lambda: np.empty(0))
     mode: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
 
     @cached_property
     def normal_force(self) -> Array:

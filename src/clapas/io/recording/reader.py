@@ -18,6 +18,7 @@ import numpy as np
 
 from clapas.bodies.drawn import Look
 from clapas.dynamics.model import Model
+from clapas.dynamics.names import Names
 from clapas.dynamics.probes import Probe
 from clapas.dynamics.state import Impulses, LinkImpulses, Sleep, State
 from clapas.errors import FormatError, SettingsError
@@ -294,7 +295,7 @@ class Recording:
             colliders=Colliders(d=self._d, hulls=hulls, **columns),
             laws=LawTable(*(arrays[f"laws/{name}"] for name in layout.LAWS)),
             **{name: arrays[name] for name in layout.MAYBE if name in arrays},
-            names=tuple(names),
+            names=Names(names),
             period=tuple(period),
             probes=tuple(self.probes.values()),
         )
@@ -384,7 +385,7 @@ class Recording:
         return self._slice("probes/time", slice(0, len(values))), values
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
+    def _names(self) -> Names:
         return self.model.names
 
     @cached_property
@@ -530,7 +531,7 @@ def _frame(
     contacts: dict[str, Any],
     others: tuple[systems.RecordedSystem, ...],
     known: joints.JointNames,
-    bodies: tuple[str, ...],
+    bodies: Names,
 ) -> Frame:
     """A frame from its columns as stored."""
     alive = int(row["alive"])

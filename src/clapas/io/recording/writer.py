@@ -278,7 +278,7 @@ class RecordingWriter:
                 "dt": dt,
                 "every": every,
                 "settings": json.dumps(settings),
-                "names": json.dumps(model.names),
+                "names": json.dumps(list(model.names)),
                 "period": json.dumps(model.period),
                 "units": "SI",
             }
