@@ -171,7 +171,7 @@ class Solver(Limits, Protocol):
     cones: ClassVar[tuple[type, ...]]
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Prepare the method on a problem, from a guess (n, d)."""
+        """Prepare the method on a problem, from a guess (n, d), which is not written to."""
         ...
 
 
@@ -371,7 +371,7 @@ def run(
     while True:
         residual = residual_of(x)
         seconds = time.perf_counter() - began
-        seen = record.add(done, seconds, residual, x)
+        x = record.add(done, seconds, residual, x)  # what the method gave may go
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
         if floor_of and _is_lost_in_rounding(record, limits.tol, floor_of):
@@ -381,7 +381,7 @@ def run(
         status = _verdict(limits, record, halted)
         if status:
             break
-        previous, measured = seen, done
+        previous, measured = x, done
         while halted is None:
             gap = 1 if limits.measures_each_iteration else _next_gap(record, limits.tol, pace)
             gap = min(gap, limits.max_iterations - done)
@@ -502,7 +502,7 @@ def solve(
             f"{type(solver).__name__} does not take the law of these contacts "
             f"({type(problem.cone).__name__}); these do: {', '.join(able)}"
         )
-    guess = _impulses(problem, guess)  # large ones of the caller may go now
+    guess = _impulses(problem, guess)
     if isinstance(solver, OneAnswer):
         solution = solver.answer(problem, guess)
     elif problem.is_definite:
@@ -531,4 +531,4 @@ def _impulses(problem: ContactProblem, guess: Guess) -> Array:
     r = problem.impulse(guess.r if isinstance(guess, Solution) else guess)
     if not np.isfinite(r).all():
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
-    return r.copy()
+    return r

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import is_dataclass
 
+import numpy as np
 import pytest
 
-from clapas.errors import SettingsError
-from clapas.solvers import NSGS, registry
+from clapas.errors import MissingDependency, SettingsError
+from clapas.problems import reduce
+from clapas.solvers import NSGS, registry, solve
+from tests.random_problems import random_global
 
 
 def test_names_lead_to_solvers() -> None:
@@ -25,6 +28,18 @@ def test_every_entry_is_complete() -> None:
         assert entry.when.endswith(".")
         for name in ("tol", "max_iterations", "time_limit"):
             assert hasattr(entry.solver(), name)
+
+
+@pytest.mark.parametrize("entry", [*registry.entries(), *registry.models()], ids=lambda entry: entry.name)
+def test_no_solver_writes_to_the_guess(entry: registry.Entry) -> None:
+    problem = random_global(3, n=4, bodies=4, d=3)
+    for form in (problem, reduce(problem)):
+        guess = np.tile([0.3, 0.1, -0.2], (4, 1))
+        try:
+            solve(form, entry.solver(max_iterations=30), guess=guess, check=False)
+        except MissingDependency:
+            pytest.skip("an optional package is not installed")
+        np.testing.assert_array_equal(guess, np.tile([0.3, 0.1, -0.2], (4, 1)))
 
 
 def test_unknown_names() -> None:
