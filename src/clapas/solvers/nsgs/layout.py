@@ -28,8 +28,6 @@ class Blocks:
 
     Parameters
     ----------
-    place : array (n,)
-        Where each contact is stored: block · WIDTH + lane.
     contacts : array (n_blocks · WIDTH,)
         The contact in each lane of each block, −1 in idle lanes.
     bodies : array (n_blocks, 2, WIDTH)
@@ -40,11 +38,18 @@ class Blocks:
         First block of each slab.
     """
 
-    place: Indices
     contacts: Indices
     bodies: Indices
     number: Indices
     bounds: Indices
+
+    @property
+    def place(self) -> Indices:
+        """Where each contact is stored, (n,): block · WIDTH + lane."""
+        spots = np.flatnonzero(self.contacts >= 0)
+        place = np.empty(len(spots), dtype=np.int64)
+        place[self.contacts[spots]] = spots
+        return place
 
 
 class BlockLayout:
@@ -57,9 +62,10 @@ class BlockLayout:
         """The layout of contacts between these bodies; see :func:`arrange`."""
         last = self._last
         if last is not None and last[1] == n_bodies and np.array_equal(last[0], bodies):
-            return last[2]
-        blocks = arrange(bodies, n_bodies)
-        self._last = bodies.copy(), n_bodies, blocks
+            blocks = last[2]
+        else:
+            blocks = arrange(bodies, n_bodies)
+        self._last = bodies, n_bodies, blocks  # those of this problem: the ones before may go
         return blocks
 
 
@@ -75,7 +81,7 @@ def arrange(bodies: Indices, n_bodies: int) -> Blocks:
     order = counting_sort(low, counting_sort(high, np.arange(n), n_bodies + 1), n_bodies + 1)
     place, bounds = fill_blocks(order, slab, pairs, n_bodies, len(slabs) - 1)
     contacts, stored = store(place, pairs, n_bodies, bounds)
-    return Blocks(place, contacts, stored, number, bounds)
+    return Blocks(contacts, stored, number, bounds)
 
 
 @kernel
