@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,7 +200,7 @@ class BoundModel:
         self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
         self.no_lead = np.empty((0, model.d))
         self.last: State | None = None  # the state the last step led to
-        self._still, self._of_dt = np.zeros(model.velocity.shape), (-1.0, np.empty(0), 0.0)
+        self._of_dt = -1.0, np.empty(0), 0.0
         self._no_couples = zeros_without_room((0, 1))
         self._gravity = float(np.linalg.norm(model.gravity))
         self._entries: dict[Any, Callable[..., Any]] = {}
@@ -229,6 +230,10 @@ class BoundModel:
         if len(self._no_couples) != n:
             self._no_couples = zeros_without_room((n, 3 if self.model.d == 3 else 1))
         return self._no_couples
+
+    @cached_property
+    def _still(self) -> Array:
+        return np.zeros(self.model.velocity.shape)
 
     def imposed(self, time: float) -> Array:
         """Velocities (N, size) of walls at a time."""
@@ -266,9 +271,9 @@ class FewBodies(BoundModel):
         super().__init__(model)
         self.serves = serves(model)
         self.are_few = are_few(model)
-        self.no_kick = np.zeros((model.n_bodies, 3))
         if self.serves:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
+            self.no_kick = np.zeros((model.n_bodies, 3))
 
     def taken(self, state: State, dt: float) -> tuple[Placed, Carried]:
         """A state and its impulses, for a step of length dt, in arrays that kernels can be bound to."""
