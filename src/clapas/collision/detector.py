@@ -107,6 +107,7 @@ class Detector:
         self._places = Places(self._shapes, local, self.d)
         pieces, centres = self._shapes.pieces, local.centres
         _refuse_bodies_beyond_period(pieces, centres, self._rules)
+        self._are_bodies = np.array_equal(pieces["body"], np.arange(len(pieces)))
         if skin is None:
             skin = default_skin(pieces, self._rules)
         elif not 0.0 <= skin < np.inf:
@@ -149,7 +150,8 @@ class Detector:
             Largest gap (m).
         """
         a, b, feature = (table := self.find(position, orientation, distance)).identity
-        return Contacts(a, b, *table.colliders, feature, *table[2:])  # type: ignore[call-arg]
+        colliders = (a, b) if self._are_bodies else table.colliders
+        return Contacts(a, b, *colliders, feature, *table[2:])  # type: ignore[call-arg]
 
     def find(self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0) -> Table:
         """The same contacts as a table of columns."""
@@ -210,7 +212,7 @@ class Detector:
             if count <= len(line.rows):
                 break
             line = self._line = line._replace(rows=np.empty(count + count // 4, dtype=ROW))
-        table = blank_table(count, self.d, is_periodic=False)
+        table = self._blank_table(count)
         if count:
             given = line.rows, count, line.starts, pairs, shapes, self._numbering, table
             self._deliver = self._deliver or bound(deliver_all, *given)
@@ -247,9 +249,9 @@ class Detector:
     def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Table:
         """One table of all groups, sorted: each pair has its place, whatever group it is in."""
         if not found:
-            return blank_table(0, self.d, pairs.is_periodic)
+            return self._blank_table(0)
         n = sum(count for _, count in found)
-        table, places = blank_table(n, self.d, pairs.is_periodic), places_by_pair(found)
+        table, places = self._blank_table(n), places_by_pair(found)
 
         def put(worker: Worker) -> None:
             for k in range(worker.rank, len(found), worker.size):
@@ -260,6 +262,13 @@ class Detector:
 
         run_on_threads(thread_count(None, n, len(found)), put)
         return settle(table)
+
+    def _blank_table(self, n: int) -> Table:
+        """Room for n contacts; colliders that are numbered as their bodies are need none of their own."""
+        identity, d = np.empty((3, n), dtype=np.int64), self.d
+        colliders = identity[:2] if self._are_bodies else np.empty((2, n), dtype=np.int64)
+        shift = np.zeros((n if self._is_periodic else 0, d))
+        return Table(identity, colliders, np.empty((n, d)), np.empty((n, d)), np.empty(n), shift)
 
     def _number(self) -> Numbering:
         body = self._shapes.pieces["body"]
@@ -337,13 +346,6 @@ class Places:
         given = frames, self._d, self._which, self._local, self._shapes
         self._put = self._put or bound(put_colliders, *given)
         return self._put(*given)
-
-
-def blank_table(n: int, d: int, is_periodic: bool) -> Table:
-    """Room for n contacts."""
-    identity, colliders = np.empty((3, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
-    shift = np.zeros((n if is_periodic else 0, d))
-    return Table(identity, colliders, np.empty((n, d)), np.empty((n, d)), np.empty(n), shift)
 
 
 def radix_of(colliders: Colliders) -> int:

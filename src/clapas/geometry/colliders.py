@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,16 @@ def rows_of(table: Any, rows: Indices) -> Any:
     """Some rows of a table, in the given order; of zeros without room, others of their kind."""
     if table.ndim == 2 and table.strides == (0, 0):
         return zeros_without_room((len(rows), table.shape[1]))
+    if table.ndim == 2 and table.strides[0] == 0 and len(table):
+        return np.broadcast_to(table[0], (len(rows), table.shape[1]))
     return table.take(rows, axis=0)  # half the time of table[rows]
+
+
+def one_row_if_alike(table: Array) -> Array:
+    """The table (n, k); if its rows are all the same, one that has room for a single row, read-only."""
+    if len(table) < 2 or not (table == table[0]).all():
+        return table
+    return np.broadcast_to(table[0].copy(), table.shape)
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class Contacts:
     a, b : arrays (n,)
         The two bodies, a < b; the normal goes from a to b.
     collider_a, collider_b : arrays (n,)
-        Rows of the collider table.
+        Rows of the collider table; the arrays a and b themselves where collider k is that of body k.
     feature : array (n,) of int64
         Which point of the pair this is (edge, vertex, face clipping): stable from step to step, so
         that impulses can be carried.
@@ -180,16 +188,18 @@ class Contacts:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} in {self.point.shape[1]}-D)"
 
-    @cached_property
+    @property
     def bodies(self) -> Indices:
-        """The two bodies of each contact, (n, 2)."""
+        """The two bodies of each contact, (n, 2); made when asked for."""
         pairs = np.empty((len(self.a), 2), dtype=np.int64)
         pairs[:, 0], pairs[:, 1] = self.a, self.b
         return pairs
 
     def take(self, rows: Indices) -> Contacts:
         """Some of the contacts, in the given order."""
-        return Contacts(*(rows_of(getattr(self, name), rows) for name in Contacts.__dataclass_fields__))
+        columns = [getattr(self, name) for name in Contacts.__dataclass_fields__]
+        taken = {id(column): rows_of(column, rows) for column in columns}
+        return Contacts(*(taken[id(column)] for column in columns))  # two that are one array stay one
 
     @staticmethod
     def none(d: int) -> Contacts:
