@@ -19,7 +19,7 @@ from clapas.dynamics.names import Names
 from clapas.dynamics.pressing import Pressed
 from clapas.dynamics.probes import Probe
 from clapas.geometry import sizes
-from clapas.geometry.colliders import Colliders, Kind
+from clapas.geometry.colliders import Colliders, Kind, rows_of
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
 
@@ -97,7 +97,8 @@ class Model:
     movable : array (N,) of bool
         False for walls, fixed or with imposed motion.
     position, orientation, velocity : arrays
-        Where and how each body appears (see :class:`clapas.dynamics.state.State`).
+        Where and how each body appears (see :class:`clapas.dynamics.state.State`). Read-only tables of one
+        row where all turn and move alike.
     birth : array (N,)
         Time at which each body appears (s); −inf for those there from the start. Increasing.
     colliders : Colliders
@@ -174,6 +175,12 @@ class Model:
         """1/√masses, zero where impulses change nothing: bodies that are not movable, blocked axes."""
         inverse = np.where(self.movable[:, None], 1.0 / np.sqrt(self.masses), 0.0)
         return inverse if self.blocked is None else np.where(self.blocked, 0.0, inverse)
+
+    @cached_property
+    def answers(self) -> Array:
+        """1/m and 1/J of spheres, (N, 2): what contacts ask of them. Zero for bodies that are not movable."""
+        masses = np.column_stack((self.mass, self.inertia[:, 0]))
+        return np.where(self.movable[:, None], 1.0 / np.sqrt(masses), 0.0) ** 2
 
     @cached_property
     def number(self) -> Indices:
@@ -384,8 +391,8 @@ class Model:
             inertia=self.inertia[bodies],
             movable=self.movable[bodies],
             position=self.position[bodies],
-            orientation=self.orientation[bodies],
-            velocity=self.velocity[bodies],
+            orientation=rows_of(self.orientation, bodies),
+            velocity=rows_of(self.velocity, bodies),
             birth=self.birth[bodies],
             colliders=self.colliders.of_bodies(bodies),
             motions={number[body]: motion for body, motion in self.motions.items() if body in number},

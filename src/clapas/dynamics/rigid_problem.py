@@ -76,7 +76,7 @@ def _geometry_of_spheres(near: ContactsInStep, free: Array) -> Geometry:
     model, middle, contacts = near.model, near.middle, near.contacts
     bodies = contacts.bodies
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
-    turn, response = middle.orientation, model.inverse_root[:, 2:4] ** 2
+    turn, response = middle.orientation, model.answers
     x_free = with_ground(world_rows(turn, free, response)[model.moving])
     turned = np.ascontiguousarray(turn[model.moving])
     blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)

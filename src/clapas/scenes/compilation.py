@@ -16,6 +16,7 @@ from clapas.dynamics.names import Names
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
+from clapas.geometry.colliders import one_row_if_alike
 from clapas.geometry.table import collider_table
 from clapas.scenes.overlaps import Start, refuse_overlaps
 from clapas.scenes.records import BodyRecord
@@ -41,8 +42,8 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         inertia=np.array([body.inertia for body in records]).reshape(n, size - scene.d),
         movable=np.array([body.movable for body in records], dtype=bool),
         position=np.array([body.position for body in records]).reshape(n, scene.d),
-        orientation=np.array([body.orientation for body in records]).reshape(n, turn),
-        velocity=np.array([body.velocity for body in records]).reshape(n, size),
+        orientation=one_row_if_alike(np.array([body.orientation for body in records]).reshape(n, turn)),
+        velocity=one_row_if_alike(np.array([body.velocity for body in records]).reshape(n, size)),
         birth=np.array([body.birth for body in records]),
         colliders=collider_table(scene.d, rows),
         laws=laws,
