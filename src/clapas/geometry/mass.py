@@ -58,7 +58,7 @@ class MassProperties:
     def centred(volume: float, *moments: float) -> MassProperties:
         """Properties of a shape whose own frame is already at its centre, along its principal axes."""
         d = 3 if len(moments) == 3 else 2
-        return MassProperties(volume, (0.0,) * d, moments, rotations.identity(d))
+        return MassProperties(volume, rotations.origin(d), moments, rotations.identity(d))
 
     @staticmethod
     def from_moments(volume: float, centre: Array, second: Array) -> MassProperties:

@@ -189,6 +189,15 @@ def identity(d: int) -> tuple[float, ...]:
     return (1.0, 0.0, 0.0, 0.0) if d == 3 else (0.0,)
 
 
+def origin(d: int) -> tuple[float, ...]:
+    """Place of a body that is not moved: as :func:`identity`, one tuple for all who ask.
+
+    >>> origin(3), origin(2)
+    ((0.0, 0.0, 0.0), (0.0, 0.0))
+    """
+    return (0.0, 0.0, 0.0) if d == 3 else (0.0, 0.0)
+
+
 def compose(first: Numbers, second: Numbers) -> Array:
     """Orientation of a frame given in another: ``first`` of the other, ``second`` in it.
 

@@ -40,7 +40,7 @@ class Frame(NamedTuple):
     @staticmethod
     def own(d: int) -> Frame:
         """The shape's own frame."""
-        return Frame((0.0,) * d, rotations.identity(d))
+        return Frame(rotations.origin(d), rotations.identity(d))
 
 
 def collider_table(

@@ -65,7 +65,7 @@ TWINS = {
 """Shapes of the other dimension that people mean."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
     """What bodies and walls share: a shape, where it is, what it is made of.
 
@@ -109,7 +109,7 @@ class Placed:
         return {**first, "shape": self.shape.to_dict(), **entries}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Wall(Placed):
     """A shape that no contact moves: it stands still, or moves as its ``motion`` says."""
 
@@ -121,7 +121,7 @@ class Wall(Placed):
         return True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Body(Placed):
     """A body with mass: free, or guided along some axes."""
 

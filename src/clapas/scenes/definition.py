@@ -12,7 +12,7 @@ from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 from clapas.dynamics.motions import spin_vector
-from clapas.geometry import checks
+from clapas.geometry import checks, rotations
 from clapas.geometry.checks import Vector
 
 KEY = "definition"
@@ -86,12 +86,13 @@ def written(thing: Any) -> dict[str, Any]:
 
 def read_place(label: str, name: str, value: Any, d: int) -> Vector:
     """D numbers, zero by default."""
-    return (0.0,) * d if value is None else checks.vector(label, name, value, d)
+    return rotations.origin(d) if value is None else checks.vector(label, name, value, d)
 
 
 def read_spin(label: str, name: str, value: Any, d: int) -> Vector:
     """An angular velocity, zero by default."""
-    return (0.0,) * (3 if d == 3 else 1) if value is None else spin_vector(label, value, d)
+    still = rotations.origin(3) if d == 3 else (0.0,)
+    return still if value is None else spin_vector(label, value, d)
 
 
 def read_positive(label: str, name: str, value: Any, d: int) -> float | None:

@@ -15,7 +15,7 @@ from clapas.errors import SceneError
 from clapas.geometry.checks import Vector
 from clapas.geometry.colliders import Kind
 from clapas.geometry.mass import MassProperties
-from clapas.geometry.rotations import identity
+from clapas.geometry.rotations import identity, origin
 from clapas.typing import Array
 
 
@@ -38,7 +38,7 @@ class Hull:
     normals: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Piece:
     """One convex piece of a shape: a row of the table of colliders before it has a body.
 
@@ -66,12 +66,12 @@ class Shape(ABC):
     is_static: ClassVar[bool] = False
     """True for shapes without mass, which only fixed bodies and walls can have."""
 
-    @cached_property
+    @property
     @abstractmethod
     def mass_properties(self) -> MassProperties:
         """Volume, centre of mass, principal moments and axes at density 1."""
 
-    @cached_property
+    @property
     @abstractmethod
     def pieces(self) -> tuple[Piece, ...]:
         """The convex pieces it is made of."""
@@ -81,12 +81,12 @@ class Shape(ABC):
         """Volume (m³), area in 2-D (m²)."""
         return self.mass_properties.volume
 
-    @cached_property
+    @property
     def bound(self) -> float:
         """Radius about the origin of its own frame that holds all of it (m); infinite for half-spaces."""
         return max(math.hypot(*piece.position) + piece.bound for piece in self.pieces)
 
-    @cached_property
+    @property
     def reach(self) -> float:
         """Radius about its centre of mass that holds all of it (m)."""
         centre = self.mass_properties.centre
@@ -123,7 +123,7 @@ class StaticShape(Shape):
         """Refused: it has none."""
         raise SceneError(f"{self.word}: it has no mass; it stands still, or moves by an imposed motion")
 
-    @cached_property
+    @property
     def reach(self) -> float:
         """Without a centre of mass, about the origin."""
         return self.bound
@@ -151,4 +151,4 @@ def plain(value: Any) -> Any:
 
 def centred_piece(kind: Kind, d: int, size: tuple[float, float, float], bound: float) -> tuple[Piece]:
     """The one piece of a shape whose own frame is the piece's frame."""
-    return (Piece(kind, (0.0,) * d, identity(d), size, bound),)
+    return (Piece(kind, origin(d), identity(d), size, bound),)

@@ -19,6 +19,8 @@ from clapas.geometry.shapes.base import Piece, Shape, centred_piece, write
 class Sphere(Shape):
     """A ball, centred at the origin of its frame.
 
+    It remembers nothing but its radius: what formulas give would take half a kilobyte of each grain.
+
     Parameters
     ----------
     radius : float
@@ -37,7 +39,7 @@ class Sphere(Shape):
     def __post_init__(self) -> None:
         write(self, "radius", checks.positive(self.word, "radius", self.radius))
 
-    @cached_property
+    @property
     def mass_properties(self) -> MassProperties:
         """V = 4πr³/3, I = 2Vr²/5."""
         r = self.radius
@@ -45,7 +47,7 @@ class Sphere(Shape):
         moment = 0.4 * volume * r * r
         return MassProperties.centred(volume, moment, moment, moment)
 
-    @cached_property
+    @property
     def pieces(self) -> tuple[Piece, ...]:
         """Itself."""
         return centred_piece(Kind.SPHERE, 3, (self.radius, 0.0, 0.0), self.radius)
@@ -68,14 +70,14 @@ class Disk(Shape):
     def __post_init__(self) -> None:
         write(self, "radius", checks.positive(self.word, "radius", self.radius))
 
-    @cached_property
+    @property
     def mass_properties(self) -> MassProperties:
         """A = πr², I = Ar²/2."""
         r = self.radius
         area = math.pi * r * r
         return MassProperties.centred(area, area * r * r / 2.0)
 
-    @cached_property
+    @property
     def pieces(self) -> tuple[Piece, ...]:
         """Itself."""
         return centred_piece(Kind.SPHERE, 2, (self.radius, 0.0, 0.0), self.radius)
