@@ -130,6 +130,7 @@ class RankSimulation:
         self._alive = 0
         self._wall_rows: tuple[Indices, Array, Array, Array]
         self._cuts: Bisection | None = None
+        self._sleep: SleepRows | None = None  # in runs with sleep
         self._start(initial_state(model) if state is None else state)
 
     # ---------------------------------------------------------------- epochs
@@ -142,11 +143,10 @@ class RankSimulation:
         impulses = state.impulses.take(np.arange(len(state.impulses.a))[rank::size])
         self._alive = state.n_bodies
         self._round = 0 if state.sleep is None else state.sleep.step
-        own = Owned(
-            mine,
-            _rows(state, SleepRows.of(state.sleep, state.n_bodies, state.velocity.shape[1]), mine),
-            impulses,
-        )
+        sleep = None
+        if self.sleeping is not None:
+            sleep = SleepRows.of(state.sleep, state.n_bodies, state.velocity.shape[1])
+        own = Owned(mine, _rows(state, sleep, mine), impulses)
         walls = np.flatnonzero(~owned)
         self._wall_rows = walls, state.position[walls], state.orientation[walls], state.velocity[walls]
         self._begin_epoch(own, state, d)
@@ -171,7 +171,9 @@ class RankSimulation:
         for name, values in zip(("position", "orientation", "velocity"), rows, strict=True):
             table[at, self._columns(name)] = values
         self.domain.ghosts.from_owners(table)
-        self._sleep = SleepRows.from_table(table[:, self._columns("sleep")])
+        self._sleep = None
+        if self.sleeping is not None:
+            self._sleep = SleepRows.from_table(table[:, self._columns("sleep")])
         self.state = replace(
             clock,
             position=np.ascontiguousarray(table[:, self._columns("position")]),
@@ -184,7 +186,8 @@ class RankSimulation:
     def _columns(self, name: str) -> slice:
         """Columns of the rows of bodies that migrate."""
         d, turn, size = self.model.d, self.model.orientation.shape[1], self.model.velocity.shape[1]
-        widths = {"position": d, "orientation": turn, "velocity": size, "sleep": SleepRows.width(size)}
+        sleep = 0 if self.sleeping is None else SleepRows.width(size)
+        widths = {"position": d, "orientation": turn, "velocity": size, "sleep": sleep}
         first = 0
         for each, width in widths.items():
             if each == name:
@@ -224,8 +227,9 @@ class RankSimulation:
         new = np.arange(old, born)
         velocity, owned = model.velocity[old:born], self.layout.is_owned[old:born]
         mine = np.flatnonzero(owned)[self.ranks.rank :: self.ranks.size]
-        fresh = SleepRows.none(len(mine), velocity.shape[1])
-        rows = np.hstack((position[mine], orientation[mine], velocity[mine], fresh.table()))
+        rows = np.hstack((position[mine], orientation[mine], velocity[mine]))
+        if self.sleeping is not None:
+            rows = np.hstack((rows, SleepRows.none(len(mine), velocity.shape[1]).table()))
         order = np.argsort(ids := np.concatenate((own.ids, new[mine])))
         own = Owned(ids[order], np.concatenate((own.rows, rows))[order], own.impulses)
         fixed, walls = ~owned, self._wall_rows
@@ -261,7 +265,8 @@ class RankSimulation:
             raise NotSolved(self.verdict)  # type: ignore[arg-type]
 
     def _part(self, dt: float) -> None:
-        if self.sleeping is None:
+        self.last = None  # or its problem would take memory during this step
+        if self.sleeping is None or self._sleep is None:
             done = step_on_ranks(self.domain, self.state, dt, self.solver, self.scheme)
         else:
             done, self._sleep, self._round, lost = step_with_sleep_on_ranks(
@@ -345,11 +350,10 @@ class RankSimulation:
         return gathered, state
 
 
-def _rows(state: State, sleep: SleepRows, bodies: Indices) -> Array:
-    """Rows of some bodies as they migrate: position, orientation, velocity, sleep."""
-    return np.hstack(
-        (state.position[bodies], state.orientation[bodies], state.velocity[bodies], sleep.table()[bodies])
-    )
+def _rows(state: State, sleep: SleepRows | None, bodies: Indices) -> Array:
+    """Rows of some bodies as they migrate: position, orientation, velocity, and sleep in runs with sleep."""
+    rows = np.hstack((state.position[bodies], state.orientation[bodies], state.velocity[bodies]))
+    return rows if sleep is None else np.hstack((rows, sleep.table()[bodies]))
 
 
 def _joined(forces: Sequence[Impulses], d: int) -> Impulses:

@@ -126,6 +126,8 @@ def _detected(
     found = domain.mine(domain.detector.detect(middle.position, middle.orientation, max(reach, touching)))
     treated = between_free(model, found) if holds else found
     active = within_reach(model, middle, treated, touching, reach, dt)
+    if not holds:
+        found = active  # the others would take memory until the end of the step
     ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
     return _Here(domain, ContactsInStep(model, middle, active, dt, touching, ahead), state, found, scheme)
 
