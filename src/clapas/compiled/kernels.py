@@ -212,8 +212,9 @@ def uncounted_kernel(function: Function) -> Function:
 def _by_one_process(compile_for: Callable[..., Any], lock: Path | None) -> Callable[..., Any]:
     """A dispatcher's ``compile``, which looks at the cache first, for one process at a time.
 
-    Without a lock every process compiles for itself. Locks are taken from a kernel to those it calls, and within a process under Numba's own lock, so that
-    none waits for another in a circle. The system frees the lock of a process that dies.
+    Without a lock every process compiles for itself. Locks are taken from a kernel to those it calls, and
+    within a process under Numba's own lock, so that none waits for another in a circle. The system frees the
+    lock of a process that dies.
     """
     depth = 0
 
@@ -336,6 +337,13 @@ def subroutine(function: Function) -> Function:
     """Mark a larger function for use inside kernels, which the compiler may call or inline as it likes."""
     marked: Function = numba.extending.register_jitable(**INSIDE)(function)
     return marked
+
+
+def chosen_by_type(function: Callable[..., Any], is_inlined: bool = False) -> Callable[[Function], Function]:
+    """Mark a function that says, by the types of its arguments, what ``function`` is inside kernels."""
+    options: Any = INSIDE | {"forceinline": True} if is_inlined else INSIDE
+    choice: Any = numba.extending.overload(function, strict=False, jit_options=options)
+    return cast(Callable[[Function], Function], choice)
 
 
 def intrinsic(emitter: Callable[..., Any]) -> Callable[..., Any]:
