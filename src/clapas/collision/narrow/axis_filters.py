@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba.extending import overload
-
 from clapas.collision.contact_table import Meeting
 from clapas.collision.meshes import can_push
 from clapas.collision.records import Records, Shapes
-from clapas.compiled import FAST_MATH, subroutine
+from clapas.compiled import chosen_by_type, subroutine
 from clapas.typing import Array
 
 
@@ -85,7 +83,7 @@ def is_allowed(choice: Any, shapes: Shapes, meeting: Meeting, x: float, y: float
     return CHOICES[type(choice)](choice, shapes, meeting, x, y, z)
 
 
-@overload(is_allowed, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+@chosen_by_type(is_allowed)
 def _select(choice: Any, shapes: Any, meeting: Any, x: Any, y: Any, z: Any) -> Callable[..., bool]:
     return CHOICES[choice.instance_class]
 
@@ -122,6 +120,6 @@ def may_be_allowed(choice: Any, sign: float, m: Records, n: Records) -> bool:
     return ARCS[type(choice)](choice, sign, m, n)
 
 
-@overload(may_be_allowed, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+@chosen_by_type(may_be_allowed)
 def _select_arc(choice: Any, sign: Any, m: Any, n: Any) -> Callable[..., bool]:
     return ARCS[choice.instance_class]

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
-
 from clapas.collision.contact_table import Meeting, Pairs, meeting_of
 from clapas.collision.narrow.capsules_triangles import Thin, touch_thin
 from clapas.collision.narrow.cylinder_plane import CylinderOnPlane, touch_cylinder_plane
@@ -39,7 +37,7 @@ from clapas.collision.narrow.sphere_solid import (
 )
 from clapas.collision.narrow.spheres import Spheres, touch_spheres
 from clapas.collision.records import Records, Shapes, wide
-from clapas.compiled import FAST_MATH, uncounted_kernel
+from clapas.compiled import chosen_by_type, uncounted_kernel
 from clapas.typing import Indices
 
 WAYS: dict[type, Callable[..., int]] = {
@@ -65,7 +63,7 @@ def touch(way: Any, rows: Records, count: int, meeting: Meeting, shapes: Shapes)
     return WAYS[type(way)](way, rows, count, meeting, shapes)
 
 
-@overload(touch, strict=False, jit_options={"error_model": "numpy", "fastmath": FAST_MATH})
+@chosen_by_type(touch)
 def _select(way: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Callable[..., int]:
     return WAYS[way.instance_class]
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
-
-from clapas.compiled import FAST_MATH
+from clapas.compiled import chosen_by_type
 from clapas.solvers.local.alart_curnier import AlartCurnierPart, solve_alart_curnier
 from clapas.solvers.local.canonical import Coefficients
 from clapas.solvers.local.de_saxce import DeSaxcePart, solve_de_saxce
@@ -31,11 +29,7 @@ def solve_contact(
     return METHODS[type(part)](part, r_n, r_1, r_2, u_n, u_1, u_2, k)
 
 
-@overload(
-    solve_contact,
-    strict=False,
-    jit_options={"error_model": "numpy", "fastmath": FAST_MATH, "forceinline": True},
-)
+@chosen_by_type(solve_contact, is_inlined=True)
 def _select(
     part: Any, r_n: Any, r_1: Any, r_2: Any, u_n: Any, u_1: Any, u_2: Any, k: Any
 ) -> Callable[..., tuple[float, float, float]]:

@@ -13,9 +13,8 @@ import numpy as np
 from clapas.compiled import kernel
 from clapas.problems.blocks import BodyBlocks, compile_time
 from clapas.solvers.local.canonical import LARGEST_MU, N_COEFFICIENTS, SINGULAR, canonical, coefficients_of
-from clapas.solvers.local.dispatch import solve_contact
-from clapas.solvers.nsgs.relax import relaxed
 from clapas.solvers.nsgs.sweeps import Sweeps, Visits
+from clapas.solvers.nsgs.updates import round_update
 from clapas.typing import Array, Indices
 
 
@@ -183,9 +182,7 @@ def sweep_bodies(
                 for j in range(m):
                     u_2 += G[i, 2 * m + j] * y[a, j] + G[i, (d + 2) * m + j] * y[b, j]
             r_n, r_1, k = r[i, 0], r[i, 1], coefficients_of(coefficients, i)
-            n, t_1, t_2 = solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, k)
-            if relaxation != 1.0:
-                n, t_1, t_2 = relaxed(relaxation, k[5], r_n, r_1, r_2, n, t_1, t_2)
+            n, t_1, t_2 = round_update(part, relaxation, k, r_n, r_1, r_2, u_n, u_1, u_2)
             d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
             r[i, 0] = n
             r[i, 1] = t_1

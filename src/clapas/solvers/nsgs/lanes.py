@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from numba.extending import overload
-
-from clapas.compiled import FAST_MATH, inlined
+from clapas.compiled import chosen_by_type, inlined
 from clapas.compiled.simd import WIDTH, absolute, any_lane, lane_of, sqrt, where, with_lane
 from clapas.solvers.local.alart_curnier import AlartCurnierPart
 from clapas.solvers.local.de_saxce import DeSaxcePart
-from clapas.solvers.local.exact import MAX_STEPS, ExactPart, solve_exact
+from clapas.solvers.local.dispatch import solve_contact
+from clapas.solvers.local.exact import MAX_STEPS, ExactPart
 
 Lanes: TypeAlias = Any
 Triple: TypeAlias = tuple[Lanes, Lanes, Lanes]
@@ -44,7 +43,7 @@ def lane_by_lane(chosen: Lanes, new: Triple, r: Triple, u: Triple, k: Any) -> Tr
                 lane_of(k[4], l),
                 lane_of(k[5], l),
             )
-            x_n, x_1, x_2 = solve_exact(
+            x_n, x_1, x_2 = solve_contact(
                 ExactPart(MAX_STEPS),
                 lane_of(r[0], l),
                 lane_of(r[1], l),
@@ -237,10 +236,6 @@ def solve_lanes(part: Any, r: Triple, u: Triple, k: Any) -> Triple:
     raise NotImplementedError("solve_lanes has a meaning only inside a kernel")
 
 
-@overload(
-    solve_lanes,
-    strict=False,
-    jit_options={"error_model": "numpy", "fastmath": FAST_MATH, "forceinline": True},
-)
+@chosen_by_type(solve_lanes, is_inlined=True)
 def _select(part: Any, r: Any, u: Any, k: Any) -> Callable[..., Triple]:
     return METHODS[part.instance_class]

@@ -29,9 +29,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from clapas.compiled import FAST_MATH, inlined, subroutine
+from clapas.compiled import chosen_by_type, inlined, subroutine
 from clapas.convex.rolling import DISCS
 from clapas.convex.section import Ellipses, Polygons
 from clapas.convex.threshold import Thresholds
@@ -346,11 +345,7 @@ SPECIAL: dict[type, Callable[..., None]] = {
 }
 
 
-@overload(
-    special_update,
-    strict=False,
-    jit_options={"error_model": "numpy", "fastmath": FAST_MATH},
-)
+@chosen_by_type(special_update)
 def _select(
     law: Any, part: Any, relaxation: Any, coefficients: Any, i: Any, x: Any, u: Any
 ) -> Callable[..., None]:
