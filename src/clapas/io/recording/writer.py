@@ -37,6 +37,7 @@ from clapas.io.recording.lock import Lock, temporary
 from clapas.scenes.recorders import RecordedStep
 from clapas.status import Status
 from clapas.typing import Indices
+from clapas.units import in_dimension
 from clapas.version import __version__
 
 FLUSH_SECONDS = 2.0
@@ -318,7 +319,9 @@ class RecordingWriter:
             dtype=column.dtype,
             **({} if column.noisy else PACKED),
         )
-        data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
+        # Bodies of other kinds say themselves what their fields are measured in.
+        unit = column.unit if name.startswith("systems/") else in_dimension(column.unit, self._sizes["d"])
+        data.attrs["unit"], data.attrs["meaning"] = unit, column.meaning
 
     def _frame_row(self, kept: RecordedStep, contacts: int) -> dict[str, Any]:
         state, n = kept.state, self._sizes["bodies"]
