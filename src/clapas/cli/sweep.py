@@ -67,7 +67,11 @@ def sweep(
     drawn = table.draw(folder / "table.png", rows, list(wanted.parameters), chosen)
     failed = [row for row in rows if row["status"] == "failed"]
     if as_json:
-        output.print_json({"table": folder / "table.csv", "runs": rows, "failed": len(failed)})
+        runs = [{name: value for name, value in row.items() if name != "units"} for row in rows]
+        units = table.units(rows)
+        output.print_json(
+            {"table": folder / "table.csv", "units": units, "runs": runs, "failed": len(failed)}
+        )
     elif not quiet:
         print(f"{len(rows)} runs, {len(failed)} failed")
         for row in failed[:5]:
@@ -81,10 +85,17 @@ def sweep(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """A bar on a terminal; elsewhere a line per run."""
+    """What tells of progress and of warnings, unless all is to be quiet."""
     if quiet:
         yield None
         return
+    with output.as_notes(), _watcher() as watch:
+        yield watch
+
+
+@contextmanager
+def _watcher() -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal; elsewhere a line per run."""
     if not sys.stderr.isatty():
 
         def say(progress: Progress) -> None:
