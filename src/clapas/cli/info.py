@@ -10,7 +10,7 @@ import typer
 
 from clapas.cli import blocks, known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
-from clapas.cli.source import FILE_HELP, HoldsLCP, Kind, Source, lcp_command, load
+from clapas.cli.source import FILE_HELP, HoldsLCP, Kind, Source, load
 
 if TYPE_CHECKING:
     from clapas.io import ProblemFile, StoredSolution
@@ -61,16 +61,18 @@ def info(
         return
     path_of_blocks = blocks.found(file)
     if path_of_blocks is not None:
-        blocks.show(path_of_blocks, as_json)
+        blocks.show(path_of_blocks, file, as_json)
         return
+    try:
+        problem, lcp = load(file, kind, symmetrise), None
+    except HoldsLCP as found:
+        problem, lcp = None, found.file
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
-    try:
-        problem = load(file, kind, symmetrise)
-    except HoldsLCP as found:
-        show_lcp(file, found.file, as_json)
-        return
-    show(problem, as_json)
+    if problem is not None:
+        show(problem, as_json)
+    elif lcp is not None:
+        show_lcp(file, lcp, as_json)
 
 
 def _verified(frames: int) -> str:
@@ -128,7 +130,7 @@ def show_lcp(name: str, file: LCPFile, as_json: bool) -> None:
         "stands_for": None if whole is None else repr(whole),
         "residual": residual,
         "comment": file.comment,
-        "command": lcp_command(name),
+        "command": output.typed("lcp", name),
     }
     if as_json:
         output.print_json(document)
@@ -149,7 +151,7 @@ def show_lcp(name: str, file: LCPFile, as_json: bool) -> None:
         rows.insert(2, ("stands for", repr(whole)))
     if file.comment:
         rows.append(("comment", file.comment))
-    output.print_rows([*rows, ("solve it by", lcp_command(name))])
+    output.print_rows([*rows, ("solve it by", output.typed("lcp", name))])
 
 
 def _filled(problem: LCP) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +79,7 @@ def _read(file: Path) -> LCPFile:
         except Error:
             raise error from None
         raise ProblemError(
-            f"{file} holds a contact problem, {found!r}, not an LCP: 'clapas solve {shlex.quote(str(file))}' "
+            f"{file} holds a contact problem, {found!r}, not an LCP: '{output.typed('solve', file)}' "
             "solves it"
         ) from None
 

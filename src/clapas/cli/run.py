@@ -302,7 +302,7 @@ def _tell_of_unfinished(path: Path) -> None:
                     goal = old.settings["duration"]
                     output.note(
                         f"{path} holds a run to t = {time:g} of {goal:g} s, which this one replaces; "
-                        f"'clapas resume {path}' would go on with it"
+                        f"'{output.typed('resume', path)}' would go on with it"
                     )
 
 
@@ -354,7 +354,7 @@ def print_summary(recording: Recording) -> None:
     print(f"recording: {told['recording']}")
     if told["is_unfinished"]:
         goal = told["settings"]["duration"]
-        print(f"note: it was to go to t = {goal:g} s: 'clapas resume {told['recording']}' goes on")
+        print(f"note: it was to go to t = {goal:g} s: '{output.typed('resume', told['recording'])}' goes on")
 
 
 def _last(recording: Recording, name: str) -> Any:

@@ -8,13 +8,13 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clapas.cli import output
 from clapas.errors import Error, FormatError, ProblemError, SettingsError
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ FILE_HELP = "A file, gallery:NAME or example:NAME."
 GALLERY, EXAMPLE = "gallery:", "example:"
 # What files with other endings hold, and the command that takes them.
 OTHERS = {
-    **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "clapas masonry")),
-    **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "clapas run")),
-    **dict.fromkeys((".urdf", ".xml"), ("a robot", "clapas run")),
+    **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "masonry")),
+    **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "run")),
+    **dict.fromkeys((".urdf", ".xml"), ("a robot", "run")),
 }
 
 
@@ -43,13 +43,8 @@ class HoldsLCP(ProblemError):
         self.file = file
         super().__init__(
             f"{name} holds a linear complementarity problem, {file.whole or file.problem!r}, not a contact "
-            f"problem: '{lcp_command(name)}' solves it"
+            f"problem: '{output.typed('lcp', name)}' solves it"
         )
-
-
-def lcp_command(name: str) -> str:
-    """What to type to have an LCP solved."""
-    return f"clapas lcp {shlex.quote(name)}"
 
 
 class Kind(StrEnum):
@@ -144,7 +139,8 @@ def _existing(name: str) -> Path:
         raise FileNotFoundError(f"there is no file '{name}'{_hint(name)}")
     if path.suffix.lower() in OTHERS:
         what, command = OTHERS[path.suffix.lower()]
-        raise ProblemError(f"{name} holds {what}, not a contact problem: '{command} {name}' takes it")
+        typed = output.typed(command, name)
+        raise ProblemError(f"{name} holds {what}, not a contact problem: '{typed}' takes it")
     return path
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -239,8 +240,7 @@ class RecordingWriter:
         if self._placed:
             kept = (
                 f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: make "
-                "room, then "
-                f"'clapas resume {self.path}' goes on"
+                f"room, then 'clapas resume {shlex.quote(str(self.path))}' goes on"
             )
         elif self.path.exists():
             kept = "the file that was there is as it was; make room and start again"
