@@ -85,17 +85,10 @@ def sweep(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """What tells of progress and of warnings, unless all is to be quiet."""
+    """A bar on a terminal; elsewhere a line per run."""
     if quiet:
         yield None
         return
-    with output.as_notes(), _watcher() as watch:
-        yield watch
-
-
-@contextmanager
-def _watcher() -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal; elsewhere a line per run."""
     if not sys.stderr.isatty():
 
         def say(progress: Progress) -> None:

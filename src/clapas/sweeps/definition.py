@@ -13,7 +13,6 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -159,9 +158,19 @@ class Sweep:
                 identity = hashlib.sha256(text.encode()).hexdigest()[:16]
                 kept = str(recordings / f"{identity}.h5") if self.keep and recordings is not None else None
                 made.append(Case(len(made), identity, self.scene, named, seed, tuple(self.measures), kept))
-        with suppress(SceneError):  # a value out of range is the failure of one run
-            made[0].build()
+        self._try(made[0])
         return made
+
+    def _try(self, case: Case) -> None:
+        """Build a run: what is wrong with the scene, whatever the values, is not the failure of each run."""
+        try:
+            case.build()
+        except SceneError as error:
+            try:
+                build(self.scene, {})
+            except SceneError as without:
+                if str(without) == str(error):
+                    raise
 
 
 def equal_durations(sweep: Sweep) -> list[str]:

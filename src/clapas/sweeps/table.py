@@ -84,14 +84,16 @@ def draw(
     parameters : sequence of str
         Names of the parameters, in order.
     quantity : str, optional
-        The column to draw.
+        The column to draw, with its unit or without.
 
     Returns
     -------
     str or None
         The column drawn; None if no number varies with a number.
     """
-    done = succeeded(rows)
+    done, known = succeeded(rows), units(rows)
+    by_heading = {headed(name, unit): name for name, unit in known.items()}
+    quantity = by_heading.get(quantity, quantity) if quantity else None
     varying = [name for name in [*parameters, "seed"] if len({repr(row.get(name)) for row in done}) > 1]
     numeric = [name for name in varying if all(_is_number(row.get(name)) for row in done)]
     if quantity is None:
@@ -102,7 +104,7 @@ def draw(
         return None
     from matplotlib.figure import Figure
 
-    along, known = numeric[0], units(rows)
+    along = numeric[0]
     others = [name for name in varying if name not in (along, "seed")][:1]
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.subplots()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from clapas.errors import Error, FormatError, SettingsError
+from clapas.errors import Error, FormatError, SceneError, SettingsError
 from clapas.geometry.shapes import Disk, HalfPlane, Sphere
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
@@ -155,6 +155,26 @@ def test_durations_of_as_many_steps_are_told(tmp_path: Path) -> None:
     assert (
         equal_durations(Sweep(scene="sliding-block", parameters={"run.duration": ["long", 0.2, 0.3]})) == []
     )
+
+
+def test_a_scene_that_is_wrong_by_itself_is_told_before_anything_runs(tmp_path: Path, rolling: Path) -> None:
+    """Not once for each run; a value that is out of range is the failure of its run alone."""
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(rolling.read_text().replace('type = "disk"', 'type = "dusk"'))
+    sweep = Sweep(scene=str(wrong), parameters={"laws.0.mu": [0.1, 0.2]})
+    with pytest.raises(SceneError, match="dusk"):
+        execute(sweep, tmp_path / "out", InLine())
+    assert not (tmp_path / "out").exists()
+    rows = execute(Sweep(scene=str(rolling), parameters={"laws.0.mu": [-1.0, 0.2]}), tmp_path, InLine())
+    assert [row["status"] for row in rows] == ["failed", "done"]
+
+
+def test_a_column_is_drawn_by_its_heading_too(tmp_path: Path) -> None:
+    rows = [
+        {"mu": mu, "load": mu, "units": {"load": "N"}, "status": "done", "seconds": 1.0} for mu in (0.1, 0.2)
+    ]
+    assert draw(tmp_path / "a.png", rows, ["mu"], "load (N)") == "load"
+    assert draw(tmp_path / "b.png", rows, ["mu"], "load") == "load"
 
 
 def test_a_file_is_varied_inside(tmp_path: Path) -> None:
