@@ -70,15 +70,15 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
         if name not in CURVES:
             _draw_probe(axes, recording, name.removeprefix(PROBE))
             continue
-        curve = CURVES[name]
+        curve, has_logarithm = CURVES[name], False
         for (column, label), ink in zip(curve.lines.items(), INKS, strict=False):
-            axes.plot(
-                times, _values(recording, column, curve.is_logarithmic), label=label, color=ink, linewidth=1.3
-            )
+            values = _values(recording, column, curve.is_logarithmic)
+            has_logarithm |= curve.is_logarithmic and bool((values > 0.0).any())
+            axes.plot(times, values, label=label, color=ink, linewidth=1.3)
         axes.set_ylabel(headed(curve.label, in_dimension(curve.unit, recording.model.d)))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        if curve.is_logarithmic:
+        if has_logarithm:  # a run without contacts has no residual but zero
             axes.set_yscale("log")
         if len(curve.lines) > 1:
             axes.legend(frameon=False, fontsize="small")
