@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "clapas"
 
 # From the bottom up. A module may import its own layer and those below; names on one line are one layer.
 LAYERS = [
-    {"errors", "status", "typing", "version", "compiled"},
+    {"errors", "status", "typing", "units", "version", "compiled"},
     {"convex", "linalg"},
     {"problems"},
     {"multiscale"},

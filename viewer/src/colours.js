@@ -43,7 +43,7 @@ export const MODES = {
   spin: { title: "Angular speed", unit: "rad/s", value: (v) => (b) => norm(v.frame.arrays.spin, b), ramp: HEAT },
   pressure: {
     title: "Mean pressure",
-    unit: (v) => (v.d === 2 ? "N/m" : "Pa"),
+    unit: "Pa",
     value: (v) => (b) => v.frame.arrays.pressure[b],
     ramp: DEPTH,
   },

@@ -14,5 +14,8 @@ export function number(x, digits = 4) {
 
 export const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
+// In the plane masses, forces and energies are those of one metre of depth.
+export const perDepth = (unit, d) => (d === 2 ? `${unit}/m` : unit);
+
 export const vector = (array, k, d, origin = [0, 0, 0]) =>
   `(${Array.from({ length: d }, (_, i) => number(array[3 * k + i] + origin[i])).join(", ")})`;

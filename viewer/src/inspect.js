@@ -1,7 +1,7 @@
 // The numbers of a body or a contact that was picked, as rows of a table.
 
 import { measured } from "./contacts.js";
-import { number, vector } from "./format.js";
+import { number, perDepth, vector } from "./format.js";
 
 const MODE = ["carries nothing", "sticks", "slides"];
 
@@ -20,8 +20,8 @@ export function bodyRows(view, body) {
   rows.push(["velocity", `${vector(velocity, body, d)} m/s`]);
   rows.push(["speed", `${number(norm(velocity))} m/s`]);
   rows.push(["angular speed", `${number(norm(spin))} rad/s`]);
-  if (isMovable) rows.push(["mass", `${number(model.arrays.mass[body])} kg`]);
-  if (isMovable) rows.push(["mean pressure", `${number(pressure[body])} ${d === 2 ? "N/m" : "Pa"}`]);
+  if (isMovable) rows.push(["mass", `${number(model.arrays.mass[body])} ${perDepth("kg", d)}`]);
+  if (isMovable) rows.push(["mean pressure", `${number(pressure[body])} Pa`]);
   rows.push(["contacts", `${frame.touching[body]}, ${frame.slidingOn[body]} sliding`]);
   rows.push(["material", materials[model.arrays.material[body]]]);
   if (model.arrays.birth[body] > -Infinity) rows.push(["birth", `${number(model.arrays.birth[body])} s`]);
@@ -36,8 +36,8 @@ export function contactRows(view, contact) {
   return [
     ["between", `${nameOf(model, a[contact])}, ${nameOf(model, b[contact])}`],
     ["state", MODE[mode[contact]]],
-    ["normal force", `${number(normal[contact])} N`],
-    ["tangential force", `${number(tangent[contact])} N`],
+    ["normal force", `${number(normal[contact])} ${perDepth("N", d)}`],
+    ["tangential force", `${number(tangent[contact])} ${perDepth("N", d)}`],
     ["friction used", `${number(100 * mobilised[contact], 3)} %`],
     ["coefficient mu", number(mu[contact])],
     ["gap", `${number(gap[contact])} m`],

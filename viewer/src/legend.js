@@ -16,7 +16,7 @@ export function drawLegend(element, mode, view, scale) {
     return;
   }
   const [low, high] = scale.range(mode, view);
-  const unit = unitOf(mode, view);
+  const unit = unitOf(mode);
   const bar = box("bar");
   bar.style.background = gradient(chosen);
   const inner = chosen.thresholds || [0.5];
@@ -29,9 +29,8 @@ export function drawLegend(element, mode, view, scale) {
   element.replaceChildren(bar, box("ticks", ticks));
 }
 
-export function unitOf(mode, view) {
-  const { unit } = MODES[mode];
-  return typeof unit === "function" ? unit(view) : unit || "";
+export function unitOf(mode) {
+  return MODES[mode].unit || "";
 }
 
 // Steps are drawn equally wide, whatever their thresholds.

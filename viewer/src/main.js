@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { Bodies, HIGHLIGHT } from "./bodies.js";
 import { MOBILISED, MODES, OPEN, SLIDING, STICKING, Scale, addFields, bodyColours, css } from "./colours.js";
 import { Contacts, measured } from "./contacts.js";
-import { count, number } from "./format.js";
+import { count, number, perDepth } from "./format.js";
 import { bodyRows, contactRows, fill, nameOf } from "./inspect.js";
 import { drawLegend, unitOf } from "./legend.js";
 import { recall, remember, store, stored } from "./memory.js";
@@ -57,6 +57,7 @@ class Page {
     const columns = await this.source.columns(0);
     const { header, arrays } = this.model;
     this.d = header.d;
+    for (const plot of this.plots) plot.d = this.d;
     this.run = header.run;
     const births = arrays.birth.filter((t) => t > -Infinity);
     this.birthRange = births.length ? [births.reduce((a, b) => Math.min(a, b)), births.reduce((a, b) => Math.max(a, b))] : [0, 1];
@@ -144,7 +145,7 @@ class Page {
     this.contacts.update(this.frame, checked("forces"), at("points").checked, isShown.contact);
     drawLegend(at("legend"), mode, this, this.scale);
     at("top-row").hidden = !MODES[mode].ramp || Boolean(MODES[mode].range);
-    at("top-unit").textContent = unitOf(mode, this);
+    at("top-unit").textContent = unitOf(mode);
     at("force-legend").hidden = checked("forces") === "none";
     this.#census();
     this.#describeSelection();
@@ -182,7 +183,7 @@ class Page {
     const strongest = this.strongest();
     if (strongest >= 0) {
       const button = document.createElement("button");
-      button.textContent = `${number(measured(this.frame).normal[strongest], 3)} N`;
+      button.textContent = `${number(measured(this.frame).normal[strongest], 3)} ${perDepth("N", this.d)}`;
       button.title = "Show the contact that carries most";
       button.id = "largest";
       button.addEventListener("click", () => this.select({ contact: strongest }));

@@ -1,6 +1,6 @@
 // Curves over time with a cursor on the frame that is shown; a click goes to that time.
 
-import { count, number } from "./format.js";
+import { count, number, perDepth } from "./format.js";
 
 export const CURVES = [
   { title: "Energy", unit: "J", lines: [["kinetic", "kinetic", "--curve-1"], ["potential", "fall", "--curve-2"], ["work", "work", "--curve-3"]], note: "kinetic energy, potential energy since the start, work of the contacts" },
@@ -14,6 +14,7 @@ const LEFT = 6, RIGHT = 6, TOP = 8, BOTTOM = 6;
 export class Plot {
   constructor(curve, parent, seek) {
     this.curve = curve;
+    this.d = 3; // of the run, once it is known
     this.element = document.createElement("figure");
     this.element.className = "plot";
     this.caption = document.createElement("figcaption");
@@ -75,10 +76,11 @@ export class Plot {
   #label(lines, index) {
     const name = document.createElement("span");
     name.textContent = this.curve.title + (this.curve.log ? " (log)" : "");
+    const unit = this.curve.unit ? ` ${perDepth(this.curve.unit, this.d)}` : "";
     const values = lines.map(({ title, values: series, colour }) => {
       const value = document.createElement("b");
       const label = lines.length > 1 ? `${title} ` : "";
-      value.textContent = `${label}${Number.isInteger(series[index]) ? count(series[index]) : number(series[index], 3)}${this.curve.unit ? ` ${this.curve.unit}` : ""}`;
+      value.textContent = `${label}${Number.isInteger(series[index]) ? count(series[index]) : number(series[index], 3)}${unit}`;
       value.style.color = colour;
       return value;
     });

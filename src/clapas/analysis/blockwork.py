@@ -60,7 +60,7 @@ class Blockwork:
     supports : sequence of arrays (k, 2)
         Corners of what is fixed.
     density : float or array (blocks,)
-        kg/m².
+        kg/m³.
     gravity : two floats
         Acceleration of gravity (m/s²).
     body : array (blocks,), optional
@@ -95,7 +95,7 @@ class Blockwork:
 
         Half-planes and fixed bodies are supports, a clump of polygons is one body. Friction is the one that
         :meth:`equilibria` is asked for; cohesion is left out, as joints without mortar have none. A density
-        (kg/m²), if given, replaces the masses of the scene.
+        (kg/m³), if given, replaces the masses of the scene.
         """
         from clapas.scenes.compilation import compile_scene
 

@@ -26,6 +26,7 @@ from clapas.analysis.surface import Slope, slope, surface_samples
 from clapas.errors import SettingsError, unknown_name
 from clapas.io.recording import Recording
 from clapas.typing import Array
+from clapas.units import in_dimension
 
 SPACING = 1.5  # width of the columns that find a surface, in mean diameters
 SLOW = 0.05  # m/s: faster grains are on their way and no part of a surface
@@ -246,17 +247,15 @@ def _stress(run: Recording, where: Where) -> Measured:
     tensor = box_stress(instant, low.tolist(), high.tolist())
     values = principal(tensor)[0]
     more = {"stress": tensor, "principal": values, **_box(low, high)}
-    unit = "Pa" if instant.d == 3 else "N/m"
-    return Measured(
-        "stress", float(np.trace(tensor) / instant.d), unit, None, "mean pressure in the box", more
-    )
+    value = float(np.trace(tensor) / instant.d)
+    return Measured("stress", value, "Pa", None, "mean pressure in the box", more)
 
 
 def _force(run: Recording, where: Where) -> Measured:
     instant = instant_of(run, where.time)
     normal = instant.normal_force[instant.carrying]
     more = {"largest": float(normal.max(initial=0.0)), "contacts": len(normal)}
-    unit = "N" if instant.d == 3 else "N/m"
+    unit = in_dimension("N", instant.d)
     value = float(normal.mean()) if len(normal) else 0.0
     return Measured("force", value, unit, None, "mean normal force of the contacts that carry", more)
 
@@ -290,7 +289,7 @@ def _flow(run: Recording, where: Where) -> Measured:
     residual = passed[kept] - np.polyval(np.polyfit(times[kept], passed[kept], 1), times[kept])
     error = math.sqrt(covariance[0, 0] * float(residual @ residual) / max(1, int(kept.sum()) - 2))
     note = f"mass down through the height {where.level:g} m, in the middle 80 % of the run; standard error"
-    unit = "kg/s" if model.d == 3 else "kg/s/m"
+    unit = in_dimension("kg/s", model.d)
     return Measured("flow", float(rate), unit, error, note, {"passed": float(passed[-1] - passed[0])})
 
 

@@ -89,7 +89,7 @@ class Ribbon:
 class Cut(Ribbon):
     """The same in the plane: a segment through bodies in 2-D, with (x, y) for (r, z), anywhere.
 
-    Its area is its length, so that densities are forces per length (N/m).
+    Its area is its length, so that densities are forces per length (Pa, as forces are per metre of depth).
 
     Examples
     --------

@@ -40,7 +40,7 @@ class StressField:
     edges : tuple of d arrays
         Edges of the cells along each axis (m).
     stress : array (cells along x, …, d, d)
-        Mean stress of each cell (Pa; N/m in 2-D).
+        Mean stress of each cell (Pa).
     """
 
     edges: tuple[Array, ...]
@@ -48,7 +48,7 @@ class StressField:
 
     @property
     def pressure(self) -> Array:
-        """Mean normal stress of each cell, trace(σ)/d (Pa; N/m in 2-D)."""
+        """Mean normal stress of each cell, trace(σ)/d (Pa)."""
         return np.asarray(np.trace(self.stress, axis1=-2, axis2=-1) / len(self.edges))
 
 
@@ -71,7 +71,7 @@ def grain_stresses(instant: Instant, volume: npt.ArrayLike | None = None) -> Arr
 
 
 def box_stress(instant: Instant, low: Sequence[float], high: Sequence[float]) -> Array:
-    """Mean stress in a box with edges along the axes, (d, d) (Pa; N/m in 2-D).
+    """Mean stress in a box with edges along the axes, (d, d) (Pa).
 
     A box as wide as a periodic cell gives the mean over the cell, wherever it begins.
     """
@@ -130,5 +130,4 @@ def draw_pressure(axes: Any, field: StressField) -> None:
         pressure, edges = pressure.mean(axis=1), (edges[0], edges[2])
     mesh = axes.pcolormesh(*edges, pressure.T, cmap="viridis")
     axes.set(xlabel="x (m)", ylabel="z (m)" if len(field.edges) == 3 else "y (m)", aspect="equal")
-    unit = "Pa" if len(field.edges) == 3 else "N/m"
-    axes.figure.colorbar(mesh, ax=axes, label=f"pressure ({unit})", shrink=0.7)
+    axes.figure.colorbar(mesh, ax=axes, label="pressure (Pa)", shrink=0.7)

@@ -102,6 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else DONE
     except Error as error:
         return _refuse(str(error))
+    except FileExistsError as error:
+        return _refuse(f"{error.filename} is a file, and a folder is to be made there: give another name")
     except OSError as error:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:

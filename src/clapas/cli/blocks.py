@@ -13,6 +13,7 @@ from clapas.cli.source import EXAMPLE
 from clapas.errors import FormatError, SettingsError
 
 if TYPE_CHECKING:
+    from clapas.geometry.pieces import SolidPiece
     from clapas.scenes.blocks import BlockFile
     from clapas.scenes.scene import Scene
 
@@ -95,8 +96,8 @@ def _number(word: str, text: str) -> float:
         raise SettingsError(f"{word} must be a number, got '{text[:40]}'") from None
 
 
-def show(path: Path, as_json: bool) -> None:
-    """Print what blocks a file holds."""
+def show(path: Path, name: str, as_json: bool) -> None:
+    """Print what blocks a file holds; ``name`` is what it was called."""
     from clapas.scenes.blocks import SUPPORT, read_blocks
 
     file = read_blocks(path)
@@ -104,7 +105,7 @@ def show(path: Path, as_json: bool) -> None:
         output.print_json(describe(file))
         return
     x, y, z = file.extent
-    volume = sum(block.piece.hull_volume for block in file.blocks)
+    volume = sum(_volume(block.piece) for block in file.blocks)
     output.print_rows(
         [
             ("file", str(file.path)),
@@ -118,7 +119,7 @@ def show(path: Path, as_json: bool) -> None:
     rows = [
         (
             block.name,
-            f"{block.piece.hull_volume:.4g}",
+            f"{_volume(block.piece):.4g}",
             " × ".join(f"{length:.3g}" for length in block.piece.extent),
             _form(block.piece.is_closed, block.piece.excess, block.is_convex),
             "yes" if block.is_support or block.name.lower().startswith(SUPPORT) else "",
@@ -126,7 +127,13 @@ def show(path: Path, as_json: bool) -> None:
         for block in file.blocks
     ]
     output.print_table(("block", "volume (m³)", "size (m)", "form", "support"), rows)
-    print(f"\nclapas run {path.name} simulates them, clapas masonry {path.name} says whether they stand.")
+    run, masonry = output.typed("run", name), output.typed("masonry", name)
+    print(f"\n{run} simulates them, {masonry} says whether they stand.")
+
+
+def _volume(piece: SolidPiece) -> float:
+    """Volume of a piece; that of its hull where its surface has holes and encloses none."""
+    return piece.volume if piece.is_closed else piece.hull_volume
 
 
 def _form(is_closed: bool, excess: float, is_convex: bool) -> str:

@@ -10,15 +10,18 @@ import typer
 
 from clapas.cli import blocks, known, output, progress, run
 from clapas.cli.anatomy import Anatomy, dissect
-from clapas.cli.source import FILE_HELP, Kind, Source, load
+from clapas.cli.source import FILE_HELP, HoldsLCP, Kind, Source, load
 
 if TYPE_CHECKING:
     from clapas.io import ProblemFile, StoredSolution
+    from clapas.io.lcp import LCPFile
     from clapas.problems import ContactProblem
+    from clapas.problems.lcp import LCP
     from clapas.scenes.robots import Robot
 
 SINGULAR = 1e16  # condition number beyond which only the rounding of W is seen
 FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
+LCP_FORMATS = {"hdf5": "HDF5", "npz": "NPZ", "matrix-market": "Matrix Market", "text": "Siconos text"}
 
 
 def info(
@@ -35,9 +38,9 @@ def info(
     """Explain a file and measure its answer.
 
     Sizes, densities and structure of the problem, what its author wrote, and the residual of the
-    stored solution, measured anew. Of a recording: what ran, how long, and how well it was solved. Of a
-    robot (.urdf, .xml): links, joints, motors, and what of the file is not used. Of a file of blocks (.obj,
-    .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
+    stored solution, measured anew; of a linear complementarity problem too. Of a recording: what ran, how
+    long, and how well it was solved. Of a robot (.urdf, .xml): links, joints, motors, and what of the file
+    is not used. Of a file of blocks (.obj, .stl, .ply, .glb, .dxf, .json): their names, sizes and forms.
     """
     from clapas.errors import SettingsError
     from clapas.io.recording import Recording, is_recording
@@ -58,12 +61,18 @@ def info(
         return
     path_of_blocks = blocks.found(file)
     if path_of_blocks is not None:
-        blocks.show(path_of_blocks, as_json)
+        blocks.show(path_of_blocks, file, as_json)
         return
-    problem = load(file, kind, symmetrise)
+    try:
+        problem, lcp = load(file, kind, symmetrise), None
+    except HoldsLCP as found:
+        problem, lcp = None, found.file
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
-    show(problem, as_json)
+    if problem is not None:
+        show(problem, as_json)
+    elif lcp is not None:
+        show_lcp(file, lcp, as_json)
 
 
 def _verified(frames: int) -> str:
@@ -102,6 +111,57 @@ def show_robot(robot: Robot, as_json: bool) -> None:
         rows.append((f"joint {joint.name}", f"{joint.kind} of {joint.parent} and {joint.child}{limits}"))
     rows += [(f"motor {motor.name}", f"{motor.kind} on {motor.joint}") for motor in robot.actuators]
     output.print_rows([*rows, *(("note", note) for note in robot.notes)])
+
+
+def show_lcp(name: str, file: LCPFile, as_json: bool) -> None:
+    """Print what is known about a linear complementarity problem, and what to do with it."""
+    import numpy as np
+
+    problem, whole = file.problem, file.whole
+    filled, residual = _filled(problem), None if file.z is None else problem.residual(file.z)
+    document = {
+        "source": name,
+        "kind": "lcp",
+        "format": file.format,
+        "unknowns": problem.size,
+        "sparse": problem.is_sparse,
+        "density": filled,
+        "free": float(np.linalg.norm(problem.q)),
+        "stands_for": None if whole is None else repr(whole),
+        "residual": residual,
+        "comment": file.comment,
+        "command": output.typed("lcp", name),
+    }
+    if as_json:
+        output.print_json(document)
+        return
+    stored = "none stored" if residual is None else f"z stored; residual measured {residual:.3e}"
+    rows = [
+        ("file", name),
+        ("format", f"{LCP_FORMATS[file.format]}, linear complementarity problem w = M z + q, 0 ≤ w ⟂ z ≥ 0"),
+        ("unknowns", str(problem.size)),
+        (
+            "M",
+            f"{'sparse' if problem.is_sparse else 'dense'}, {100 * filled:.3g} % of it filled",
+        ),
+        ("|q|", f"{document['free']:.4g}"),
+        ("solution", stored),
+    ]
+    if whole is not None:
+        rows.insert(2, ("stands for", repr(whole)))
+    if file.comment:
+        rows.append(("comment", file.comment))
+    output.print_rows([*rows, ("solve it by", output.typed("lcp", name))])
+
+
+def _filled(problem: LCP) -> float:
+    """Share of the entries of M that are not zero."""
+    import numpy as np
+    from scipy import sparse
+
+    M = problem.M
+    filled = M.count_nonzero() if isinstance(M, sparse.csr_array) else np.count_nonzero(M)
+    return float(filled) / max(1, problem.size) ** 2
 
 
 def show(source: Source, as_json: bool) -> None:

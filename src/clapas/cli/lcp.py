@@ -9,7 +9,7 @@ import typer
 
 from clapas.cli import output, settings
 from clapas.cli.progress import watching
-from clapas.errors import ProblemError
+from clapas.errors import Error, FormatError, ProblemError
 
 if TYPE_CHECKING:
     from clapas.io.lcp import LCPFile
@@ -43,7 +43,7 @@ def lcp(
 
     Exit code 0: solved; 1: not solved, the best iterate is reported; 2: bad input.
     """
-    from clapas.io.lcp import read_lcp, write_lcp
+    from clapas.io.lcp import write_lcp
     from clapas.solvers.lcp import registry, solve_lcp
 
     if solver == "list":
@@ -54,7 +54,7 @@ def lcp(
     method = settings.read(registry.find(solver).solver, assignments or (), owner=solver, defaults=defaults)
     if not file.is_file():
         raise ProblemError(f"there is no file '{file}'")
-    source = read_lcp(file)
+    source = _read(file)
     with watching(method.tol, quiet) as watch:
         solution = solve_lcp(source.problem, method, check=False, progress=watch)
     if out is not None:
@@ -64,6 +64,24 @@ def lcp(
     elif not quiet:
         _print_report(source, solution, traits)
     raise typer.Exit(0 if solution.status.is_solved else 1)
+
+
+def _read(file: Path) -> LCPFile:
+    """The LCP of a file; one with a contact problem is told from one that is damaged."""
+    from clapas import io
+    from clapas.io.lcp import read_lcp
+
+    try:
+        return read_lcp(file)
+    except FormatError as error:
+        try:
+            found = io.read_problem(file)
+        except Error:
+            raise error from None
+        raise ProblemError(
+            f"{file} holds a contact problem, {found!r}, not an LCP: '{output.typed('solve', file)}' "
+            "solves it"
+        ) from None
 
 
 def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:

@@ -12,6 +12,7 @@ import typer
 from clapas.cli import blocks, output, parameters
 from clapas.cli.progress import telling_of_compilation
 from clapas.errors import SettingsError
+from clapas.units import in_dimension
 
 if TYPE_CHECKING:
     from clapas.analysis.masonry import Masonry
@@ -33,7 +34,8 @@ def masonry(
     load: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[=N]", help="Weight on a block: how many newtons it bears; may be repeated."
+            metavar="NAME[=N]",
+            help="Weight on a block: how many newtons it bears (per metre of depth in 2-D); may be repeated.",
         ),
     ] = None,
     settle: Annotated[
@@ -219,9 +221,12 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
         tilt = document["tilt"]
         word = ", ".join(f"{value:.3g}" for value in tilt["direction"])
         yield "largest tilt", f"{tilt['angle']:.2f}° of the ground, downhill along ({word})"
+    newtons = in_dimension("N", document["d"])
     for load in document.get("loads", ()):
-        words = f"bears {load['largest']:.4g} N" if math.isfinite(load["largest"]) else "bears any weight"
-        factor = f", {load['factor']:.3g} times {load['given']:g} N" if load["given"] else ""
+        words = (
+            f"bears {load['largest']:.4g} {newtons}" if math.isfinite(load["largest"]) else "bears any weight"
+        )
+        factor = f", {load['factor']:.3g} times {load['given']:g} {newtons}" if load["given"] else ""
         yield f"load on {load['block']}", words + factor
     if "settlement" in document:
         yield from _settlement_rows(document["settlement"])

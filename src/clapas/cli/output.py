@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,13 +100,22 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
+def typed(command: str, file: object) -> str:
+    """A command on a file as it is typed in a shell, whatever the name of the file.
+
+    >>> typed("resume", "long run.h5")
+    "clapas resume 'long run.h5'"
+    """
+    return f"clapas {command} {shlex.quote(str(file))}"
+
+
 def recording_path(path: Path | None) -> Path | None:
     """The path of a recording, refused where its ending promises a file of another kind."""
     if path is not None and path.suffix.lower() in OTHERS:
         name = path.with_suffix(".h5")
         raise SettingsError(
             f"--out {path}: a recording is an HDF5 file, give it a name such as {name}. "
-            f"'clapas export {name}' makes tables (--csv FOLDER) and ParaView files (--vtk FOLDER) of it, "
+            f"'{typed('export', name)}' makes tables (--csv FOLDER) and ParaView files (--vtk FOLDER) of it, "
             "'clapas snapshot' and 'clapas movie' pictures"
         )
     return path

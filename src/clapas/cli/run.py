@@ -15,6 +15,7 @@ from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
 from clapas.errors import Error, FormatError, SceneError
 from clapas.status import Status
+from clapas.units import in_dimension
 
 if TYPE_CHECKING:
     from clapas.distributed.communication import Ranks
@@ -301,7 +302,7 @@ def _tell_of_unfinished(path: Path) -> None:
                     goal = old.settings["duration"]
                     output.note(
                         f"{path} holds a run to t = {time:g} of {goal:g} s, which this one replaces; "
-                        f"'clapas resume {path}' would go on with it"
+                        f"'{output.typed('resume', path)}' would go on with it"
                     )
 
 
@@ -332,7 +333,7 @@ def print_summary(recording: Recording) -> None:
     print(f"  steps                {told['steps']} of {told['dt']:g} s, to t = {told['time']:g} s")
     print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
     print(f"  contacts at the end  {told['contacts']}")
-    joules = "J" if told["d"] == 3 else "J/m"
+    joules = in_dimension("J", told["d"])
     print(f"  kinetic energy       {told['kinetic']:.6g} {joules}")
     print(f"  work of the contacts {told['work']:.6g} {joules}")
     if told["creates_energy"]:
@@ -348,12 +349,12 @@ def print_summary(recording: Recording) -> None:
         print(f"  above the tolerance  {told['unsolved_frames']} of the {told['frames']} frames kept")
     for name, value in told["probes"].items():
         numbers = value if isinstance(value, list) else [value]
-        words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit]
+        words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit(told["d"])]
         print(f"  {name:<20} {' '.join(words).rstrip()}")
     print(f"recording: {told['recording']}")
     if told["is_unfinished"]:
         goal = told["settings"]["duration"]
-        print(f"note: it was to go to t = {goal:g} s: 'clapas resume {told['recording']}' goes on")
+        print(f"note: it was to go to t = {goal:g} s: '{output.typed('resume', told['recording'])}' goes on")
 
 
 def _last(recording: Recording, name: str) -> Any:

@@ -163,7 +163,7 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
     if written is not None:
         print(f"problem and {'solution' if status.is_answered else 'best iterate'} written to {written}")
         if not status.is_answered:
-            print(f"continue from it with: clapas solve {written} --guess solution")
+            print(f"continue from it with: {output.typed('solve', written)} --guess solution")
 
 
 def _advice(solution: Solution) -> str:

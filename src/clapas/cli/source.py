@@ -14,10 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clapas.errors import ProblemError, SettingsError
+from clapas.cli import output
+from clapas.errors import Error, FormatError, ProblemError, SettingsError
 
 if TYPE_CHECKING:
     from clapas.io import ProblemFile
+    from clapas.io.lcp import LCPFile
     from clapas.problems import ContactProblem
     from clapas.problems.gallery import GalleryProblem
 
@@ -25,10 +27,24 @@ FILE_HELP = "A file, gallery:NAME or example:NAME."
 GALLERY, EXAMPLE = "gallery:", "example:"
 # What files with other endings hold, and the command that takes them.
 OTHERS = {
-    **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "clapas masonry")),
-    **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "clapas run")),
-    **dict.fromkeys((".urdf", ".xml"), ("a robot", "clapas run")),
+    **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "masonry")),
+    **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "run")),
+    **dict.fromkeys((".urdf", ".xml"), ("a robot", "run")),
 }
+
+
+OF_LCP = (".npz", ".mtx")  # endings that only linear complementarity problems have
+
+
+class HoldsLCP(ProblemError):
+    """A file with a linear complementarity problem where a contact problem was expected."""
+
+    def __init__(self, name: str, file: LCPFile) -> None:
+        self.file = file
+        super().__init__(
+            f"{name} holds a linear complementarity problem, {file.whole or file.problem!r}, not a contact "
+            f"problem: '{output.typed('lcp', name)}' solves it"
+        )
 
 
 class Kind(StrEnum):
@@ -75,11 +91,28 @@ def _from_file(name: str, kind: Kind, symmetrise: bool) -> Source:
     path = _example(name.removeprefix(EXAMPLE)) if name.startswith(EXAMPLE) else _existing(name)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        file = io.read(path, kind=kind.value, symmetrise=symmetrise)
+        try:
+            file = io.read(path, kind=kind.value, symmetrise=symmetrise)
+        except FormatError:
+            _refuse_lcp(name, path)
+            raise
     # The reader notes an asymmetric matrix and the problem warns of it: once is enough.
     told = [str(warning.message) for warning in caught]
     more = tuple(text for text in told if not text.startswith(file.notes))
     return Source(name, file.problem, file=file, notes=file.notes + more)
+
+
+def _refuse_lcp(name: str, path: Path) -> None:
+    """Say so if a file that holds no contact problem holds an LCP."""
+    from clapas.io.lcp import read_lcp
+
+    try:
+        found = read_lcp(path)
+    except Error:
+        if path.suffix.lower() in OF_LCP:
+            raise  # what is wrong with it as what it is
+        return
+    raise HoldsLCP(name, found)
 
 
 def examples() -> dict[str, Path]:
@@ -106,7 +139,8 @@ def _existing(name: str) -> Path:
         raise FileNotFoundError(f"there is no file '{name}'{_hint(name)}")
     if path.suffix.lower() in OTHERS:
         what, command = OTHERS[path.suffix.lower()]
-        raise ProblemError(f"{name} holds {what}, not a contact problem: '{command} {name}' takes it")
+        typed = output.typed(command, name)
+        raise ProblemError(f"{name} holds {what}, not a contact problem: '{typed}' takes it")
     return path
 
 

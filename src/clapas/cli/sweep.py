@@ -67,7 +67,11 @@ def sweep(
     drawn = table.draw(folder / "table.png", rows, list(wanted.parameters), chosen)
     failed = [row for row in rows if row["status"] == "failed"]
     if as_json:
-        output.print_json({"table": folder / "table.csv", "runs": rows, "failed": len(failed)})
+        runs = [{name: value for name, value in row.items() if name != "units"} for row in rows]
+        units = table.units(rows)
+        output.print_json(
+            {"table": folder / "table.csv", "units": units, "runs": runs, "failed": len(failed)}
+        )
     elif not quiet:
         print(f"{len(rows)} runs, {len(failed)} failed")
         for row in failed[:5]:

@@ -26,7 +26,9 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on. Others than 127.0.0.1 open the recording to the network."),
+        typer.Option(
+            help="Address to listen on. Others than 127.0.0.1 and ::1 open the recording to the network."
+        ),
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     since: Annotated[float, typer.Option(hidden=True, help="Ignore a file older than this.")] = 0.0,

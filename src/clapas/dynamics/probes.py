@@ -11,6 +11,7 @@ from typing import Any
 
 from clapas.errors import SceneError
 from clapas.geometry.checks import did_you_mean
+from clapas.units import in_dimension
 
 OF_BODIES = {
     "position": "position of the centre of mass (m)",
@@ -81,15 +82,14 @@ class Probe:
         if self.other == self.body:
             raise SceneError(f"probe '{self.name}': body and other are the same body {self.body}")
 
-    @property
-    def unit(self) -> str:
-        """Its unit, or an empty word.
+    def unit(self, d: int) -> str:
+        """Its unit in d dimensions, or an empty word.
 
-        >>> Probe("pull", "force", 1).unit
-        'N'
+        >>> Probe("pull", "force", 1).unit(3), Probe("pull", "force", 1).unit(2)
+        ('N', 'N/m')
         """
         words = QUANTITIES[self.quantity]
-        return words.rpartition("(")[2].removesuffix(")") if words.endswith(")") else ""
+        return in_dimension(words.rpartition("(")[2].removesuffix(")"), d) if words.endswith(")") else ""
 
     def components(self, d: int) -> tuple[str, ...]:
         """Names of its components in d dimensions; one empty name for a single number.

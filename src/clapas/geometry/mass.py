@@ -27,7 +27,7 @@ class MassProperties:
     """Volume, centre of mass and principal inertia of a shape of density 1.
 
     Multiply ``volume`` and ``moments`` by a density to have the mass and the inertia. In 2-D the volume is
-    an area (m², per metre of thickness), and the density is in kg/m².
+    an area: the mass is that of one metre of depth (kg/m).
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.geometry import rotations
-from clapas.io.recording import Frame, Recording
+from clapas.io.recording import Frame, Recording, layout
+from clapas.units import headed, in_dimension
 
 AXES = ("x", "y", "z")
 
@@ -21,9 +22,10 @@ Rows: TypeAlias = Iterable[Iterable[Any]]
 
 
 def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write ``frames.csv``, ``bodies.csv`` and ``contacts.csv`` into a folder (made if needed). SI units.
+    """Write ``frames.csv``, ``bodies.csv`` and ``contacts.csv`` into a folder (made if needed).
 
-    All vectors are in the world, spins too; ``q_w … q_z`` is the quaternion from body to world.
+    Headings have the units (SI, in 2-D those of one metre of depth). All vectors are in the world, spins
+    too; ``q_w … q_z`` is the quaternion from body to world.
     ``probes.csv`` too if there are probes: one row per step, kept or not.
     """
     folder = Path(folder)
@@ -35,14 +37,21 @@ def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Pat
 def _frames(recording: Recording, folder: Path) -> Path:
     names = "step time dt alive kinetic potential work given residual iterations seconds".split()
     columns = [recording.column(name) for name in names]
-    return _write(folder / "frames.csv", names, zip(*columns, strict=True))
+    d = recording.model.d
+    header = [headed(name, in_dimension(layout.FRAMES[name].unit, d)) for name in names]
+    return _write(folder / "frames.csv", header, zip(*columns, strict=True))
 
 
 def _bodies(recording: Recording, folder: Path) -> Path:
     d = recording.model.d
-    spins = [f"spin_{axis}" for axis in (AXES if d == 3 else ("z",))]
-    turns = ["q_w", "q_x", "q_y", "q_z"] if d == 3 else ["angle"]
-    header = ["time", "body", *AXES[:d], *turns, *(f"v_{axis}" for axis in AXES[:d]), *spins]
+    header = [
+        "time (s)",
+        "body",
+        *(f"{axis} (m)" for axis in AXES[:d]),
+        *(["q_w", "q_x", "q_y", "q_z"] if d == 3 else ["angle (rad)"]),
+        *(f"v_{axis} (m/s)" for axis in AXES[:d]),
+        *(f"spin_{axis} (rad/s)" for axis in (AXES if d == 3 else ("z",))),
+    ]
 
     def rows(frame: Frame) -> Rows:
         state, spin = frame.state, frame.state.velocity[:, d:]
@@ -54,16 +63,17 @@ def _bodies(recording: Recording, folder: Path) -> Path:
 
 
 def _contacts(recording: Recording, folder: Path) -> Path:
-    axes = AXES[: recording.model.d]
+    d, axes = recording.model.d, AXES[: recording.model.d]
+    impulse, couple = in_dimension("N·s", d), in_dimension("N·m·s", d)
     header = [
-        "time",
+        "time (s)",
         "a",
         "b",
-        *axes,
+        *(f"{x} (m)" for x in axes),
         *(f"n_{x}" for x in axes),
-        "gap",
-        *(f"impulse_{x}" for x in axes),
-        *(f"couple_{x}" for x in (AXES if len(axes) == 3 else ("z",))),
+        "gap (m)",
+        *(f"impulse_{x} ({impulse})" for x in axes),
+        *(f"couple_{x} ({couple})" for x in (AXES if d == 3 else ("z",))),
         "mode",
     ]
 
@@ -83,18 +93,19 @@ def _rows(time: float, *arrays: npt.NDArray[Any]) -> Rows:
 
 
 def _probes(recording: Recording, folder: Path) -> Path:
+    d = recording.model.d
     names = [
-        f"{probe.name} {component}".rstrip()
+        headed(f"{probe.name} {component}".rstrip(), probe.unit(d))
         for probe in recording.probes.values()
-        for component in probe.components(recording.model.d)
+        for component in probe.components(d)
     ]
     times, values = recording.readings()
     rows = ([time, *row] for time, row in zip(times, values, strict=True))
-    return _write(folder / "probes.csv", ["time", *names], rows)
+    return _write(folder / "probes.csv", ["time (s)", *names], rows)
 
 
 def _write(path: Path, header: list[str], rows: Rows) -> Path:
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)

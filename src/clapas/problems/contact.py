@@ -136,7 +136,7 @@ class ContactProblem:
         self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w, J=J, b=b)
         self.name = name
         self._given_by_blocks = False
-        friction = np.atleast_1d(np.asarray(mu, dtype=float))
+        friction = np.atleast_1d(validation.numbers("mu", mu))
         if self.form == "reduced":
             rows = validation.square("W", W)
             self.d = validation.dimension(rows, q, friction, np.ndim(mu), d, self.widths)

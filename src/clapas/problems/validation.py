@@ -30,10 +30,25 @@ def form(**given: Any) -> Literal["global", "reduced"]:
     )
 
 
+def numbers(name: str, value: Any) -> Array:
+    """Read an array of numbers, copied only if need be: no words, and rows of the same length."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ProblemError(
+            f"{name} must be made of numbers, in rows of the same length; got {str(value)[:80]!r}"
+        ) from None
+
+
+def shape_of(name: str, value: Any) -> tuple[int, ...]:
+    """Shape of an array, a sparse matrix, or lists of numbers."""
+    return tuple(value.shape) if hasattr(value, "shape") else numbers(name, value).shape
+
+
 def matrix(name: str, value: MatrixLike, columns: int | None = None) -> sparse.csr_array:
     """Read a dense or sparse matrix as CSR, finite, with the expected number of columns."""
     if not sparse.issparse(value):
-        value = np.asarray(value, dtype=float)
+        value = numbers(name, value)
         if value.ndim != 2:
             raise ProblemError(f"{name} must be a matrix, got an array of shape {value.shape}")
     result = sparse.csr_array(value, dtype=float)
@@ -46,7 +61,7 @@ def matrix(name: str, value: MatrixLike, columns: int | None = None) -> sparse.c
 
 def square(name: str, value: MatrixLike) -> int:
     """Size of a square matrix."""
-    shape = np.shape(value)
+    shape = shape_of(name, value)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ProblemError(f"{name} must be a square matrix, got shape {shape}")
     return int(shape[0])
@@ -61,7 +76,7 @@ def dimension(
     widths: tuple[int, ...] = (2, 3),
 ) -> int:
     """Find d, the number of components per contact, and check that it is 2 or 3 (3 or 6 with couples)."""
-    shape = np.shape(vector) if vector is not None else ()
+    shape = () if vector is None else shape_of("q or w", vector)
     if given is not None:
         d = given
     elif len(shape) == 2:
@@ -84,7 +99,7 @@ def dimension(
 
 def vector(name: str, value: npt.ArrayLike | None, size: int) -> Array:
     """Read a flat vector of a known size."""
-    result = np.ascontiguousarray(value, dtype=float)
+    result = np.ascontiguousarray(numbers(name, value))
     if result.shape not in {(size,), (size, 1)}:
         raise ProblemError(f"{name} has shape {result.shape}, expected ({size},)")
     refuse_nonfinite(name, result)
@@ -95,7 +110,7 @@ def contact_vector(name: str, value: npt.ArrayLike | None, n: int, d: int, *, fi
     """Read one vector per contact, (n, d) or flat; None is zero."""
     if value is None:
         return np.zeros((n, d))
-    result = np.ascontiguousarray(value, dtype=float)
+    result = np.ascontiguousarray(numbers(name, value))
     if result.shape not in {(n, d), (n * d,), (n * d, 1)} and not result.size == n * d == 0:
         raise ProblemError(f"{name} has shape {result.shape}, expected ({n}, {d}) or ({n * d},)")
     if finite:
@@ -105,7 +120,7 @@ def contact_vector(name: str, value: npt.ArrayLike | None, n: int, d: int, *, fi
 
 def friction(mu: npt.ArrayLike, n: int) -> Array:
     """Read the coefficients of friction: one per contact, or one for all."""
-    result = np.array(mu, dtype=float)
+    result = np.array(numbers("mu", mu))
     if result.ndim == 0:
         result = np.full(n, float(result))
     if result.shape != (n,):
@@ -143,7 +158,7 @@ def section(
 
 def compliance(value: npt.ArrayLike, n: int, d: int) -> Array:
     """Read the diagonal of C, (n, d); one number per contact, or one for all, is its normal part."""
-    given = np.asarray(value, dtype=float)
+    given = numbers("compliance", value)
     if given.ndim <= 1 and given.shape in {(), (n,)}:
         result = np.zeros((n, d))
         result[:, 0] = given

@@ -1,9 +1,9 @@
 """Blocks from files: one body per object, group or connected piece.
 
 A block is convex: its shape is the hull of its corners. Pieces that are not convex by more than 1 % of
-their volume are named in a warning, or cut into convex parts by CoACD (Wei and others 2022). Files keep 6
-or 7 digits, so that blocks that touch in the drawing overlap, or are apart, by as little: a scene without
-an ``overlap`` of its own gets one of 1e-5 of the smallest block.
+their volume are named in a warning, or cut into convex parts: exactly where faces are few, else by CoACD (Wei
+and others 2022). Files keep 6 or 7 digits, so that blocks that touch in the drawing overlap, or are apart, by
+as little: a scene without an ``overlap`` of its own gets one of 1e-5 of the smallest block.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from clapas.errors import MissingDependency, SceneError, warn
 from clapas.geometry import checks
+from clapas.geometry.convex_parts import exact_parts
 from clapas.geometry.meshfiles import MeshFile, read_objects
 from clapas.geometry.meshfiles.contents import Axis
 from clapas.geometry.pieces import SolidPiece, split
@@ -289,11 +290,14 @@ def _hull(block: Block) -> Polyhedron:
 
 
 def _parts(block: Block) -> Shape:
-    """A piece that is not convex as a clump of convex parts, made by CoACD."""
+    """A piece that is not convex as a clump of convex parts, exact if its faces are few, else by CoACD."""
+    exact = exact_parts(block.piece)
+    if exact is not None:
+        return Clump([Polyhedron(corners, FLATNESS) for corners in exact])
     try:
         coacd: Any = import_module("coacd")
     except ImportError:
-        raise MissingDependency("coacd", "convex", "Cutting blocks into convex parts") from None
+        raise MissingDependency("coacd", "convex", "Cutting blocks of many faces into convex parts") from None
     coacd.set_log_level("error")
     mesh = coacd.Mesh(block.piece.vertices, block.piece.triangles)
     parts = coacd.run_coacd(mesh)

@@ -136,8 +136,8 @@ class Body(Placed):
         read=read_spin,
         write=unless_zero,
     )
-    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
-    mass: float | None = defined("number", "kg, kg/m in 2-D", None, read=read_positive)
+    density: float | None = defined("number", "kg/m³", None, read=read_positive)
+    mass: float | None = defined("number", "kg; per metre of depth in 2-D", None, read=read_positive)
     inertia: tuple[Vector, ...] | None = defined(
         "tensor",
         "about the centre (kg·m²)",
@@ -339,7 +339,7 @@ def add(
     material : str
         Name of its material, for its density and the laws of contact.
     density : float, optional
-        Instead of that of the material: kg/m³, kg/m² in 2-D.
+        Instead of that of the material: kg/m³.
     mass : float, optional
         Instead of a density (kg, kg/m in 2-D).
     inertia : 3 floats, array (3, 3), or a number in 2-D, optional

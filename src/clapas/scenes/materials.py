@@ -35,7 +35,7 @@ class Material:
     """A material of bodies. Its fields beside the name are the one list of its properties."""
 
     name: str
-    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None)
+    density: float | None = defined("number", "kg/m³", None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -169,7 +169,7 @@ def material(scene: Scene, name: str, density: float | None = None) -> str:
     name : str
         Its name.
     density : float, optional
-        kg/m³; kg/m² in 2-D.
+        kg/m³.
     """
     made = Material(checks.word("name of a material", name), density)
     old = scene.materials.get(name)

@@ -45,7 +45,7 @@ class Fill:
     shape: Shape | None = defined("shape", "instead of radii: copies of it, turned at random", None)
     seed: int | None = defined("whole number", "made from that of the scene by default", None)
     material: str = defined("word", "for their density and the laws of contact", DEFAULT)
-    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
+    density: float | None = defined("number", "kg/m³", None, read=read_positive)
     velocity: Vector = defined("numbers", "m/s", None, read=read_place)
     group: str = defined("word", "shared by bodies, to find them again", "")
 

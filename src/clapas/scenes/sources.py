@@ -107,7 +107,7 @@ class Source:
         write=unless_zero,
     )
     material: str = defined("word", "for their density and the laws of contact", DEFAULT)
-    density: float | None = defined("number", "kg/m³, kg/m² in 2-D", None, read=read_positive)
+    density: float | None = defined("number", "kg/m³", None, read=read_positive)
     laid: bool = defined(
         "yes or no",
         "lower each grain until it touches what lies below",

@@ -35,7 +35,7 @@ class BiaxialCurve:
     swelling : array (n,)
         Change of area, relative to that at the start.
     confining : float
-        Mean of the stress σ₃ on the side walls (N/m).
+        Mean of the stress σ₃ on the side walls (Pa).
     """
 
     strain: Array

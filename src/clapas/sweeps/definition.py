@@ -13,7 +13,6 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -159,9 +158,57 @@ class Sweep:
                 identity = hashlib.sha256(text.encode()).hexdigest()[:16]
                 kept = str(recordings / f"{identity}.h5") if self.keep and recordings is not None else None
                 made.append(Case(len(made), identity, self.scene, named, seed, tuple(self.measures), kept))
-        with suppress(SceneError):  # a value out of range is the failure of one run
-            made[0].build()
+        self._try(made[0])
         return made
+
+    def _try(self, case: Case) -> None:
+        """Build a run: what is wrong with the scene, whatever the values, is not the failure of each run."""
+        try:
+            case.build()
+        except SceneError as error:
+            try:
+                build(self.scene, {})
+            except SceneError as without:
+                if str(without) == str(error):
+                    raise
+
+
+def equal_durations(sweep: Sweep) -> list[str]:
+    """Words on durations that are the same number of steps, and so give the same run; none if all differ.
+
+    >>> durations = {"run.dt": [0.01], "run.duration": [0.1, 0.104, 0.11]}
+    >>> (text,) = equal_durations(Sweep(scene="sliding-block", parameters=durations))
+    >>> text.partition(":")[2]
+    ' run.duration = 0.1 and 0.104 s are both 10 steps of 0.01 s, so that their runs are the same'
+    """
+    durations = [value for value in sweep.parameters.get("run.duration", ()) if is_positive(value)]
+    if len(durations) < 2:
+        return []
+    steps = sweep.parameters.get("run.dt")
+    if steps is None:
+        try:
+            steps = [sweep.cases()[0].build().run.dt]
+        except SceneError:  # the failure of a run, told in its row
+            return []
+    told = []
+    for dt in filter(is_positive, steps):
+        same: dict[int, list[Any]] = {}
+        for duration in durations:
+            same.setdefault(round(duration / dt), []).append(duration)
+        for count, values in same.items():
+            if len(values) > 1:
+                listed = ", ".join(f"{value:g}" for value in values[:-1]) + f" and {values[-1]:g}"
+                all_of_them = "both" if len(values) == 2 else "all"
+                told.append(
+                    f"sweep: run.duration = {listed} s are {all_of_them} {count} steps of {dt:g} s, so that "
+                    "their runs are the same"
+                )
+    return told
+
+
+def is_positive(value: Any) -> bool:
+    """Whether something written in a file is a positive number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def build(name: str, values: Mapping[str, Any], seed: int | None = None) -> Scene:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import AbstractContextManager, nullcontext
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 from clapas.errors import WriteError
 from clapas.io.recording.lock import Lock
-from clapas.sweeps.definition import Case, Sweep
+from clapas.sweeps.definition import Case, Sweep, equal_durations
 from clapas.sweeps.running import DONE, FAILED, failure, run_case
 
 SUSPECTS = 2  # runs under way, per processor, one of which ended its process: each is tried again alone
@@ -72,11 +73,13 @@ def execute(
     Returns
     -------
     list of dict
-        One row per run: its parameters, its seed, its status and its numbers.
+        One row per run: its parameters, its seed, its status, its numbers, and their ``units`` by name.
     """
     folder = Path(folder)
     results, recordings = folder / "runs", folder / "recordings"
     cases = sweep.cases(recordings)
+    for text in equal_durations(sweep):
+        warnings.warn(text, stacklevel=2)
     for place in (results, *([recordings] if sweep.keep else [])):
         place.mkdir(parents=True, exist_ok=True)
     lock = Lock(folder / "table.csv")

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 
 from clapas.analysis.measures import measure
+from clapas.dynamics.probes import Probe
 from clapas.errors import Error
 from clapas.io.recording import Recording
 from clapas.io.simulation import simulate
+from clapas.sweeps import units
 from clapas.sweeps.definition import Case
 
 DONE, FAILED = "done", "failed"
-AXES = ("x", "y", "z")
 
 
 def run_case(case: Case) -> dict[str, Any]:
@@ -28,14 +30,17 @@ def run_case(case: Case) -> dict[str, Any]:
     """
     numba.set_num_threads(1)
     began = time.perf_counter()
-    row: dict[str, Any] = {"status": DONE, "message": ""}
+    row: dict[str, Any] = {"status": DONE, "message": "", "units": {}}
     try:
         with tempfile.TemporaryDirectory(prefix="clapas-sweep-") as folder:
             path = Path(case.recording) if case.recording else Path(folder) / "run.h5"
-            with simulate(case.build(), out=path) as recording:
+            scene = case.build()
+            row["units"] |= units.of_parameters(case.scene, list(case.values), scene.d)
+            with simulate(scene, out=path) as recording:
                 row |= numbers_of(recording)
+                row["units"] |= units_of(recording)
                 for name in case.measures:
-                    row |= _measured(recording, name, case)
+                    _measure(recording, name, case, row)
     except Error as error:
         row |= failure(str(error))
     except Exception as error:  # a row that says so is worth more than a sweep that ends
@@ -62,13 +67,23 @@ def numbers_of(recording: Recording) -> dict[str, Any]:
         "worst_residual": float(recording.column("residual").max()),
         "mean_iterations": float(recording.column("iterations").mean()),
     }
-    for name in recording.probes:
-        values = recording.probe(name)[-1]
-        if values.ndim == 0:
-            row[name] = float(values)
-        else:
-            row |= {f"{name}_{axis}": float(value) for axis, value in zip(AXES, values, strict=False)}
+    for name, probe in recording.probes.items():
+        values = np.atleast_1d(recording.probe(name)[-1])
+        row |= dict(zip(_columns_of(probe, recording.model.d), values.tolist(), strict=True))
     return row
+
+
+def units_of(recording: Recording) -> dict[str, str]:
+    """Units of the numbers that have one, by column."""
+    d = recording.model.d
+    found = units.of_ends(d)
+    for probe in recording.probes.values():
+        found |= units.of_probe(probe, _columns_of(probe, d), d)
+    return found
+
+
+def _columns_of(probe: Probe, d: int) -> list[str]:
+    return [f"{probe.name}_{axis}".removesuffix("_") for axis in probe.components(d)]
 
 
 def column_of(measure: str, case: Case) -> str:
@@ -76,8 +91,9 @@ def column_of(measure: str, case: Case) -> str:
     return f"measured_{measure}" if measure in case.values else measure
 
 
-def _measured(recording: Recording, name: str, case: Case) -> dict[str, float]:
+def _measure(recording: Recording, name: str, case: Case, row: dict[str, Any]) -> None:
     found, column = measure(recording, name), column_of(name, case)
     error = found.error
     more = {} if error is None or not math.isfinite(error) else {f"{column}_error": error}
-    return {column: found.value} | more
+    row |= {column: found.value} | more
+    row["units"] |= units.of_measure(found, [column, *more])

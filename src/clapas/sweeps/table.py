@@ -13,9 +13,10 @@ import numpy as np
 
 from clapas.errors import MissingDependency, SettingsError
 from clapas.sweeps.execution import Row, succeeded
+from clapas.units import headed
 
 LAST = ("seconds", "message")  # columns at the right
-HIDDEN = ("traceback",)  # kept in the file of the run alone
+HIDDEN = ("traceback", "units")  # of a row, but no columns
 FIRST_CHOICES = ("kinetic", "contacts")  # what is drawn when nothing is measured
 
 
@@ -29,24 +30,42 @@ def columns(rows: Sequence[Row]) -> list[str]:
     return [name for name in names if name not in LAST] + [name for name in LAST if name in names]
 
 
+def units(rows: Sequence[Row]) -> dict[str, str]:
+    """Units of the columns that have one, as the runs told them.
+
+    >>> units([{"run": 0, "units": {"time": "s"}}, {"run": 1, "units": {"time": "s", "kinetic": "J"}}])
+    {'time': 's', 'kinetic': 'J'}
+    """
+    return {name: unit for row in rows for name, unit in row.get("units", {}).items()}
+
+
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the table as CSV; cells without a value are empty. It replaces an older one as a whole."""
+    """Write the table as CSV; cells without a value are empty. It replaces an older one as a whole.
+
+    Headings have units: ``kinetic (J)``.
+    """
     path = Path(path)
     new = path.with_name(f".{path.name}.new")
     with new.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns(rows), restval="", extrasaction="ignore")
-        writer.writeheader()
+        names, known = columns(rows), units(rows)
+        writer = csv.DictWriter(file, names, restval="", extrasaction="ignore")
+        writer.writerow({name: headed(name, known.get(name, "")) for name in names})
         writer.writerows(rows)
     os.replace(new, path)
 
 
 def write_parquet(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the table as Parquet."""
+    """Write the table as Parquet; units are in the metadata of the fields, as ``unit``."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         raise MissingDependency("pyarrow", "tables", "a table in Parquet") from None
-    parquet.write_table(arrow.table({name: [row.get(name) for row in rows] for name in columns(rows)}), path)
+    table, known = arrow.table({name: [row.get(name) for row in rows] for name in columns(rows)}), units(rows)
+    fields = [
+        field.with_metadata({"unit": known[field.name]}) if field.name in known else field
+        for field in table.schema
+    ]
+    parquet.write_table(table.cast(arrow.schema(fields)), path)
 
 
 def draw(
@@ -65,14 +84,16 @@ def draw(
     parameters : sequence of str
         Names of the parameters, in order.
     quantity : str, optional
-        The column to draw.
+        The column to draw, with its unit or without.
 
     Returns
     -------
     str or None
         The column drawn; None if no number varies with a number.
     """
-    done = succeeded(rows)
+    done, known = succeeded(rows), units(rows)
+    by_heading = {headed(name, unit): name for name, unit in known.items()}
+    quantity = by_heading.get(quantity, quantity) if quantity else None
     varying = [name for name in [*parameters, "seed"] if len({repr(row.get(name)) for row in done}) > 1]
     numeric = [name for name in varying if all(_is_number(row.get(name)) for row in done)]
     if quantity is None:
@@ -95,9 +116,15 @@ def draw(
         ]
         mean = [float(np.mean(values)) if values else np.nan for values in found]
         spread = [float(np.std(values)) if values else np.nan for values in found]
-        words = ", ".join(f"{name} = {value}" for name, value in zip(others, label, strict=True))
+        words = ", ".join(
+            f"{name} = {value} {known.get(name, '')}".rstrip()
+            for name, value in zip(others, label, strict=True)
+        )
         axes.errorbar(x, mean, spread, marker="o", capsize=3, label=words or None)
-    axes.set(xlabel=along, ylabel=quantity)
+    axes.set(
+        xlabel=headed(along, known.get(along, "")),
+        ylabel=headed(quantity, known.get(quantity, "")),
+    )
     if others:
         axes.legend()
     figure.savefig(path, dpi=110)

@@ -79,7 +79,7 @@ COLOURINGS = {
     "speed": Colouring("speed (m/s)", _speed, HEAT),
     "greys": Colouring("speed (m/s)", _speed, GREYS, is_stepped=True),
     "spin": Colouring("angular speed (rad/s)", _spin, HEAT),
-    "pressure": Colouring("mean pressure (Pa; N/m in 2-D)", _pressure, DEPTH),
+    "pressure": Colouring("mean pressure (Pa)", _pressure, DEPTH),
     "contacts": Colouring("contacts that carry", _contacts, DEPTH),
     "birth": Colouring("birth time (s)", _birth, LAYERS, is_stepped=True),
 }

@@ -12,29 +12,31 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.io.recording import Recording
 from clapas.typing import Array
+from clapas.units import headed, in_dimension
 
 DPI = 110
 INKS = ("#b5532c", "#2c64a3", "#5f7d3a")
 
 
 class Curve(NamedTuple):
-    """What one set of axes shows: its label and its lines by name."""
+    """What one set of axes shows: its label, its lines by name, its unit in space."""
 
     label: str
     lines: dict[str, str]
     is_logarithmic: bool = False
+    unit: str = ""
 
 
 CURVES = {
     "energy": Curve(
-        "energy (J)", {"kinetic": "kinetic", "potential": "potential", "work": "work of the contacts"}
+        "energy", {"kinetic": "kinetic", "potential": "potential", "work": "work of the contacts"}, unit="J"
     ),
-    "kinetic": Curve("kinetic energy (J)", {"kinetic": "kinetic"}, is_logarithmic=True),
+    "kinetic": Curve("kinetic energy", {"kinetic": "kinetic"}, is_logarithmic=True, unit="J"),
     "contacts": Curve("contacts", {"contacts": "contacts"}),
     "bodies": Curve("bodies", {"alive": "bodies"}),
     "residual": Curve("residual", {"residual": "residual"}, is_logarithmic=True),
     "iterations": Curve("iterations", {"iterations": "iterations"}),
-    "seconds": Curve("time of the solver (s)", {"seconds": "solver"}),
+    "seconds": Curve("time of the solver", {"seconds": "solver"}, unit="s"),
 }
 PROBE = "probe:"
 USUAL = ("energy", "contacts", "residual", "iterations")
@@ -68,15 +70,15 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
         if name not in CURVES:
             _draw_probe(axes, recording, name.removeprefix(PROBE))
             continue
-        curve = CURVES[name]
+        curve, has_logarithm = CURVES[name], False
         for (column, label), ink in zip(curve.lines.items(), INKS, strict=False):
-            axes.plot(
-                times, _values(recording, column, curve.is_logarithmic), label=label, color=ink, linewidth=1.3
-            )
-        axes.set_ylabel(curve.label)
+            values = _values(recording, column, curve.is_logarithmic)
+            has_logarithm |= curve.is_logarithmic and bool((values > 0.0).any())
+            axes.plot(times, values, label=label, color=ink, linewidth=1.3)
+        axes.set_ylabel(headed(curve.label, in_dimension(curve.unit, recording.model.d)))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        if curve.is_logarithmic:
+        if has_logarithm:  # a run without contacts has no residual but zero
             axes.set_yscale("log")
         if len(curve.lines) > 1:
             axes.legend(frameon=False, fontsize="small")
@@ -98,7 +100,7 @@ def _draw_probe(axes: Any, recording: Recording, name: str) -> None:
     labels = probe.components(recording.model.d)
     for column, label, ink in zip(columns.T, labels, INKS * 3, strict=False):
         axes.plot(times, column, label=label or name, color=ink, linewidth=1.3)
-    axes.set_ylabel(f"{name} ({probe.unit})" if probe.unit else name)
+    axes.set_ylabel(headed(name, probe.unit(recording.model.d)))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     if columns.shape[1] > 1:

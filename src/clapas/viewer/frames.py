@@ -84,7 +84,7 @@ def friction(model: Model, contacts: Contacts) -> Array:
 def mean_pressure(contacts: Contacts, force: Array, position: Array, model: Model, volume: Array) -> Array:
     """Mean pressure in each body from the forces on it: −tr σ / d, positive in compression, (N,) in Pa.
 
-    In N/m in 2-D. ``position`` holds the centres where the contacts were found.
+    ``position`` holds the centres where the contacts were found.
 
     σ = (1/V) Σ (x_c − x) ⊗ f over the contacts of the body is the mean of the stress in a body at rest
     (Weber 1966). Forces that balance make it independent of the point the arms are taken from, so an

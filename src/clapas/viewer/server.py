@@ -1,6 +1,7 @@
 """A small web server for one recording and one person.
 
-It listens on 127.0.0.1 and answers only addresses that begin with a token made for this start:
+It listens on 127.0.0.1 unless told otherwise, and answers only addresses that begin with a token made for
+this start:
 
     /TOKEN/            the page
     /TOKEN/model       what does not change (see ``packing``)
@@ -14,6 +15,8 @@ the same machine, out.
 
 from __future__ import annotations
 
+import errno
+import io
 import ipaddress
 import json
 import logging
@@ -24,15 +27,17 @@ import socket
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.resources import files
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from clapas.errors import Error, SettingsError
+from clapas.viewer.connections import IDLE_SECONDS, Connection, Waiting
 from clapas.viewer.source import NotThere, Source
 
 LOOPBACK = "127.0.0.1"
@@ -41,10 +46,9 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-CONNECTIONS = 32  # threads at most
-QUEUE = 512  # connections that wait for one
-PATIENCE = 0.05  # seconds without a free thread until the longest idle connection is closed
-IDLE_SECONDS = 30.0  # without a request, or without its next byte
+WORKERS = 32  # requests that are answered at a time
+QUEUE = 512  # connections that the system holds until they are accepted
+PAUSE = 0.01  # seconds until a connection is accepted again that could not be
 WHOLE_NUMBER = re.compile(r"[0-9]{1,12}")
 # Names of this machine in a Host header; a port forwarded from elsewhere has another number.
 HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -58,7 +62,7 @@ class Viewer:
     path : path
         The recording.
     host : str
-        Address to listen on; 127.0.0.1 lets nobody in but this machine.
+        Address to listen on, of IPv4 or IPv6; 127.0.0.1 and ::1 let nobody in but this machine.
     port : int
         Port; 0 takes a free one.
     since : float
@@ -77,10 +81,10 @@ class Viewer:
         self, path: str | os.PathLike[str], *, host: str = LOOPBACK, port: int = 0, since: float = 0.0
     ) -> None:
         self.token = secrets.token_urlsafe(16)
-        self.host = host
+        self.host = host.removeprefix("[").removesuffix("]")
         self._source = Source(path, since)
         try:
-            self._server = _Server((host, port), self._source, self.token)
+            self._server = _Server(self.host, port, self._source, self.token)
         except (OSError, OverflowError, ValueError, TypeError) as error:  # the last two: a NUL in the name
             raise SettingsError(
                 f"cannot listen on {host}, port {port}: {error}; choose another one"
@@ -101,12 +105,13 @@ class Viewer:
     @property
     def url(self) -> str:
         """Where to look."""
-        return f"http://{self.host}:{self.port}/{self.token}/"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/{self.token}/"
 
     @property
     def is_private(self) -> bool:
         """Whether only this machine can reach it."""
-        return _is_loopback(self.host)
+        return self._server.is_private
 
     def serve(self) -> None:
         """Answer until :meth:`stop`, called by another thread, or Ctrl-C."""
@@ -136,53 +141,64 @@ def page() -> str:
     return files("clapas.viewer").joinpath("page", "viewer.html").read_text(encoding="utf-8")
 
 
-class _Server(ThreadingHTTPServer):
-    """One thread per connection, up to a cap.
+class _Server(HTTPServer):
+    """Whole requests are answered by a few workers; all connections without one wait in a single thread."""
 
-    Others wait in the queue of the system, where they cost nothing. When all threads are taken, the
-    connection that has waited longest for a request (an idle browser, or someone who sends a byte a minute)
-    is closed to make room, so that no number of them keeps others out.
-    """
-
-    daemon_threads = True
     request_queue_size = QUEUE
 
-    def __init__(self, address: tuple[str, int], source: Source, token: str) -> None:
+    def __init__(self, host: str, port: int, source: Source, token: str) -> None:
         self.source, self.token = source, token
-        self.is_private = _is_loopback(address[0])
-        self._free = threading.BoundedSemaphore(CONNECTIONS)
-        self._waiting: dict[socket.socket, float] = {}  # connections without a request, since when
-        self._guard = threading.Lock()
-        super().__init__(address, _Request)
+        self.address_family, address = _address(host, port)
+        super().__init__(address, BaseHTTPRequestHandler)  # which nobody calls: see _answer
+        self.is_private = _is_loopback(str(self.server_address[0]))
+        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="clapas viewer")
+        self._answered: set[Connection] = set()
+        self._waiting = Waiting(self._submit)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept a connection; where no more can be open, an idle one is closed."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._waiting.make_room()
+                time.sleep(PAUSE)
+            raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, once there is one."""
-        while not self._free.acquire(timeout=PATIENCE):
-            self._close_longest_waiting()
-        super().process_request(request, client_address)
+        """Wait for the first request of a connection."""
+        self._waiting.add(Connection(request, client_address))
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer the requests of one connection."""
+    def server_close(self) -> None:
+        """Stop listening, and close all connections."""
+        super().server_close()
+        if not hasattr(self, "_waiting"):  # nobody can listen there
+            return
+        self._waiting.close()
+        for connection in list(self._answered):
+            with suppress(OSError):
+                connection.socket.shutdown(socket.SHUT_RDWR)  # so that no worker waits for a browser
+        self._workers.shutdown(cancel_futures=True)
+        for connection in self._answered:  # whose turn has not come
+            connection.socket.close()
+
+    def _submit(self, connection: Connection) -> None:
+        self._answered.add(connection)
+        self._workers.submit(self._answer, connection)
+
+    def _answer(self, connection: Connection) -> None:
+        """Answer the request of a connection, then wait for its next one or close it."""
+        stays = False
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def waits(self, connection: socket.socket, is_waiting: bool) -> None:
-        """Note that a connection begins or ends to wait for a request."""
-        with self._guard:
-            if is_waiting:
-                self._waiting[connection] = time.monotonic()
-            else:
-                self._waiting.pop(connection, None)
-
-    def _close_longest_waiting(self) -> None:
-        with self._guard:
-            if self._waiting:
-                connection = min(self._waiting, key=self._waiting.__getitem__)
-                del self._waiting[connection]
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+            request = _Request(connection, self)
+            connection.sent, stays = request.rest, not (request.close_connection or connection.is_ended)
+        except Exception:
+            self.handle_error(connection.socket, connection.address)
+        self._answered.discard(connection)
+        if stays:
+            self._waiting.add(connection)
+        else:
+            self.shutdown_request(connection.socket)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report what went wrong, but for a browser that hung up in the middle of an answer."""
@@ -194,22 +210,24 @@ class _Request(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "clapas", ""
-    timeout = IDLE_SECONDS
+    timeout = IDLE_SECONDS  # for a browser that does not take its answer
     default_request_version = "HTTP/1.1"  # requests that cannot be read are refused with a status, too
 
-    def handle_one_request(self) -> None:
-        """Read and answer one request."""
-        self.server.waits(self.connection, True)
-        try:
-            super().handle_one_request()
-        finally:
-            self.server.waits(self.connection, False)
+    def __init__(self, connection: Connection, server: _Server) -> None:
+        self.came, self.rest = connection.sent, b""
+        super().__init__(connection.socket, connection.address, server)
 
-    def parse_request(self) -> bool:
-        """Read the header of a request; from its end on nobody waits for the other side."""
-        is_sound = super().parse_request()
-        self.server.waits(self.connection, False)
-        return is_sound
+    def setup(self) -> None:
+        """Read from what has come, write to the connection."""
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(io.BytesIO(self.came))
+
+    def handle(self) -> None:
+        """Answer one request; what has come behind it is the next."""
+        self.close_connection = True
+        self.handle_one_request()
+        self.rest = self.rfile.read()
 
     def do_GET(self) -> None:
         """Answer one request."""
@@ -278,6 +296,13 @@ class _Request(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """No log: the terminal belongs to whoever started the viewer."""
+
+
+def _address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+    """Kind and address of a host to listen on; IPv4 where a name has both, as browsers try both."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, *_, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    return family, address
 
 
 def _is_loopback(host: str) -> bool:

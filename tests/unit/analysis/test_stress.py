@@ -126,7 +126,7 @@ def test_a_pressure_in_the_plane_is_per_metre() -> None:
     figure = Figure()
     pair = spheres([(0, 0), (2, 0)], 1.0, [(0, 1)], [(3.0, 0)])
     draw_pressure(figure.add_subplot(), stress_field(pair, (0, -1), (2, 1), (2, 2)))
-    assert figure.axes[1].get_ylabel() == "pressure (N/m)"
+    assert figure.axes[1].get_ylabel() == "pressure (Pa)"
 
 
 def periodic_row(moved: float, count: int = 5, radius: float = 0.1, force: float = 5.0) -> Instant:
@@ -157,7 +157,7 @@ def test_a_row_through_a_period_has_one_stress_wherever_it_wandered(moved: float
     row = periodic_row(moved)
     for low in (0.0, 0.05, -3.3):
         stress = box_stress(row, (low, -0.1), (low + 1.0, 0.1))
-        assert stress[0, 0] == pytest.approx(5.0 / 0.2)  # F/(2 r), N/m
+        assert stress[0, 0] == pytest.approx(5.0 / 0.2)  # F/(2 r), Pa
         assert stress.ravel()[1:] == pytest.approx([0, 0, 0])
         assert packing_fraction(row, (low, -0.1), (low + 1.0, 0.1)) == pytest.approx(np.pi / 4, rel=5e-3)
         assert cell_volumes(row, (low, -0.1), (low + 1.0, 0.1), 0.005) == pytest.approx(np.full(5, 0.04))

@@ -10,6 +10,7 @@ import pytest
 
 from clapas.geometry.meshfiles import write_mesh
 from clapas.scenes.examples import arch_file
+from tests.unit.scenes.test_blocks import ANGLE
 
 from .conftest import Run
 
@@ -29,6 +30,10 @@ def test_info(run: Run) -> None:
     assert document["blocks"][1]["name"] == "voussoir_01"
     assert document["blocks"][1]["volume"] == pytest.approx(0.13523, rel=1e-4)
     assert run("info", "example:arch", "--json").document["blocks"] == document["blocks"]
+    assert "clapas run example:arch simulates them" in run("info", "example:arch").out
+    Path("in a folder").mkdir()
+    shutil.move("arch.obj", "in a folder")
+    assert "clapas masonry 'in a folder/arch.obj' says" in run("info", "in a folder/arch.obj").out
 
 
 def test_run(run: Run) -> None:
@@ -73,3 +78,11 @@ def test_warnings_are_notes(run: Run, tmp_path: Path) -> None:
     outcome = run("info", "mm.obj")
     assert "if its numbers are millimetres, give scale=0.001" in outcome.out
     assert "not closed" in outcome.out
+
+
+def test_the_volume_of_a_block_is_its_own_not_that_of_its_hull(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "angle.obj").write_text(ANGLE)  # 3 m³, its hull 3.5
+    told = [line.split() for line in run("info", "angle.obj").out.splitlines()]
+    assert ["volume", "3", "m³"] in told
+    assert next(words for words in told if words[:1] == ["angle"])[1] == "3"
+    assert run("info", "angle.obj", "--json").document["blocks"][0]["volume"] == pytest.approx(3.0)

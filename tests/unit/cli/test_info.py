@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from clapas import io
+from clapas.io.lcp import write_lcp
 from clapas.problems import gallery
+from clapas.problems.lcp import LCP
 
 from .conftest import Run
 
@@ -114,3 +116,44 @@ def test_no_contact(run: Run) -> None:
     document = run("info", "gallery:no-contact", "--json").document["problem"]
     assert (document["contacts"], document["components"], document["mu"]) == (0, 0, None)
     assert "contacts      0 in 3-D" in run("info", "gallery:no-contact").out
+
+
+TEXT_OF_SICONOS = "2\n0\n2\n2\n2 2\n2 1\n1 2\n-5 -6\nExample of two\n"
+
+
+@pytest.fixture(params=["dat", "npz", "mtx", "hdf5"])
+def lcp_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"two unknowns.{request.param}"
+    if request.param == "dat":
+        path.write_text(TEXT_OF_SICONOS)
+    else:
+        write_lcp(path, LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]))
+    return path
+
+
+def test_a_linear_complementarity_problem_is_known(run: Run, lcp_file: Path) -> None:
+    outcome = run("info", lcp_file)
+    assert outcome.code == 0
+    assert "linear complementarity problem w = M z + q" in outcome.out
+    assert "unknowns 2" in lines(outcome.out)
+    assert f"solve it by clapas lcp '{lcp_file}'" in lines(outcome.out)
+    document = run("info", lcp_file, "--json").document
+    assert (document["kind"], document["unknowns"], document["density"]) == ("lcp", 2, 1.0)
+    assert document["free"] == pytest.approx(np.hypot(5, 6))
+
+
+@pytest.mark.parametrize("command", ["solve", "compare", "exists"])
+def test_other_commands_lead_to_the_one_that_solves_it(run: Run, lcp_file: Path, command: str) -> None:
+    outcome = run(command, lcp_file)
+    assert outcome.code == 2
+    assert "holds a linear complementarity problem" in outcome.err
+    assert f"'clapas lcp '{lcp_file}'' solves it" in outcome.err
+    assert run("lcp", lcp_file).code == 0
+
+
+@pytest.mark.parametrize("name", ["sliding-block.dat", "two-blocks.hdf5"])
+def test_a_contact_problem_is_no_lcp(run: Run, name: str) -> None:
+    outcome = run("lcp", io.shipped(name))
+    assert outcome.code == 2
+    assert f"holds a contact problem, ContactProblem('{Path(name).stem}'" in outcome.err
+    assert f"'clapas solve {io.shipped(name)}' solves it" in outcome.err

@@ -31,6 +31,8 @@ def test_json_with_loads_and_without_dynamics(run: Run) -> None:
     first, second = document["loads"]
     assert first["factor"] == pytest.approx(first["largest"] / 100)
     assert second["largest"] == pytest.approx(first["largest"], rel=1e-6)  # the arch is symmetric
+    told = run("masonry", "stone-arch", "--voussoirs", 15, *options).out
+    assert f"bears {first['largest']:.4g} N/m, {first['factor']:.3g} times 100 N/m" in told  # in the plane
 
 
 def test_what_falls_has_no_tilt(run: Run) -> None:

@@ -259,8 +259,16 @@ def test_export_of_a_plane_scene_for_paraview(run: Run) -> None:
 
 
 def rows_of(path: str) -> list[dict[str, str]]:
-    with Path(path).open(newline="") as file:
+    with Path(path).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def test_tables_are_not_made_where_a_file_is(run: Run, stack: Path) -> None:
+    Path("tables").write_text("mine")
+    outcome = run("export", stack, "--csv", "tables")
+    assert outcome.code == 2
+    assert "clapas: tables is a file, and a folder is to be made there" in outcome.err
+    assert Path("tables").read_text() == "mine"
 
 
 def test_export_as_tables(run: Run, stack: Path) -> None:
@@ -269,13 +277,15 @@ def test_export_as_tables(run: Run, stack: Path) -> None:
     assert outcome.out.split() == ["tables/frames.csv", "tables/bodies.csv", "tables/contacts.csv"]
     with Recording(stack) as recording:
         frames, bodies, contacts = (rows_of(path) for path in outcome.out.split())
-        np.testing.assert_array_equal([float(row["time"]) for row in frames], recording.times)
-        np.testing.assert_array_equal([float(row["kinetic"]) for row in frames], recording.column("kinetic"))
+        np.testing.assert_array_equal([float(row["time (s)"]) for row in frames], recording.times)
+        np.testing.assert_array_equal(
+            [float(row["kinetic (J)"]) for row in frames], recording.column("kinetic")
+        )
         assert len(bodies) == recording.n_frames * 3
-        last = [[float(row[axis]) for axis in "xyz"] for row in bodies[-3:]]
+        last = [[float(row[f"{axis} (m)"]) for axis in "xyz"] for row in bodies[-3:]]
         np.testing.assert_array_equal(last, recording.frame(-1).state.position)
         assert len(contacts) == sum(len(frame.contacts) for frame in recording.frames())
-        impulse = [float(contacts[-1][f"impulse_{axis}"]) for axis in "xyz"]
+        impulse = [float(contacts[-1][f"impulse_{axis} (N·s)"]) for axis in "xyz"]
         np.testing.assert_array_equal(impulse, recording.frame(-1).state.impulses.impulse[-1])
 
 
@@ -467,7 +477,9 @@ def test_an_unfinished_run_is_said_to_be_one(run: Run) -> None:
     def stopped(progress: StepProgress) -> bool:
         return progress.step >= 20
 
-    simulate(examples.load("sliding-block"), 0.05, out="part.h5", progress=stopped)
+    simulate(examples.load("sliding-block"), 0.05, out="a part.h5", progress=stopped)
+    assert "'clapas resume 'a part.h5'' goes on" in run("info", "a part.h5").out  # as a shell takes it
+    Path("a part.h5").rename("part.h5")
     told = run("info", "part.h5")
     assert "note: it was to go to t = 0.05 s: 'clapas resume part.h5' goes on" in told.out
     again = run("run", "sliding-block", "--duration", 0.02, "--out", "part.h5")

@@ -28,10 +28,18 @@ def test_a_table_and_a_picture(run: Run) -> None:
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[0] == "2 runs, 0 failed"
     assert "note: 2/2 (0 failed): mu = " in outcome.err
-    assert Path("slides-sweep/table.csv").read_text().startswith("run,identity,mu,run.duration,status")
+    assert Path("slides-sweep/table.csv").read_text().startswith("run,identity,mu,run.duration (s),status")
     assert Path("slides-sweep/table.png").exists()
     document = run("sweep", "slides.toml", "--executor", "threads", "--json").document
     assert [row["coordination"] for row in document["runs"]] == [1.0, 1.0]
+    assert document["units"]["kinetic"] == "J"
+    assert "units" not in document["runs"][0]
+
+
+def test_durations_of_as_many_steps_are_told(run: Run) -> None:
+    Path("slides.toml").write_text(SWEEP.replace("= 0.02", "= [0.02, 0.0203]"))
+    outcome = run("sweep", "slides.toml", "--executor", "threads", "--workers", 1)
+    assert "note: sweep: run.duration = 0.02 and 0.0203 s are both 20 steps of 0.001 s" in outcome.err
 
 
 def test_failures_are_the_exit_code(run: Run) -> None:

@@ -7,9 +7,11 @@ import json
 import math
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
+from clapas.analysis.measures import measure
 from clapas.cli.run import describe, print_summary
 from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
 from clapas.dynamics.schemes import MoreauMidpoint
@@ -23,6 +25,7 @@ from clapas.scenes.recorders import Memory
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS
+from clapas.viewer.curves import plot
 
 DT, G = 1e-3, 9.81
 
@@ -152,8 +155,41 @@ def test_probes_are_told_and_exported(tmp_path: Path, capsys: pytest.CaptureFixt
         with paths[-1].open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 11
-        assert float(rows[-1]["position ball z"]) == run.probe("position ball")[-1, 2]
-        assert float(rows[-1]["ground"]) == told["ground"]
+        assert float(rows[-1]["position ball z (m)"]) == run.probe("position ball")[-1, 2]
+        assert float(rows[-1]["ground (N)"]) == told["ground"]
+
+
+def test_forces_in_the_plane_are_per_metre_of_depth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One word for one thing: in the summary, the table, the plot and the measure."""
+    scene = Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane(), name="floor")
+    scene.add(Disk(0.1), position=(0, 0.1), density=1000, name="disk")
+    scene.probe("normal_force", "disk", "floor", name="load")
+    scene.probe("torque", "disk", name="turning")
+    with simulate(scene, 0.01, DT, out=tmp_path / "run.h5") as run:
+        assert (run.probes["load"].unit(2), run.probes["turning"].unit(2)) == ("N/m", "N·m/m")
+        assert run.probe("load")[-1] == pytest.approx(1000 * math.pi * 0.1**2 * G, rel=1e-6)
+        print_summary(run)
+        printed = capsys.readouterr().out
+        assert f"  load                 {run.probe('load')[-1]:.6g} N/m\n" in printed
+        assert measure(run, "force").unit == "N/m"
+        assert measure(run, "stress", low=(-0.1, 0), high=(0.1, 0.2)).unit == "Pa"
+        plot(run, tmp_path / "load.svg", ["probe:load", "energy"])
+        folder = tmp_path / "tables"
+        export_csv(run, folder)
+    drawn = (tmp_path / "load.svg").read_text()
+    assert "<!-- load (N/m) -->" in drawn
+    assert "<!-- energy (J/m) -->" in drawn
+    heads = {path.stem: path.read_text(encoding="utf-8").splitlines()[0] for path in folder.iterdir()}
+    assert heads["probes"] == "time (s),load (N/m),turning (N·m/m)"
+    assert heads["frames"].startswith("step,time (s),dt (s),alive,kinetic (J/m),potential (J/m),work (J/m)")
+    assert "impulse_x (N·s/m),impulse_y (N·s/m),couple_z (N·m·s/m),mode" in heads["contacts"]
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["frames/kinetic"].attrs["unit"] == "J/m"
+        assert file["contacts/impulse"].attrs["unit"] == "N·s/m"
 
 
 def test_no_probes_no_table(tmp_path: Path) -> None:

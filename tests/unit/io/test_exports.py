@@ -63,9 +63,9 @@ def test_spins_are_in_the_world(tumbling: Recording, tmp_path: Path) -> None:
         rows = [row for row in csv.DictReader(file) if row["body"] == "1"]
     assert len(rows) == 3
     for row in rows:
-        spin = [float(row[f"spin_{axis}"]) for axis in "xyz"]
+        spin = [float(row[f"spin_{axis} (rad/s)"]) for axis in "xyz"]
         assert spin == pytest.approx([0, 0, 3], abs=1e-12)
-        assert [float(row[f"v_{axis}"]) for axis in "xyz"] == pytest.approx([0, 0, 0])
+        assert [float(row[f"v_{axis} (m/s)"]) for axis in "xyz"] == pytest.approx([0, 0, 0])
 
 
 def test_spins_in_the_plane_are_about_z(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_spins_in_the_plane_are_about_z(tmp_path: Path) -> None:
         export_csv(run, tmp_path / "csv")
     assert arrays_of(tmp_path / "vtk" / "bodies-000001.vtp")["angular_velocity"].tolist() == [2.0]
     with (tmp_path / "csv" / "bodies.csv").open(newline="") as file:
-        assert [float(row["spin_z"]) for row in csv.DictReader(file)] == [2.0, 2.0]
+        assert [float(row["spin_z (rad/s)"]) for row in csv.DictReader(file)] == [2.0, 2.0]
     assert not (tmp_path / "vtk" / "spheres.pvd").exists()  # a single disk is in bodies
 
 

@@ -144,6 +144,8 @@ def build_global(**changes: object) -> ContactProblem:
         (lambda: build(q=[[np.nan, 0, 0]]), "q must be finite, got nan at entry 0"),
         (lambda: build(W=np.diag([1, np.inf, 1])), "W must be finite, got inf"),
         (lambda: build(mu=[-0.1]), "contact 0: mu must be at least 0, got -0.1"),
+        (lambda: build(mu="rough"), "mu must be made of numbers, in rows of the same length; got 'rough'"),
+        (lambda: build(W=[[1, 0], [0]]), r"W must be made of numbers, in rows of the same length"),
         (lambda: build(mu=[np.nan]), "mu must be finite"),
         (lambda: build(mu=[0.1, 0.2]), r"mu has shape \(2,\), expected \(1,\)"),
         (lambda: build(W=np.diag([1.0, -1.0, 1.0])), "its diagonal entry 1 is -1"),

@@ -15,6 +15,8 @@ from clapas.errors import MissingDependency, SceneError
 from clapas.geometry.meshfiles import write_mesh
 from clapas.geometry.shapes import Clump, Polyhedron
 from clapas.geometry.shapes.hull import fan
+from clapas.io.simulation import simulate
+from clapas.scenes import blocks
 from clapas.scenes.blocks import read_blocks, scene_of_blocks
 from clapas.scenes.examples import arch_file
 from clapas.scenes.examples.masonry import arch_corners
@@ -122,12 +124,31 @@ def test_an_open_piece_is_warned_of(tmp_path: Path) -> None:
         Scene().add_blocks(tmp_path / "a.obj", density=1)
 
 
+def test_exact_convex_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An angle is its two arms, without another package; a block that fills its notch touches and stays."""
+    monkeypatch.setitem(sys.modules, "coacd", None)
+    filler = [f"v {x} {y} {z}" for x, y, z in CUBE + np.array((1, 0, 1))]
+    faces = ["f " + " ".join(str(13 + k) for k in triangle) for triangle in TRIANGLES]
+    (tmp_path / "a.obj").write_text("\n".join([ANGLE, "o filler", *filler, *faces]))
+    scene = scene_of_blocks(tmp_path / "a.obj", density=1, nonconvex="parts")
+    angle = scene.bodies[0].shape
+    assert isinstance(angle, Clump)
+    assert len(angle.parts) == 2
+    assert scene.records()[0].mass == pytest.approx(3.0, rel=1e-12)
+    with simulate(scene, 0.02, 1e-3) as run:
+        moved = run.frame(-1).state.position - run.frame(0).state.position
+        assert np.abs(moved).max() < 1e-9
+        weight = run.frame(-1).forces("filler", "angle")[2]
+    assert weight == pytest.approx(9.81, rel=1e-6)
+
+
 def test_convex_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With CoACD, here a stand-in that cuts the angle into its two arms."""
+    monkeypatch.setattr(blocks, "exact_parts", lambda piece: None)
     (tmp_path / "a.obj").write_text(ANGLE)
     monkeypatch.setitem(sys.modules, "coacd", None)
     with pytest.raises(
-        MissingDependency, match=r"Cutting blocks into convex parts needs .* 'clapas\[convex\]'"
+        MissingDependency, match=r"Cutting blocks of many faces into convex parts needs .* 'clapas\[convex\]'"
     ):
         Scene().add_blocks(tmp_path / "a.obj", density=1, nonconvex="parts")
     stand_in = types.ModuleType("coacd")
@@ -144,8 +165,9 @@ def test_convex_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert scene.records()[0].mass == pytest.approx(3.0)
 
 
-def test_convex_parts_by_coacd(tmp_path: Path) -> None:
+def test_convex_parts_by_coacd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("coacd", reason="CoACD is not installed")
+    monkeypatch.setattr(blocks, "exact_parts", lambda piece: None)
     (tmp_path / "a.obj").write_text(ANGLE)
     scene = Scene()
     scene.add_blocks(tmp_path / "a.obj", density=1, nonconvex="parts")

@@ -15,10 +15,13 @@ from typing import Any
 
 import pytest
 
-from clapas.errors import Error, FormatError, SettingsError
+from clapas.errors import Error, FormatError, SceneError, SettingsError
+from clapas.geometry.shapes import Disk, HalfPlane, Sphere
+from clapas.scenes.run import Run
+from clapas.scenes.scene import Scene
 from clapas.sweeps import Sweep, execute, executor, write_csv, write_parquet
 from clapas.sweeps import running as running_module
-from clapas.sweeps.definition import build
+from clapas.sweeps.definition import build, equal_durations
 from clapas.sweeps.execution import ENDED, Progress
 from clapas.sweeps.table import draw
 
@@ -88,9 +91,90 @@ def test_the_stopping_distance_of_each_run(tmp_path: Path) -> None:
     write_csv(tmp_path / "table.csv", rows)
     with (tmp_path / "table.csv").open() as file:
         read = list(csv.DictReader(file))
-    assert [float(row["kinetic"]) for row in read] == [row["kinetic"] for row in rows]
+    assert [float(row["kinetic (J)"]) for row in read] == [row["kinetic"] for row in rows]
     assert draw(tmp_path / "table.png", rows, list(sweep.parameters), "kinetic") == "kinetic"
     assert (tmp_path / "table.png").stat().st_size > 1000
+
+
+@pytest.fixture
+def rolling(tmp_path: Path) -> Path:
+    """A disk in the plane, thrown, with probes of a force and an angle."""
+    scene = Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane(), name="floor")
+    scene.add(Disk(0.1), position=(0, 0.1), velocity=(1, 0), mass=3.0, name="disk")
+    scene.probe("force", "disk", name="load")
+    scene.probe("orientation", "disk", name="angle")
+    scene.run = Run(duration=0.02, dt=1e-3)
+    scene.save(tmp_path / "disk.toml")
+    return tmp_path / "disk.toml"
+
+
+def test_columns_have_units(tmp_path: Path, rolling: Path) -> None:
+    parameters = {"bodies.disk.mass": [1.0, 2.0], "laws.0.mu": [0.5], "run.dt": [1e-3]}
+    sweep = Sweep(scene=str(rolling), parameters=parameters, measures=["speed", "friction"])
+    rows = execute(sweep, tmp_path / "out", InLine())
+    write_csv(tmp_path / "table.csv", rows)
+    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
+        first, *_ = csv.DictReader(file)
+    assert list(first)[:6] == [
+        "run",
+        "identity",
+        "bodies.disk.mass (kg/m)",
+        "laws.0.mu",
+        "run.dt (s)",
+        "status",
+    ]
+    later = {"time (s)", "kinetic (J/m)", "load_x (N/m)", "load_y (N/m)", "angle (rad)", "speed (m/s)"}
+    assert later <= set(first)
+    assert {"steps", "contacts", "friction", "seconds (s)"} <= set(first)
+    assert float(first["load_y (N/m)"]) == pytest.approx(9.81, rel=1e-6)
+    draw(tmp_path / "table.svg", rows, list(parameters), "load_y")
+    drawn = (tmp_path / "table.svg").read_text()
+    assert "<!-- bodies.disk.mass (kg/m) -->" in drawn
+    assert "<!-- load_y (N/m) -->" in drawn
+
+
+def test_a_probe_of_an_orientation_has_all_its_components(tmp_path: Path) -> None:
+    """W x y z of a quaternion, not three of them under the names of the axes."""
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.5)
+    scene.add(Sphere(0.1), mass=1.0, orientation=(0.6, 0.0, 0.0, 0.8), name="ball")
+    scene.probe("orientation", "ball", name="turn")
+    scene.run = Run(duration=2e-3, dt=1e-3)
+    scene.save(tmp_path / "ball.toml")
+    (row,) = execute(Sweep(scene=str(tmp_path / "ball.toml")), tmp_path / "out", InLine())
+    assert [row[f"turn_{axis}"] for axis in "wxyz"] == pytest.approx([0.6, 0.0, 0.0, 0.8])
+
+
+def test_durations_of_as_many_steps_are_told(tmp_path: Path) -> None:
+    sweep = Sweep(scene="sliding-block", parameters={"run.duration": [2e-3, 2.2e-3, 3e-3], "run.dt": [1e-3]})
+    with pytest.warns(UserWarning, match=r"run.duration = 0.002 and 0.0022 s are both 2 steps of 0.001 s"):
+        execute(sweep, tmp_path, InLine())
+    assert equal_durations(Sweep(scene="sliding-block", parameters={"run.duration": [0.1, 0.2]})) == []
+    assert (
+        equal_durations(Sweep(scene="sliding-block", parameters={"run.duration": ["long", 0.2, 0.3]})) == []
+    )
+
+
+def test_a_scene_that_is_wrong_by_itself_is_told_before_anything_runs(tmp_path: Path, rolling: Path) -> None:
+    """Not once for each run; a value that is out of range is the failure of its run alone."""
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(rolling.read_text().replace('type = "disk"', 'type = "dusk"'))
+    sweep = Sweep(scene=str(wrong), parameters={"laws.0.mu": [0.1, 0.2]})
+    with pytest.raises(SceneError, match="dusk"):
+        execute(sweep, tmp_path / "out", InLine())
+    assert not (tmp_path / "out").exists()
+    rows = execute(Sweep(scene=str(rolling), parameters={"laws.0.mu": [-1.0, 0.2]}), tmp_path, InLine())
+    assert [row["status"] for row in rows] == ["failed", "done"]
+
+
+def test_a_column_is_drawn_by_its_heading_too(tmp_path: Path) -> None:
+    rows = [
+        {"mu": mu, "load": mu, "units": {"load": "N"}, "status": "done", "seconds": 1.0} for mu in (0.1, 0.2)
+    ]
+    assert draw(tmp_path / "a.png", rows, ["mu"], "load (N)") == "load"
+    assert draw(tmp_path / "b.png", rows, ["mu"], "load") == "load"
 
 
 def test_a_file_is_varied_inside(tmp_path: Path) -> None:
@@ -225,6 +309,9 @@ def test_parquet(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     write_parquet(tmp_path / "table.parquet", [{"run": 0, "mu": 0.5, "message": ""}, {"run": 1, "mu": 0.7}])
     assert parquet.read_table(tmp_path / "table.parquet")["mu"].to_pylist() == [0.5, 0.7]
+    write_parquet(tmp_path / "table.parquet", [{"run": 0, "kinetic": 2.0, "units": {"kinetic": "J"}}])
+    schema = parquet.read_table(tmp_path / "table.parquet").schema
+    assert (schema.names, schema.field("kinetic").metadata[b"unit"]) == (["run", "kinetic"], b"J")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import shutil
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -221,3 +222,11 @@ def test_what_escapes_and_what_reaches_far_do_not_set_the_frame(tmp_path: Path) 
     assert one[0] == pytest.approx([0.8, -0.1, 0.0], abs=0.02)
     assert one[1] == pytest.approx([1.0, 0.4, 0.2], abs=0.02)
     assert not np.array_equal(small, large)
+
+
+def test_a_run_without_contacts_has_curves_and_no_warning(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.add(Sphere(0.1), mass=1.0)
+    with simulate(scene, 0.005, 1e-3, out=tmp_path / "fall.h5") as run, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plot(run, tmp_path / "fall.png").stat().st_size > 1000

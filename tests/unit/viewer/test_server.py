@@ -5,16 +5,18 @@ import json
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
 
 from clapas.errors import SettingsError
-from clapas.viewer import Viewer, server
+from clapas.viewer import Viewer, connections, server
 from clapas.viewer.packing import unpack
 
 
@@ -170,14 +172,87 @@ def test_malformed_requests_are_answered_with_a_refusal(
 
 
 def test_two_hundred_requests_at_once_are_answered_beside_idle_connections(viewer: Viewer) -> None:
-    """More connections than threads: the queue holds them, and those that only wait are closed."""
+    """More connections than workers: those that only wait hold none."""
     with ExitStack() as stack:
-        for _ in range(server.CONNECTIONS + 8):
+        for _ in range(server.WORKERS + 8):
             stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=20))
         with ThreadPoolExecutor(200) as pool:
             answers = list(pool.map(lambda k: ask(viewer, f"/{viewer.token}/frame/{k % 5}"), range(200)))
     assert [answer.status for answer, _ in answers] == [200] * 200
-    assert threading.active_count() <= server.CONNECTIONS + 20
+    assert threading.active_count() <= server.WORKERS + 20
+
+
+def test_idle_connections_and_slow_senders_hold_nobody_up(viewer: Viewer) -> None:
+    """Of 300 connections half say nothing and half send a part of a request: the next is answered at once."""
+    with ExitStack() as stack:
+        for k in range(300):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=20))
+            if k % 2:
+                idle.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        ask(viewer, f"/{viewer.token}/columns")  # all are accepted by now
+        began = time.monotonic()
+        assert ask(viewer, f"/{viewer.token}/columns")[0].status == 200
+        assert time.monotonic() - began < 2.0
+        idle.sendall(b"host\r\n\r\n")  # a slow one is answered, once it has said what it wants
+        assert idle.recv(100).split()[1] == b"403"
+
+
+def test_a_connection_stays_open_for_the_next_request(viewer: Viewer) -> None:
+    """Two requests that come together, then one more, on the same connection."""
+    one = f"GET /{viewer.token}/columns HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with (
+        socket.create_connection(("127.0.0.1", viewer.port), timeout=20) as connection,
+        connection.makefile("rb") as answers,
+    ):
+        connection.sendall(one + one)
+        assert [_status(answers), _status(answers)] == [200, 200]
+        connection.sendall(one)
+        assert _status(answers) == 200
+
+
+def _status(answers: BinaryIO) -> int:
+    """Status of the next answer of several on one connection; it is read to its end."""
+    status = int(answers.readline().split()[1])
+    answers.read(int(http.client.parse_headers(answers)["Content-Length"]))
+    return status
+
+
+def test_the_longest_idle_connection_makes_room(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "KEPT", 3)
+    with ExitStack() as stack:
+        idle = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=20))
+            for _ in range(5)
+        ]
+        assert idle[0].recv(1) == b""
+        assert idle[1].recv(1) == b""
+        assert ask(viewer, f"/{viewer.token}/columns")[0].status == 200
+
+
+def test_connections_end_with_the_viewer(space_run: Path) -> None:
+    with Viewer(space_run) as viewer:
+        viewer.start()
+        idle = socket.create_connection(("127.0.0.1", viewer.port), timeout=20)
+        assert ask(viewer, f"/{viewer.token}/columns")[0].status == 200
+    with idle:
+        assert idle.recv(1) == b""
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]"])
+def test_the_loopback_of_ipv6(space_run: Path, host: str) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with Viewer(space_run, host=host) as viewer:
+        viewer.start()
+        assert viewer.is_private
+        assert viewer.url == f"http://[::1]:{viewer.port}/{viewer.token}/"
+        for name, status in [(f"[::1]:{viewer.port}", 200), ("localhost", 200), ("[2001:db8::1]", 403)]:
+            connection = http.client.HTTPConnection("::1", viewer.port, timeout=60)
+            connection.request("GET", f"/{viewer.token}/columns", headers={"Host": name})
+            assert connection.getresponse().status == status
+            connection.close()
 
 
 @pytest.mark.parametrize("host", ["a\0b", "no such host.invalid", "256.1.1.1"])

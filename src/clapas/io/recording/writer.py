@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -37,6 +38,7 @@ from clapas.io.recording.lock import Lock, temporary
 from clapas.scenes.recorders import RecordedStep
 from clapas.status import Status
 from clapas.typing import Indices
+from clapas.units import in_dimension
 from clapas.version import __version__
 
 FLUSH_SECONDS = 2.0
@@ -238,8 +240,7 @@ class RecordingWriter:
         if self._placed:
             kept = (
                 f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: make "
-                "room, then "
-                f"'clapas resume {self.path}' goes on"
+                f"room, then 'clapas resume {shlex.quote(str(self.path))}' goes on"
             )
         elif self.path.exists():
             kept = "the file that was there is as it was; make room and start again"
@@ -318,7 +319,9 @@ class RecordingWriter:
             dtype=column.dtype,
             **({} if column.noisy else PACKED),
         )
-        data.attrs["unit"], data.attrs["meaning"] = column.unit, column.meaning
+        # Bodies of other kinds say themselves what their fields are measured in.
+        unit = column.unit if name.startswith("systems/") else in_dimension(column.unit, self._sizes["d"])
+        data.attrs["unit"], data.attrs["meaning"] = unit, column.meaning
 
     def _frame_row(self, kept: RecordedStep, contacts: int) -> dict[str, Any]:
         state, n = kept.state, self._sizes["bodies"]

@@ -17,7 +17,7 @@ from clapas.scenes.scene import Scene
 from clapas.typing import Array
 
 DENSITY = 2500.0
-STRESS = 100.0  # on the side walls (N/m)
+STRESS = 100.0  # on the side walls (Pa)
 SPREAD = 0.6  # smallest radius of a grain over the largest
 SLENDER = 2.0  # height of the sample over its width
 LOOSE = 0.42  # share of the box filled at first

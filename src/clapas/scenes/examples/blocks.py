@@ -84,7 +84,7 @@ def wall_of_boxes(
 def wedged_bar(
     slope: Annotated[float, Range(-1.3, 1.3, "angle of the walls from the vertical", "rad")] = 0.2,
     mu: Mu = 0.5,
-    force: Annotated[float, Range(0.0, 1e9, "with which each wall pushes inward at the start", "N")] = 0.0,
+    force: Annotated[float, Range(0.0, 1e9, "with which each wall pushes inward at the start", "N/m")] = 0.0,
 ) -> Scene:
     """A bar wedged between two walls that converge downward: friction can hold it, or not.
 

@@ -12,7 +12,7 @@ from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 
 DENSITY = 2500.0
-PRESSURE = 100.0  # N/m
+PRESSURE = 100.0  # Pa
 SPREAD = 0.7  # smallest radius of a grain over the largest
 SETTLING = 1.0  # how long the pressure acts alone (inertial times per diameter of depth)
 SPREADING = 1.5  # strain over (depth I)² until the speed of the plate has spread through the layer

@@ -1,0 +1,31 @@
+"""Units of numbers that are told: SI, and in the plane those of a slice one metre deep.
+
+A body in the plane stands for a prism: its density is in kg/m³ and a stress in Pa as in space, but its mass
+is in kg per metre of depth, and so are forces, impulses, torques, energies and flows.
+"""
+
+from __future__ import annotations
+
+# Units of what grows with the depth of a body; angles, lengths, speeds, densities and stresses do not.
+GROWING = ("kg", "kg/s", "N", "N·s", "N·m", "N·m·s", "J")
+
+
+def in_dimension(unit: str, d: int) -> str:
+    """A unit of space as it is told in d dimensions; several are separated by commas.
+
+    >>> in_dimension("N", 3), in_dimension("N", 2), in_dimension("m/s", 2)
+    ('N', 'N/m', 'm/s')
+    >>> in_dimension("N·m, N", 2)
+    'N·m/m, N/m'
+    """
+    parts = unit.split(", ")
+    return ", ".join(f"{part}/m" if d == 2 and part in GROWING else part for part in parts)
+
+
+def headed(name: str, unit: str) -> str:
+    """A name with its unit, as headings of columns and axes have it; pure numbers have none.
+
+    >>> headed("load", "N"), headed("contacts", "1"), headed("mu", "")
+    ('load (N)', 'contacts', 'mu')
+    """
+    return name if unit in ("", "1") else f"{name} ({unit})"
