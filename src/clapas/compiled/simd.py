@@ -5,10 +5,14 @@ A kernel that loads :func:`lanes <load>` computes on eight contacts with the for
 operation into one instruction on wide registers, or into two or four on narrower ones; nothing is
 left to its auto-vectoriser, whose success changes with the shape of a loop. Eight doubles fill a
 cache line and the widest register in use.
+
+Lanes are as precise as the array they are loaded from: doubles, or singles, of which eight take half the room
+and on most processors less than half the time. Single numbers in a formula take the precision of the lanes.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,16 +33,28 @@ uniform_tuple: Any = types.UniTuple
 Emitter = Callable[..., Any]  # writes instructions: (builder, values) to a value
 
 WIDTH = 8
+CACHE_LINE = 64  # bytes
 FLAGS = tuple(sorted(FAST_MATH))
 
 # ------------------------------------------------------------------------------------------ types
 
 
 class LanesType(types.Type):
-    """Compile-time type of eight numbers."""
+    """Compile-time type of eight numbers, of one precision: their Numba type."""
 
-    def __init__(self) -> None:
-        super().__init__(name=f"Lanes{WIDTH}")
+    def __init__(self, number: Any) -> None:
+        self.number = number
+        super().__init__(name=f"Lanes{WIDTH}_{number}")
+
+    @property
+    def vector(self) -> Any:
+        """The type of the compiler behind Numba."""
+        return ir.VectorType(ir.DoubleType() if self.number is types.float64 else ir.FloatType(), WIDTH)
+
+    @property
+    def suffix(self) -> str:
+        """End of the names of its functions."""
+        return f"v{WIDTH}f{self.number.bitwidth}"
 
 
 class MaskType(types.Type):
@@ -48,34 +64,47 @@ class MaskType(types.Type):
         super().__init__(name=f"Mask{WIDTH}")
 
 
-LANES: Any = LanesType()
+DOUBLES: Any = LanesType(types.float64)
+SINGLES: Any = LanesType(types.float32)
 MASK: Any = MaskType()
-NUMBERS = ir.VectorType(ir.DoubleType(), WIDTH)
 TRUTHS = ir.VectorType(ir.IntType(1), WIDTH)
 
 
-def _store_as(numba_type: type, llvm_type: Any) -> None:
+def _store_as(numba_type: type, llvm_type: Callable[[Any], Any]) -> None:
     """Say what a compile-time type is made of."""
 
     class Model(extending.models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, frontend: Any) -> None:
-            super().__init__(manager, frontend, llvm_type)
+            super().__init__(manager, frontend, llvm_type(frontend))
 
     extending.register_model(numba_type)(Model)
 
 
-_store_as(LanesType, NUMBERS)
-_store_as(MaskType, TRUTHS)
+_store_as(LanesType, lambda lanes: lanes.vector)
+_store_as(MaskType, lambda mask: TRUTHS)
+
+
+def _lanes_of(array: Any) -> Any:
+    """The type of lanes loaded from an array of this type."""
+    return SINGLES if array.dtype is types.float32 else DOUBLES
+
 
 # ------------------------------------------------------------------------------------------ operators
 
 
-def _spread(builder: Any, value: Any, kind: Any) -> Any:
-    """One number in all lanes; lanes as they are."""
+def _spread(builder: Any, value: Any, kind: Any, lanes: Any) -> Any:
+    """One number in all lanes; lanes and masks as they are."""
     if kind is not types.float64:
         return value
-    first = builder.insert_element(NUMBERS(ir.Undefined), value, ir.IntType(32)(0))
+    if lanes is SINGLES:
+        value = builder.fptrunc(value, ir.FloatType())
+    first = builder.insert_element(lanes.vector(ir.Undefined), value, ir.IntType(32)(0))
     return _shuffle(builder, first, first, [0] * WIDTH)
+
+
+def _common(kinds: Sequence[Any]) -> Any:
+    """The lanes among some types; doubles if there are none."""
+    return next((kind for kind in kinds if isinstance(kind, LanesType)), DOUBLES)
 
 
 def _shuffle(builder: Any, a: Any, b: Any, picks: list[int]) -> Any:
@@ -98,7 +127,8 @@ def _define(
     extending.type_callable(function)(lambda context: typer)
 
     def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return emit(builder, *(_spread(builder, *item) for item in zip(values, signature.args, strict=True)))
+        lanes, given = _common(signature.args), zip(values, signature.args, strict=True)
+        return emit(builder, *(_spread(builder, *item, lanes) for item in given))
 
     for combination in operands:
         extending.lower_builtin(function, *combination)(lower)
@@ -112,18 +142,18 @@ def _comparison(sign: str) -> Emitter:
     return lambda builder, a, b: builder.fcmp_ordered(sign, a, b)
 
 
-MIXED = ((LANES, LANES), (LANES, types.float64), (types.float64, LANES))
-
-_define(operator.add, MIXED, LANES, _arithmetic("fadd"))
-_define(operator.sub, MIXED, LANES, _arithmetic("fsub"))
-_define(operator.mul, MIXED, LANES, _arithmetic("fmul"))
-_define(operator.truediv, MIXED, LANES, _arithmetic("fdiv"))
-_define(operator.neg, ((LANES,),), LANES, _arithmetic("fneg"))
-_define(operator.gt, MIXED, MASK, _comparison(">"))
-_define(operator.ge, MIXED, MASK, _comparison(">="))
-_define(operator.lt, MIXED, MASK, _comparison("<"))
-_define(operator.le, MIXED, MASK, _comparison("<="))
-_define(operator.eq, MIXED, MASK, _comparison("=="))
+for _lanes in (DOUBLES, SINGLES):
+    _mixed = ((_lanes, _lanes), (_lanes, types.float64), (types.float64, _lanes))
+    _define(operator.add, _mixed, _lanes, _arithmetic("fadd"))
+    _define(operator.sub, _mixed, _lanes, _arithmetic("fsub"))
+    _define(operator.mul, _mixed, _lanes, _arithmetic("fmul"))
+    _define(operator.truediv, _mixed, _lanes, _arithmetic("fdiv"))
+    _define(operator.neg, ((_lanes,),), _lanes, _arithmetic("fneg"))
+    _define(operator.gt, _mixed, MASK, _comparison(">"))
+    _define(operator.ge, _mixed, MASK, _comparison(">="))
+    _define(operator.lt, _mixed, MASK, _comparison("<"))
+    _define(operator.le, _mixed, MASK, _comparison("<="))
+    _define(operator.eq, _mixed, MASK, _comparison("=="))
 _define(operator.and_, ((MASK, MASK),), MASK, lambda builder, a, b: builder.and_(a, b))
 _define(operator.or_, ((MASK, MASK),), MASK, lambda builder, a, b: builder.or_(a, b))
 _define(operator.invert, ((MASK,),), MASK, lambda builder, a: builder.not_(a))
@@ -134,12 +164,13 @@ _define(operator.invert, ((MASK,),), MASK, lambda builder, a: builder.not_(a))
 @intrinsic
 def where(context: Any, mask: Any, a: Any, b: Any) -> Any:
     """Lanes of ``a`` where the mask is true, of ``b`` elsewhere; either may be one number."""
+    lanes = _common((a, b))
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        chosen = (_spread(builder, *item) for item in zip(values[1:], signature.args[1:], strict=True))
+        chosen = (_spread(builder, *item, lanes) for item in zip(values[1:], signature.args[1:], strict=True))
         return builder.select(values[0], *chosen)
 
-    return LANES(mask, a, b), emit
+    return lanes(mask, a, b), emit
 
 
 @intrinsic
@@ -147,11 +178,11 @@ def sqrt(context: Any, a: Any) -> Any:
     """Square root of each lane."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = ir.FunctionType(NUMBERS, [NUMBERS])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{WIDTH}f64")
+        kind = ir.FunctionType(a.vector, [a.vector])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.{a.suffix}")
         return builder.call(function, values, fastmath=FLAGS)
 
-    return LANES(a), emit
+    return a(a), emit
 
 
 @intrinsic
@@ -159,11 +190,11 @@ def absolute(context: Any, a: Any) -> Any:
     """Absolute value of each lane."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = ir.FunctionType(NUMBERS, [NUMBERS])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{WIDTH}f64")
+        kind = ir.FunctionType(a.vector, [a.vector])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{a.suffix}")
         return builder.call(function, values)
 
-    return LANES(a), emit
+    return a(a), emit
 
 
 @intrinsic
@@ -184,7 +215,7 @@ def lane_of(context: Any, a: Any, lane: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.extract_element(values[0], context.cast(builder, values[1], lane, types.int32))
 
-    return (types.float64 if a is LANES else types.boolean)(a, lane), emit
+    return (a.number if isinstance(a, LanesType) else types.boolean)(a, lane), emit
 
 
 @intrinsic
@@ -193,9 +224,9 @@ def with_lane(context: Any, a: Any, lane: Any, number: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         at = context.cast(builder, values[1], lane, types.int32)
-        return builder.insert_element(values[0], values[2], at)
+        return builder.insert_element(values[0], context.cast(builder, values[2], number, a.number), at)
 
-    return LANES(a, lane, number), emit
+    return a(a, lane, number), emit
 
 
 # ------------------------------------------------------------------------------------------ memory
@@ -207,23 +238,26 @@ def _address(context: Any, builder: Any, array: tuple[Any, Any], at: tuple[Any, 
     return builder.gep(data, [context.cast(builder, *at, types.intp)])
 
 
-def _read(builder: Any, pointer: Any, offset: int = 0) -> Any:
+def _read(builder: Any, lanes: Any, pointer: Any, offset: int = 0) -> Any:
     place = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)])
-    return builder.load(builder.bitcast(place, NUMBERS.as_pointer()), align=8)
+    return builder.load(builder.bitcast(place, lanes.vector.as_pointer()), align=lanes.number.bitwidth // 8)
 
 
-def _write(builder: Any, value: Any, pointer: Any) -> None:
-    builder.store(value, builder.bitcast(pointer, NUMBERS.as_pointer()), align=8)
+def _write(builder: Any, lanes: Any, value: Any, pointer: Any) -> None:
+    builder.store(
+        value, builder.bitcast(pointer, lanes.vector.as_pointer()), align=lanes.number.bitwidth // 8
+    )
 
 
 @intrinsic
 def load(context: Any, array: Any, at: Any) -> Any:
     """Entries ``at`` to ``at + 8`` of a flat array."""
+    lanes = _lanes_of(array)
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return _read(builder, _address(context, builder, (values[0], array), (values[1], at)))
+        return _read(builder, lanes, _address(context, builder, (values[0], array), (values[1], at)))
 
-    return LANES(array, at), emit
+    return lanes(array, at), emit
 
 
 @intrinsic
@@ -231,7 +265,7 @@ def store(context: Any, array: Any, at: Any, a: Any) -> Any:
     """Write the lanes to the entries ``at`` to ``at + 8`` of a flat array."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        _write(builder, values[2], _address(context, builder, (values[0], array), (values[1], at)))
+        _write(builder, a, values[2], _address(context, builder, (values[0], array), (values[1], at)))
         return context.get_dummy_value()
 
     return types.void(array, at, a), emit
@@ -274,15 +308,15 @@ def gather_rows(context: Any, table: Any, rows: Any, at: Any, size: Any) -> Any:
     The length of ``size`` is the number of columns wanted; the rows of the table are as long as the
     next multiple of eight, so that they are read whole.
     """
-    count = len(size)
-    result: Any = uniform_tuple(LANES, count)
+    count, lanes = len(size), _lanes_of(table)
+    result: Any = uniform_tuple(lanes, count)
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         arguments = list(zip(values, signature.args, strict=True))
         pointers = _row_pointers(context, builder, *arguments[:3])
         columns: list[Any] = []
         for first in range(0, count, WIDTH):
-            columns += _transposed(builder, [_read(builder, pointer, first) for pointer in pointers])
+            columns += _transposed(builder, [_read(builder, lanes, pointer, first) for pointer in pointers])
         return context.make_tuple(builder, result, columns[:count])
 
     return result(table, rows, at, size), emit
@@ -291,18 +325,18 @@ def gather_rows(context: Any, table: Any, rows: Any, at: Any, size: Any) -> Any:
 @intrinsic
 def scatter_rows(context: Any, table: Any, rows: Any, at: Any, columns: Any) -> Any:
     """Write back what :func:`gather_rows` read; the rest of each row becomes zero."""
-    count = len(columns)
+    count, lanes = len(columns), _lanes_of(table)
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         arguments = list(zip(values, signature.args, strict=True))
         pointers = _row_pointers(context, builder, *arguments[:3])
         parts = [builder.extract_value(values[3], j) for j in range(count)]
-        parts += [NUMBERS([0.0] * WIDTH)] * (-count % WIDTH)
+        parts += [lanes.vector([0.0] * WIDTH)] * (-count % WIDTH)
         for first in range(0, count, WIDTH):
             for pointer, part in zip(
                 pointers, _transposed(builder, parts[first : first + WIDTH]), strict=True
             ):
-                _write(builder, part, builder.gep(pointer, [ir.Constant(ir.IntType(64), first)]))
+                _write(builder, lanes, part, builder.gep(pointer, [ir.Constant(ir.IntType(64), first)]))
         return context.get_dummy_value()
 
     return types.void(table, rows, at, columns), emit
@@ -317,12 +351,12 @@ def plus_product(context: Any, a: Any, array: Any, at: Any, vector: Any) -> Any:
         total = values[0]
         for j in range(len(vector)):
             term = builder.fmul(
-                _read(builder, pointer, WIDTH * j), builder.extract_value(values[3], j), flags=FLAGS
+                _read(builder, a, pointer, WIDTH * j), builder.extract_value(values[3], j), flags=FLAGS
             )
             total = builder.fadd(total, term, flags=FLAGS)
         return total
 
-    return LANES(a, array, at, vector), emit
+    return a(a, array, at, vector), emit
 
 
 @intrinsic
@@ -336,7 +370,7 @@ def plus_transposed_product(context: Any, vector: Any, array: Any, at: Any, weig
         for j in range(count):
             total = builder.extract_value(values[0], j)
             for k in range(len(weights)):
-                entry = _read(builder, pointer, WIDTH * (k * count + j))
+                entry = _read(builder, vector.dtype, pointer, WIDTH * (k * count + j))
                 term = builder.fmul(entry, builder.extract_value(values[3], k), flags=FLAGS)
                 total = builder.fadd(total, term, flags=FLAGS)
             results.append(total)
@@ -345,16 +379,16 @@ def plus_transposed_product(context: Any, vector: Any, array: Any, at: Any, weig
     return vector(vector, array, at, weights), emit
 
 
-def aligned_empty(shape: tuple[int, ...]) -> Array:
+def aligned_empty(shape: tuple[int, ...], precision: Any = np.float64) -> Array:
     """Room that starts on a cache line, so that no load of eight crosses two."""
-    count = int(np.prod(shape))
-    spare = np.empty(count + WIDTH)
-    first = (-spare.ctypes.data // spare.itemsize) % WIDTH
+    count = math.prod(shape)
+    spare = np.empty(count + CACHE_LINE // np.dtype(precision).itemsize, dtype=precision)
+    first = (-spare.ctypes.data % CACHE_LINE) // spare.itemsize
     return spare[first : first + count].reshape(shape)
 
 
-def aligned_zeros(shape: tuple[int, ...]) -> Array:
+def aligned_zeros(shape: tuple[int, ...], precision: Any = np.float64) -> Array:
     """Zeros that start on a cache line."""
-    zeros = aligned_empty(shape)
+    zeros = aligned_empty(shape, precision)
     zeros[...] = 0.0
     return zeros

@@ -287,8 +287,8 @@ class Averaging:
         self._where = np.concatenate([*pairs, np.empty(0, dtype=np.int64)]).astype(np.int64)
         bodies = shared.bodies
         self._at, self._copies = np.asarray(rows(bodies), dtype=np.int64), shared.copies[bodies]
-        self._own = np.empty((len(bodies), size))
-        self._sent, self._received = np.empty((len(self._where), size)), np.empty((len(self._where), size))
+        self._own = np.empty((len(bodies), size), table.dtype)
+        self._sent, self._received = (np.empty((len(self._where), size), table.dtype) for _ in range(2))
         spans = [slice(*self._ends[k : k + 2]) for k in range(len(neighbours))]
         self._outgoing = {rank: self._sent[span] for rank, span in zip(neighbours, spans, strict=True)}
         self._incoming = {rank: self._received[span] for rank, span in zip(neighbours, spans, strict=True)}

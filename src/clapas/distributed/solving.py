@@ -39,7 +39,9 @@ from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers import NSGS, Auto, solve
 from clapas.solvers.local import Exact
 from clapas.solvers.loop import VISITS_PER_SECOND, MeasureEvery, Method, Progress, Solver, run
+from clapas.solvers.nsgs.momentum import Leader, Momentum, lead
 from clapas.solvers.nsgs.orders import Coloured
+from clapas.solvers.nsgs.precision import EPSILON, Doubts, is_coarse
 from clapas.solvers.nsgs.sweeps import (
     FRESH,
     PATIENCE,
@@ -210,24 +212,42 @@ def violation_sums(u: Array, r: Array, mu: Array, response: Array) -> tuple[floa
 
 
 class BorderedSweeps(Method):
-    """Sweeps on all ranks at once, border bodies averaged after each, accelerated together."""
+    """Sweeps on all ranks at once, border bodies averaged after each, accelerated together.
+
+    Between spheres by momentum, which asks nothing of other ranks, and in single precision where that is
+    enough on every rank; else by Anderson's extrapolation.
+    """
 
     repeats_when_stuck = False  # a rank without contacts repeats itself, and goes on with the others
 
     def __init__(self, bordered: BorderedProblem, settings: NSGS, guess: Array) -> None:
         self._ranks, self._bordered = bordered.ranks, bordered
+        self._settings, self._depth = replace(settings, acceleration=0), settings.acceleration
+        blocks = bordered.blocks
+        others, fine = not isinstance(blocks, SphereBlocks), True
+        if isinstance(blocks, SphereBlocks):
+            fine = not is_coarse(bordered.problem, blocks, settings.tol)
+        others, fine = self._ranks.total([len(guess) > 0 and others, len(guess) > 0 and fine]) > 0.0
+        self._leader = Leader() if self._depth and not others else None
+        self._doubts, self._is_single = Doubts(settings.tol), not fine
+        self._place(guess)
+
+    def _place(self, guess: Array) -> None:
+        """Arrange the contacts of this rank for sweeps from a guess."""
+        bordered, size = self._bordered, self._bordered.blocks.size
         shared = bordered.ghosts.shared(bordered.touched())
         self._sweeps: Sweeps | None = None
         rows: Callable[[Indices], Indices] = np.asarray
-        r, y = np.empty(0), np.empty((0, bordered.blocks.size))
+        r, y = np.empty(0), np.empty((0, size))
         if len(guess):
-            self._sweeps = replace(settings, acceleration=0).sweeps(bordered.split(shared.copies), guess)
+            split = bordered.split(shared.copies)
+            self._sweeps = self._settings.sweeps(split, guess, in_doubles=not self._is_single)
             r, y, rows = self._sweeps.r, self._sweeps.y, self._sweeps.rows
         self._guess, self._r, self._y = guess, r.reshape(-1), y.reshape(-1)
-        table = y if y.ndim == 2 else y.reshape(-1, bordered.blocks.size)  # body after body
-        self._border = Averaging(shared, table, bordered.blocks.size, rows)
-        self._depth = settings.acceleration
+        table = y if y.ndim == 2 else y.reshape(-1, size)  # body after body
+        self._border = Averaging(shared, table, size, rows)
         self._memory: Memory | None = None
+        self._momentum = Momentum.none(r.dtype)
         self._done = self._fresh_until = 0
 
     def unknowns(self) -> Array:
@@ -238,21 +258,46 @@ class BorderedSweeps(Method):
         """The residual by the velocities carried along, where the sweeps of all ranks know it."""
         scale = self._bordered.free_speed
         with self._ranks.phase("judge"):
-            square = 0.0 if self._sweeps is None else self._sweeps.violation_square()
-            total = float(self._ranks.total([square])[0])
-        return math.sqrt(total) / scale if scale > 0.0 and math.isfinite(total) else None
+            squares = (0.0, 0.0) if self._sweeps is None else self._sweeps.squares()
+            total, changed = self._ranks.total(squares)
+        if not (scale > 0.0 and math.isfinite(total)):
+            return None
+        residual = math.sqrt(total) / scale
+        if self._leader is not None:
+            self._leader.watch(residual)
+        self._doubts.note(residual, EPSILON * math.sqrt(changed) / scale)
+        return residual
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less where they are accelerated."""
         with self._ranks.phase("sweep"):
-            return self._advance(count)
+            if self._is_single and self._doubts.are_serious:
+                self._is_single = False
+                self._place(self.unknowns())
+                if self._leader is not None:
+                    self._leader.restart()
+            if self._done >= self._fresh_until:
+                carried = self._y.copy()
+                if self._sweeps is not None:
+                    self._sweeps.refresh()
+                self._border.average()
+                self._momentum.correct(carried, self._y)
+                self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
+            count = self._led(count) if self._leader is not None else self._extrapolated(count)
+        self._done += count
+        return count
 
-    def _advance(self, count: int) -> int:
-        if self._done >= self._fresh_until:
-            if self._sweeps is not None:
-                self._sweeps.refresh()
-            self._border.average()
-            self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
+    def _led(self, count: int) -> int:
+        """Sweeps with momentum."""
+        assert self._leader is not None
+        self._momentum = self._leader.ahead(count, self._momentum, self._r, self._y)
+        for turn in range(count):
+            lead(self._momentum.shares[turn], self._momentum, self._r, self._y)
+            self._sweep()
+        return count
+
+    def _extrapolated(self, count: int) -> int:
+        """Sweeps with Anderson's extrapolation, once the first have not been enough."""
         accelerates = bool(self._depth) and self._done >= PATIENCE and count >= PERIOD
         if not accelerates:
             self._memory = None  # it would lead back to before these
@@ -262,13 +307,15 @@ class BorderedSweeps(Method):
         for turn in range(count):
             if self._memory is not None and turn % PERIOD == 0:
                 before(self._memory, self._r, self._y)
-            if self._sweeps is not None:
-                self._sweeps.sweep(1)
-            self._border.average()
+            self._sweep()
             if self._memory is not None and turn % PERIOD == PERIOD - 1:
                 self._remember(self._memory)
-        self._done += count
         return count
+
+    def _sweep(self) -> None:
+        if self._sweeps is not None:
+            self._sweeps.sweep(1)
+        self._border.average()
 
     def _remember(self, kept: Memory) -> None:
         """Keep what the sweeps have made; the products of gaps are those of all ranks."""

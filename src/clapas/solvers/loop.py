@@ -38,7 +38,7 @@ GUESS = "the guess was good enough"
 ROUNDED = 32.0  # floors of rounding: a residual below so many may be as low as it gets
 BEARABLE = 1e-2  # residual beyond which an answer is of no use, whoever is to blame
 IMPROVED = 0.9  # a best residual below this share of the one before is progress
-UNSEEN = 24  # iterations that a method which knows its residual may do before it is measured
+UNSEEN = 96  # iterations that a method which knows its residual may do before it is measured
 VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
 
 

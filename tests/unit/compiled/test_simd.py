@@ -104,9 +104,35 @@ def test_rows_are_gathered_multiplied_and_scattered(size: int) -> None:
     np.testing.assert_allclose(table, expected, rtol=1e-13)
 
 
+def test_singles_are_lanes_too() -> None:
+    """Half the room; single numbers in a formula are rounded to the precision of the lanes."""
+    x = np.random.default_rng(1).normal(size=2 * WIDTH).astype(np.float32)
+    a, b, out = x[:WIDTH], x[WIDTH:], np.zeros(3 * WIDTH, dtype=np.float32)
+    arithmetic(x, out)
+    expected = [a + 2 * b - 1 / a, np.sqrt(np.abs(a * b)) + b, 3 - a / b]
+    np.testing.assert_allclose(out, np.concatenate(expected), rtol=2e-6)
+    assert choices(x, out) == (False, bool((a > b).any()))
+    np.testing.assert_array_equal(out[:WIDTH], np.where((a > b) & (a > 0), a, b))
+    assert lanes(x, 3) == (x[3], x[3] > 0)
+
+
+def test_rows_of_singles_are_gathered_and_scattered() -> None:
+    random = np.random.default_rng(2)
+    table = random.normal(size=(20, WIDTH)).astype(np.float32)
+    rows = random.permutation(20)[: 2 * WIDTH].astype(np.uint32)
+    matrix = random.normal(size=(3, WIDTH, WIDTH)).astype(np.float32)
+    weights = random.normal(size=(3, WIDTH)).astype(np.float32)
+    expected = table.copy()
+    expected[rows[WIDTH:]] += np.einsum("kjl,kl->lj", matrix, weights)
+    add_to_rows(table, rows, matrix.ravel(), weights.ravel(), (0,) * WIDTH)
+    np.testing.assert_allclose(table, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(0, 3), (5, 3, WIDTH), (1000, WIDTH)])
-def test_aligned_zeros_start_on_a_cache_line(shape: tuple[int, ...]) -> None:
-    zeros = aligned_zeros(shape)
+def test_aligned_zeros_start_on_a_cache_line(shape: tuple[int, ...], precision: type) -> None:
+    zeros = aligned_zeros(shape, precision)
     assert zeros.shape == shape
+    assert zeros.dtype == precision
     assert zeros.ctypes.data % 64 == 0 or zeros.size == 0
     assert not zeros.any()

@@ -9,8 +9,11 @@ from clapas.compiled.simd import WIDTH
 from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.solvers import NSGS, solve
 from clapas.solvers.local import Exact
 from clapas.solvers.nsgs.layout import arrange
+from clapas.solvers.nsgs.momentum import SHARE, Leader, Momentum
+from clapas.solvers.nsgs.precision import REFUSALS, Doubts, is_coarse
 from clapas.solvers.nsgs.spheres import SphereSweeps
 from clapas.solvers.nsgs.sweeps import SweepSettings
 from tests.unit.solvers import twins
@@ -110,3 +113,142 @@ def test_nothing_is_said_at_a_glance_where_squares_do_not_hold() -> None:
     problem = ContactProblem.from_blocks(slow, mu=np.ones(N_CONTACTS))
     guess = np.zeros((N_CONTACTS, 3))
     assert SphereSweeps(problem, slow, SweepSettings(Exact().part(), 1.0, 0, 1), guess).glance() is None
+
+
+# ------------------------------------------------------------------------ momentum
+
+
+def test_momentum_repeats_what_the_last_sweep_changed() -> None:
+    """Each sweep starts from r + β (r − r_before): the same by hand."""
+    blocks = drawn(7)
+    problem = ContactProblem.from_blocks(blocks, mu=np.full(N_CONTACTS, 0.4))
+    guess = np.zeros((N_CONTACTS, 3))
+    led = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 3, 1), guess)
+    by_hand = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 0, 1), guess)
+    led.advance(3)
+    by_hand.refresh()
+    before = by_hand.r.copy()
+    for j in range(3):
+        now = by_hand.r.copy()
+        by_hand.r += min(SHARE, j / (j + 3)) * (now - before)
+        by_hand.refresh()
+        by_hand.sweep(1)
+        before = now
+    np.testing.assert_allclose(led.impulses(), by_hand.impulses(), rtol=1e-10, atol=1e-12)
+
+
+def test_momentum_grows_to_its_share_and_is_taken_back_where_residuals_grow() -> None:
+    leader, r = Leader(), np.zeros(3)
+    shares = leader.ahead(40, Momentum.none(float), r, r).shares
+    np.testing.assert_allclose(shares[:3], [0.0, 1 / 4, 2 / 5])
+    assert shares.max() == SHARE
+    leader.watch(1e-2)
+    leader.watch(1.5e-2)  # some noise is no sign
+    assert leader.ahead(1, Momentum.none(float), r, r).shares[0] == SHARE
+    leader.watch(3e-2)
+    again = leader.ahead(40, Momentum.none(float), r, r).shares
+    assert again[0] == 0.0
+    assert again.max() == pytest.approx(2 * SHARE - 1)
+
+
+def test_momentum_is_taken_back_where_residuals_do_not_fall() -> None:
+    leader, r = Leader(), np.zeros(3)
+    leader.ahead(20, Momentum.none(float), r, r)
+    leader.watch(1e-2)
+    leader.ahead(100, Momentum.none(float), r, r)
+    leader.watch(0.99e-2)
+    assert leader.ahead(40, Momentum.none(float), r, r).shares.max() == pytest.approx(2 * SHARE - 1)
+
+
+def column(count: int) -> ContactProblem:
+    """Columns of equal spheres on a floor, each of ``count``: weight travels through all of it."""
+    bodies, many = [], 12
+    for k in range(many):
+        first = k * count
+        bodies += [(many * count, first)] + [(first + i, first + i + 1) for i in range(count - 1)]
+    x_free = np.zeros((many * count + 1, 8))
+    x_free[:-1, 2], x_free[:-1, 6], x_free[:-1, 7] = -0.01, 1.0, 2.5
+    normal = np.tile([0.0, 0.0, 1.0], (len(bodies), 1))
+    blocks = SphereBlocks(normal, np.full((len(bodies), 2), 1.0), np.array(bodies), x_free)
+    return ContactProblem.from_blocks(blocks, mu=np.full(len(bodies), 0.5))
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_momentum_saves_sweeps_where_weight_travels_far(tol: float) -> None:
+    problem = column(20)
+    led, plain = (
+        solve(problem, NSGS(tol=tol, acceleration=depth, max_iterations=20_000)) for depth in (3, 0)
+    )
+    assert led.residual <= tol
+    assert led.iterations < 0.5 * plain.iterations
+
+
+# ------------------------------------------------------------------------ precision
+
+
+def test_coarse_residuals_are_reached_in_single_precision() -> None:
+    problem = column(20)
+    blocks = problem.blocks
+    assert isinstance(blocks, SphereBlocks)
+    assert is_coarse(problem, blocks, 1e-3)
+    assert not is_coarse(problem, blocks, 1e-5)
+    settings = SweepSettings(Exact().part(), 1.0, 3, 1, 1e-3)
+    assert SphereSweeps(problem, blocks, settings, np.zeros((problem.n_contacts, 3))).r.dtype == np.float32
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e20], ids=["tiny", "huge"])
+def test_impulses_that_singles_cannot_square_are_doubles(unit: float) -> None:
+    blocks = drawn(5)
+    x_free = blocks.x_free.copy()
+    x_free[:, 6:] /= unit
+    odd = blocks.with_free(x_free)
+    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3)
+
+
+def test_masses_that_are_much_unlike_are_doubles() -> None:
+    blocks = drawn(5)
+    x_free = blocks.x_free.copy()
+    x_free[0, 6] *= 1e6
+    odd = blocks.with_free(x_free)
+    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3)
+
+
+def test_sweeps_go_on_in_doubles_where_singles_are_in_doubt() -> None:
+    """A weight that thousands of times outweighs what moves: rounding of singles hides the residual."""
+    problem = column(20)
+    blocks = problem.blocks
+    assert isinstance(blocks, SphereBlocks)
+    guess = np.zeros((problem.n_contacts, 3))
+    guess[:, 0] = 1e6  # balanced within columns: only their ends feel it
+    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 3, 1, 1e-3), guess)
+    sweeps.advance(4)
+    assert sweeps.r.dtype == np.float32
+    sweeps.glance()
+    before = sweeps.impulses()
+    sweeps.advance(0)
+    assert sweeps.r.dtype == np.float64
+    np.testing.assert_allclose(sweeps.impulses(), before, rtol=1e-12, atol=1e-9)
+
+
+def test_three_refusals_of_the_judge_are_serious() -> None:
+    doubts = Doubts(1e-3)
+    doubts.note(1e-2, 1e-7)
+    for _ in range(REFUSALS):
+        assert not doubts.are_serious
+        doubts.note(0.9e-3, 1e-7)
+    assert doubts.are_serious
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_singles_give_the_same_bits_on_any_number_of_threads(threads: int) -> None:
+    problem = column(200)
+    blocks = problem.blocks
+    assert isinstance(blocks, SphereBlocks)
+    guess = np.zeros((problem.n_contacts, 3))
+    made = [
+        SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 3, count, 1e-3), guess)
+        for count in (1, threads)
+    ]
+    for sweeps in made:
+        sweeps.advance(17)
+    np.testing.assert_array_equal(made[0].impulses(), made[1].impulses())

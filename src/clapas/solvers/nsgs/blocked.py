@@ -32,7 +32,17 @@ from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes
 from clapas.solvers.nsgs.layout import BlockLayout
 from clapas.solvers.nsgs.structure import BodyContacts
-from clapas.solvers.nsgs.sweeps import PERIOD, Memory, ParallelSweeps, SweepSettings, extrapolate, remember
+from clapas.solvers.nsgs.sweeps import (
+    PATIENCE,
+    PERIOD,
+    Memory,
+    ParallelSweeps,
+    SweepSettings,
+    extrapolate,
+    memory,
+    remember,
+    whole,
+)
 from clapas.typing import Array, Indices
 
 
@@ -59,7 +69,7 @@ class BlockedSweeps(ParallelSweeps):
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
         self.y = aligned_empty(self._y_free.shape)
-        self._begin(settings)
+        self._manner, self._memory = settings, memory(self.r, self.y, 0)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -85,6 +95,15 @@ class BlockedSweeps(ParallelSweeps):
         arguments = self._bounds, data, bodies, *settings, r, self.y
         n_threads = thread_count(self._manner.threads, len(self._turn), len(self._bounds) // 2)
         run_on_threads(n_threads, lambda worker: sweep_blocks(worker, count, *arguments))
+
+    def _accelerated(self, count: int) -> int:
+        """Extrapolate once the first sweeps have not been enough."""
+        if not self._manner.acceleration or self._done < PATIENCE or count < PERIOD:
+            self._memory = memory(self.r, self.y, 0)  # a memory would lead back to before these
+            return count
+        if not len(self._memory.values):
+            self._memory = memory(self.r, self.y, self._manner.acceleration)
+        return whole(count)
 
 
 @kernel

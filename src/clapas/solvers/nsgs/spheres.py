@@ -1,15 +1,16 @@
 """Blocked sweeps between spheres.
 
-The same sweeps as in ``blocked`` with 8 rows of lanes per block in place of 45 (11 where velocities are
-imposed), and one cache line per body that holds its velocity, its spin and how it answers (see
-``clapas.problems.sphere_blocks``). Impulses are vectors of the world: no tangents are needed, for the answer
-of a contact between spheres is the same along all of them, and its exact solution is
+The same sweeps as in ``blocked``, led on by ``momentum``, with 8 rows of lanes per block in place of 45 (11
+where velocities are imposed), and one cache line per body that holds its velocity, its spin and how it
+answers (see ``clapas.problems.sphere_blocks``). Impulses are vectors of the world: no tangents are needed,
+for the answer of a contact between spheres is the same along all of them, and its exact solution is
 
     r_N = max(0, r_N − u_N / W_N),     r_T = the tangential part of r − u / W_T, cut to |r_T| ≤ mu r_N.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ from clapas.problems.sphere_blocks import ROW, SphereBlocks, diagonal, imposed, 
 from clapas.solvers.local.canonical import LARGEST_MU
 from clapas.solvers.nsgs.lanes import Lanes, Triple, projected_normal
 from clapas.solvers.nsgs.layout import BlockLayout
-from clapas.solvers.nsgs.sweeps import PERIOD, Memory, ParallelSweeps, SweepSettings, extrapolate, remember
+from clapas.solvers.nsgs.momentum import Leader, Momentum, lead_all_on
+from clapas.solvers.nsgs.precision import EPSILON, Doubts, is_coarse
+from clapas.solvers.nsgs.sweeps import ParallelSweeps, SweepSettings
 from clapas.typing import Array, Indices
 
 ROWS = 8  # normal (3), distances to the centres of a and b, 1/W_N, 1/W_T, mu
@@ -45,25 +48,34 @@ LINE = (0,) * ROW
 
 
 class SphereSweeps(ParallelSweeps):
-    """Parallel sweeps on the velocities and spins of spheres, each contact solved exactly."""
+    """Parallel sweeps on the velocities and spins of spheres, each contact solved exactly, with momentum.
+
+    In single precision where that is enough (see ``precision``).
+    """
 
     form = "spheres, by vectors"
 
     def __init__(
         self, problem: ContactProblem, blocks: SphereBlocks, settings: SweepSettings, guess: Array
     ) -> None:
-        self._problem, self._blocks = problem, blocks
+        self._problem, self._blocks, self._manner = problem, blocks, settings
         layout = problem.kept.of(BlockLayout)(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = layout.contacts, layout.bodies.reshape(-1)
         self._bounds, self._number = layout.bounds, layout.number
-        n_blocks, n_slabs = len(layout.bodies), len(self._bounds) - 1
-        w = imposed(problem.imposed)
-        self._data = aligned_empty((n_blocks, ROWS, WIDTH))
-        self._w = aligned_zeros((n_blocks if len(w) else 1, 3, WIDTH))  # one for all if they are zero
-        self.r = aligned_zeros((n_blocks, 3, WIDTH))
-        self.y = aligned_zeros((blocks.n_bodies + n_slabs, ROW))
-        self._begin(settings)
         self._threads = thread_count(settings.threads, blocks.n_contacts, max(1, len(self._bounds) // 2))
+        self._leader, self._doubts = Leader(), Doubts(settings.tol)
+        self._place(guess, np.float32 if is_coarse(problem, blocks, settings.tol) else np.float64)
+
+    def _place(self, guess: Array, precision: Any) -> None:
+        """Write the data of the contacts and their impulses (n, 3) in lanes of a precision."""
+        problem, blocks, n_blocks = self._problem, self._blocks, len(self._bodies) // (2 * WIDTH)
+        w = imposed(problem.imposed)
+        self._data = aligned_empty((n_blocks, ROWS, WIDTH), precision)
+        # One w for all if they are zero.
+        self._w = aligned_zeros((n_blocks if len(w) else 1, 3, WIDTH), precision)
+        self.r = aligned_zeros((n_blocks, 3, WIDTH), precision)
+        self.y = aligned_zeros((blocks.n_bodies + len(self._bounds) - 1, ROW), precision)
+        self._momentum = Momentum.none(precision)
         given = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
         self._together(lambda worker: fill(worker, self._stored, *given, self._data, self._w, self.r))
 
@@ -76,20 +88,30 @@ class SphereSweeps(ParallelSweeps):
     def glance(self) -> float | None:
         """The residual by the velocities carried along: less than a sweep, where the judge takes four."""
         scale = self._problem.free_speed
-        return np.sqrt(self.violation_square()) / scale if SAFE < scale < 1.0 / SAFE else None
+        if not SAFE < scale < 1.0 / SAFE:
+            return None
+        square, changed = self.squares()
+        residual = math.sqrt(square) / scale
+        self._leader.watch(residual)
+        self._doubts.note(residual, EPSILON * math.sqrt(changed) / scale)
+        return residual
 
-    def violation_square(self) -> float:
-        """Square of the violation of the law, from the velocities carried along."""
-        squares = np.zeros(len(self._bounds) - 1)
+    def squares(self) -> tuple[float, float]:
+        """Squares of the violation of the law, and of what impulses change, by the velocities kept."""
+        squares = np.zeros((len(self._bounds) - 1, 2))
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
         r, x = self.r.reshape(-1), self.y
         self._together(lambda worker: violations(worker, *blocks, r, x, squares))
-        return float(squares.sum())
+        total, changed = squares.sum(axis=0)
+        return float(total), float(changed)
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
+        carried = self.y.copy() if len(self._momentum.y) else self.y
         self._together(lambda worker: put_free(worker, self._number, self._blocks.x_free, self.y))
-        self._run(0)
+        blocks = self._bounds, self._data.reshape(-1), self._bodies, self.r.reshape(-1), self.y
+        self._together(lambda worker: push_all(worker, *blocks))
+        self._momentum.correct(carried, self.y)
 
     def rows(self, bodies: Indices) -> Indices:
         """Rows of ``y`` that belong to some bodies."""
@@ -97,12 +119,19 @@ class SphereSweeps(ParallelSweeps):
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
-        self._run(count)
-
-    def _run(self, count: int) -> None:
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
-        r, y, relaxation, memory = self.r.reshape(-1), self.y, self._manner.relaxation, self._memory
-        self._together(lambda worker: sweep(worker, count, relaxation, *blocks, memory, r, y))
+        r, y, relaxation, momentum = self.r.reshape(-1), self.y, self._manner.relaxation, self._momentum
+        self._together(lambda worker: sweep(worker, count, relaxation, *blocks, momentum, r, y))
+
+    def _accelerated(self, count: int) -> int:
+        """Lead the sweeps on; in double precision from where singles are in doubt."""
+        if self._doubts.are_serious and self.r.dtype == np.float32:
+            self._place(self.impulses(), np.float64)
+            self._leader.restart()
+            self._fresh_until = 0
+        if self._manner.acceleration:
+            self._momentum = self._leader.ahead(count, self._momentum, self.r, self.y)
+        return count
 
     def _together(self, work: Any) -> None:
         run_on_threads(self._threads, work)
@@ -189,30 +218,36 @@ def sweep(
     data: Array,
     w: Array,
     bodies: Indices,
-    memory: Memory,
+    momentum: Momentum,
     r: Array,
     x: Array,
 ) -> None:
-    """One thread's part of ``count`` sweeps; none of them lets the impulses push the bodies once."""
+    """One thread's part of ``count`` sweeps."""
     n_slabs = len(bounds) - 1
     rows = x.reshape(-1)
     stride = 1 if len(w) == len(r) else 0
-    accelerates = count > 0 and len(memory.values) > 0
-    for turn in range(max(count, 1)):
-        if accelerates and turn % PERIOD == 0:
-            extrapolate(worker, memory, r, rows)
+    for turn in range(count):
+        if len(momentum.shares) > 0:
+            lead_all_on(worker, momentum.shares[turn], momentum, r, rows)
         for parity in range(2):  # even slabs, then odd ones
             first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
             for half in range(first, last):
                 slab = 2 * half + parity
                 for block in range(bounds[slab], bounds[slab + 1]):
-                    if count == 0:
-                        push_block(block, data, bodies, r, x)
-                    else:
-                        visit_block(block, relaxation, data, w, stride, bodies, r, x)
+                    visit_block(block, relaxation, data, w, stride, bodies, r, x)
             wait(worker)
-        if accelerates and turn % PERIOD == PERIOD - 1:
-            remember(worker, memory, r, rows)
+
+
+@kernel
+def push_all(worker: Worker, bounds: Indices, data: Array, bodies: Indices, r: Array, x: Array) -> None:
+    """One thread's part of letting the impulses move the bodies."""
+    n_slabs = len(bounds) - 1
+    for parity in range(2):
+        first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
+        for half in range(first, last):
+            for block in range(bounds[2 * half + parity], bounds[2 * half + parity + 1]):
+                push_block(block, data, bodies, r, x)
+        wait(worker)
 
 
 @kernel
@@ -226,23 +261,24 @@ def violations(
     x: Array,
     squares: Array,
 ) -> None:
-    """One thread's part of the squares of the violation, slab by slab; flat arrays but x."""
+    """One thread's part of the squares of the violation, and of what impulses change, slab by slab."""
     stride = 1 if len(w) == len(r) else 0
     first, last = chunk(worker, len(squares))
     for slab in range(first, last):
-        total = 0.0
+        total, changed = 0.0, 0.0
         for block in range(bounds[slab], bounds[slab + 1]):
-            square = block_violation(block, data, w, stride, bodies, r, x)
+            missed, moved = block_violation(block, data, w, stride, bodies, r, x)
             for l in range(WIDTH):
-                total += lane_of(square, l)
-        squares[slab] = total
+                total += lane_of(missed, l)
+                changed += lane_of(moved, l)
+        squares[slab, 0], squares[slab, 1] = total, changed
 
 
 @inlined
 def block_violation(
     block: int, data: Array, w: Array, stride: int, bodies: Indices, r: Array, x: Array
-) -> Lanes:
-    """The squares of :func:`clapas.problems.judge.violation_square` at the contacts of one block."""
+) -> tuple[Lanes, Lanes]:
+    """:func:`clapas.problems.judge.violation_square` at each contact, and the square of what r changes."""
     rows, a, at = block * ROWS * WIDTH, 2 * block * WIDTH, 3 * block * WIDTH
     x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
     n, f, k = three(data, rows), three(r, at), three(data, rows + ANSWERS * WIDTH)
@@ -255,7 +291,7 @@ def block_violation(
     radius, square = k[2] * where(along > 0.0, along, 0.0), dot(wish, wish)
     shrink = where(square > radius * radius, radius / sqrt(square), 1.0)
     missed, gap = plus(pull, -1.0 * shrink, wish), where(approach < along, approach, along)
-    return gap * gap + dot(missed, missed)
+    return gap * gap + dot(missed, missed), response * response * dot(f, f)
 
 
 @inlined

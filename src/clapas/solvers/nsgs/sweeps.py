@@ -66,12 +66,15 @@ class SweepSettings(NamedTuple):
         Past sweeps to extrapolate from.
     threads : int or None
         Threads; None for as many as the problem is worth.
+    tol : float
+        Residual to be reached: coarse ones are reached in single precision where sweeps have it.
     """
 
     part: Any
     relaxation: float
     acceleration: int
     threads: int | None
+    tol: float = 0.0
 
 
 class Sweeps(Iteration):
@@ -104,9 +107,9 @@ class Sweeps(Iteration):
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps on ``r`` and ``y``."""
 
-    def violation_square(self) -> float:
-        """Square of the violation of the law, from ``y``; nan where the sweeps have no quick way to it."""
-        return math.nan
+    def squares(self) -> tuple[float, float]:
+        """Squares of the violation of the law and of what impulses change, from ``y``; nan if not quick."""
+        return math.nan, math.nan
 
     def rows(self, bodies: Indices) -> Indices:
         """Rows of ``y`` that belong to some bodies."""
@@ -204,31 +207,27 @@ def whole(count: int) -> int:
 
 
 class ParallelSweeps(Sweeps):
-    """Sweeps on several threads, whose kernels extrapolate on their way.
+    """Sweeps on several threads, whose kernels accelerate on their way.
 
     Velocities are computed afresh after a few sweeps, then four times as many, and so on: impulses change
     most at first. That costs as much as two sweeps.
     """
 
-    def _begin(self, settings: SweepSettings) -> None:
-        """Get ready when ``r`` and ``y`` are there."""
-        self._manner, self._memory = settings, memory(self.r, self.y, 0)
-        self._done = self._fresh_until = 0
+    _done = _fresh_until = 0
 
     def advance(self, count: int) -> int:
-        """Do ``count`` sweeps, or one less where they are accelerated."""
-        if not self._manner.acceleration or self._done < PATIENCE or count < PERIOD:
-            self._memory = memory(self.r, self.y, 0)  # a memory would lead back to before these
-        else:
-            count = whole(count)
-            if not len(self._memory.values):
-                self._memory = memory(self.r, self.y, self._manner.acceleration)
+        """Do ``count`` sweeps, or one less where whole steps of the acceleration ask for it."""
+        count = self._accelerated(count)
         if self._done >= self._fresh_until:
             self.refresh()
             self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
         self.sweep(count)
         self._done += count
         return count
+
+    @abstractmethod
+    def _accelerated(self, count: int) -> int:
+        """Get ready to accelerate the next ``count`` sweeps; how many they are to be."""
 
 
 @kernel
