@@ -4,6 +4,9 @@ The list holds every pair nearer than ``distance`` + skin. As long as no point o
 half the skin since the list was made, a pair that is not in it is further apart than ``distance``: the
 list holds every contact and can be used again. What is *found* never depends on the age of the list.
 
+Making the list costs as much as some ten looks at its pairs. Where something moves so fast that lists last only a
+few steps, the skin grows, up to four times; where they last long it shrinks again.
+
 The list is sorted by pair when it is made, so that contacts come out sorted.
 """
 
@@ -24,6 +27,8 @@ from clapas.compiled.sorting import counting_sort
 from clapas.typing import Array, Indices
 
 SKIN = 0.2  # of the median bound
+OFTEN, SELDOM = 12, 48  # looks at a list: made after fewer, the skin grows, after more it shrinks
+STEP, WIDEST = 1.5, 4.0  # by which factor, and how far beyond where it began
 FEW_PAIRS = 2000  # sorted by NumPy
 
 
@@ -63,7 +68,10 @@ class Candidates:
         turning = n if reach_of_bodies.any() else 0
         self._before = Frames(np.empty((n, 3)), np.empty((turning, 4)))
         self._groups = group_table(d)
-        self._reach = -1.0
+        self._reach, self._looks = -1.0, 0
+        # With a period what is near depends on images, which a wider skin would meet twice.
+        self._widest = skin if self._are_few or rules.period.any() else WIDEST * skin
+        self._narrowest = skin
         self._measure: Any = None
         self._room = 4 * len(shapes.pieces) + 64
         self.skin = skin
@@ -76,11 +84,21 @@ class Candidates:
     def update(self, frames: Frames, distance: float) -> None:
         """Make the list again if it may miss a pair within ``distance``."""
         if self._reach >= 0.0 and distance + 2.0 * self._motion(frames) <= self._reach:
+            self._looks += 1
             return
+        if self.n_made:
+            self.skin = self._suited_skin()
         self._make(distance + self.skin)
+        self._looks = 1
         self._before.position[:] = frames.position
         self._before.orientation[:] = frames.orientation[: len(self._before.orientation)]
         self.wraps[:] = 0
+
+    def _suited_skin(self) -> float:
+        """A skin with which the next list should last neither too short nor too long (m)."""
+        if self._looks < OFTEN:
+            return min(STEP * self.skin, self._widest)
+        return max(self.skin / STEP, self._narrowest) if self._looks > SELDOM else self.skin
 
     def _motion(self, frames: Frames) -> float:
         """Bound on how far any point has gone since the list was made (m)."""
