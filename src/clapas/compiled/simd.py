@@ -35,6 +35,7 @@ Emitter = Callable[..., Any]  # writes instructions: (builder, values) to a valu
 WIDTH = 8
 CACHE_LINE = 64  # bytes
 FLAGS = tuple(sorted(FAST_MATH))
+EXACT_DIVISION = tuple(sorted(FAST_MATH - {"arcp"}))
 
 # ------------------------------------------------------------------------------------------ types
 
@@ -135,7 +136,16 @@ def _define(
 
 
 def _arithmetic(name: str) -> Emitter:
-    return lambda builder, *values: getattr(builder, name)(*values, flags=FLAGS)
+    return lambda builder, *values: getattr(builder, name)(*values, flags=_flags(values[0].type))
+
+
+def _flags(vector: Any) -> tuple[str, ...]:
+    """What the compiler may do to an operation.
+
+    Singles are divided exactly: estimates of reciprocals, which processors have for them, take the smallest
+    numbers for zero and turn them into NaN.
+    """
+    return FLAGS if isinstance(vector.element, ir.DoubleType) else EXACT_DIVISION
 
 
 def _comparison(sign: str) -> Emitter:
@@ -180,7 +190,7 @@ def sqrt(context: Any, a: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         kind = ir.FunctionType(a.vector, [a.vector])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.{a.suffix}")
-        return builder.call(function, values, fastmath=FLAGS)
+        return builder.call(function, values, fastmath=_flags(a.vector))
 
     return a(a), emit
 

@@ -28,8 +28,11 @@ from clapas.compiled.threads import Worker, chunk, wait
 from clapas.typing import Array
 
 SHARE = 0.85  # β
-FALLEN, GROWN = 0.9, 2.0  # times the lowest residual seen: progress, and the sign of a momentum that misleads
-IDLE = 48  # sweeps without progress that are no sign, beyond as many as there were before
+FALLEN, GROWN = (
+    0.9,
+    1.25,
+)  # times the lowest residual seen: progress, and the sign of a momentum that misleads
+IDLE, SLOW = 12, 4  # sweeps without progress that are no sign, and as what part of those before they are none
 
 
 class Momentum(NamedTuple):
@@ -81,7 +84,7 @@ class Leader:
         """Take note of a residual."""
         if residual < FALLEN * self._lowest:
             self._lowest, self._fell = residual, self._led
-        elif residual > GROWN * self._lowest or self._led > 2 * self._fell + IDLE:
+        elif residual > GROWN * self._lowest or self._led > self._fell + max(IDLE, self._fell // SLOW):
             self._share, self._lowest = max(0.0, 2.0 * self._share - 1.0), residual
             self.restart()
 
