@@ -226,7 +226,7 @@ class BorderedSweeps(Method):
         blocks = bordered.blocks
         others, fine = not isinstance(blocks, SphereBlocks), True
         if isinstance(blocks, SphereBlocks):
-            fine = not is_coarse(bordered.problem, blocks, settings.tol)
+            fine = not is_coarse(bordered.problem, blocks, settings.tol, guess)
         others, fine = self._ranks.total([len(guess) > 0 and others, len(guess) > 0 and fine]) > 0.0
         self._leader = Leader() if self._depth and not others else None
         self._doubts, self._is_single = Doubts(settings.tol), not fine

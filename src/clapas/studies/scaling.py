@@ -29,8 +29,8 @@ from clapas.studies.report import Report
 ROW = 48.0  # bytes of the row of a body, exchanged after each sweep
 NUMBERS = 4  # that a rank contributes to a collective, about
 FACES, NEIGHBOURS = 6, 26  # of a domain inside the others
-CONSTANT = 1000.0  # bytes of constant data of each grain, which every rank holds
-OWN = 3200.0  # bytes of what changes of a grain and its contacts, on its owner, at the most in a step
+CONSTANT = 330.0  # bytes of constant data of each grain, which every rank holds
+OWN = 1800.0  # bytes of what changes of a grain and its contacts, on its owner, at the most in a step
 PROPORTIONAL = {
     "share": "bodies",
     "detect": "bodies",

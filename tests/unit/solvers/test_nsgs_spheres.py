@@ -19,6 +19,7 @@ from clapas.solvers.nsgs.sweeps import SweepSettings
 from tests.unit.solvers import twins
 
 N_BODIES, N_CONTACTS = 40, 90
+NOTHING = np.zeros((N_CONTACTS, 3))
 
 
 def drawn(seed: int) -> SphereBlocks:
@@ -190,8 +191,8 @@ def test_coarse_residuals_are_reached_in_single_precision() -> None:
     problem = column(20)
     blocks = problem.blocks
     assert isinstance(blocks, SphereBlocks)
-    assert is_coarse(problem, blocks, 1e-3)
-    assert not is_coarse(problem, blocks, 1e-5)
+    assert is_coarse(problem, blocks, 1e-3, np.zeros((problem.n_contacts, 3)))
+    assert not is_coarse(problem, blocks, 1e-5, np.zeros((problem.n_contacts, 3)))
     settings = SweepSettings(Exact().part(), 1.0, 3, 1, 1e-3)
     assert SphereSweeps(problem, blocks, settings, np.zeros((problem.n_contacts, 3))).r.dtype == np.float32
 
@@ -202,7 +203,7 @@ def test_impulses_that_singles_cannot_square_are_doubles(unit: float) -> None:
     x_free = blocks.x_free.copy()
     x_free[:, 6:] /= unit
     odd = blocks.with_free(x_free)
-    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3)
+    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3, NOTHING)
 
 
 def test_masses_that_are_much_unlike_are_doubles() -> None:
@@ -210,19 +211,31 @@ def test_masses_that_are_much_unlike_are_doubles() -> None:
     x_free = blocks.x_free.copy()
     x_free[0, 6] *= 1e6
     odd = blocks.with_free(x_free)
-    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3)
+    assert not is_coarse(ContactProblem.from_blocks(odd, mu=np.ones(N_CONTACTS)), odd, 1e-3, NOTHING)
 
 
-def test_sweeps_go_on_in_doubles_where_singles_are_in_doubt() -> None:
-    """A weight that thousands of times outweighs what moves: rounding of singles hides the residual."""
+def loaded(problem: ContactProblem) -> np.ndarray:
+    """Impulses that outweigh what moves millions of times: rounding of singles hides the residual."""
+    guess = np.zeros((problem.n_contacts, 3))
+    guess[:, 0] = 1e6  # balanced within columns: only their ends feel it
+    return guess
+
+
+def test_impulses_that_hide_the_residual_are_doubles() -> None:
     problem = column(20)
     blocks = problem.blocks
     assert isinstance(blocks, SphereBlocks)
-    guess = np.zeros((problem.n_contacts, 3))
-    guess[:, 0] = 1e6  # balanced within columns: only their ends feel it
-    sweeps = SphereSweeps(problem, blocks, SweepSettings(Exact().part(), 1.0, 3, 1, 1e-3), guess)
-    sweeps.advance(4)
+    assert not is_coarse(problem, blocks, 1e-3, loaded(problem))
+
+
+def test_sweeps_go_on_in_doubles_where_singles_are_in_doubt() -> None:
+    problem = column(20)
+    blocks = problem.blocks
+    assert isinstance(blocks, SphereBlocks)
+    settings = SweepSettings(Exact().part(), 1.0, 3, 1, 1e-3)
+    sweeps = SphereSweeps(problem, blocks, settings, np.zeros((problem.n_contacts, 3)))
     assert sweeps.r.dtype == np.float32
+    sweeps.r[:] = 1e6  # impulses have become large on the way
     sweeps.glance()
     before = sweeps.impulses()
     sweeps.advance(0)

@@ -14,26 +14,31 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.typing import Array
 
 COARSE = 1e-4  # residuals from which on single precision is enough
 EPSILON = float(np.finfo(np.float32).eps)
-MARGIN = 16.0  # roundings of single precision that must fit in a residual
+MARGIN = 4.0  # roundings of single precision that must fit in a residual
 MOST_UNLIKE = 1e4  # ratio of masses that single precision bears
 SMALLEST, LARGEST = 1e-13, 1e13  # impulses (N·s) whose squares, and parts of them, single precision holds
 NIMBLEST = 1e30  # answer of a body to an impulse or a moment
 REFUSALS = 3  # of what single precision takes for solved
 
 
-def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float) -> bool:
-    """Whether sweeps can reach a residual in single precision, as far as the data tell."""
+def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: Array) -> bool:
+    """Whether sweeps can reach a residual in single precision, as far as the data and a guess (n, 3) tell."""
     answers = blocks.x_free[:-1, 6:]
     if tol < COARSE or not len(answers):
         return False
     heaviest, lightest = answers[:, 0].min(), answers[:, 0].max()
     if not (0.0 < heaviest and lightest <= MOST_UNLIKE * heaviest and answers.max() < NIMBLEST):
         return False
-    impulse = problem.free_speed / math.sqrt(max(1, blocks.n_contacts)) / lightest
-    return bool(SMALLEST < impulse < LARGEST)
+    speed = problem.free_speed
+    impulse = speed / math.sqrt(max(1, blocks.n_contacts)) / lightest
+    if not SMALLEST < impulse < LARGEST:
+        return False
+    changed = math.sqrt(np.einsum("i,ij,ij->", problem.response**2, guess, guess))
+    return MARGIN * EPSILON * changed <= tol * speed
 
 
 class Doubts:
