@@ -62,7 +62,13 @@ def started(*arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"BROWSER": "true", "PYTHONUNBUFFERED": "1"},  # a browser that does nothing
+        preexec_fn=heed_ctrl_c,
     )
+
+
+def heed_ctrl_c() -> None:
+    """Tests that run in the background have Ctrl-C ignored, and so would what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def said(process: subprocess.Popen[str], *patterns: str) -> list[str]:
