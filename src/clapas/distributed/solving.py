@@ -241,7 +241,8 @@ class BorderedSweeps(Method):
         r, y = np.empty(0), np.empty((0, size))
         if len(guess):
             split = bordered.split(shared.copies)
-            self._sweeps = self._settings.sweeps(split, guess, in_doubles=not self._is_single)
+            # As agreed: with split masses a rank might decide otherwise, and its messages be of another kind.
+            self._sweeps = self._settings.sweeps(split, guess, is_single=self._is_single)
             r, y, rows = self._sweeps.r, self._sweeps.y, self._sweeps.rows
         self._guess, self._r, self._y = guess, r.reshape(-1), y.reshape(-1)
         table = y if y.ndim == 2 else y.reshape(-1, size)  # body after body

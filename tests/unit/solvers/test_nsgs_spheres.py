@@ -294,3 +294,12 @@ def test_what_single_precision_drifts_by_is_not_led_on() -> None:
         assert sweeps.squares()[0] ** 0.5 / problem.free_speed == pytest.approx(
             problem.residual(sweeps.impulses()), rel=0.1, abs=1e-4
         )
+
+
+@pytest.mark.parametrize("is_single", [True, False])
+def test_precision_that_is_said_is_not_decided_again(is_single: bool) -> None:
+    """Ranks agree on it together, and their messages have it: none may change its mind."""
+    problem = column(20)
+    for guess in (np.zeros((problem.n_contacts, 3)), loaded(problem)):
+        sweeps = NSGS(tol=1e-3).sweeps(problem, guess, is_single=is_single)
+        assert sweeps.r.dtype == (np.float32 if is_single else np.float64)

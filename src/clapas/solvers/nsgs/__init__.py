@@ -130,10 +130,10 @@ class NSGS(IterativeSolver):
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
-    def sweeps(self, problem: ContactProblem, guess: Array, in_doubles: bool = False) -> Sweeps:
+    def sweeps(self, problem: ContactProblem, guess: Array, is_single: bool | None = None) -> Sweeps:
         """The form of sweeps that suits the problem: see the table at the head of the module.
 
-        ``in_doubles`` asks for double precision where singles would be enough.
+        ``is_single`` says in which precision those between spheres begin; by default the problem decides.
         """
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.compiled import IS_SCALAR
@@ -144,8 +144,7 @@ class NSGS(IterativeSolver):
         part, n = self.local.part(), problem.n_contacts
         order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
-        tol = 0.0 if in_doubles else self.tol
-        settings = SweepSettings(part, self.relaxation, self.acceleration, threads, tol)
+        settings = SweepSettings(part, self.relaxation, self.acceleration, threads, self.tol, is_single)
         one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         blocks = problem.blocks if self.form != "delassus" else None
         is_plain = isinstance(problem.cone, CoulombCone)

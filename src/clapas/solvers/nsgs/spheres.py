@@ -64,7 +64,10 @@ class SphereSweeps(ParallelSweeps):
         self._bounds, self._number = layout.bounds, layout.number
         self._threads = thread_count(settings.threads, blocks.n_contacts, max(1, len(self._bounds) // 2))
         self._leader, self._doubts = Leader(), Doubts(settings.tol)
-        self._place(guess, np.float32 if is_coarse(problem, blocks, settings.tol, guess) else np.float64)
+        is_single = settings.is_single
+        if is_single is None:
+            is_single = is_coarse(problem, blocks, settings.tol, guess)
+        self._place(guess, np.float32 if is_single else np.float64)
 
     def _place(self, guess: Array, precision: Any) -> None:
         """Write the data of the contacts and their impulses (n, 3) in lanes of a precision."""

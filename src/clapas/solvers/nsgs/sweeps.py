@@ -68,6 +68,8 @@ class SweepSettings(NamedTuple):
         Threads; None for as many as the problem is worth.
     tol : float
         Residual to be reached: coarse ones are reached in single precision where sweeps have it.
+    is_single : bool, optional
+        Whether they begin in single precision; decided by the problem if not said.
     """
 
     part: Any
@@ -75,6 +77,7 @@ class SweepSettings(NamedTuple):
     acceleration: int
     threads: int | None
     tol: float = 0.0
+    is_single: bool | None = None
 
 
 class Sweeps(Iteration):
