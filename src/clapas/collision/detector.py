@@ -29,7 +29,8 @@ from clapas.collision.pair_kernels import WORK, Group, PairKernels
 from clapas.collision.records import ROW, Records, Shapes, numbers
 from clapas.collision.transforms import Frames, Which, put_colliders, reach_of_bodies
 from clapas.compiled import WORTH_THREADS, bound
-from clapas.compiled.threads import Worker, run_on_threads, thread_count
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, thread_count
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.typing import Array, Indices, Mask

@@ -48,7 +48,7 @@ class Group(IntEnum):
     POLYGONS = 13
 
 
-WORK: dict[Group, float] = {Group.SPHERES: 0.1, Group.SOLIDS: 10.0, Group.THIN: 20.0, Group.CYLINDERS: 0.0}
+WORK: dict[Group, float] = {Group.SPHERES: 0.5, Group.SOLIDS: 10.0, Group.THIN: 20.0, Group.CYLINDERS: 0.0}
 """Visits of a contact by a solver that cost as much as a pair; 1 where it is not said.
 
 Nothing for cylinders, which move the corners of their prisms: threads may not share them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -14,6 +15,7 @@ from clapas.compiled import intrinsic
 cgutils: Any = numba_cgutils
 
 YIELD = "SwitchToThread" if os.name == "nt" else "sched_yield"
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
 @intrinsic
@@ -45,6 +47,19 @@ def leave_the_core(context: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
         builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.void(), emit
+
+
+@intrinsic
+def pause(context: Any) -> Any:
+    """Do nothing for a moment, and leave the units of the core to a thread that shares it."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        if IS_X86:
+            nothing = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, nothing, "llvm.x86.sse2.pause"), [])
         return context.get_dummy_value()
 
     return types.void(), emit

@@ -14,27 +14,22 @@ Dense matrices of contact problems are small: one thread multiplies them fastest
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numba
-import numpy as np
 
 from clapas.compiled import IS_SCALAR, WORTH_THREADS, config, inlined
 from clapas.typing import Indices
 
 if IS_SCALAR:
-    from clapas.compiled.without_machine import arrive, leave_the_core, look
+    from clapas.compiled.without_machine import arrive, leave_the_core, look, pause
 else:
-    from clapas.compiled.counters import arrive, leave_the_core, look
+    from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
 RELEASED = 1 << 62  # a counter beyond every barrier
-SPINS = 4000  # looks at the counter before leaving the core to others
+SPINS = 1000  # looks at a counter, some 20 µs, before leaving the core to others
 
 
 class Worker(NamedTuple):
@@ -74,16 +69,13 @@ def wait(worker: Worker) -> None:
         spins += 1
         if spins > SPINS:
             leave_the_core()
+        else:
+            pause()
 
 
-@cache
-def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="clapas")
-
-
-_submitting = Lock()
-if hasattr(os, "register_at_fork"):  # a forked process has no threads but this one
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+def release(worker: Worker) -> None:
+    """Let nobody wait for a worker that has failed."""
+    worker.counter[0] = RELEASED
 
 
 def thread_count(wanted: int | None, work: int, pieces: int) -> int:
@@ -97,28 +89,6 @@ def thread_count(wanted: int | None, work: int, pieces: int) -> int:
     if wanted is None:
         wanted = 1 if work < WORTH_THREADS else numba.get_num_threads()
     return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces))
-
-
-def run_on_threads(size: int, work: Callable[[Worker], None]) -> None:
-    """Run ``work`` in ``size`` threads at once, one of them this one."""
-    counter = np.zeros(1, dtype=np.int64)
-    if size == 1:
-        work(Worker(0, 1, counter))
-        return
-    workers = [Worker(rank, size, counter) for rank in range(size)]
-    with _submitting:  # teams queue up whole: two half teams would wait for each other
-        others = [_pool(size - 1).submit(_do, work, worker) for worker in workers[1:]]
-    _do(work, workers[0])
-    for other in others:
-        other.result()
-
-
-def _do(work: Callable[[Worker], None], worker: Worker) -> None:
-    try:
-        work(worker)
-    except BaseException:
-        worker.counter[0] = RELEASED  # nobody waits for a worker that failed
-        raise
 
 
 @cache

@@ -25,5 +25,10 @@ def leave_the_core() -> None:
 
 
 @inlined
+def pause() -> None:
+    """Nothing either."""
+
+
+@inlined
 def prefetch(array: Array | Indices, row: int) -> None:
     """Nothing: memory comes when it is asked for."""

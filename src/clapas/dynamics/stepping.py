@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,11 @@ class StepResult:
         Work of the contacts, and of laying grains down (J): negative when energy is lost.
     given : float
         External work (J): of loads, guides, and walls that move, also through joints.
-    contacts : Contacts
-        The contacts that touch or carry an impulse, in the order of the impulses of the state.
+    listed : Contacts, or None
+        The contacts that touch or carry an impulse, where they are not all of the problem: some bodies sleep,
+        or none was solved.
     rows : array (n,), or None
-        Where each is in the problem, −1 for those between bodies that sleep. None if they are the same.
+        Where each of those is in the problem, −1 between bodies that sleep. None if they are the same.
     joints : Reactions, or None
         What joints did to the bodies, by name; None without joints.
     """
@@ -90,7 +92,7 @@ class StepResult:
     solution: Solution
     work: float
     given: float
-    contacts: Contacts
+    listed: Contacts | None
     rows: Indices | None = None
     joints: Reactions | None = field(default_factory=lambda: None)  # none of the class: see __getattr__
 
@@ -104,6 +106,16 @@ class StepResult:
         if isinstance(outcome, Outcome):
             done.__dict__["joints"] = None
         return done
+
+    @cached_property
+    def contacts(self) -> Contacts:
+        """The contacts that touch or carry an impulse, in the order of the impulses of the state."""
+        outcome = self.__dict__.get("outcome")
+        if isinstance(outcome, JointedOutcome):  # loops of control ask for them, and for nothing else
+            return outcome.contacts()
+        if self.listed is not None:
+            return self.listed
+        return self.problem.contacts if self.rows is None else self.problem.contacts.take(self.rows)
 
     @property
     def status(self) -> Status:
@@ -126,10 +138,7 @@ class StepResult:
         outcome = self.__dict__.get("outcome")
         if outcome is None or name not in StepResult.__dataclass_fields__:
             raise AttributeError(f"'StepResult' has no attribute '{name}'")
-        if name == "contacts" and isinstance(outcome, JointedOutcome):  # loops of control ask for them
-            self.__dict__[name] = outcome.contacts()
-        else:
-            self.__dict__.update(outcome.details())
+        self.__dict__.update(outcome.details())
         return self.__dict__[name]
 
 
@@ -211,12 +220,12 @@ def _moreau(
     at = replace(at, systems=answer.systems)
 
     end, lift = _advanced(at, answer, scheme)
-    contacts, impulses, rows = _borne(at, answer, found, held is not None)
+    listed, impulses, rows = _borne(at, answer, found, held is not None)
     end = replace(end, impulses=impulses)
     reactions = None if answer.joints is None else _reactions(answer.joints, answer)
     done, given = _accounts(at, answer, end)
     done, given = done + work_of_laying(model, before, state), given + lift
-    return StepResult(end, middle, answer.problem, answer.solution, done, given, contacts, rows, reactions)
+    return StepResult(end, middle, answer.problem, answer.solution, done, given, listed, rows, reactions)
 
 
 def _compiled(
@@ -306,17 +315,18 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
 
 def _borne(
     at: Instant, answer: Solved, found: Contacts, holding: bool
-) -> tuple[Contacts, Impulses, Indices | None]:
-    """The contacts that count, their impulses, and where they are in the problem."""
+) -> tuple[Contacts | None, Impulses, Indices | None]:
+    """The contacts that count, their impulses, and where they are in the problem; see :class:`StepResult`."""
     problem, r, state = answer.problem, answer.solution.r, at.start
-    contacts, impulses, rows = problem.contacts, problem.impulses(r), problem.carrying(r)
+    contacts, impulses, rows = None, problem.impulses(r), problem.carrying(r)
     if rows is not None:
-        contacts, impulses = contacts.take(rows), impulses.take(rows)
+        impulses = impulses.take(rows)
     if holding:
         among = np.arange(len(problem.contacts)) if rows is None else rows
+        solved_ones = problem.contacts if rows is None else problem.contacts.take(rows)
         longer = at.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            at.model, found, contacts, impulses, state.impulses, longer, at.near.touching
+            at.model, found, solved_ones, impulses, state.impulses, longer, at.near.touching
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
     elif len(at.near.contacts) and not len(problem.contacts) and at.model.blocked is None:

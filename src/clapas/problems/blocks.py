@@ -22,7 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems.judge import violation_by_blocks

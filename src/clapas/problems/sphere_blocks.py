@@ -20,7 +20,8 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.compiled.prefetch import prefetch_bodies
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.problems.blocks import BodyBlocks, frames, tangents

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
 from clapas.compiled import kernel
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.compiled.teams import run_on_threads, share_rows
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
 
 @kernel
@@ -77,6 +83,85 @@ def test_teams_of_several_threads_at_once() -> None:
         list(pool.map(solve, tables))
     for values in tables:
         np.testing.assert_array_equal(values[-1], 2.0**rounds)
+
+
+def test_who_sleeps_is_woken() -> None:
+    """Between launches members watch for a while, then sleep: neither loses a launch."""
+    for pause in (0.0, 1e-5, 1e-4, 2e-4, 5e-4, 2e-2) * 20:
+        done = np.zeros(3, dtype=np.int64)
+        run_on_threads(3, lambda worker, done=done: put_one(worker, done))
+        assert done.tolist() == [1, 1, 1]
+        time.sleep(pause)
+
+
+@kernel
+def put_one(worker: Worker, done: np.ndarray) -> None:
+    done[worker.rank] = 1
+
+
+def test_a_failed_launch_leaves_the_team_at_work() -> None:
+    """Whoever fails, the one that launches or another: all have ended, and the next launch is as any."""
+    for failing in (0, 1):
+        ended = []
+
+        def work(worker: Worker, failing: int = failing, ended: list[int] = ended) -> None:
+            if worker.rank == failing:
+                raise KeyboardInterrupt
+            time.sleep(0.01)
+            ended.append(worker.rank)
+
+        with pytest.raises(KeyboardInterrupt):
+            run_on_threads(2, work)
+        assert ended == [1 - failing]
+        done = np.zeros(2, dtype=np.int64)
+        run_on_threads(2, lambda worker, done=done: put_one(worker, done))
+        assert done.all()
+
+
+def test_work_may_launch_work() -> None:
+    done = np.zeros((2, 2), dtype=np.int64)
+
+    def work(worker: Worker) -> None:
+        run_on_threads(2, lambda inner: put_one(inner, done[worker.rank]))
+
+    run_on_threads(2, work)
+    assert done.all()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40_000])
+def test_rows_are_shared_out_once(rows: int) -> None:
+    seen = np.zeros(rows, dtype=np.int64)
+
+    def count(some: slice) -> None:
+        seen[some] += 1
+
+    share_rows(rows, count)
+    assert (seen == 1).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_processes_with_a_team_end_and_fork(tmp_path: Path) -> None:
+    """No thread keeps the interpreter from ending, nor is missed in a forked process."""
+    code = """
+import multiprocessing, numpy as np
+from clapas.compiled.teams import run_on_threads, share_rows
+def work(done):
+    run_on_threads(2, lambda worker: done.append(worker.rank))
+    return sorted(done)
+assert work([]) == [0, 1]
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.map(work, [[], []]) == [[0, 1], [0, 1]]
+assert work([]) == [0, 1]
+print("ended")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("ended\n", "", 0)
 
 
 def test_size_follows_work_wish_and_machine() -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel, rounded, subroutine
+from clapas.compiled.teams import share_rows
 from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices, Mask
 
@@ -42,7 +43,12 @@ body turns by h |ω| under impulses of fixed direction. The balance of energy is
 def moved(position: Array, orientation: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """Positions and orientations after a time h at constant velocity."""
     new_position, new_orientation = np.empty_like(position), np.empty_like(orientation)
-    move(position, orientation, velocity, h, new_position, new_orientation)
+
+    def move_some(rows: slice) -> None:
+        x, q, v = position[rows], orientation[rows], velocity[rows]
+        move(x, q, v, h, new_position[rows], new_orientation[rows])
+
+    share_rows(len(position), move_some)
     return new_position, new_orientation
 
 

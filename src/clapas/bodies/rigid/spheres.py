@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.linalg.quaternions import rotate
 from clapas.problems.sphere_blocks import ROW, in_frame, in_world
 from clapas.typing import Array, Indices

@@ -187,11 +187,8 @@ class Outcome:
         solution = self.answer
         if isinstance(solution, Settled):
             solution = solution.solution(problem.problem, self.solver, self.r)
-        contacts = problem.contacts if self.idle is None else self.idle
-        if self.rows is not None and self.idle is None:
-            contacts = contacts.take(self.rows)
         middle = self.problem.middle.state(self.before)
-        return {"middle": middle, "problem": problem, "solution": solution, "contacts": contacts}
+        return {"middle": middle, "problem": problem, "solution": solution, "listed": self.idle}
 
 
 EXACTLY = ExactPart(MAX_STEPS)

@@ -114,6 +114,6 @@ class JointedOutcome:
             "middle": self.middle,
             "problem": problem,
             "solution": solution,
-            "contacts": self.contacts(),
+            "listed": self.contacts(),
             "joints": Reactions(rows, joints.motion.placed, impulse, dt),
         }

@@ -26,7 +26,8 @@ from clapas.compiled.simd import (
     scatter_rows,
     store,
 )
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.problems.blocks import compile_time
 from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.nsgs.lanes import Lanes, Triple, relax_lanes, solve_lanes

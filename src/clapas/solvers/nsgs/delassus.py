@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import coefficients_of
 from clapas.solvers.nsgs.orders import Coloured, Order

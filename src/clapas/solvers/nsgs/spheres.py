@@ -30,7 +30,8 @@ from clapas.compiled.simd import (
     store,
     where,
 )
-from clapas.compiled.threads import Worker, chunk, run_on_threads, thread_count, wait
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import ROW, SphereBlocks, diagonal, imposed, in_frame, in_world
