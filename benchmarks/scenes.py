@@ -168,7 +168,7 @@ class Batch:
 
     def _keep(self, model: Model, done: stepping.StepResult, writer: RecordingWriter) -> None:
         writer.keep(RecordedStep(done, done.state, energy(model, done.state), 0.0, 0.0, done.residual))
-        writer.flush()
+        writer.flush(wait=False)
 
 
 def _peak_bytes(model: Model, state: State, solver: Solver) -> float:

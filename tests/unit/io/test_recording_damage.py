@@ -342,6 +342,7 @@ def test_a_full_disk_is_one_message_and_what_was_flushed_stays(copy: Path, monke
         original(self, *arguments)
         kept.append(self)
         if len(kept) == 5:
+            self.flush()  # what is being written is on disk
             self._frames["time"] = Full()
 
     monkeypatch.setattr(RecordingWriter, "append", append)

@@ -4,6 +4,9 @@ The file is written in HDF5's single-writer mode: data reach the file in an orde
 readable at every instant, also by a viewer while the run goes on. A process killed at any moment
 loses at most the frames since the last flush.
 
+A thread of its own writes what a run has kept, while the run goes on: packing the numbers takes a core for as
+long as several steps do.
+
 A disk that fills up is treated as a kill of the file alone: what was flushed stays, the rest is given up,
 and the error says so. Left to itself the library would try again at each closing of the file and crash at
 the exit.
@@ -18,9 +21,10 @@ import shlex
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -46,6 +50,22 @@ ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, about
 CHUNK_CACHE = 1 << 18  # bytes kept of each column: the chunk that grows, not all that were written
 STATUSES = list(Status)
 PACKED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+
+
+class Kept(NamedTuple):
+    """A frame that waits to be written.
+
+    Parameters
+    ----------
+    frame, contacts : dict
+        Its columns, and those of its contacts and links.
+    readings : list of Reading
+        Those of the probes since the frame before.
+    """
+
+    frame: dict[str, Any]
+    contacts: dict[str, Any]
+    readings: list[Reading]
 
 
 class RecordingWriter:
@@ -94,7 +114,9 @@ class RecordingWriter:
         self._more = systems.columns(self._systems, model.d) | joints.columns(self._joints)
         self._more |= layout.LINK_END if self._has_links else {}
         self._temporary, self._placed = temporary(self.path), False
-        self._pending: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._pending: list[Kept] = []
+        self._behind = ThreadPoolExecutor(1, thread_name_prefix="clapas-writer")
+        self._written: Future[None] | None = None
         self._noted: list[Reading] = []
         self._readings_written = self._readings_covered = 0  # on disk, and by the digests of frames
         self._rows, self._link_rows, self._frames_safe, self._time_safe = 0, 0, 0, 0.0
@@ -135,7 +157,7 @@ class RecordingWriter:
         """Keep a frame given by its columns (``contact_end`` and ``digest`` are computed)."""
         self._hold(frame, contacts)
         if self._is_late():
-            self.flush()
+            self.flush(wait=False)
 
     def copy(self, frames: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Keep frames of an older recording, each as for :meth:`append`.
@@ -146,27 +168,36 @@ class RecordingWriter:
             for frame, contacts in frames:
                 self._hold(frame, contacts)
                 if self._is_late():
-                    self._write_pending()
+                    self._write(*self._taken())
             self.flush()
         except BaseException:
             self.abandon()
             raise
 
-    def flush(self) -> None:
+    def flush(self, *, wait: bool = True) -> None:
         """Put what was kept so far on disk.
+
+        Parameters
+        ----------
+        wait : bool
+            Return when it is there. Otherwise it is written while the caller goes on, and what fails is raised
+            by the next call.
 
         Raises
         ------
         WriteError
             The disk is full, or fails. The file is closed; it holds what was flushed before.
         """
-        self._write_pending()
-        if not self._placed:
-            os.replace(self._temporary, self.path)
-            self._placed = True
+        self._settle()
+        taken = self._taken()
+        if wait:
+            self._put(*taken)
+        else:
+            self._written = self._behind.submit(self._put, *taken)
 
     def close(self) -> None:
         """Flush and close the file. Without any frame nothing takes the place of what was there."""
+        self._settle()
         if self._file:
             if self._pending or self._noted:
                 self._readings_covered = self._readings_written + len(self._noted)  # no frame will come
@@ -175,6 +206,8 @@ class RecordingWriter:
 
     def abandon(self) -> None:
         """Close the file as it is, and remove it if it has not taken its place yet."""
+        with suppress(WriteError):
+            self._settle()
         if self._file:
             with self._writing():
                 self._file.flush()  # what can fail for lack of room fails here, not in the closing
@@ -193,36 +226,53 @@ class RecordingWriter:
         end = int(frame["step"]) + 1
         first, self._readings_covered = self._readings_covered, end
         readings = self._noted[first - self._readings_written : end - self._readings_written]
-        times, values = [reading.time for reading in readings], [reading.values for reading in readings]
-        self._pending.append(
-            (row | {"digest": digest.of_frame(row, contacts, times, values, self._more)}, contacts)
-        )
+        self._pending.append(Kept(row, contacts, readings))
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
 
-    def _write_pending(self) -> None:
-        # Readings wait for the frame whose digest covers them.
+    def _settle(self) -> None:
+        """Wait until what is being written is on disk; raise what failed."""
+        written, self._written = self._written, None
+        if written is not None:
+            written.result()
+
+    def _taken(self) -> tuple[list[Kept], list[Reading]]:
+        """What waits to be written. Readings wait for the frame whose digest covers them."""
         covered = self._readings_covered - self._readings_written
         noted, self._noted = self._noted[:covered], self._noted[covered:]
         pending, self._pending = self._pending, []
         self._readings_written += len(noted)
+        self._flushed = time.monotonic()
+        return pending, noted
+
+    def _put(self, pending: list[Kept], noted: list[Reading]) -> None:
+        """Write frames and readings; with the first the file takes its place."""
+        self._write(pending, noted)
+        if not self._placed:
+            os.replace(self._temporary, self.path)
+            self._placed = True
+
+    def _write(self, pending: list[Kept], noted: list[Reading]) -> None:
+        frames = [kept.frame | {"digest": self._digest(kept)} for kept in pending]
         with self._writing():
             if noted:
                 times, values = zip(*noted, strict=True)
                 _extend(self._probes["time"], np.array(times))
                 _extend(self._probes["values"], np.stack(values))
             if pending:
-                frames, contacts = zip(*pending, strict=True)
                 for name, data in self._contacts.items():
-                    _extend(data, np.concatenate([rows[name] for rows in contacts]))
+                    _extend(data, np.concatenate([kept.contacts[name] for kept in pending]))
                 for name, data in self._links.items():
-                    _extend(data, np.concatenate([rows[f"links/{name}"] for rows in contacts]))
+                    _extend(data, np.concatenate([kept.contacts[f"links/{name}"] for kept in pending]))
                 for name, data in self._frames.items():
                     _extend(data, np.stack([np.asarray(frame[name], data.dtype) for frame in frames]))
                 self._frames_safe += len(frames)
                 self._time_safe = float(frames[-1]["time"])
-        self._flushed = time.monotonic()
+
+    def _digest(self, kept: Kept) -> int:
+        times, values = [reading.time for reading in kept.readings], [each.values for each in kept.readings]
+        return digest.of_frame(kept.frame, kept.contacts, times, values, self._more)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -251,6 +301,7 @@ class RecordingWriter:
         if not self._placed:
             self._temporary.unlink(missing_ok=True)
         self._lock.release()
+        self._behind.shutdown(wait=False)
 
     def _beginning(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> bytes:
         """The file before its first frame, made in memory: there no disk can be full half-way."""
