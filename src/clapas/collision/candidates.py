@@ -65,7 +65,7 @@ class Candidates:
         self._reach_of_bodies = reach_of_bodies
         self._are_few = len(shapes.pieces) <= FEW and not rules.period.any()
         self._has_planes = bool((shapes.pieces["kind"] == PLANE).any())
-        turning = n if reach_of_bodies.any() else 0
+        turning = int(np.flatnonzero(reach_of_bodies)[-1]) + 1 if reach_of_bodies.any() else 0
         self._before = Frames(np.empty((n, 3)), np.empty((turning, 4)))
         self._groups = group_table(d)
         self._reach, self._looks = -1.0, 0

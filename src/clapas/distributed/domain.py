@@ -166,9 +166,7 @@ class Domain:
     def own_model(self) -> Model:
         """The same in which only own bodies move and are loaded: for sums in which each body counts once."""
         loads = {body: load for body, load in self.model.loads.items() if self.is_own[body]}
-        own = replace(self.model, movable=self.model.movable & self.is_own, loads=loads)
-        own.__dict__["masses"] = self.model.masses  # the same, whichever bodies move
-        return own
+        return replace(self.model, movable=self.model.movable & self.is_own, loads=loads)
 
     @cached_property
     def colliders(self) -> Indices:

@@ -255,7 +255,7 @@ def step_of_host(
     free, velocity = free_motion(model, done.middle, dt), done.state.velocity
     if model.gyrates:
         free = gyrated(model, done.middle, free, velocity, dt)[1]
-    taken = work(model.masses, others.movable, done.middle.velocity, free, velocity)
+    taken = work(model.mass, model.inertia, others.movable, done.middle.velocity, free, velocity)
     given = given_by_loads(others, state.velocity, done.middle, velocity, dt)
     solved = None if done.rows is None or asleep is None else done.rows >= 0
     return HostedStep(

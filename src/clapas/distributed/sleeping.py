@@ -142,7 +142,7 @@ def _remembered(
         return done, replace(SleepRows.none(n, size), pace=found.pace), 0, 0.0
     asleep = found.asleep
     own = asleep & domain.is_own
-    taken = 0.5 * float(np.sum(domain.model.masses[own] * state.velocity[own] ** 2))
+    taken = 0.5 * float(np.sum(domain.model.masses_of(own) * state.velocity[own] ** 2))
     velocity = np.where(asleep[:, None], 0.0, state.velocity)
     done = replace(done, state=replace(state, velocity=velocity))
     return done, replace(rows, asleep=asleep, pace=found.pace), turn, taken

@@ -246,7 +246,8 @@ class _Here:
             applied={},
         )
         own = domain.own_model
-        done = work(own.masses, own.movable & model.movable, middle.velocity, free, velocity)
+        which = own.movable & model.movable
+        done = work(own.mass, own.inertia, which, middle.velocity, free, velocity)
         walls = part.work_of_walls(r)
         given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds

@@ -168,7 +168,11 @@ class Model:
     @cached_property
     def masses(self) -> Array:
         """Mass of each degree of freedom, (N, 3) or (N, 6): the diagonal of M."""
-        return np.hstack((np.repeat(self.mass[:, None], self.d, axis=1), self.inertia))
+        return self.masses_of(slice(None))
+
+    def masses_of(self, bodies: Mask | slice) -> Array:
+        """Rows of :attr:`masses`, which steps of many spheres can do without."""
+        return np.hstack((np.repeat(self.mass[bodies, None], self.d, axis=1), self.inertia[bodies]))
 
     @cached_property
     def inverse_root(self) -> Array:

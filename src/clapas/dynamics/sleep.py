@@ -137,7 +137,7 @@ def _remembered(
     sleep = judged(model.first(state.n_bodies), sleep, dt, sleeping)
     sleep = sleep if sleep.asleep.any() else sleep.woken_up()
     velocity = np.where(sleep.asleep[:, None], 0.0, state.velocity)
-    masses = model.first(state.n_bodies).masses[sleep.asleep]
+    masses = model.first(state.n_bodies).masses_of(sleep.asleep)
     taken = 0.5 * float(np.sum(masses * state.velocity[sleep.asleep] ** 2))
     return replace(done, state=replace(state, velocity=velocity, sleep=sleep), work=done.work - taken)
 

@@ -248,8 +248,10 @@ def _compiled(
 
 def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
     """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
-    velocity = state.velocity.copy() if scheme.inertia else np.zeros_like(state.velocity)
-    velocity[model.walls] = 0.0
+    velocity = state.velocity if scheme.inertia else np.zeros_like(state.velocity)
+    if model.motions or velocity[model.walls].any():
+        velocity = velocity.copy()
+        velocity[model.walls] = 0.0
     for body in model.motions:
         velocity[body] = model.driven(body, velocity[body], state.time + 0.5 * dt)
     position, orientation = moved(state.position, state.orientation, velocity, (1.0 - scheme.theta) * dt)
@@ -351,7 +353,7 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
-    done = work(model.masses, model.movable, middle.velocity, answer.free, velocity)
+    done = work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
     done += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
     outside = given_by_loads(model, at.start.velocity, middle, velocity, at.dt) - walls

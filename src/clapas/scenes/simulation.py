@@ -57,7 +57,7 @@ def energy(model: Model, state: State) -> Energy:
     others = energy_of(alive, state)
     moving = alive.movable
     with np.errstate(over="ignore", invalid="ignore"):  # infinity is an answer; runs refuse it
-        kinetic = 0.5 * float(np.sum(alive.masses[moving] * state.velocity[moving] ** 2))
+        kinetic = 0.5 * float(np.sum(alive.masses_of(moving) * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
     springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
     potential = others.potential + springs - float(alive.mass[moving] @ height)

@@ -225,17 +225,19 @@ class _Record:
     mark: float = math.inf  # the best residual when there was progress for the last time
     progress: int = 0  # iterations then
 
-    def add(self, iterations: int, seconds: float, residual: float, unknowns: Array) -> Array:
-        """Take note of a measurement; returns a copy of the iterate, which may be the one kept."""
+    def add(
+        self, iterations: int, seconds: float, residual: float, unknowns: Array, stays: bool = False
+    ) -> Array:
+        """Take note of a measurement; returns the iterate if it stays as it is, else a copy, to be kept."""
         self.iterations.append(iterations)
         self.seconds.append(seconds)
         self.residuals.append(residual)
-        copy = unknowns + 0.0  # in which -0.0 is 0.0
+        own = unknowns if stays else positive(unknowns)
         if residual < self.best or self.unknowns is None:
-            self.best, self.unknowns = residual, copy
+            self.best, self.unknowns = residual, own
         if self.best < IMPROVED * self.mark:
             self.mark, self.progress = self.best, iterations
-        return copy
+        return own
 
     def add_glance(self, iterations: int, seconds: float, residual: float) -> None:
         """Take note of what a method says of an iterate that nobody keeps."""
@@ -250,6 +252,11 @@ class _Record:
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))
+
+
+def positive(unknowns: Array) -> Array:
+    """A copy in which -0.0 is 0.0."""
+    return unknowns + 0.0
 
 
 def iterate(
@@ -325,7 +332,7 @@ def _solved_by_guess(
     return Solution(
         problem=problem,
         solver=solver,
-        r=guess + 0.0,  # in which -0.0 is 0.0
+        r=positive(guess),
         status=Status.SOLVED,
         residual=residual,
         iterations=0,
@@ -371,7 +378,7 @@ def run(
     while True:
         residual = residual_of(x)
         seconds = time.perf_counter() - began
-        x = record.add(done, seconds, residual, x)  # what the method gave may go
+        x = record.add(done, seconds, residual, x, stays=x is guess)  # what the method gave may go
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
         if floor_of and _is_lost_in_rounding(record, limits.tol, floor_of):
@@ -402,8 +409,9 @@ def run(
                 record.add_glance(done, time.perf_counter() - began, glance)
         x = method.unknowns() if method else guess
     assert record.unknowns is not None
+    best = positive(guess) if record.unknowns is guess else record.unknowns
     seconds = time.perf_counter() - began
-    return Run(record.unknowns, status, record.best, done, seconds, record.history(), method)
+    return Run(best, status, record.best, done, seconds, record.history(), method)
 
 
 def _is_lost_in_rounding(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:

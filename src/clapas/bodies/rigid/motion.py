@@ -207,13 +207,15 @@ def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
 
 
 @kernel
-def work(masses: Array, movable: Mask, before: Array, free: Array, after: Array) -> float:
+def work(mass: Array, inertia: Array, movable: Mask, before: Array, free: Array, after: Array) -> float:
     """Work Σ M (v⁺ − v_free)·(v⁻ + v⁺)/2 of the impulses of a step on the movable bodies (J)."""
-    total = 0.0
-    for i in range(len(masses)):
+    size = before.shape[1]
+    d, total = size - inertia.shape[1], 0.0
+    for i in range(len(mass)):
         if movable[i]:
-            for k in range(masses.shape[1]):
-                total += masses[i, k] * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
+            for k in range(size):
+                own = mass[i] if k < d else inertia[i, k - d]
+                total += own * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
     return 0.5 * total
 
 

@@ -311,7 +311,7 @@ def end(
         for k in range(r.shape[1]):
             carries = carries or r[i, k] != 0.0
         count += 1 if carries or not posed.apart[i] else 0
-    done = work(rigid.diagonals[0], rigid.flags[0], middle.velocity, without, velocity)
+    done = work(rigid.diagonals[0, :, 0], rigid.inertia, rigid.flags[0], middle.velocity, without, velocity)
     return count, done, product(r, posed.wall)
 
 

@@ -84,7 +84,7 @@ def works(
     for j in range(len(rates)):  # driven bodies and motors without bound; springs keep what they are given
         if not n_held <= j < n_held + drives.n_springs:
             through += rows_impulse[j] * rates[j] * length[j]
-    done = work(rigid.diagonals[0], movable, before, held.free, velocity)
+    done = work(rigid.diagonals[0, :, 0], rigid.inertia, movable, before, held.free, velocity)
     return done, product(own[:n], wall), through
 
 

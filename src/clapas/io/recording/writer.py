@@ -180,8 +180,8 @@ class RecordingWriter:
         Parameters
         ----------
         wait : bool
-            Return when it is there. Otherwise it is written while the caller goes on, and what fails is raised
-            by the next call.
+            Return when it is there. Otherwise it is written while the caller goes on; the next call raises
+            what fails.
 
         Raises
         ------
