@@ -45,7 +45,7 @@ class Team:
         self.size = size
         self._bell, self._done, counter = (np.zeros(1, dtype=np.int64) for _ in range(3))
         self._workers = [Worker(rank, size, counter) for rank in range(size)]
-        self._counter, self._launches = counter, 0
+        self._counter = counter
         self._work: Work | None = None
         self._errors: list[BaseException] = []
         self._sleeps = [False] * size
@@ -60,11 +60,15 @@ class Team:
     def run(self, work: Work) -> None:
         """Do the work; return when all members have done their shares."""
         self._counter[0] = 0
-        self._ring(work)
-        try:
-            _do(work, self._workers[0])
+        try:  # an interrupt may come anywhere
+            self._ring(work)
+            work(self._workers[0])
+        except BaseException:
+            release(self._workers[0])
+            raise
         finally:
-            settle(self._done, (self._launches + 1) * (self.size - 1))
+            self._wake()
+            settle(self._done, (int(self._bell[0]) + 1) * (self.size - 1))
             self._work = None
             errors, self._errors = self._errors, []
         if errors:
@@ -78,8 +82,10 @@ class Team:
 
     def _ring(self, work: Work | None) -> None:
         self._work = work
-        self._launches += 1
-        self._bell[0] = self._launches
+        self._bell[0] += 1
+        self._wake()
+
+    def _wake(self) -> None:
         for rank in range(1, self.size):
             if self._sleeps[rank]:
                 self._sleeps[rank] = False
@@ -94,8 +100,9 @@ class Team:
             if self._work is None:
                 return
             try:
-                _do(self._work, self._workers[rank])
+                self._work(self._workers[rank])
             except BaseException as error:  # raised by who launched the work
+                release(self._workers[rank])
                 self._errors.append(error)
 
     def _sleep(self, rank: int, seen: int) -> None:
@@ -104,14 +111,6 @@ class Team:
             self._sleeps[rank] = True
             if self._bell[0] == seen:
                 self._alarms[rank].get()
-
-
-def _do(work: Work, worker: Worker) -> None:
-    try:
-        work(worker)
-    except BaseException:
-        release(worker)
-        raise
 
 
 @kernel

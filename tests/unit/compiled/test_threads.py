@@ -17,6 +17,8 @@ from clapas.compiled import kernel
 from clapas.compiled.teams import run_on_threads, share_rows
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
+ROOT = Path(__file__).parents[3]
+
 
 @kernel
 def ring(worker: Worker, rounds: int, values: np.ndarray) -> None:
@@ -137,6 +139,43 @@ def test_rows_are_shared_out_once(rows: int) -> None:
 
     share_rows(rows, count)
     assert (seen == 1).all()
+
+
+STORM = """
+import os, random, signal, threading, time
+import numpy as np
+from clapas.compiled.teams import run_on_threads
+from tests.unit.compiled.test_threads import ring
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what was started in the background
+values, end, hits = np.zeros((51, 2)), time.monotonic() + 2.0, 0
+run_on_threads(2, lambda worker: ring(worker, 50, values))
+def shoot():
+    while time.monotonic() < end:
+        time.sleep(2e-3 * random.random())
+        os.kill(os.getpid(), signal.SIGINT)
+def work():
+    run_on_threads(2, lambda worker: ring(worker, 50, values))
+    time.sleep(random.choice((0.0, 1e-3)))
+shooter = threading.Thread(target=shoot)
+while True:
+    try:
+        if shooter.ident is None:
+            shooter.start()
+        while shooter.is_alive():
+            work()
+        break
+    except KeyboardInterrupt:
+        hits += 1
+assert hits > 50, hits
+work()
+print("ended")
+"""
+
+
+def test_interrupts_at_any_time() -> None:
+    command = [sys.executable, "-c", STORM]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (ran.stdout, ran.returncode) == ("ended\n", 0), ran.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
