@@ -200,8 +200,10 @@ class Domain:
     def is_over(self, position: Array, velocity: Array, ahead: float) -> bool:
         """Whether some body has, or will have some seconds ahead, moved so far that contacts could be missed.
 
-        The same on all ranks.
+        The same on all ranks; never where one rank has all bodies.
         """
+        if self.ranks.size == 1:
+            return False
         far = farthest(self.is_own, self.start, position, velocity, ahead)
         return self.ranks.largest(far) > self.slack
 

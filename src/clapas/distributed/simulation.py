@@ -327,7 +327,7 @@ class RankSimulation:
         done = self.last
         if done is None:
             return None, self.gathered_state()
-        ids, c = self.domain.ids, done.contacts
+        ids, c = self.domain.ids, done.contacts()
         contacts = replace(
             c,
             a=ids[c.a],

@@ -103,11 +103,11 @@ def _summed(domain: Domain, column: Any) -> Array:
 
 def _borne(domain: Domain, done: RankStep) -> Array:
     """Sum of the sizes of the impulses each body bears, (n,): a sleeper those from bodies that are awake."""
-    size = np.linalg.norm(done.state.impulses.impulse, axis=1)
+    impulses, n = done.state.impulses, len(domain.ids)
+    size = np.linalg.norm(impulses.impulse, axis=1)
     if done.solved is not None:
         size[~done.solved] = 0.0
-    n = len(domain.ids)
-    return _summed(domain, np.bincount(done.contacts.a, size, n) + np.bincount(done.contacts.b, size, n))
+    return _summed(domain, np.bincount(impulses.a, size, n) + np.bincount(impulses.b, size, n))
 
 
 def _woken(
@@ -117,7 +117,7 @@ def _woken(
     usual = rows.load * (sleeping.rest / sleeping.watch)
     source = asleep & (rows.borne + borne > sleeping.overload * usual)
     source[list(domain.model.motions)] = True
-    a, b = done.contacts.a, done.contacts.b
+    a, b = done.state.impulses.a, done.state.impulses.b
     woken = source.copy()
     woken[b[source[a]]] = True
     woken[a[source[b]]] = True

@@ -137,16 +137,23 @@ class BorderedProblem:
 
     def residual(self, r: Array) -> float:
         """The residual of the whole problem; the same number on all ranks."""
-        with self.ranks.phase("judge"):
-            return self._residual(r)
+        return self.judged(r)[0]
 
-    def _residual(self, r: Array) -> float:
-        u, response, problem = self.velocity(self.motion(r)), self.problem.response, self.problem
+    def judged(self, r: Array) -> tuple[float, Array]:
+        """The same, and the rows of the bodies under the impulses."""
+        with self.ranks.phase("judge"):
+            rows = self.motion(r)
+            return self._residual(r, rows), rows
+
+    def _residual(self, r: Array, rows: Array) -> float:
+        response, problem, blocks = self.problem.response, self.problem, self.blocks
         if isinstance(problem, RollingProblem):
-            total = float(np.sum(problem.violation(r, u) ** 2))
+            total = float(np.sum(problem.violation(r, self.velocity(rows)) ** 2))
             hidden = float(np.sum((response[:, None] * r) ** 2))
+        elif isinstance(blocks, SphereBlocks):
+            total, hidden = blocks.violation_sums(rows, r, problem.imposed, problem.mu, response)
         else:
-            total, hidden = violation_sums(u, r, problem.mu, response)
+            total, hidden = violation_sums(self.velocity(rows), r, problem.mu, response)
         total, hidden = self.ranks.total([total, hidden])
         size, scale = max(math.sqrt(total), ROUNDING * math.sqrt(hidden)), self.free_speed
         scale = scale or math.sqrt(hidden)
@@ -408,13 +415,18 @@ def _swept(bordered: BorderedProblem, settings: NSGS, guess: Array) -> Answer:
     def is_late(progress: Progress) -> bool:
         return ranks.largest(progress.seconds) >= settings.time_limit
 
+    last: list[Array] = []  # the bodies under the impulses that solve the problem
+
+    def residual(r: Array) -> float:
+        value, rows = bordered.judged(r)
+        last.extend([rows] if value <= settings.tol else [])
+        return value
+
     watcher = None if math.isinf(settings.time_limit) else is_late
-    done = run(
-        bordered.residual, limits, lambda: BorderedSweeps(bordered, settings, guess), guess, pace, watcher
-    )
+    done = run(residual, limits, lambda: BorderedSweeps(bordered, settings, guess), guess, pace, watcher)
     status = Status.TIME_LIMIT if done.status is Status.STOPPED else done.status
-    r = done.unknowns
-    return Answer(r, bordered.motion(r), status, done.residual, done.iterations, done.seconds)
+    rows = last[-1] if last else bordered.motion(done.unknowns)
+    return Answer(done.unknowns, rows, status, done.residual, done.iterations, done.seconds)
 
 
 def gathered_answer(

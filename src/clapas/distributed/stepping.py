@@ -50,10 +50,11 @@ class RankStep:
     ----------
     state : State
         Where it led: the bodies known here.
-    contacts : Contacts
-        The contacts of this rank that touch or carry, in the order of the impulses of the state.
+    contacts : callable
+        Gives the contacts of this rank that touch or carry, in the order of the impulses of the state: asked
+        for frames that are kept.
     modes : callable
-        Whether each is open (0), sticking (1) or sliding (2), (n,): asked for frames that are kept.
+        Whether each is open (0), sticking (1) or sliding (2), (n,): asked for as well.
     status, residual, iterations, seconds
         Of the contact problem of all ranks.
     work, given : float
@@ -67,7 +68,7 @@ class RankStep:
     """
 
     state: State
-    contacts: Contacts
+    contacts: Callable[[], Contacts]
     modes: Callable[[], Indices]
     status: Status
     residual: float
@@ -190,7 +191,7 @@ def _hosting_step(
     domain.ghosts.from_owners(end.position, end.orientation, end.velocity)
     return RankStep(
         end,
-        done.contacts,
+        lambda: done.contacts,
         lambda: hosted.mode,
         done.status,
         done.residual,
@@ -232,7 +233,7 @@ class _Here:
         model, middle, dt = near.model, near.middle, near.dt
         position, orientation = moved(middle.position, middle.orientation, velocity, self.scheme.theta * dt)
         domain.ghosts.from_owners(position, orientation, velocity)
-        contacts, impulses, modes_of, solved = self._borne(part, r, u)
+        contacts_of, impulses, modes_of, solved = self._borne(part, r, u)
         end = replace(
             state,
             time=state.time + dt,
@@ -251,14 +252,17 @@ class _Here:
         walls = part.work_of_walls(r)
         given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds
-        return RankStep(end, contacts, modes_of, *verdict, done + walls, given, n_contacts, solved)
+        return RankStep(end, contacts_of, modes_of, *verdict, done + walls, given, n_contacts, solved)
 
     def _borne(
         self, part: StepProblem, r: Array, u: Callable[[], Array]
-    ) -> tuple[Contacts, Impulses, Callable[[], Indices], Mask | None]:
-        """The contacts that count, their impulses, what tells their modes, and which were solved."""
-        contacts, impulses, rows = part.contacts, part.impulses(r), part.carrying(r)
+    ) -> tuple[Callable[[], Contacts], Impulses, Callable[[], Indices], Mask | None]:
+        """What tells the contacts that count, their impulses, what tells their modes, which were solved."""
+        impulses, rows = part.impulses(r), part.carrying(r)
         model, state, d = self.near.model, self.start, self.near.model.d
+
+        def solved_contacts() -> Contacts:
+            return part.contacts if rows is None else part.contacts.take(rows)
 
         def solved_modes() -> Indices:
             _, sticking, sliding = modes(part.problem, r[:, :d], u()[:, :d])
@@ -266,12 +270,12 @@ class _Here:
             return mode if rows is None else mode[rows]
 
         if rows is not None:
-            contacts, impulses = contacts.take(rows), impulses.take(rows)
+            impulses = impulses.take(rows)
         if model is self.domain.model:
-            return contacts, impulses, solved_modes, None
+            return solved_contacts, impulses, solved_modes, None
         longer = self.near.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            model, self.found, contacts, impulses, state.impulses, longer, self.near.touching
+            model, self.found, solved_contacts(), impulses, state.impulses, longer, self.near.touching
         )
 
         def all_modes() -> Indices:
@@ -279,7 +283,7 @@ class _Here:
             mode[place < 0] = impulses.carrying[place < 0]
             return mode
 
-        return contacts, impulses, all_modes, place >= 0
+        return lambda: contacts, impulses, all_modes, place >= 0
 
 
 def _in_problem(model: Model, ghosts: Ghosts) -> Ghosts:

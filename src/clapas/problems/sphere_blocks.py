@@ -155,12 +155,18 @@ class SphereBlocks(BodyBlocks):
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
         """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
-        x = self.moved(r)
+        total, hidden = self.violation_sums(self.moved(r), r, w, mu, response)
+        return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
+
+    def violation_sums(
+        self, x: Array, r: Array, w: Array | None, mu: Array, response: Array
+    ) -> tuple[float, float]:
+        """Squares of the violation by bodies with rows x, and of what rounding may hide."""
         squares = np.zeros((-(-len(r) // STRIDE), 2))
         given = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
         self._share_out(lambda worker: violation_squares(worker, *given, squares))
         total, hidden = squares.sum(axis=0)
-        return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
+        return float(total), float(hidden)
 
     # ---------------------------------------------------------------- as blocks, for those who want them
 
