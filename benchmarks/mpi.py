@@ -6,7 +6,8 @@
 A packing of spheres in a box settles under its weight for some steps, then steps are timed: the wall time of
 the slowest rank (``wall``), its processor time (``busy``), and that without what it spent sending and waiting
 (``own``): ranks that wait spin, so on a machine that others use only the last says what the work is. The best
-of the repeats is kept. Under mpirun this file is the program that the ranks run.
+of the repeats is kept. Under mpirun this file is the program that the ranks run. Last come runs without MPI,
+side by side: what they gain bounds what ranks can.
 """
 
 from __future__ import annotations
@@ -86,20 +87,36 @@ def measured(grains: int, steps: int, alone: bool) -> dict[str, Any]:
     }
 
 
-def started(ranks: int, grains: int, steps: int) -> dict[str, Any]:
-    """The same in a process, or ranks, of its own."""
+def started(ranks: int, grains: int, steps: int) -> subprocess.Popen[str]:
+    """Start the same in a process, or ranks, of its own."""
     command, environment = ([sys.executable], dict(os.environ)) if ranks == 0 else launcher(ranks)
     program = [*command, "-m", "benchmarks.mpi", "--measure", "--grains", grains, "--steps", steps]
     program += ["--alone"] * (ranks == 0)
     environment |= {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     root = Path(__file__).parents[1]
-    done = subprocess.run(
-        [str(word) for word in program], cwd=root, env=environment, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, Any] = json.loads(next(line for line in done.stdout.splitlines() if line[:1] == "{"))
+    words, pipe = [str(word) for word in program], subprocess.PIPE
+    return subprocess.Popen(words, cwd=root, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What it has measured."""
+    output, errors = process.communicate()
+    if process.returncode:
+        raise SystemExit(errors)
+    found: dict[str, Any] = json.loads(next(line for line in output.splitlines() if line[:1] == "{"))
     return found
+
+
+def side_by_side(count: int, grains: int, steps: int, repeats: int) -> float:
+    """How much more so many processes do than one, each with its share of the grains and none of the others.
+
+    They share the machine alone, its memory and what its cores have in common: ranks cannot do better.
+    """
+    share = grains // count
+    alone = min(ended(started(0, share, steps))["wall"] for _ in range(repeats))
+    teams = ([started(0, share, steps) for _ in range(count)] for _ in range(repeats))
+    together = min(max(ended(process)["wall"] for process in team) for team in teams)
+    return count * alone / together
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -121,11 +138,14 @@ def main(arguments: list[str] | None = None) -> int:
     best: dict[int, dict[str, Any]] = {}
     for _ in range(given.repeats):
         for count in counts:
-            found = started(count, given.grains, given.steps)
+            found = ended(started(count, given.grains, given.steps))
             if count not in best or found["own"] < best[count]["own"]:
                 best[count] = found
     print(machine.describe())
     print(table(best, given.grains))
+    if (most := max(counts)) > 1:
+        bound = side_by_side(most, given.grains, given.steps, given.repeats)
+        print(f"\n{most} runs side by side, which share nothing but the machine: × {bound:.2f} of one")
     return 0
 
 
@@ -142,13 +162,23 @@ def table(best: dict[int, dict[str, Any]], grains: int) -> str:
                 f"{1e3 * found['wall']:.0f}",
                 f"{1e3 * found['busy']:.0f}",
                 f"{1e3 * found['own']:.0f}",
+                f"{alone['wall'] / found['wall']:.2f}",
                 f"{alone['own'] / found['own']:.2f}",
                 f"{found['memory'] / grains / 1e3:.2f}",
                 f"{found['copies']:.0f}",
                 f"{found['bytes'] / 1e3:.0f}",
             ]
         )
-    header = ["ranks", "contacts", "sweeps a step", "wall (ms)", "busy (ms)", "own (ms)", "gain by own"]
+    header = [
+        "ranks",
+        "contacts",
+        "sweeps a step",
+        "wall (ms)",
+        "busy (ms)",
+        "own (ms)",
+        "gain",
+        "gain by own",
+    ]
     return markdown_table([*header, "kB a grain", "copies", "kB sent a step"], rows)
 
 

@@ -102,7 +102,12 @@ def test_a_finished_heap_has_its_own_relaxation(tmp_path: Path) -> None:
     scene = examples.load("heap", grains=4, rate=400.0, relaxation=0.02)
     with simulate(scene, dt=1e-3, every=5, out=tmp_path / "heap.h5") as whole:
         assert not was_stopped(whole)
-        assert Measures(whole).laying.time < Measures(whole).end.time
+        measured = Measures(whole)
+        assert measured.laying.time < measured.end.time
+        measured.__dict__["fraction"] = 0.6  # four grains have no inside
+        height = measured.height_of_cone(math.radians(26.0))
+        cone = math.pi * (height / math.tan(math.radians(26.0))) ** 2 * height / 3.0
+        assert 0.6 * cone == pytest.approx(measured.end.volume[measured.end.movable].sum())
 
 
 def test_the_dip_is_the_missing_pressure_of_the_inner_ring() -> None:

@@ -14,7 +14,7 @@ from clapas.studies.heap.layers import spread
 from clapas.studies.heap.measures import Measures
 from clapas.studies.report import Report
 
-PRINTED_GRAINS, PRINTED_HEIGHT = 14_000, 0.055
+PRINTED_GRAINS, PRINTED_HEIGHT, PRINTED_SLOPE = 14_000, 0.055, math.radians(26.0)
 
 
 def scaled_height(grains: int) -> float:
@@ -56,6 +56,11 @@ def compare(report: Report, measured: Measures) -> None:
                 "height, relaxed",
                 f"{100 * found.top:.2f} cm",
                 f"5.5 cm, {100 * height:.2f} cm scaled to {grains} grains",
+            ],
+            [
+                "a cone of these grains",
+                f"{100 * measured.height_of_cone(found.angle):.2f} cm high with the slope found",
+                f"{100 * measured.height_of_cone(PRINTED_SLOPE):.2f} cm with 26°",
             ],
             ["packing fraction", f"{measured.fraction:.3f}", "mass density 0.615 g/cm³, of grains not given"],
             [

@@ -98,6 +98,11 @@ class Measures:
         skin = min(SKIN * self.grain, 0.3 * self.slope.summit)
         return fraction_below(self.end, self.slope.summit, self.slope.foot, skin)
 
+    def height_of_cone(self, slope: float) -> float:
+        """Height (m) of a cone with this slope (rad) made of the same grains, packed as they are here."""
+        volume = float(self.end.volume[self.end.movable].sum()) / self.fraction
+        return float((3.0 * volume * math.tan(slope) ** 2 / math.pi) ** (1.0 / 3.0))
+
     @property
     def hydrostatic(self) -> float:
         """Pressure under a liquid as high as the heap and as dense as its grains packed (Pa)."""
