@@ -26,7 +26,7 @@ if IS_SCALAR:
 else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
-PATIENCE = 500  # times a member that watches the bell lets others have its core, before it sleeps
+PATIENCE = 8000  # looks at the bell, some 200 µs, before a member goes to sleep
 BREATH = 200  # pauses after the bell: who rang it holds Python's lock until it is in a kernel itself
 
 Work = Callable[[Worker], None]
@@ -120,12 +120,9 @@ def watch(bell: Indices, seen: int, done: Indices) -> bool:
     looks = 0
     while look(bell) == seen:
         looks += 1
-        if looks <= SPINS:
-            pause()
-        elif looks <= SPINS + PATIENCE:
-            leave_the_core()
-        else:
+        if looks > PATIENCE:
             return False
+        pause()  # who left the core to others would come back when they are done; sleepers come at once
     for _ in range(BREATH):
         pause()
     return True

@@ -29,7 +29,7 @@ else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
 RELEASED = 1 << 62  # a counter beyond every barrier
-SPINS = 1000  # looks at a counter, some 20 µs, before leaving the core to others
+SPINS = 300  # looks at a counter, some 6 µs, before leaving the core to others
 
 
 class Worker(NamedTuple):
