@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from clapas.solvers.solution import Solution
 
 
+LISTED = 60  # names that an error lists in full
+
+
 class Error(Exception):
     """Root of all errors raised on purpose by clapas."""
 
@@ -41,6 +44,17 @@ class WriteError(Error, OSError):
     """A file cannot be written: the disk is full, or another process is writing it."""
 
 
+class UnknownName(SettingsError, KeyError):
+    """Nothing is called by that name; also a KeyError, which ``in`` and ``get`` of mappings rely on."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError would put its message in quotes
+
+
+class OutOfRange(SettingsError, IndexError):
+    """A number beyond the last of a sequence; also an IndexError, which loops over sequences rely on."""
+
+
 def warn(message: str) -> None:
     """Warn the user, at the line of theirs that called the package, however deep inside it this is."""
     package = str(Path(__file__).parent)
@@ -50,11 +64,26 @@ def warn(message: str) -> None:
     warnings.warn(message, stacklevel=depth)
 
 
-def unknown_name(kind: str, name: str, known: Collection[str]) -> SettingsError:
-    """The error for a name that is none of those known, with the nearest of them."""
-    near = difflib.get_close_matches(name.lower(), known, n=1)
+def unknown_name(kind: str, name: object, known: Collection[str]) -> UnknownName:
+    """The error for a name that is none of those known, with the nearest of them.
+
+    >>> print(unknown_name("probe", "heigth", ["speed", "height"]))
+    no probe is called 'heigth' (did you mean 'height'?): expected speed or height
+    >>> print(unknown_name("body", "grain", [f"g {k}" for k in range(500)] + ["grains"]))
+    no body is called 'grain' (did you mean 'grains'?): expected grains or one of 500 others
+    >>> print(unknown_name("probe", "height", []))
+    no probe is called 'height': there is none
+    """
+    if not known:
+        return UnknownName(f"no {kind} is called '{name}': there is none")
+    by_lower = {each.lower(): each for each in reversed(list(known))}
+    near = [by_lower[each] for each in difflib.get_close_matches(str(name).lower(), by_lower)]
     hint = f" (did you mean '{near[0]}'?)" if near else ""
-    return SettingsError(f"no {kind} is called '{name}'{hint}: expected {' or '.join(known)}")
+    words = list(known)
+    if len(words) > LISTED:
+        words = near or words[: LISTED // 2]
+        words.append(f"one of {len(known) - len(words)} others")
+    return UnknownName(f"no {kind} is called '{name}'{hint}: expected {' or '.join(words)}")
 
 
 class MissingDependency(Error, ImportError):

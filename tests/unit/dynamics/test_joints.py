@@ -438,7 +438,7 @@ def test_reactions_are_read_by_name() -> None:
     assert done.joints is not None
     assert list(done.joints) == ["pivot"]
     assert len(done.joints) == 1
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"no joint is called 'pivo' .did you mean 'pivot'"):
         done.joints["pivo"]
 
 

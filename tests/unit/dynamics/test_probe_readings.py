@@ -76,7 +76,7 @@ def test_probes_read_what_is_known(d: int, tmp_path: Path) -> None:
         ):
             np.testing.assert_array_equal(run.probe(name)[::10], values)
         assert run.probe("orientation").shape == ((31, 4) if d == 3 else (31,))
-        with pytest.raises(KeyError, match="no probe 'speed' in the recording; there are position, "):
+        with pytest.raises(KeyError, match="no probe of this recording is called 'speed'"):
             run.probe("speed")
 
 

@@ -220,7 +220,7 @@ def test_a_step_done_again_knows_who_slept(tmp_path: Path) -> None:
 def test_a_recording_without_sleep_has_none_of_its_columns(tmp_path: Path) -> None:
     with clapas.simulate(stack(1), 0.01, DT, out=tmp_path / "run.h5") as run:
         assert run.frame(-1).state.sleep is None
-        with pytest.raises(KeyError, match="no column 'asleep'"):
+        with pytest.raises(KeyError, match="no column of a recording is called 'asleep'"):
             run.column("asleep")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clapas
-from clapas.errors import FormatError
+from clapas.errors import FormatError, UnknownName
 from clapas.io.recording import Recording
 
 G, DT = 9.81, 2e-3
@@ -39,8 +39,6 @@ def test_reactions_and_turns_are_kept(whole: Path) -> None:
         assert run.joints.moving == ("axle",)
         assert run.verify() == run.n_frames
         first, last = run.frame(0).joints, run.frame(-1).joints
-    assert first is not None
-    assert last is not None
     assert first["axle"].coordinate == 0.0
     assert not first["wall"].force.any()
     assert last["axle"].coordinate == pytest.approx(0.8 * 20.0, rel=1e-9)  # two and a half turns
@@ -50,8 +48,11 @@ def test_reactions_and_turns_are_kept(whole: Path) -> None:
     np.testing.assert_allclose(last["wall"].torque, [2 * G], atol=1e-9)  # the weight is 1 m from the wall
     assert np.isnan(last["wall"].coordinate)
     assert list(last) == ["axle", "wall"]
-    with pytest.raises(KeyError):
-        last["door"]
+    assert "door" not in last
+    with pytest.raises(
+        UnknownName, match=r"no joint is called 'wal' .did you mean 'wall'.*expected axle or wall"
+    ):
+        last["wal"]
 
 
 def test_a_run_goes_on_to_the_same_bits(whole: Path, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from clapas import NSGS, Plane, Recording, Scene, Sphere, resume, simulate
-from clapas.errors import FormatError, NotSolved, SettingsError
+from clapas.analysis.measures import measure
+from clapas.errors import FormatError, NotSolved, OutOfRange, SettingsError, UnknownName
 from clapas.io.recording import layout
 from clapas.io.replay import export_problem
 from clapas.scenes.regions import DiscRegion
@@ -67,10 +68,41 @@ def test_a_recording_tells_what_ran(whole: Path) -> None:
         assert np.isfinite(last.state.position).all()
         assert last.residual <= 1e-6
         assert "41 frames of 10 bodies" in repr(run)
-        with pytest.raises(IndexError):
+
+
+def test_what_a_recording_does_not_have_is_an_error_of_clapas_that_says_what_it_has(tmp_path: Path) -> None:
+    scene = rain()
+    scene.probe("position", "floor", name="height")
+    with simulate(scene, 0.02, DT, SOLVER, out=tmp_path / "run.h5") as run:
+        with pytest.raises(OutOfRange, match=r"no frame 41: frames are numbered 0 to 10, -1 is the last"):
             run.frame(41)
-        with pytest.raises(KeyError, match="no column 'speed'"):
-            run.column("speed")
+        with pytest.raises(SettingsError, match=r"by its number, got 0\.5; frame\(-1\) is the last"):
+            run.frame(0.5)  # type: ignore[arg-type]
+        with pytest.raises(
+            UnknownName, match=r"^no column of a recording is called 'tine' \(did you mean 'time"
+        ):
+            run.column("tine")
+        for ask in (run.probe, run.probes.__getitem__):
+            with pytest.raises(UnknownName, match=r"'heigth' \(did you mean 'height'\?\): expected height$"):
+                ask("heigth")
+        assert "heigth" not in run.probes
+        assert run.probes.get("heigth") is None
+        last = run.frame(-1)
+        with pytest.raises(UnknownName, match=r"no body is called 'flor' \(did you mean 'floor'\?\)"):
+            last.forces("flor")
+        with pytest.raises(OutOfRange, match=r"no body 99: bodies are numbered 0 to 9"):
+            last.forces(99)
+        with pytest.raises(UnknownName, match="no joint is called 'axle': there is none"):
+            last.joints["axle"]
+        with pytest.raises(UnknownName, match=r"no column is called 'gaps' \(did you mean 'gap'\?\)"):
+            last.contacts.table()["gaps"]
+        with pytest.raises(OutOfRange, match="no row 1000: the table has"):
+            last.contacts.table()[1000]
+        assert len(list(last.contacts.table())) == len(last.contacts)
+        with pytest.raises(UnknownName, match=r"no measure is called 'sloppe' \(did you mean 'slope'\?\)"):
+            measure(run, "sloppe")
+    assert issubclass(UnknownName, KeyError)
+    assert issubclass(OutOfRange, IndexError)
 
 
 def test_the_same_scene_gives_the_same_bits(whole: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from clapas.dynamics.joints.instep import coordinates_of, joint_rates
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
+from clapas.errors import unknown_name
 from clapas.typing import Array
 
 
@@ -39,7 +40,7 @@ class JointCoordinates(Mapping[str, Coordinate]):
 
     def __getitem__(self, name: str) -> Coordinate:
         if name not in self.names:
-            raise KeyError(name)
+            raise unknown_name("joint with a coordinate", name, self.names)
         k = self.names.index(name)
         return Coordinate(float(self.value[k]), float(self.rate[k]))
 

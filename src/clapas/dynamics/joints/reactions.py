@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.joints.rows import JointRows, Placed
+from clapas.errors import unknown_name
 from clapas.geometry.rotations import rotate
 from clapas.typing import Array
 
@@ -53,9 +54,9 @@ class Reactions(Mapping[str, Reaction]):
     dt: float
 
     def __getitem__(self, name: str) -> Reaction:
-        k = self.rows.names.index(name) if name in self.rows.names else -1
-        if k < 0:
-            raise KeyError(name)
+        if name not in self.rows.names:
+            raise unknown_name("joint", name, self.rows.names)
+        k = self.rows.names.index(name)
         return Reaction(self.force[k], self.torque[k])
 
     def __iter__(self) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.errors import MissingDependency, SettingsError, unknown_name
+from clapas.errors import MissingDependency, OutOfRange, unknown_name
 from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices
 
@@ -45,10 +45,10 @@ class RecordedContacts(Contacts):
         """Number of a body from its name or its number."""
         if isinstance(body, str):
             if body not in self.names:
-                raise unknown_name("body", body, [name for name in self.names if name][:12])
+                raise unknown_name("body", body, [name for name in self.names if name])
             return self.names.index(body)
         if not 0 <= body < len(self.names):
-            raise SettingsError(f"there is no body {body}: bodies are numbered 0 to {len(self.names) - 1}")
+            raise OutOfRange(f"there is no body {body}: bodies are numbered 0 to {len(self.names) - 1}")
         return int(body)
 
     def on(self, body: int | str, other: int | str | None = None) -> Array:
@@ -112,9 +112,13 @@ class Table(Sequence[Mapping[str, Any]]):
     def __getitem__(self, row: Any) -> Any:
         """A row by its number, or a column by its name."""
         if isinstance(row, str):
+            if row not in self._columns:
+                raise unknown_name("column", row, self._columns)
             return self._columns[row]
         if isinstance(row, slice):
             return Table({name: values[row] for name, values in self._columns.items()})
+        if not -len(self) <= row < len(self):
+            raise OutOfRange(f"there is no row {row}: the table has {len(self)}")
         return {name: values[row] for name, values in self._columns.items()}
 
     def to_pandas(self) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from clapas.dynamics.joints.coordinates import joint_coordinates
 from clapas.dynamics.model import Model
-from clapas.errors import FormatError
+from clapas.errors import FormatError, unknown_name
 from clapas.io.hdf5 import reading
 from clapas.io.recording import validation
 from clapas.io.recording.layout import Column
@@ -62,7 +62,7 @@ class JointFrames(Mapping[str, JointFrame]):
 
     def __getitem__(self, name: str) -> JointFrame:
         if name not in self.known.names:
-            raise KeyError(name)
+            raise unknown_name("joint", name, self.known.names)
         k = self.known.names.index(name)
         value, rate = float("nan"), float("nan")
         if name in self.known.moving:
@@ -75,6 +75,9 @@ class JointFrames(Mapping[str, JointFrame]):
 
     def __len__(self) -> int:
         return len(self.known.names)
+
+
+NO_JOINTS = JointFrames(JointNames(), np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0))
 
 
 def recorded(model: Model) -> JointNames:
@@ -110,10 +113,10 @@ def row(model: Model, kept: RecordedStep) -> dict[str, Any]:
     }
 
 
-def frame(joints: JointNames, row: Mapping[str, Any]) -> JointFrames | None:
-    """The joints in a row of the frames; None without joints."""
+def frame(joints: JointNames, row: Mapping[str, Any]) -> JointFrames:
+    """The joints in a row of the frames; empty without joints."""
     if not joints.names:
-        return None
+        return NO_JOINTS
     return JointFrames(joints, *(row[f"joints/{name}"] for name in ("force", "torque", "coordinate", "rate")))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -21,12 +22,13 @@ from clapas.dynamics.model import Model
 from clapas.dynamics.names import Names
 from clapas.dynamics.probes import Probe
 from clapas.dynamics.state import Impulses, LinkImpulses, Sleep, State
-from clapas.errors import FormatError, SettingsError
+from clapas.errors import FormatError, OutOfRange, SettingsError, unknown_name
 from clapas.geometry.colliders import Colliders, Hulls
 from clapas.io.hdf5 import DAMAGE, first_line, reading, require_regular
 from clapas.io.heaps import check_heaps
 from clapas.io.recording import digest, joints, layout, systems, validation
 from clapas.io.recording.contacts import RecordedContacts
+from clapas.io.recording.named import ByName
 from clapas.io.recording.writer import STATUSES
 from clapas.io.texts import attribute, has_checksums
 from clapas.io.watching import InteractivePage, ViewerProcess, show
@@ -59,8 +61,8 @@ class Frame:
         The skins of each system of the recording, as they look.
     readings : tuple of dictionaries
         The gauges of each system by name: stresses at Gauss points, for instance.
-    joints : JointFrames, optional
-        What joints did during the step and where they are, by name; None without joints.
+    joints : JointFrames
+        What joints did during the step and where they are, by name; empty without joints.
     """
 
     state: State
@@ -76,7 +78,7 @@ class Frame:
     seconds: float
     looks: tuple[tuple[Look, ...], ...] = ()
     readings: tuple[dict[str, Array], ...] = ()
-    joints: joints.JointFrames | None = None
+    joints: joints.JointFrames = field(default_factory=lambda: joints.NO_JOINTS)
 
     def __repr__(self) -> str:
         return (
@@ -255,7 +257,7 @@ class Recording:
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
         if name not in self._columns:
-            raise KeyError(f"no column '{name}' in a recording; there are {', '.join(self._columns)}")
+            raise unknown_name("column of a recording", name, self._columns)
         return self._frames(name, slice(0, self.n_frames))  # counted first: other columns are written before
 
     @property
@@ -303,8 +305,16 @@ class Recording:
     def frame(self, index: int) -> Frame:
         """The frame of that number; negative ones count from the end."""
         n = self.n_frames
+        try:
+            index = operator.index(index)
+        except TypeError:
+            raise SettingsError(
+                f"a frame is asked for by its number, got {index!r:.60}; frame(-1) is the last, and "
+                "frame(run.nearest(time)) the one nearest to a time"
+            ) from None
         if not -n <= index < n:
-            raise IndexError(f"frame {index} of a recording of {n}")
+            numbered = f"frames are numbered 0 to {n - 1}, -1 is the last" if n else "no frame is complete"
+            raise OutOfRange(f"there is no frame {index}: {numbered}")
         return self._checked(self.row(index % n), self.contact_rows(index % n))
 
     def frames(self) -> Iterator[Frame]:
@@ -364,18 +374,15 @@ class Recording:
             group = self._file["probes"]
         entries = validation.document(validation.text(group, "probes", where), list, "probes", where)
         made = [_probe(entry, self._sizes["bodies"], where) for entry in entries]
-        return {probe.name: probe for probe in made}
+        return ByName("probe of this recording", {probe.name: probe for probe in made})
 
     def probe(self, name: str) -> Array:
         """What a probe read at every step, the start included: (n, k), or (n,) for a single number."""
-        if name not in self.probes:
-            raise KeyError(
-                f"no probe '{name}' in the recording; there are {', '.join(self.probes) or 'none'}"
-            )
-        widths = {probe.name: len(probe.components(self._d)) for probe in self.probes.values()}
-        start = sum(list(widths.values())[: list(widths).index(name)])
-        values = self.readings()[1][:, start : start + widths[name]]
-        return values[:, 0] if widths[name] == 1 else values
+        width = len(self.probes[name].components(self._d))
+        before = itertools.takewhile(lambda other: other != name, self.probes)
+        start = sum(len(self.probes[other].components(self._d)) for other in before)
+        values = self.readings()[1][:, start : start + width]
+        return values[:, 0] if width == 1 else values
 
     def readings(self) -> tuple[Array, Array]:
         """Times (n,) and the values (n, k) of all probes at every step, the start included."""

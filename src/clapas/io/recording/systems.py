@@ -29,6 +29,7 @@ from clapas.geometry.colliders import Contacts
 from clapas.io.hdf5 import dataset, reading
 from clapas.io.recording import validation
 from clapas.io.recording.layout import Column
+from clapas.io.recording.named import ByName
 from clapas.typing import Array, Indices
 
 
@@ -150,7 +151,13 @@ def looks(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[tu
 def readings(systems: Sequence[RecordedSystem], row: Mapping[str, Any]) -> tuple[dict[str, Array], ...]:
     """The gauges of each system in a row of the frames, by name."""
     return tuple(
-        {gauge.name: row[f"systems/{k}/gauge/{i}"].astype(float) for i, gauge in enumerate(system.gauges)}
+        ByName(
+            f"gauge of '{system.name}'",
+            {
+                gauge.name: row[f"systems/{k}/gauge/{i}"].astype(float)
+                for i, gauge in enumerate(system.gauges)
+            },
+        )
         for k, system in enumerate(systems)
     )
 
