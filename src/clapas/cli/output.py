@@ -14,26 +14,7 @@ from typing import Any
 
 import typer
 
-from clapas.errors import SettingsError
-
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps")
-# Endings that a recording would wear without being such a file.
-OTHERS = (
-    ".csv",
-    ".txt",
-    ".json",
-    ".toml",
-    ".vtk",
-    ".vtu",
-    ".pvd",
-    ".png",
-    ".gif",
-    ".mp4",
-    ".html",
-    ".npz",
-    ".obj",
-    ".py",
-)
 
 DONE, BAD_INPUT = 0, 2  # exit codes
 WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
@@ -107,18 +88,6 @@ def typed(command: str, file: object) -> str:
     "clapas resume 'long run.h5'"
     """
     return f"clapas {command} {shlex.quote(str(file))}"
-
-
-def recording_path(path: Path | None) -> Path | None:
-    """The path of a recording, refused where its ending promises a file of another kind."""
-    if path is not None and path.suffix.lower() in OTHERS:
-        name = path.with_suffix(".h5")
-        raise SettingsError(
-            f"--out {path}: a recording is an HDF5 file, give it a name such as {name}. "
-            f"'{typed('export', name)}' makes tables (--csv FOLDER) and ParaView files (--vtk FOLDER) of it, "
-            "'clapas snapshot' and 'clapas movie' pictures"
-        )
-    return path
 
 
 def picture_path(path: Path | None) -> Path | None:

@@ -77,6 +77,7 @@ def run(
     """
     from clapas.dynamics.sleep import Sleeping
     from clapas.io import simulation
+    from clapas.io.recording.layout import require_recording_name
     from clapas.scenes import examples
     from clapas.scenes.settings import named_solver
 
@@ -96,7 +97,8 @@ def run(
         elif assignments or tol is not None:
             own = named_solver(chosen.run.solver)
             method = settings.changed(own, assignments or (), {"tol": tol})
-        path = output.recording_path(out) or Path(f"{Path(path_of_blocks or scene).stem}.h5")
+        path = out or Path(f"{Path(path_of_blocks or scene).stem}.h5")
+        require_recording_name(path)  # before a viewer waits for it
         if leads:
             _tell_of_unfinished(path)
         with alongside(path, view and leads):

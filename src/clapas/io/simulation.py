@@ -22,6 +22,7 @@ from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.sleep import Sleeping
 from clapas.errors import FormatError, SceneError, SettingsError, WriteError
 from clapas.io.recording import Frame, Recording, RecordingWriter
+from clapas.io.recording.layout import require_recording_name
 from clapas.io.recording.systems import RecordedSystem, recorded
 from clapas.io.settings import from_plain, to_plain
 from clapas.io.watching import ViewerProcess
@@ -420,6 +421,7 @@ def _place(out: str | os.PathLike[str] | None) -> Path:
         raise WriteError(f"'{out}' is a folder: name the file to write, such as run.h5")
     if not has_folder:
         raise SettingsError(f"out: there is no folder '{folder}'; make it first")
+    require_recording_name(path)
     return path
 
 

@@ -53,7 +53,7 @@ def test_run_a_shipped_scene(run: Run, tmp_path: Path) -> None:
 def test_a_recording_does_not_wear_the_name_of_another_kind_of_file(run: Run, name: str) -> None:
     outcome = run("run", "sliding-block", "--duration", 0.05, "--out", name)
     assert outcome.code == 2
-    assert f"--out {name}: a recording is an HDF5 file" in outcome.err
+    assert f"{name}: a recording is an HDF5 file" in outcome.err
     assert not Path(name).exists()
 
 

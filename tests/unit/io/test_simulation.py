@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clapas import NSGS, Plane, Recording, Scene, Sphere, resume, simulate
+from clapas import NSGS, Plane, Recording, Scene, Simulation, Sphere, resume, simulate
 from clapas.analysis.measures import measure
 from clapas.errors import FormatError, NotSolved, OutOfRange, SettingsError, UnknownName
 from clapas.io.recording import layout
@@ -213,6 +213,16 @@ def test_any_problem_of_a_run_can_be_replayed_alone(whole: Path, tmp_path: Path)
 def test_slips(make: object, error: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=message):
         make(tmp_path / "run.h5" if "no" not in message else tmp_path)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.PNG"])
+def test_python_refuses_the_names_that_the_command_line_refuses(tmp_path: Path, name: str) -> None:
+    message = rf"{name}: a recording is an HDF5 file, give it a name such as .*run\.h5"
+    with pytest.raises(SettingsError, match=message):
+        simulate(rain(), 0.02, DT, out=tmp_path / name)
+    with pytest.raises(SettingsError, match=message):
+        Simulation(rain(), DT).record(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_problem_file_is_not_a_recording() -> None:

@@ -23,9 +23,17 @@ attribute ``digest`` one of all that does not change: damage that leaves the fil
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import NamedTuple
 
+from clapas.errors import SettingsError
+
 FORMAT = "clapas recording"
+# Endings that promise a file of another kind.
+OTHER_ENDINGS = frozenset(
+    ".csv .txt .json .toml .yaml .vtk .vtu .pvd .png .svg .gif .mp4 .html .npz .obj .py".split()
+)
 VERSION = 3
 OLDEST = 2  # version that is still read: it has no systems
 LAST_WRITTEN = "step"
@@ -111,3 +119,15 @@ MAYBE = "blocked laid".split()  # of the model, where it has them
 COLLIDERS = "body kind position orientation size bound material hull".split()
 HULLS = "vertices vertex_start normals face_start face_vertices loop_start".split()
 LAWS = "mu restitution tangential_restitution cohesion rolling spinning mu_across direction".split()
+
+
+def require_recording_name(path: Path) -> None:
+    """Refuse a name for a new recording whose ending promises a file of another kind."""
+    if path.suffix.lower() not in OTHER_ENDINGS:
+        return
+    name = path.with_suffix(".h5")
+    raise SettingsError(
+        f"{path}: a recording is an HDF5 file, give it a name such as {name}. "
+        f"'clapas export {shlex.quote(str(name))}' makes tables (--csv FOLDER) and ParaView files "
+        "(--vtk FOLDER) of it, 'clapas snapshot' and 'clapas movie' pictures"
+    )
