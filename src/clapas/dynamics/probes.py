@@ -7,7 +7,7 @@ whole step, all parts of a divided one together: forces and moments are means ov
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from clapas.errors import SceneError
 from clapas.geometry.checks import did_you_mean
@@ -55,6 +55,8 @@ class Probe:
         For contacts: only those with this body.
     joint : str, optional
         Name of the joint.
+    coordinate : "angle" or "displacement", optional
+        What the coordinate of the joint is; it decides on the unit. Recordings of early versions do not say.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Probe:
     body: int
     other: int | None = None
     joint: str | None = None
+    coordinate: Literal["angle", "displacement"] | None = None
 
     def __post_init__(self) -> None:
         if self.quantity not in QUANTITIES:
@@ -87,9 +90,17 @@ class Probe:
 
         >>> Probe("pull", "force", 1).unit(3), Probe("pull", "force", 1).unit(2)
         ('N', 'N/m')
+        >>> Probe("effort", "joint_effort", 1, joint="elbow", coordinate="angle").unit(3)
+        'N·m'
         """
         words = QUANTITIES[self.quantity]
-        return in_dimension(words.rpartition("(")[2].removesuffix(")"), d) if words.endswith(")") else ""
+        if not words.endswith(")") or (self.quantity == "orientation" and d == 3):
+            return ""  # a number, and the components of a quaternion
+        unit = words.rpartition("(")[2].removesuffix(")")
+        if self.coordinate is not None and ", " in unit:
+            of_angles, of_displacements = unit.split(", ")
+            unit = of_angles if self.coordinate == "angle" else of_displacements
+        return in_dimension(unit, d)
 
     def components(self, d: int) -> tuple[str, ...]:
         """Names of its components in d dimensions; one empty name for a single number.

@@ -11,6 +11,7 @@ import pytest
 import clapas
 from clapas.errors import FormatError, UnknownName
 from clapas.io.recording import Recording
+from clapas.io.tables import export_csv
 
 G, DT = 9.81, 2e-3
 
@@ -74,3 +75,36 @@ def test_damage_is_named(whole: Path, tmp_path: Path) -> None:
             file["joints"].attrs[name] = value
         with pytest.raises(FormatError, match=message):
             Recording(path)
+
+
+def test_probes_of_joints_have_the_unit_of_their_kind(tmp_path: Path) -> None:
+    scene = clapas.Scene(d=2)
+    scene.law(mu=0.3)
+    wheel = scene.add(clapas.Disk(0.5), mass=1.0, name="wheel")
+    cart = scene.add(clapas.Disk(0.1), position=(3.0, 0.0), mass=2.0, name="cart")
+    scene.join("pin", wheel, at=(0, 0), name="axle")
+    scene.join("slider", cart, at=(3, 0), axis=(1, 0), name="rail")
+    for joint in ("axle", "rail"):
+        for quantity in ("coordinate", "rate", "effort", "force"):
+            scene.probe(f"joint_{quantity}", joint=joint, name=f"{quantity} {joint}")
+    path = tmp_path / "run.h5"
+    with clapas.simulate(scene, 0.02, DT, out=path) as run:
+        units = [probe.unit(2) for probe in run.probes.values()]
+        assert units == [probe.unit(2) for probe in scene.probes]
+        assert units == ["rad", "rad/s", "N·m/m", "N/m", "m", "m/s", "N/m", "N/m"]
+        export_csv(run, tmp_path)
+        assert run.verify() == run.n_frames
+    heading = (tmp_path / "probes.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert "coordinate axle (rad)," in heading
+    assert "coordinate rail (m)," in heading
+    with h5py.File(path, "r+") as file:  # as early versions wrote it
+        del file["joints"].attrs["turning"]
+        del file.attrs["digest"]
+    with Recording(path) as run:
+        assert run.probes["coordinate rail"].unit(2) == "rad, m"
+
+
+def test_a_quaternion_has_no_unit() -> None:
+    ball = clapas.Scene()
+    ball.add(clapas.Sphere(0.1), mass=1.0, name="ball")
+    assert ball.probe("orientation", "ball").unit(3) == ""

@@ -1,6 +1,7 @@
 """Joints in a recording: what they did, and where they are.
 
-/joints                     attributes names, moving: all joints, and those with a coordinate, as JSON
+/joints                     attributes names, moving, turning: all joints, those with a coordinate, and those
+                            whose coordinate is an angle, as JSON; early versions do not have the last
 /frames/joints/force        mean force of each joint on its body a during the step
 /frames/joints/torque       mean torque about the point of the joint
 /frames/joints/coordinate   angle (turns counted) or displacement of those that have one
@@ -27,10 +28,14 @@ from clapas.typing import Array
 
 
 class JointNames(NamedTuple):
-    """Names of all joints, and of those that have a coordinate."""
+    """Names of all joints, of those that have a coordinate, and of those of which it is an angle.
+
+    The last is None where a file of an early version does not say.
+    """
 
     names: tuple[str, ...] = ()
     moving: tuple[str, ...] = ()
+    turning: tuple[str, ...] | None = None
 
 
 class JointFrame(NamedTuple):
@@ -83,7 +88,10 @@ NO_JOINTS = JointFrames(JointNames(), np.empty((0, 0)), np.empty((0, 0)), np.emp
 def recorded(model: Model) -> JointNames:
     """The joints of a model."""
     rows = model.joints
-    return JointNames() if rows is None else JointNames(tuple(rows.names), tuple(rows.drives.names))
+    if rows is None:
+        return JointNames()
+    angles = [joint.name for joint in rows.joints if joint.rows.coordinate not in (None, "displacement")]
+    return JointNames(tuple(rows.names), tuple(rows.drives.names), tuple(angles))
 
 
 def columns(joints: JointNames) -> dict[str, Column]:
@@ -133,17 +141,21 @@ def read(file: Any, where: str) -> JointNames:
         if "joints" not in file:
             return JointNames()
         group = file["joints"]
+        fields = [name for name in JointNames._fields if name != "turning" or name in group.attrs]
     texts = (
         validation.document(validation.text(group, name, where), list, f"joints/{name}", where)
-        for name in JointNames._fields
+        for name in fields
     )
     known = JointNames(*(tuple(map(str, each)) for each in texts))
     if not set(known.moving) <= set(known.names):
         raise FormatError(f"{where}: 'joints/moving' names joints that 'joints/names' does not have")
+    if not set(known.turning or ()) <= set(known.moving):
+        raise FormatError(f"{where}: 'joints/turning' names joints that 'joints/moving' does not have")
     return known
 
 
 def digested(file: Any) -> Iterator[str]:
     """What is constant of them in an open file, for the checksum."""
     if "joints" in file:
-        yield from (str(file["joints"].attrs[name]) for name in JointNames._fields)
+        attributes = file["joints"].attrs
+        yield from (str(attributes[name]) for name in JointNames._fields if name in attributes)

@@ -213,11 +213,11 @@ class Recording:
         self.scene_source = validation.text(scene, "source", where)
         self._sizes = validation.sizes(self._file, where)
         self._sizes["colliders"] = validation.length(self._file, "model/colliders/body", where)
+        self.joints = joints.read(self._file, where)
         self._sizes["probes"] = sum(len(probe.components(self._d)) for probe in self.probes.values())
         self.systems = systems.read(self._file, self._sizes["bodies"], where)
         with reading(f"{where}: 'links'"):
             self._has_links = "links" in self._file
-        self.joints = joints.read(self._file, where)
         self._more = systems.columns(self.systems, self._d) | joints.columns(self.joints)
         self._more |= layout.LINK_END if self._has_links else {}
         validation.columns(self._file, self._sizes, self._more, where)
@@ -373,7 +373,7 @@ class Recording:
                 return {}
             group = self._file["probes"]
         entries = validation.document(validation.text(group, "probes", where), list, "probes", where)
-        made = [_probe(entry, self._sizes["bodies"], where) for entry in entries]
+        made = [_probe(entry, self._sizes["bodies"], self.joints, where) for entry in entries]
         return ByName("probe of this recording", {probe.name: probe for probe in made})
 
     def probe(self, name: str) -> Array:
@@ -503,11 +503,13 @@ class Recording:
             return self._opened[name]
 
 
-def _probe(entry: Any, bodies: int, where: str) -> Probe:
+def _probe(entry: Any, bodies: int, known: joints.JointNames, where: str) -> Probe:
     try:
         given = {key: value for key, value in entry.items() if key != "components"}
-        if given.get("joint") is not None:
+        if (joint := given.get("joint")) is not None:
             given.setdefault("body", 0)  # that of the joint is in the scene
+            if known.turning is not None and joint in known.moving:
+                given["coordinate"] = "angle" if joint in known.turning else "displacement"
         probe = Probe(**given)
         numbers = [probe.body] if probe.other is None else [probe.body, probe.other]
         if not isinstance(probe.name, str) or not all(0 <= number < bodies for number in numbers):
