@@ -48,6 +48,22 @@ LISTS = {"section": "the corners of a polygon, [[x, y], …]", "direction": "a v
 """Fields of a law that are no numbers, and what they are."""
 
 
+MEANINGS = {
+    "mu": "coefficient of friction",
+    "restitution": "normal restitution, 0 to 1",
+    "tangential_restitution": "-1 to 1",
+    "cohesion": "traction that a contact resists (N)",
+    "rolling": "resistance: largest couple across the normal per normal force (m)",
+    "spinning": "resistance: largest couple along the normal per normal force (m)",
+    "mu_across": "coefficient of friction across direction",
+    "direction": "of the grain of the surface, in the body added first",
+    "section": "corners of a convex polygon around the origin, against the clock",
+    "threshold": "largest force of friction, whatever the pressure (N)",
+    "viscosity": "force of friction per speed, whatever the pressure (N·s/m)",
+}
+"""Fields of a law in a few words, with their units, as scene files and tables of sweeps tell them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Law:
     """Law of contact between two materials.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 # Units of what grows with the depth of a body; angles, lengths, speeds, densities and stresses do not.
 GROWING = ("kg", "kg/s", "N", "N·s", "N·m", "N·m·s", "J")
+PER_LENGTH = {"N/m": "N/m²", "N·s/m": "N·s/m²"}  # stiffness, damping, viscosity: with the depth as well
 
 
 def in_dimension(unit: str, d: int) -> str:
@@ -17,9 +18,13 @@ def in_dimension(unit: str, d: int) -> str:
     ('N', 'N/m', 'm/s')
     >>> in_dimension("N·m, N", 2)
     'N·m/m, N/m'
+    >>> in_dimension("N·s/m", 2)
+    'N·s/m²'
     """
+    if d == 3:
+        return unit
     parts = unit.split(", ")
-    return ", ".join(f"{part}/m" if d == 2 and part in GROWING else part for part in parts)
+    return ", ".join(f"{part}/m" if part in GROWING else PER_LENGTH.get(part, part) for part in parts)
 
 
 def headed(name: str, unit: str) -> str:

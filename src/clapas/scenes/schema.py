@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from pydantic import Field, create_model
 
-from clapas.laws import Law
+from clapas.laws import MEANINGS, Law
 from clapas.scenes.body import Body, Wall
 from clapas.scenes.definition import definitions
 from clapas.scenes.entries import (
@@ -34,7 +34,13 @@ from clapas.scenes.sources import Source
 def _law_fields() -> dict[str, Any]:
     """The fields of the law, whatever they are, as keys of a file."""
     hints = get_type_hints(Law) | {"mu": float | Literal["typical"]}
-    return {f.name: (hints[f.name], ... if f.default is MISSING else f.default) for f in fields(Law)}
+    return {
+        f.name: (
+            hints[f.name],
+            Field(... if f.default is MISSING else f.default, description=MEANINGS[f.name]),
+        )
+        for f in fields(Law)
+    }
 
 
 if TYPE_CHECKING:

@@ -46,6 +46,8 @@ def _of_path(path: str, d: int) -> str:
 
     >>> _of_path("bodies.block.mass", 2), _of_path("run.dt", 3), _of_path("laws.0.mu", 3)
     ('kg/m', 's', '')
+    >>> _of_path("laws.0.cohesion", 3), _of_path("laws.0.cohesion", 2), _of_path("laws.0.restitution", 3)
+    ('N', 'N/m', '')
     """
     tables: list[Any] = [SceneEntry]
     words = ""

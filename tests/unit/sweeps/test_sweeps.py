@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from clapas.errors import Error, FormatError, SceneError, SettingsError
 from clapas.geometry.shapes import Disk, HalfPlane, Sphere
+from clapas.laws import MEANINGS, Law
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 from clapas.sweeps import Sweep, execute, executor, write_csv, write_parquet
@@ -133,6 +135,26 @@ def test_columns_have_units(tmp_path: Path, rolling: Path) -> None:
     drawn = (tmp_path / "table.svg").read_text()
     assert "<!-- bodies.disk.mass (kg/m) -->" in drawn
     assert "<!-- load_y (N/m) -->" in drawn
+
+
+def test_parameters_of_laws_have_their_units_and_pure_numbers_none(tmp_path: Path, rolling: Path) -> None:
+    parameters = {
+        f"laws.0.{name}": [value]
+        for name, value in {"mu": 0.5, "restitution": 0.1, "cohesion": 2.0, "rolling": 1e-3}.items()
+    }
+    rows = execute(Sweep(scene=str(rolling), parameters=parameters), tmp_path / "out", InLine())
+    write_csv(tmp_path / "table.csv", rows)
+    headings = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert headings[2:6] == [
+        "laws.0.mu",
+        "laws.0.restitution",
+        "laws.0.cohesion (N/m)",
+        "laws.0.rolling (m)",
+    ]
+
+
+def test_every_field_of_a_law_has_its_meaning_in_scene_files() -> None:
+    assert set(MEANINGS) == {field.name for field in dataclasses.fields(Law)}
 
 
 def test_a_probe_of_an_orientation_has_all_its_components(tmp_path: Path) -> None:
