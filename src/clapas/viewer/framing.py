@@ -73,8 +73,9 @@ def _named(recording: Recording, fit: str) -> Mask:
     for name in (part.strip() for part in fit.split(",")):
         rows = [k for k, known in enumerate(names) if known == name]
         if not rows:
-            some = list(dict.fromkeys(filter(None, names)))[:8]
-            raise unknown_name("body to fit the picture to", name, ["most", "all", *some])
+            raise unknown_name(
+                "body to fit the picture to", name, ["most", "all", *dict.fromkeys(filter(None, names))]
+            )
         chosen[rows] = True
     return chosen
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.analysis.instant import Instant
-from clapas.errors import FormatError, MissingDependency, SettingsError
+from clapas.errors import FormatError, MissingDependency, SettingsError, warn
 from clapas.io.recording import Recording
 from clapas.viewer.colouring import Palette
 from clapas.viewer.forcelines import check_forces, draw_forces
@@ -29,6 +29,7 @@ Pixels = npt.NDArray[np.uint8]
 
 SIZE = (960, 640)
 DPI = 100
+FASTEST_GIF = 50  # frames per second
 SAMPLED = 12  # frames that set the scale of colours
 ALIGNED = {"front": ("x (m)", "z (m)"), "right": ("y (m)", "z (m)"), "top": ("x (m)", "y (m)")}
 PLANE = ("x (m)", "y (m)")
@@ -118,8 +119,13 @@ def movie(
     writer = {".gif": _write_gif, ".mp4": _write_mp4}.get(target.suffix.lower())
     if writer is None:
         raise SettingsError(f"{target.name}: a film is a .gif or an .mp4 file")
-    if frames < 1 or not rate > 0:
-        raise SettingsError(f"a film needs at least 1 frame and a positive rate, got {frames} and {rate:g}")
+    if frames < 1 or not 0.01 <= rate <= 1000:
+        raise SettingsError(
+            f"a film needs at least 1 frame, and a rate from 0.01 to 1000 a second, got {frames} and {rate:g}"
+        )
+    folder = target.resolve().parent
+    if not folder.is_dir():  # found before hundreds of frames are drawn
+        raise SettingsError(f"{target}: there is no folder '{folder}'; make it first")
     times = recording.times
     low, high = times[0] if start is None else start, times[-1] if end is None else end
     shown = np.flatnonzero((times >= low - 1e-12) & (times <= high + 1e-12))
@@ -191,8 +197,10 @@ class _Figures:
             )
             figure.colorbar(drawn, ax=axes, label="friction used", shrink=0.8, format="%.3g")
         state = frame.state
-        axes.set_title(
-            f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts", fontsize=10
+        # Over the whole figure: bars of colours leave too little room above the axes of a small one.
+        figure.suptitle(
+            f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts",
+            fontsize=min(10.0, self.size[0] / 36),
         )
         return figure
 
@@ -209,8 +217,12 @@ def _pixels(figure: Any) -> Pixels:
 def _write_gif(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
     from PIL import Image  # matplotlib needs it too
 
+    # A file counts hundredths of a second, and players take less than two of them for ten.
+    if rate > FASTEST_GIF:
+        warn(f"a .gif shows at most {FASTEST_GIF} frames a second, not {rate:g}; take fewer frames, or .mp4")
+    pause = 10 * round(100 / min(rate, FASTEST_GIF))
     images = [Image.fromarray(pixels).quantize(128) for pixels in pictures]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=round(1000 / rate), loop=0)
+    images[0].save(path, save_all=True, append_images=images[1:], duration=pause, loop=0)
 
 
 def _write_mp4(path: Path, pictures: Iterator[Pixels], rate: float) -> None:

@@ -115,7 +115,7 @@ def test_words_that_are_not_known(space_run: Path, tmp_path: Path) -> None:
             snapshot(recording, tmp_path / "a.png", colour="taste")
         with pytest.raises(SettingsError, match=r"film\.avi: a film is a \.gif or an \.mp4"):
             movie(recording, tmp_path / "film.avi")
-        with pytest.raises(SettingsError, match="at least 1 frame and a positive rate, got 3 and 0"):
+        with pytest.raises(SettingsError, match=r"a rate from 0\.01 to 1000 a second, got 3 and 0"):
             movie(recording, tmp_path / "film.gif", frames=3, rate=0)
         with pytest.raises(SettingsError, match="no curve is called 'taste': expected some of energy"):
             plot(recording, tmp_path / "a.png", ["energy", "taste"])
@@ -135,6 +135,26 @@ def test_a_film(space_run: Path, tmp_path: Path) -> None:
     with Image.open(path) as film:
         assert (film.n_frames, film.size, film.info["duration"]) == (3, SMALL, 100)
     assert done == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_gif_faster_than_players_show_is_slowed_down_and_told(space_run: Path, tmp_path: Path) -> None:
+    with Recording(space_run) as recording:
+        with pytest.warns(UserWarning, match=r"a \.gif shows at most 50 frames a second, not 300"):
+            path = movie(recording, tmp_path / "film.gif", frames=2, rate=300, size=SMALL)
+        with Image.open(path) as film:
+            assert film.info["duration"] == 20
+        with pytest.raises(SettingsError, match=r"film\.gif: there is no folder .*no'; make it first"):
+            movie(recording, tmp_path / "no" / "film.gif", progress=lambda *k: pytest.fail("drawn"))
+
+
+@pytest.mark.parametrize("width", [200, 400])
+def test_the_title_of_a_small_picture_is_whole(space_run: Path, tmp_path: Path, width: int) -> None:
+    with Recording(space_run) as recording:
+        path = snapshot(recording, tmp_path / "a.png", forces="chains", size=(width, 300))
+    seen = pixels(path)
+    title = seen[:25]
+    assert title.min() < 100
+    assert title[:, [0, 1, -2, -1]].min() > 250  # nothing is cut off at the edges
 
 
 def test_an_mp4_needs_ffmpeg(space_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
