@@ -96,11 +96,11 @@ def _number(word: str, text: str) -> float:
         raise SettingsError(f"{word} must be a number, got '{text[:40]}'") from None
 
 
-def show(path: Path, name: str, as_json: bool) -> None:
+def show(path: Path, name: str, as_json: bool, scale: float | None = None, up: str | None = None) -> None:
     """Print what blocks a file holds; ``name`` is what it was called."""
     from clapas.scenes.blocks import SUPPORT, read_blocks
 
-    file = read_blocks(path)
+    file = read_blocks(path, scale=scale, up=up)  # type: ignore[arg-type]  # other axes are refused there
     if as_json:
         output.print_json(describe(file))
         return
@@ -127,7 +127,9 @@ def show(path: Path, name: str, as_json: bool) -> None:
         for block in file.blocks
     ]
     output.print_table(("block", "volume (m³)", "size (m)", "form", "support"), rows)
-    run, masonry = output.typed("run", name), output.typed("masonry", name)
+    options = "" if scale is None else f" --scale {scale:g}"
+    options += "" if up is None else f" --up {up}"
+    run, masonry = (output.typed(verb, name) + options for verb in ("run", "masonry"))
     print(f"\n{run} simulates them, {masonry} says whether they stand.")
 
 

@@ -33,6 +33,12 @@ def info(
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare all numbers of a recording with its checksums.")
     ] = False,
+    scale: Annotated[
+        float | None, typer.Option(help="Metres per unit of a file of blocks: 0.001 for millimetres.")
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option(help="Axis of a file of blocks that points upwards: x, y or z.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain a file and measure its answer.
@@ -46,6 +52,12 @@ def info(
     from clapas.io.recording import Recording, is_recording
     from clapas.scenes.robots import is_robot_file, read_robot
 
+    path_of_blocks = blocks.found(file)
+    if path_of_blocks is not None:
+        blocks.show(path_of_blocks, file, as_json, scale, up)
+        return
+    if scale is not None or up is not None:
+        raise SettingsError(f"--scale and --up are for files of blocks; {file} is none")
     if is_recording(file):
         with Recording(file) as recording:
             checked = {"verified_frames": recording.verify()} if verify else {}
@@ -58,10 +70,6 @@ def info(
         return
     if is_robot_file(file):
         show_robot(read_robot(file), as_json)
-        return
-    path_of_blocks = blocks.found(file)
-    if path_of_blocks is not None:
-        blocks.show(path_of_blocks, file, as_json)
         return
     try:
         problem, lcp = load(file, kind, symmetrise), None

@@ -84,6 +84,8 @@ class BlockFile:
         Its axis that points upwards.
     writer : str
         The program that wrote it, where its vertical was assumed and may be another; "" otherwise.
+    flat : tuple of str
+        Objects of which pieces without a volume were left out: a drawing, no block.
     """
 
     path: Path
@@ -91,6 +93,7 @@ class BlockFile:
     scale: float
     up: Axis
     writer: str = ""
+    flat: tuple[str, ...] = ()
 
     @property
     def extent(self) -> Array:
@@ -133,6 +136,9 @@ class BlockFile:
                 f"{name}: {_counted(unclosed)} not closed (first '{unclosed[0].name}'): the hull is taken, "
                 "and whether it is convex cannot be told"
             )
+        if self.flat:
+            pieces = "a piece" if len(self.flat) == 1 else f"{len(self.flat)} pieces"
+            made.append(f"{name}: {pieces} without a volume left out (first of '{self.flat[0]}')")
         return made
 
 
@@ -162,17 +168,20 @@ def read_blocks(
     turn = np.array(TURNS.get(axis, np.eye(3)), dtype=float)
     blocks: list[Block] = []
     taken: set[str] = set()
+    flat: list[str] = []
     for each in file.objects:
         pieces = split(each.vertices * factor @ turn.T, each.triangles)
+        solids = [piece for piece in pieces if piece.hull_volume > 0.0]
         base = each.name or "block"
-        is_alone = len(pieces) == 1 and bool(each.name)
-        for k, piece in enumerate(pieces):
-            if piece.hull_volume > 0.0:  # a flat piece is a drawing, not a block
-                name = _unique(base if is_alone else f"{base} {k}", taken)
-                blocks.append(Block(name, piece, each.is_support))
+        flat += [base] * (len(pieces) - len(solids))
+        is_alone = len(solids) == 1 and bool(each.name)
+        for k, piece in enumerate(solids):
+            name = _unique(base if is_alone else f"{base} {k}", taken)
+            blocks.append(Block(name, piece, each.is_support))
     if not blocks:
         raise SceneError(f"{file.path}: no piece of it has a volume; blocks are solids")
-    return BlockFile(file.path, tuple(blocks), factor, axis, file.writer if up is None else "")
+    writer = file.writer if up is None else ""
+    return BlockFile(file.path, tuple(blocks), factor, axis, writer, tuple(flat))
 
 
 def _scale(file: MeshFile) -> float:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from clapas.bodies.registry import made
 from clapas.errors import FormatError, MissingDependency, SceneError
+from clapas.geometry.meshfiles import ENDINGS as ENDINGS_OF_BLOCKS
 from clapas.geometry.shapes import Shape
 from clapas.scenes.definition import written
 from clapas.scenes.materials import DEFAULT, law_entries
@@ -246,7 +247,10 @@ def _count(data: Any) -> None:
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise FormatError(f"{path}: the name of a scene must end in {', '.join(ENDINGS)}, got '{ending}'")
+        raise FormatError(
+            f"{path}: the name of a scene must end in {', '.join(ENDINGS)}, got '{ending}' "
+            f"(blocks end in {', '.join(ENDINGS_OF_BLOCKS)}, robots in .urdf, .mjcf, .xml)"
+        )
     return ending
 
 

@@ -36,6 +36,24 @@ def test_info(run: Run) -> None:
     assert "clapas masonry 'in a folder/arch.obj' says" in run("info", "in a folder/arch.obj").out
 
 
+def test_info_takes_the_scale_and_the_vertical_that_its_notes_speak_of(run: Run) -> None:
+    outcome = run("info", "arch.obj", "--scale", 0.001, "--up", "y")
+    assert outcome.code == 0, outcome.err
+    assert "4.8 × 0.6 × 2.578 m" not in outcome.out
+    assert "0.0048 × 0.002578 × 0.0006 m, with 0.001 m per unit and y upwards" in outcome.out
+    assert "clapas masonry arch.obj --scale 0.001 --up y says whether they stand" in outcome.out
+    refused = run("info", "example:two-blocks", "--scale", 2)
+    assert refused.code == 2
+    assert "--scale and --up are for files of blocks; example:two-blocks is none" in refused.err
+
+
+def test_files_of_no_known_ending_are_told_which_there_are(run: Run) -> None:
+    shutil.copy("arch.obj", "arch.step")
+    outcome = run("masonry", "arch.step")
+    assert outcome.code == 2
+    assert "must end in .toml, .yaml, .yml, got '.step' (blocks end in .obj, .stl" in outcome.err
+
+
 def test_run(run: Run) -> None:
     outcome = run("run", "arch.obj", "--mu", 0.6, "--density=1800", "--duration", 0.02, "--json")
     assert outcome.code == 0, outcome.err

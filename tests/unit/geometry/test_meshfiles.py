@@ -87,7 +87,18 @@ BAD = [
         b"",
         "the name of a surface must end in .obj, .stl, .ply, .gltf, .glb, .dxf or .json, got '.txt'",
     ),
-    ("a.ply", b"", "not a PLY file: it has no header from 'ply' to 'end_header'"),
+    ("a.ply", b"PLY\n", "not a PLY file: it has no header from 'ply' to 'end_header'"),
+    *((f"a.{ending}", b" \n", "the file is empty") for ending in "obj stl ply gltf glb dxf json".split()),
+    ("a.obj", ONE_FACET.encode(), "holds no triangle. It begins as a .stl file does: give it that ending"),
+    (
+        "a.stl",
+        b"o cube\nv 0 0 0\nv 1 0 0\n" + b"#" * 90,
+        "It begins as a .obj file does: give it that ending",
+    ),
+    ("a.dxf", b"ply\nformat ascii 1.0\n", "It begins as a .ply file does: give it that ending"),
+    ("a.ply", b"  0\nSECTION\n", "It begins as a .dxf file does: give it that ending"),
+    ("a.obj", b'{"asset": {"version": "2.0"}}', "It begins as a .gltf file does: give it that ending"),
+    ("a.obj", b"glTF" + bytes(8), "It begins as a .glb file does: give it that ending"),
     (
         "a.ply",
         b"ply\nformat ascii 1.0\nelement vertex two\nend_header\n",
@@ -172,7 +183,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     [
         ("a.stl", "solid\nvertex 0 0 0\nsolid b\n", "line 3: a solid begins inside a facet"),
         ("a.stl", " solid\x00\nvertex 0 0 0\n", "line 2: a vertex before the first 'solid'"),
-        ("a.ply", "", "no header"),
+        ("a.ply", "", "the file is empty"),
         ("a.obj", "v 1e200 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n", "expected at most 1e\\+50"),
         (
             "a.dxf",

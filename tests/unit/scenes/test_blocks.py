@@ -124,6 +124,16 @@ def test_an_open_piece_is_warned_of(tmp_path: Path) -> None:
         Scene().add_blocks(tmp_path / "a.obj", density=1)
 
 
+def test_a_flat_piece_is_left_out_and_told(tmp_path: Path) -> None:
+    """A tetrahedron with a fin that shares no edge with it."""
+    path = tmp_path / "fin.obj"
+    corners = "o stone\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 5 0 0\nv 6 0 0\nv 5 1 0\n"
+    path.write_text(corners + "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\nf 5 6 7\n")
+    file = read_blocks(path)
+    assert [block.name for block in file.blocks] == ["stone"]
+    assert file.remarks() == ["fin.obj: a piece without a volume left out (first of 'stone')"]
+
+
 def test_exact_convex_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An angle is its two arms, without another package; a block that fills its notch touches and stays."""
     monkeypatch.setitem(sys.modules, "coacd", None)

@@ -63,9 +63,18 @@ def read_objects(path: str | os.PathLike[str]) -> MeshFile:
         )
     if not path.is_file():
         raise FormatError(f"{path}: {'a folder or a device' if path.exists() else 'there is no such file'}")
-    found = reader(path, path.read_bytes())
-    if not any(len(each.triangles) for each in found.objects):
-        raise FormatError(f"{path}: the file holds no triangle")
+    contents = path.read_bytes()
+    if not contents.strip():
+        raise FormatError(f"{path}: the file is empty")
+    try:
+        found = reader(path, contents)
+        if not any(len(each.triangles) for each in found.objects):
+            raise FormatError(f"{path}: the file holds no triangle")
+    except FormatError as error:
+        ending = _ending_of(contents)
+        if ending is None or READERS[ending] is reader:
+            raise
+        raise FormatError(f"{error}. It begins as a {ending} file does: give it that ending") from None
     for each in found.objects:
         bad = ~np.isfinite(each.vertices).all(axis=1)
         if bad.any():
@@ -98,6 +107,26 @@ def write_mesh(
         path.write_text(stl.written_as_text(points, rows), encoding="ascii")
     else:
         path.write_bytes(stl.written(points, rows))
+
+
+def _ending_of(contents: bytes) -> str | None:
+    """The ending that a file should have by its first words, or None if they are of none."""
+    start = contents[:2000].lstrip()
+    words = start.split(maxsplit=2)
+    if start.startswith(b"glTF"):
+        return ".glb"
+    if words[0] == b"ply":
+        return ".ply"
+    if words[0] == b"solid":
+        return ".stl"
+    if words[:2] == [b"0", b"SECTION"]:
+        return ".dxf"
+    if start.startswith(b"{") and b'"asset"' in contents:
+        return ".gltf"
+    if start.startswith(b"{") and (b'"dtype"' in contents or b'"vertex"' in contents):
+        return ".json"
+    is_obj = any(line.startswith((b"v ", b"o ", b"g ", b"mtllib ")) for line in start.splitlines())
+    return ".obj" if is_obj else None
 
 
 def _listed(words: tuple[str, ...]) -> str:
