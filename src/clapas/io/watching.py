@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from clapas.errors import FormatError
+from clapas.errors import FormatError, SettingsError
 
 
 class ViewerProcess:
@@ -92,6 +92,9 @@ def show(
     path: str | os.PathLike[str], *, height: int = 560, frames: int = 100
 ) -> InteractivePage | ViewerProcess:
     """Show a recording: in the cell of a notebook, or else in the browser."""
+    for name, number in (("height", height), ("frames", frames)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise SettingsError(f"show: {name} must be a whole number from 1 on, got {number!r:.40}")
     if not _in_notebook():
         return ViewerProcess(path, since=1.0)
     with tempfile.TemporaryDirectory() as folder:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clapas.units import in_dimension
+
 if TYPE_CHECKING:
     from clapas.io.recording import Recording
     from clapas.io.simulation import Simulation
@@ -45,12 +47,13 @@ def scene_html(scene: Scene) -> str:
 def simulation_html(simulation: Simulation) -> str:
     """Where a simulation is, and its bodies now."""
     state, last, energy = simulation.state, simulation.last, simulation.energy
+    joules = in_dimension("J", simulation.model.d)
     rows = {
         "time": f"{state.time:g} s, step {state.step} of {simulation.dt:g} s",
         "bodies": f"{state.n_bodies}",
         "contacts": "none yet" if last is None else f"{len(last.contacts)}",
         "residual": "none yet" if last is None else f"{last.solution.residual:.2e}",
-        "energy": f"{energy.kinetic:.6g} J kinetic, {energy.potential:.6g} J potential",
+        "energy": f"{energy.kinetic:.6g} {joules} kinetic, {energy.potential:.6g} {joules} potential",
     }
     with tempfile.TemporaryDirectory() as folder:
         now = simulation.copy()
@@ -60,6 +63,8 @@ def simulation_html(simulation: Simulation) -> str:
 
 def recording_html(recording: Recording) -> str:
     """What a recording holds, and its last frame."""
+    if recording.is_closed:
+        return _card("Recording", {"file": recording.path.name, "state": "closed"}, None)
     times = recording.times
     if len(times) == 0:
         return _card("Recording", {"file": recording.path.name, "frames": "none complete"}, None)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import clapas
+from clapas.errors import SettingsError
 from clapas.io.watching import InteractivePage
 from clapas.scenes import examples
 from clapas.viewer import notebook
@@ -66,6 +67,27 @@ print(sorted(told))
     assert done.stdout.strip() == "['Recording', 'Scene', 'Simulation', 'Solution']"
 
 
+def test_a_closed_recording_says_that_it_is_closed(tmp_path: Path) -> None:
+    with clapas.Recording(record(scene_in_plane(), tmp_path / "run.h5")) as recording:
+        assert not recording.is_closed
+    assert recording.is_closed
+    assert repr(recording) == f"Recording('{tmp_path / 'run.h5'}', closed)"
+    assert "closed" in notebook.recording_html(recording)
+    for ask in (
+        lambda: recording.times,
+        lambda: recording.frame(0),
+        lambda: recording.model,
+        recording.verify,
+    ):
+        with pytest.raises(SettingsError, match=r"this recording is closed; .* or open it again: clapas.Rec"):
+            ask()
+
+
+def test_energies_of_a_simulation_in_the_plane_are_per_metre(tmp_path: Path) -> None:
+    cell = notebook.simulation_html(clapas.Simulation(scene_in_plane(), 1e-3))
+    assert "J/m kinetic" in cell
+
+
 def test_the_names_told_are_those_of_the_classes() -> None:
     told: dict[str, Any] = {}
 
@@ -85,6 +107,8 @@ def test_a_run_shows_its_page_in_a_cell_and_the_browser_elsewhere(
     with clapas.Recording(record(scene_in_plane(), tmp_path / "run.h5")) as recording:
         kernel = types.SimpleNamespace(kernel=object())
         monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: kernel))
+        with pytest.raises(SettingsError, match="show: frames must be a whole number from 1 on, got 0"):
+            recording.show(frames=0)
         page = recording.show(height=333, frames=2)
         assert isinstance(page, InteractivePage)
         cell = page._repr_html_()

@@ -173,7 +173,7 @@ class Recording:
         self.path = Path(path)
         require_regular(self.path)
         try:
-            self._file = _opened(self.path)
+            self._handle = _opened(self.path)
         except FileNotFoundError:
             raise
         except DAMAGE as error:
@@ -181,8 +181,17 @@ class Recording:
         try:
             self._open()
         except BaseException:
-            self._file.close()
+            self._handle.close()
             raise
+
+    @property
+    def _file(self) -> h5py.File:
+        if self.is_closed:  # h5py would call what it cannot read any more damaged
+            raise SettingsError(
+                f"{self.path}: this recording is closed; read it inside of its 'with' block, or open it "
+                f"again: clapas.Recording('{self.path}')"
+            )
+        return self._handle
 
     def _open(self) -> None:
         self._grows = bool(self._file.swmr_mode)
@@ -229,6 +238,8 @@ class Recording:
         self.close()
 
     def __repr__(self) -> str:
+        if self.is_closed:
+            return f"Recording('{self.path}', closed)"
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
         return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
 
@@ -247,7 +258,12 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._opened.clear()
-        self._file.close()
+        self._handle.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, and nothing more can be read."""
+        return not self._handle
 
     @property
     def n_frames(self) -> int:
