@@ -33,7 +33,9 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -79,7 +81,6 @@ IS_SCALAR = is_scalar(os.environ.get("CLAPAS_SCALAR"), numba.__version__)
 FAST_MATH = {"contract", "nsz", "arcp"}
 # Kernels are called from Python, never from C.
 OUTSIDE: dict[str, Any] = {
-    "cache": True,
     "error_model": "numpy",
     "fastmath": FAST_MATH,
     "nogil": True,
@@ -139,17 +140,54 @@ def fingerprint(path: Path) -> str:
 
 @cache
 def cache_directory(path: Path) -> Path:
-    """Folder of the compiled kernels of a file (in ``NUMBA_CACHE_DIR``, or the user's cache folder)."""
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    """Folder of the compiled kernels of a file; ``Path()`` where none may be written to."""
+    base = _cache_base()
+    if base is None:
+        return Path()
     name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts) if PACKAGE in path.parents else path.stem
-    root = Path(base) / "clapas" / name
+    root = base / name
     folder = root / fingerprint(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
         _forget_old_caches(root)
-    except OSError:  # a read-only home: Numba then falls back on its own choice
+    except OSError:
         return Path()
+    return folder
+
+
+@cache
+def _cache_base() -> Path | None:
+    """Where kernels are kept: in ``NUMBA_CACHE_DIR``, the user's cache folder, or a temporary one.
+
+    The last is for users without a home or with one that they may not write to, as in containers. Numba's own
+    choice would be beside the sources, by file and not by fingerprint, and an error where that is read-only.
+    """
+    for find in (_usual_cache, _temporary_cache):
+        with suppress(OSError, RuntimeError):  # Python has no other error for a user without a home
+            folder = find()
+            if os.access(folder, os.W_OK | os.X_OK):
+                return folder
+    return None
+
+
+def _usual_cache() -> Path:
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "clapas"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _temporary_cache() -> Path:
+    """A temporary folder of this user alone: machine code that others could put there would be run."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = Path(tempfile.gettempdir()) / f"clapas-cache-{user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or (
+        user != "user" and (found.st_uid != user or found.st_mode & 0o077)
+    ):
+        raise PermissionError(f"{folder} is not a folder of this user alone")
     return folder
 
 
@@ -172,13 +210,13 @@ class _ByFingerprint(FromSettings):  # type: ignore[misc]
 
 
 @contextmanager
-def _caching_for(path: Path) -> Iterator[None]:
-    if cache_directory(path) == Path():
+def _caching_for(folder: Path) -> Iterator[None]:
+    if folder == Path():
         yield
         return
     kernels = caching.CompileResultCacheImpl
     previous = config.CACHE_DIR, kernels._locator_classes
-    config.CACHE_DIR, kernels._locator_classes = str(cache_directory(path)), [_ByFingerprint]
+    config.CACHE_DIR, kernels._locator_classes = str(folder), [_ByFingerprint]
     try:
         yield
     finally:
@@ -187,10 +225,10 @@ def _caching_for(path: Path) -> Iterator[None]:
 
 def kernel(function: Function) -> Function:
     """Compile a function on numbers, arrays and named tuples at its first call; keep it on disk."""
-    with _caching_for(Path(function.__code__.co_filename)):
-        compiled: Any = numba.njit(**OUTSIDE)(function)
+    folder = cache_directory(Path(function.__code__.co_filename))
+    with _caching_for(folder):
+        compiled: Any = numba.njit(**OUTSIDE | {"cache": folder != Path()})(function)
     if hasattr(compiled, "compile"):  # unless compilation is switched off
-        folder = cache_directory(Path(function.__code__.co_filename))
         lock = folder / f"{function.__name__}-{function.__code__.co_firstlineno}.lock"
         is_shared = fcntl is not None and folder != Path()
         compiled.compile = _by_one_process(compiled.compile, lock if is_shared else None)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +72,32 @@ def test_another_copy_of_the_package_uses_the_same_kernels(tmp_path: Path) -> No
     shutil.copytree(compiled.PACKAGE, tmp_path / "elsewhere" / "clapas")
     assert run(tmp_path / "cache") == "compiled 1"
     assert run(tmp_path / "cache", PYTHONPATH=str(tmp_path / "elsewhere")) == "from the cache 0"
+
+
+def test_without_a_folder_of_the_user_kernels_are_kept_in_a_temporary_one_of_theirs(tmp_path: Path) -> None:
+    nowhere = tmp_path / "file" / "cache"  # nobody, not even root, can make a folder in a file
+    nowhere.parent.touch()
+    (temporary := tmp_path / "temporary").mkdir()
+    assert run(nowhere, TMPDIR=str(temporary)) == "compiled 1"
+    assert run(nowhere, TMPDIR=str(temporary)) == "from the cache 0"
+    (kept,) = temporary.glob("clapas-cache-*")
+    assert kept.stat().st_mode & 0o077 == 0
+    # Others may write to it: nothing in it is run, and the kernels are compiled each time.
+    kept.chmod(0o777)
+    assert run(nowhere, TMPDIR=str(temporary)) == "compiled 1"
+
+
+def test_a_user_without_a_home_has_kernels_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = compiled._cache_base.__wrapped__()
+    assert found is not None
+    assert found.parent == tmp_path
 
 
 def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
