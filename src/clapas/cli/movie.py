@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clapas.cli import output
 from clapas.cli.snapshot import COLOUR_HELP, FIT_HELP, FORCES_HELP, VIEW_HELP, ZOOM_HELP
 
 
@@ -39,6 +40,7 @@ def movie(
             )
 
     path = out or Path(f"{recording.stem}.gif")
+    output.require_place(path, "--out")
     with Recording(recording) as run:
         size = (width, height)
         made = pictures.movie(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import sys
 import warnings
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
+
+from clapas.errors import SettingsError
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps")
 
@@ -90,8 +93,22 @@ def typed(command: str, file: object) -> str:
     return f"clapas {command} {shlex.quote(str(file))}"
 
 
-def picture_path(path: Path | None) -> Path | None:
-    """The path of a picture, refused before any work where no picture can have that ending."""
+def require_place(path: Path | None, option: str) -> None:
+    """Refuse a place that cannot be written before the work, not after it."""
+    if path is None:
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if path.is_dir():
+        raise SettingsError(f"{option}: '{path}' is a folder; give the name of a file in it")
+    if not folder.is_dir():
+        raise SettingsError(f"{option}: there is no folder '{folder}'; make it first")
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(f"{option}: the folder '{folder}' may not be written to")
+
+
+def picture_path(option: typer.CallbackParam, path: Path | None) -> Path | None:
+    """The path of a picture, refused before any work if its ending or its place is none for a picture."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise typer.BadParameter(f"'{path}': a picture ends in {', '.join(PICTURES)}")
+    require_place(path, f"--{option.name}".replace("_", "-"))
     return path

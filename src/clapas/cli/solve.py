@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
@@ -62,7 +61,7 @@ def solve(
 
     common = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
     method = settings.make(solver, assignments or (), common)
-    _check_place(out)
+    output.require_place(out, "--out")
     source = load(file, kind, symmetrise)
     start = _start(source, guess)
     if not quiet:
@@ -105,19 +104,6 @@ def _start(source: Source, guess: Guess) -> Array | None:
 
 
 # -------------------------------------------------------------------- --out
-
-
-def _check_place(out: Path | None) -> None:
-    """Refuse a place that cannot be written before the work, not after it."""
-    if out is None:
-        return
-    folder = Path(os.path.realpath(out)).parent
-    if out.is_dir():
-        raise SettingsError(f"--out: '{out}' is a folder; give the name of a file in it")
-    if not folder.is_dir():
-        raise SettingsError(f"--out: there is no folder '{folder}'; make it first")
-    if not os.access(folder, os.W_OK):
-        raise SettingsError(f"--out: the folder '{folder}' may not be written to")
 
 
 def _save(out: Path | None, source: Source, solution: Solution) -> OSError | None:

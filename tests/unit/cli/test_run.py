@@ -57,6 +57,13 @@ def test_a_recording_does_not_wear_the_name_of_another_kind_of_file(run: Run, na
     assert not Path(name).exists()
 
 
+def test_a_picture_that_cannot_be_written_is_refused_before_the_run(run: Run) -> None:
+    outcome = run("run", "sliding-block", "--duration", 0.05, "--picture", "no/end.png")
+    assert outcome.code == 2
+    assert "--picture: there is no folder" in outcome.err
+    assert not Path("sliding-block.h5").exists()
+
+
 def test_a_run_of_less_than_a_step_is_refused(run: Run) -> None:
     outcome = run("run", "sliding-block", "--duration", 1e-9)
     assert outcome.code == 2
