@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clapas.cli import output
-from clapas.errors import SettingsError
+from clapas.errors import SettingsError, unknown_name
 
 USUAL = ("coordination", "packing", "stress", "friction", "speed")
 
@@ -37,7 +37,10 @@ def measure(
     from clapas.analysis import measures
     from clapas.io.recording import Recording
 
-    names = [name for given in what or USUAL for name in given.split(",")]
+    names = [name.strip() for given in what or USUAL for name in given.split(",")]
+    for name in names:
+        if name not in measures.MEASURES:  # whatever becomes of the others
+            raise unknown_name("measure", name, measures.MEASURES)
     low, high = _corners(box)
     with Recording(recording) as run:
         found, failed = [], []

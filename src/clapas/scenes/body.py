@@ -39,6 +39,7 @@ from clapas.scenes.materials import DEFAULT, require_material
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
+OFFERED = 12  # names listed for one that is not known
 # Share by which one moment may exceed the sum of the two others: rounding of flat bodies.
 TRIANGLE = 1e-9
 
@@ -418,6 +419,9 @@ def number(scene: Scene, body: int | str) -> int:
     if isinstance(body, str):
         if body not in scene.numbers:
             hint = checks.did_you_mean(body, scene.numbers)
+            if not hint and scene.numbers:
+                more = " …" if len(scene.numbers) > OFFERED else ""
+                hint = f": there are {', '.join(list(scene.numbers)[:OFFERED])}{more}"
             raise SceneError(f"no body is called '{body}'{hint}")
         return scene.numbers[body]
     if isinstance(body, bool) or not isinstance(body, int | np.integer) or not 0 <= body < len(scene.bodies):

@@ -30,6 +30,7 @@ def test_refusals(run: Run) -> None:
     assert run("run", "two-block-stack", "--duration", 0.02, "--quiet").code == 0
     cases = {
         ("--what", "slopes"): "no measure is called 'slopes' (did you mean 'slope'?)",
+        ("--what", "stress, slopes"): "no measure is called 'slopes' (did you mean 'slope'?)",
         ("--what", "stress"): "no room inside",
         ("--box", "0,0:1"): "low and high must be opposite corners",
         ("--box", "everything"): "--box needs two corners as 0,0,0:1,1,1, got 'everything'",

@@ -377,6 +377,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         "probe 'forse ball': unknown quantity 'forse' (did you mean",
     ),
     (lambda: scene_with_ball().probe("force", "bal"), "no body is called 'bal'"),
+    (lambda: scene_with_ball().number("zebra"), "no body is called 'zebra': there are "),
     (lambda: scene_with_ball().probe("gap", 0, 0), "probe 'gap 0 0': body and other are the same body 0"),
     (lambda: Run(dt=0), "run: dt must be positive, got 0.0"),
     (lambda: Run(every=0), "run: every must be a whole number of steps, at least 1, got 0"),
