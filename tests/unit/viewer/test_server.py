@@ -108,7 +108,7 @@ def test_no_other_path_exists(viewer: Viewer, path: str) -> None:
 def test_frames_beyond_the_end(viewer: Viewer) -> None:
     answer, body = ask(viewer, f"/{viewer.token}/frame/11")
     assert answer.status == 404
-    assert told(body) == "frame 11 of a recording of 11"
+    assert told(body) == "there is no frame 11: frames are numbered 0 to 10, -1 is the last"
 
 
 @pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("[::1]:80", 200), ("evil.example", 403)])
