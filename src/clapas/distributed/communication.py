@@ -201,12 +201,15 @@ class Ghosts:
             mine = rows[touched[rows] > 0]
             if len(mine):
                 pairs.setdefault(rank, []).append(mine)
+        pushes = {me: touched > 0}  # by rank: which bodies its contacts push
+        for rank, rows in holders.items():
+            pushes[rank] = np.zeros(len(touched), dtype=bool)
+            pushes[rank][rows] = True
         for rank, rows in self.given.items():
             others = []
-            for other, theirs in [(me, np.flatnonzero(touched)), *holders.items()]:
+            for other, theirs in pushes.items():
                 if other != rank:
-                    common = np.flatnonzero(np.isin(rows, theirs) & (new[rank] > 0))
-                    others.append((other, common))
+                    others.append((other, np.flatnonzero(theirs[rows] & (new[rank] > 0))))
             items[rank] = (count[rows], others)
         copies = np.maximum(count, 1)
         for rank, message in self._told(items).items():

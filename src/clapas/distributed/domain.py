@@ -190,8 +190,11 @@ class Domain:
         if self.ranks.size == 1 and not len(self.model.apart):
             return contacts
         a, b = contacts.a, contacts.b
-        owner = self.layout.contact_owner(self.ids[a], self.ids[b], self.owner[a], self.owner[b])
-        kept = owner == self.ranks.rank
+        kept = self.is_own[a] & self.is_own[b]
+        others = np.flatnonzero(~kept)
+        x, y = a[others], b[others]
+        owner = self.layout.contact_owner(self.ids[x], self.ids[y], self.owner[x], self.owner[y])
+        kept[others] = owner == self.ranks.rank
         if len(apart := self.model.apart):
             n = len(self.ids)
             kept &= ~np.isin(np.minimum(a, b) * n + np.maximum(a, b), apart[:, 0] * n + apart[:, 1])

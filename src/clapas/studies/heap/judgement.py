@@ -27,8 +27,10 @@ def judge(report: Report, measured: Measures) -> None:
     height = 100 * scaled_height(grains)
     scaled = f"height, scaled by (grains/{PRINTED_GRAINS})^⅓"
     top = 100 * measured.slope.top
-    cones = [100 * measured.height_of_cone(slope) for slope in (measured.slope.angle, PRINTED_SLOPE)]
-    lower = f"a cone of these grains is {cones[0]:.2f} cm high with the slope found, {cones[1]:.2f} with 26°"
+    heights = [100 * measured.height_of_cone(slope) for slope in (measured.slope.angle, PRINTED_SLOPE)]
+    lower = (
+        f"a cone of these grains is {heights[0]:.2f} cm high with the slope found, {heights[1]:.2f} with 26°"
+    )
     report.judge(
         of_number(
             "Moreau 2003, 9.3", scaled, f"{height:.2f}", top, within=0.06, unit="cm", why=smaller or lower
