@@ -29,6 +29,7 @@ else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
 RELEASED = 1 << 62  # a counter beyond every barrier
+SHARE = WORTH_THREADS // 2  # contacts that keep a thread busy for longer than it takes to start it
 SPINS = 300  # looks at a counter, some 6 µs, before leaving the core to others
 
 
@@ -81,13 +82,13 @@ def release(worker: Worker) -> None:
 def thread_count(wanted: int | None, work: int, pieces: int) -> int:
     """How many threads to use for some work (a number of contacts) that can be cut in pieces.
 
-    None means one thread for little work, else as many as Numba is configured for; one in all cases where
-    kernels do without threads.
+    None means a thread for each ``SHARE`` of the work, and no more than Numba is configured for; one in all
+    cases where kernels do without threads.
     """
     if IS_SCALAR:
         return 1
     if wanted is None:
-        wanted = 1 if work < WORTH_THREADS else numba.get_num_threads()
+        wanted = 1 if work < WORTH_THREADS else min(numba.get_num_threads(), work // SHARE)
     return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces))
 
 

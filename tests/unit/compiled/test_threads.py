@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from clapas.compiled import kernel
+from clapas.compiled import WORTH_THREADS, kernel
 from clapas.compiled.teams import run_on_threads, share_rows
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
@@ -206,6 +206,7 @@ print("ended")
 def test_size_follows_work_wish_and_machine() -> None:
     most = numba.config.NUMBA_NUM_THREADS
     assert thread_count(None, work=10, pieces=100) == 1
+    assert thread_count(None, work=WORTH_THREADS, pieces=100) == min(numba.get_num_threads(), 2)
     assert thread_count(None, work=10**7, pieces=100) == min(numba.get_num_threads(), 100)
     assert thread_count(10**6, work=10, pieces=10**9) == most
     assert thread_count(2, work=10**7, pieces=0) == 1
