@@ -76,6 +76,7 @@ def compare(
         "compiling (s)",
     )
     output.print_table(columns, rows)
+    print(f"\nsolved: residual at most {tol:g}")
     for name, ratio in found.ratios().items():
         solved, best = int((ratio < float("inf")).sum()), int((ratio == 1.0).sum())
         print(f"{name}: {solved} of {len(found.problems)} solved, fastest on {best}")

@@ -73,7 +73,7 @@ def sweep(
             {"table": folder / "table.csv", "units": units, "runs": runs, "failed": len(failed)}
         )
     elif not quiet:
-        print(f"{len(rows)} runs, {len(failed)} failed")
+        print(f"{len(rows)} run{'' if len(rows) == 1 else 's'}, {len(failed)} failed")
         for row in failed[:5]:
             output.note(f"run {row['run']}: {row['message']}")
         print(f"table: {folder / 'table.csv'}")
