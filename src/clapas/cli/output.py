@@ -19,7 +19,7 @@ from clapas.errors import SettingsError
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps")
 
-DONE, BAD_INPUT = 0, 2  # exit codes
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130  # exit codes
 WIDE = 1000  # columns where no terminal sets a limit: a row stays on one line for grep
 
 

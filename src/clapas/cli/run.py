@@ -117,6 +117,7 @@ def run(
                 )
             if leads:
                 _finish(recording, picture, as_json, quiet)
+    _exit_if_interrupted(path, ranks)
 
 
 def _press(scene: Scene, wanted: str) -> None:
@@ -148,6 +149,7 @@ def resume(
             extended = simulation.resume(recording, duration, progress=watch, ranks=ranks)
         if leads:
             _finish(extended, None, as_json, quiet)
+    _exit_if_interrupted(recording, ranks)
 
 
 def _ranks() -> tuple[Ranks | None, bool]:
@@ -252,6 +254,17 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
             print_summary(recording)
             if picture is not None:
                 print(f"picture of the end: {picture}")
+
+
+def _exit_if_interrupted(path: Path, ranks: Ranks | None) -> None:
+    """Tell the shell of a run that Ctrl-C has ended; mpirun would take it for the failure of one rank."""
+    from clapas.io.recording import Recording
+
+    if ranks is None:
+        with Recording(path) as recording:
+            is_unfinished = _is_unfinished(recording, recording.frame(-1).state.time)
+        if is_unfinished:
+            raise typer.Exit(output.INTERRUPTED)
 
 
 def describe(recording: Recording) -> dict[str, Any]:

@@ -6,7 +6,10 @@ import base64
 import csv
 import math
 import os
+import signal
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -492,6 +495,23 @@ def test_an_unfinished_run_is_said_to_be_one(run: Run) -> None:
     again = run("run", "sliding-block", "--duration", 0.02, "--out", "part.h5")
     assert "part.h5 holds a run to t = 0.02 of 0.05 s, which this one replaces" in again.err
     assert "it was to go" not in run("info", "part.h5").out
+
+
+def test_ctrl_c_ends_a_run_with_its_exit_code(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def interrupting(quiet: bool) -> Iterator[Callable[[StepProgress], None]]:
+        yield lambda progress: signal.raise_signal(signal.SIGINT) if progress.step == 20 else None
+
+    with monkeypatch.context() as patched:
+        patched.setattr("clapas.cli.run._progress", interrupting)
+        stopped = run("run", "sliding-block", "--duration", 0.05, "--every", 7, "--out", "part.h5")
+    assert stopped.code == 130
+    assert "'clapas resume part.h5' goes on" in stopped.out
+    assert run("resume", "part.h5").code == 0
+    assert run("run", "sliding-block", "--duration", 0.05, "--every", 7, "--out", "whole.h5").code == 0
+    with Recording("part.h5") as part, Recording("whole.h5") as whole:
+        np.testing.assert_array_equal(part.column("step"), whole.column("step"))
+        np.testing.assert_array_equal(part.frame(-1).state.position, whole.frame(-1).state.position)
 
 
 def test_frames_above_the_tolerance_are_counted(run: Run) -> None:
