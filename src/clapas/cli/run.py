@@ -115,9 +115,8 @@ def run(
                     progress=watch,
                     ranks=ranks,
                 )
-            if leads:
-                _finish(recording, picture, as_json, quiet)
-    _exit_if_interrupted(path, ranks)
+            is_unfinished = leads and _finish(recording, picture, as_json, quiet)
+    _exit_if_interrupted(is_unfinished, ranks)
 
 
 def _press(scene: Scene, wanted: str) -> None:
@@ -147,9 +146,8 @@ def resume(
     with _together(ranks):
         with _keeping(recording, leads), _progress(quiet or not leads) as watch:
             extended = simulation.resume(recording, duration, progress=watch, ranks=ranks)
-        if leads:
-            _finish(extended, None, as_json, quiet)
-    _exit_if_interrupted(recording, ranks)
+        is_unfinished = leads and _finish(extended, None, as_json, quiet)
+    _exit_if_interrupted(is_unfinished, ranks)
 
 
 def _ranks() -> tuple[Ranks | None, bool]:
@@ -242,7 +240,8 @@ def export(
             print(export_problem(run, fclib, out or recording.with_name(f"{recording.stem}-{fclib}.hdf5")))
 
 
-def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bool) -> None:
+def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bool) -> bool:
+    """Report on a run and close its recording; return whether it was to go on for longer."""
     with recording:
         if picture is not None:
             from clapas.viewer.pictures import snapshot
@@ -254,17 +253,13 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
             print_summary(recording)
             if picture is not None:
                 print(f"picture of the end: {picture}")
+        return _is_unfinished(recording, float(recording.times[-1]))
 
 
-def _exit_if_interrupted(path: Path, ranks: Ranks | None) -> None:
+def _exit_if_interrupted(is_unfinished: bool, ranks: Ranks | None) -> None:
     """Tell the shell of a run that Ctrl-C has ended; mpirun would take it for the failure of one rank."""
-    from clapas.io.recording import Recording
-
-    if ranks is None:
-        with Recording(path) as recording:
-            is_unfinished = _is_unfinished(recording, recording.frame(-1).state.time)
-        if is_unfinished:
-            raise typer.Exit(output.INTERRUPTED)
+    if is_unfinished and ranks is None:
+        raise typer.Exit(output.INTERRUPTED)
 
 
 def describe(recording: Recording) -> dict[str, Any]:
