@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.probes import Probe
@@ -68,12 +68,8 @@ def _probe_joint(scene: Scene, quantity: str, joint: str, name: str) -> Probe:
     its = scene.joints[names.index(joint)]
     bodies = [end.carrier if isinstance(end, SystemEnd) else end for end in (its.a, its.b)]
     body = next((number for number in bodies if number is not None), -1)
-    along = its.rows.coordinate
-    kind: Literal["angle", "displacement"] | None = None
-    if along is not None:
-        kind = "displacement" if along == "displacement" else "angle"  # a swing and a gimbal are angles
-    made = Probe(name, quantity, body, joint=joint, coordinate=kind)
-    if quantity in ("joint_coordinate", "joint_rate", "joint_effort") and kind is None:
+    made = Probe(name, quantity, body, joint=joint, coordinate=its.rows.measure)
+    if quantity in ("joint_coordinate", "joint_rate", "joint_effort") and its.rows.measure is None:
         raise SceneError(
             f"probe '{name}': a {its.kind} joint has no single coordinate; hinge, slider and cylindrical "
             "joints have one, in 2-D pin, slot and slider; joint_force and joint_torque are of all"

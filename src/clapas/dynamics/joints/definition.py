@@ -76,6 +76,13 @@ class JointKind:
         """Whether it has rows: a coordinate alone holds nothing."""
         return bool(self.point or self.lines or self.angles or self.distance)
 
+    @property
+    def measure(self) -> Literal["angle", "displacement"] | None:
+        """What its coordinate is, in rad or in m; None without one."""
+        if self.coordinate is None or self.coordinate == "displacement":
+            return self.coordinate
+        return "angle"  # a swing and a gimbal as well
+
 
 PARALLEL = ((0, 1), (0, 2))
 ALIGNED = (*PARALLEL, (1, 2))

@@ -90,7 +90,7 @@ def recorded(model: Model) -> JointNames:
     rows = model.joints
     if rows is None:
         return JointNames()
-    angles = [joint.name for joint in rows.joints if joint.rows.coordinate not in (None, "displacement")]
+    angles = [joint.name for joint in rows.joints if joint.rows.measure == "angle"]
     return JointNames(tuple(rows.names), tuple(rows.drives.names), tuple(angles))
 
 
