@@ -419,7 +419,8 @@ def _swept(bordered: BorderedProblem, settings: NSGS, guess: Array) -> Answer:
 
     def residual(r: Array) -> float:
         value, rows = bordered.judged(r)
-        last.extend([rows] if value <= settings.tol else [])
+        if value <= settings.tol:
+            last.append(rows)
         return value
 
     watcher = None if math.isinf(settings.time_limit) else is_late

@@ -261,9 +261,6 @@ class _Here:
         impulses, rows = part.impulses(r), part.carrying(r)
         model, state, d = self.near.model, self.start, self.near.model.d
 
-        def solved_contacts() -> Contacts:
-            return part.contacts if rows is None else part.contacts.take(rows)
-
         def solved_modes() -> Indices:
             _, sticking, sliding = modes(part.problem, r[:, :d], u()[:, :d])
             mode = (sticking + 2 * sliding).astype(np.int8)
@@ -272,10 +269,16 @@ class _Here:
         if rows is not None:
             impulses = impulses.take(rows)
         if model is self.domain.model:
-            return solved_contacts, impulses, solved_modes, None
+            return lambda: part.contacts_at(rows), impulses, solved_modes, None
         longer = self.near.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            model, self.found, solved_contacts(), impulses, state.impulses, longer, self.near.touching
+            model,
+            self.found,
+            part.contacts_at(rows),
+            impulses,
+            state.impulses,
+            longer,
+            self.near.touching,
         )
 
         def all_modes() -> Indices:

@@ -124,6 +124,10 @@ class StepProblem:
         counts[idle] = False
         return np.flatnonzero(counts)
 
+    def contacts_at(self, rows: Indices | None) -> Contacts:
+        """The contacts at these rows; all of them for None, as :meth:`carrying` tells."""
+        return self.contacts if rows is None else self.contacts.take(rows)
+
     def work_of_walls(self, r: Array) -> float:
         """Work of the impulses r along imposed motions during the step (J)."""
         if self.wall is None:

@@ -115,7 +115,7 @@ class StepResult:
             return outcome.contacts()
         if self.listed is not None:
             return self.listed
-        return self.problem.contacts if self.rows is None else self.problem.contacts.take(self.rows)
+        return self.problem.contacts_at(self.rows)
 
     @property
     def status(self) -> Status:
@@ -325,10 +325,15 @@ def _borne(
         impulses = impulses.take(rows)
     if holding:
         among = np.arange(len(problem.contacts)) if rows is None else rows
-        solved_ones = problem.contacts if rows is None else problem.contacts.take(rows)
         longer = at.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
-            at.model, found, solved_ones, impulses, state.impulses, longer, at.near.touching
+            at.model,
+            found,
+            problem.contacts_at(rows),
+            impulses,
+            state.impulses,
+            longer,
+            at.near.touching,
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
     elif len(at.near.contacts) and not len(problem.contacts) and at.model.blocked is None:
