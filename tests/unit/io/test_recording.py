@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import h5py
 import numpy as np
 import pytest
 
+from clapas.bodies.kind import Energy
+from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import Oscillation
 from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.errors import FormatError, SettingsError
@@ -453,3 +456,29 @@ def test_schemes_of_recordings_made_before_there_was_a_reach() -> None:
     assert from_plain(old) == MoreauMidpoint(reach=0.0)
     with pytest.raises(FormatError, match=r"made with activation='predicted'.*run its scene again"):
         from_plain(old | {"activation": "predicted"})
+
+
+@pytest.mark.parametrize("birth", [0.0, 1.0])
+def test_frames_of_many_bodies_are_packed_where_some_are_not_born(tmp_path: Path, birth: float) -> None:
+    """Numbers that are all different are stored as they are; zeros, and their signs, are kept for nothing."""
+    made, count = Scene(), 6000
+    made.law(mu=0.0)
+    for k in range(count):
+        made.add(Sphere(0.1), (k % 100, k // 100, 0), density=1000)
+    model = compile_scene(made)
+    model = replace(model, birth=np.where(np.arange(count) < count // 2, 0.0, birth))
+    path, random, expected = tmp_path / "many.h5", np.random.default_rng(5), []
+    with RecordingWriter(path, model, dt=DT) as writer:
+        for step in range(4):
+            start = initial_state(model)
+            velocity = random.normal(size=(start.n_bodies, 6)) if step % 2 else np.zeros((start.n_bodies, 6))
+            velocity[0, 0] = -0.0
+            state = replace(start, velocity=velocity, step=step, time=step * DT)
+            writer.keep(RecordedStep(None, state, Energy(0.0, 0.0), 0.0, 0.0, 0.0))
+            writer.flush()
+            expected.append(velocity)
+    with Recording(path) as run:
+        assert run.verify() == 4
+        assert run.column("velocity")[:, : start.n_bodies].tobytes() == np.stack(expected).tobytes()
+    with h5py.File(path) as file:
+        assert (file["frames/velocity"].compression == "gzip") == (birth > 0.0)

@@ -43,7 +43,7 @@ class Column(NamedTuple):
     """A growing dataset: shape of a row (bodies, d, size, turn, couple, probes are filled in) and type.
 
     The digits of noisy columns are all different: compressing them takes ten times as long as writing
-    them, and gains a tenth.
+    them, and gains a tenth. Those of moving columns are, unless many bodies sleep or are not yet born.
     """
 
     shape: tuple[str | int, ...]
@@ -51,14 +51,17 @@ class Column(NamedTuple):
     unit: str
     meaning: str
     noisy: bool = False
+    moving: bool = False
 
 
 FRAMES = {
     "time": Column((), "f8", "s", "time"),
     "alive": Column((), "i8", "1", "bodies born"),
     "position": Column(("bodies", "d"), "f8", "m", "centres of mass", noisy=True),
-    "orientation": Column(("bodies", "turn"), "f8", "1", "quaternions w x y z, or angles (rad)"),
-    "velocity": Column(("bodies", "size"), "f8", "m/s, rad/s", "velocity (world), spin (body frame)"),
+    "orientation": Column(("bodies", "turn"), "f8", "1", "quaternions w x y z, or angles (rad)", moving=True),
+    "velocity": Column(
+        ("bodies", "size"), "f8", "m/s, rad/s", "velocity (world), spin (body frame)", moving=True
+    ),
     "contact_end": Column((), "i8", "1", "end of the rows of /contacts of this frame"),
     "kinetic": Column((), "f8", "J", "kinetic energy"),
     "potential": Column((), "f8", "J", "potential energy of gravity"),

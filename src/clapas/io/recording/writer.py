@@ -108,6 +108,7 @@ class RecordingWriter:
             "probes": sum(len(probe.components(model.d)) for probe in model.probes),
         }
         self._has_sleep = bool((settings or {}).get("sleeping"))
+        self._all_move = not self._has_sleep and not (model.birth > 0.0).any()
         self._model, self._systems = model, systems.recorded(model)
         self._has_links = bool(model.systems) or model.joints is not None
         self._joints = joints.recorded(model)
@@ -368,7 +369,7 @@ class RecordingWriter:
             maxshape=(None, *(n or None for n in shape)),  # a length of 0 must not be final: chunks have 1
             chunks=(chunk, *(max(1, n) for n in shape)),
             dtype=column.dtype,
-            **({} if column.noisy else PACKED),
+            **({} if column.noisy or (column.moving and self._all_move) else PACKED),
         )
         # Bodies of other kinds say themselves what their fields are measured in.
         unit = column.unit if name.startswith("systems/") else in_dimension(column.unit, self._sizes["d"])
@@ -448,7 +449,8 @@ def _padded(rows: Any, n: int) -> Any:
 def _extend(data: Any, rows: Any) -> None:
     if len(rows):
         data.resize(len(data) + len(rows), axis=0)
-        data[-len(rows) :] = rows
+        if rows.view(f"u{rows.itemsize}").any():  # what is never written reads as zero (not as -0.0)
+            data[-len(rows) :] = rows
     data.flush()
 
 
