@@ -127,6 +127,8 @@ def lead(
     array (n, d), or None
         In the world (m/s); None where no wall turns or speeds up.
     """
+    if not model.motions:
+        return None
     missing, found = np.zeros_like(contacts.normal), False
     for wall in model.motions:
         if model.movable[wall] or not (ends := _touching(model, contacts, wall)):
