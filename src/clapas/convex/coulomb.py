@@ -176,6 +176,14 @@ class CoulombCone(FrictionCone):
         object.__setattr__(self, "mu", _friction(self.mu))
         _require_dimension(self.d)
 
+    @staticmethod
+    def of_checked(mu: Array, d: int) -> CoulombCone:
+        """The cone of coefficients that have been checked: neither checked again nor copied."""
+        cone = object.__new__(CoulombCone)
+        object.__setattr__(cone, "mu", mu)
+        object.__setattr__(cone, "d", d)
+        return cone
+
     def project(self, x: Array) -> Array:
         """Nearest point: the function :func:`project`."""
         require_contacts(x, len(self.mu), self.d)

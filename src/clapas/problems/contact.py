@@ -462,7 +462,7 @@ class ContactProblem:
             return ThresholdFriction(self.mu, self.section, self.response, self.d)
         if self.section is not None:
             return SectionCone(self.mu, self.section, self.d)
-        return CoulombCone(self.mu, self.d)
+        return CoulombCone.of_checked(self.mu, self.d)
 
     # ---------------------------------------------------------------- what an impulse does
 
