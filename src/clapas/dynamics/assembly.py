@@ -23,6 +23,7 @@ from clapas.bodies.rigid.motion import (
 )
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
+from clapas.dynamics.crushing import Crushed, worst_crushed
 from clapas.dynamics.freemotion import add_lead
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
@@ -35,7 +36,6 @@ from clapas.typing import Array, Indices, Mask
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
 IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
-HELD_BY_JOINTS = 1e-10  # of what it is without joints: a response below is that of a contact joints hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,8 @@ class ContactsInStep:
         close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
     lead : array (n, d), optional
         What the velocities of walls miss at the contacts (:func:`clapas.dynamics.freemotion.lead`).
+    crushed : Crushed, optional
+        Bodies driven into each other at a contact that was left out.
     """
 
     model: Model
@@ -65,12 +67,33 @@ class ContactsInStep:
     dt: float
     touching: float = np.inf
     lead: Array | None = None
+    crushed: Crushed | None = None
 
     def where(self, chosen: Mask) -> ContactsInStep:
         """Some of the contacts."""
         kept = np.flatnonzero(chosen)
         lead = None if self.lead is None else self.lead[kept]
         return replace(self, contacts=self.contacts.take(kept), lead=lead)
+
+    def parting(self, chosen: Mask, u: Array, *velocities: Array) -> ContactsInStep:
+        """Some of the contacts; the normal velocities u (n,) of the others cannot change.
+
+        ``velocities`` (N, size) are the terms of u: see :func:`clapas.dynamics.crushing.worst_crushed`.
+        """
+        held = np.flatnonzero(~chosen)
+        crushed = worst_crushed(
+            self.contacts.take(held), self.middle, self.touching, self.dt, u[held], *velocities
+        )
+        return replace(self.where(chosen), crushed=self.crushed or crushed)
+
+    @property
+    def rub(self) -> Mask:
+        """The contacts (n,) with friction that does not follow the pressure: they rub unpressed too."""
+        laws = self.model.laws
+        if not laws.has_thresholds:
+            return np.zeros(len(self.contacts), dtype=bool)
+        pair = self.materials
+        return np.asarray((laws.threshold[pair] > 0.0) | (laws.viscosity[pair] > 0.0))
 
     def none(self) -> ContactsInStep:
         """No contact: nothing happens at any."""
@@ -213,7 +236,16 @@ def under_laws(near: ContactsInStep, geometry: Geometry, made: Made) -> StepProb
     mu = near.law(np.maximum(laws.mu, laws.mu_across))
     apart = contacts.gap > near.touching
     problem = made(_imposed(near, geometry, shape, apart), mu, pull)
-    return StepProblem(problem, contacts, apart, geometry.own_frame, geometry.wall, cohesion, geometry.scale)
+    return StepProblem(
+        problem,
+        contacts,
+        apart,
+        geometry.own_frame,
+        geometry.wall,
+        cohesion,
+        geometry.scale,
+        crushed=near.crushed,
+    )
 
 
 def _with_lead(near: ContactsInStep, geometry: Geometry) -> Array:

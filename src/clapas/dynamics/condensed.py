@@ -21,13 +21,13 @@ import numpy as np
 
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import (
-    HELD_BY_JOINTS,
     ContactsInStep,
     contact_geometry,
     is_rounding,
     sections,
     under_laws,
 )
+from clapas.dynamics.crushing import HELD_BY_JOINTS
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import OF_JOINTS, LinkRows
 from clapas.dynamics.step_problem import StepProblem
@@ -105,14 +105,21 @@ def condensed_problem(
         G, bodies = np.concatenate((G, rows)), np.concatenate((bodies, ends))
     W, X, alone = _delassus(joints, G, bodies)
     moves = np.diagonal(W)[::width][:n] > HELD_BY_JOINTS * alone[::width][:n]
-    if not moves.all():
-        return condensed_problem(near.where(moves), joints, free, linked)
     y = held * model.mass_root
     q_free = np.zeros((len(G), width))
     rates_of(G, bodies, y, q_free)
+    # A contact that cannot part and yet rubs stays. Its normal row of W is zero: compliance keeps it open.
+    open_row = np.where(moves, 0.0, alone[::width][:n])
+    if not moves.all():
+        u = q_free[:n, 0] + geometry.wall[:, 0]
+        if not (stays := moves | near.rub).all():
+            return condensed_problem(near.parting(stays, u, free, held), joints, free, linked)
+        crushed = near.parting(moves, u, free, held).crushed
+        near = replace(near, crushed=near.crushed or crushed)
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         q, C, n_links = q_free.copy(), np.zeros((len(G), width)), len(G) - n
+        C[:n, 0] = open_row
         if w is not None:
             q[:n] += w
         if pull is not None:

@@ -19,7 +19,6 @@ from clapas.bodies.kind import Bodies, Part, Touches
 from clapas.bodies.links import Links
 from clapas.bodies.touched import BendingBodies
 from clapas.dynamics.assembly import (
-    HELD_BY_JOINTS,
     IDLE,
     ContactsInStep,
     Geometry,
@@ -28,6 +27,7 @@ from clapas.dynamics.assembly import (
     sections,
     under_laws,
 )
+from clapas.dynamics.crushing import HELD_BY_JOINTS
 from clapas.dynamics.joints.instep import JointsInStep
 from clapas.dynamics.links import LinkRows, side_by_side
 from clapas.dynamics.model import Model
@@ -68,19 +68,27 @@ def mixed_problem(
     )
     H = sparse.csr_array(sparse.hstack([rigid.jacobian(), *own], format="csr"))
     H.resize(H.shape[0], M.shape[0])
-    parting = _parting(H, width, M, joints)
-    if not parting.all():
-        return mixed_problem(near.where(parting), systems, without, joints)
-    acting = None if joints is None or not linked else _acting(joints, without)
-    sizes = rigid.n_bodies * rigid.size, *map(len, others), n_soft
-    links = side_by_side((acting, *systems.links), sizes)
     v_free = np.concatenate(
         [rigid.bodies_velocity(np.zeros((len(contacts), width))), *others, np.zeros(n_soft)]
     )
+    geometry = _with_systems(near, systems, geometry, own, along)
+    response, parting = _parting(H, width, M, joints)
+    # A contact that joints keep from parting and that rubs stays: compliance keeps its normal row open.
+    open_row = np.where(parting, 0.0, response)
+    if not parting.all():
+        assert geometry.wall is not None
+        v = v_free if joints is None else _held(joints, without, n_soft)
+        u = H[::width] @ v + geometry.wall[:, 0]
+        if not (stays := parting | (near.rub & (response > 0.0))).all():
+            return mixed_problem(near.parting(stays, u, without), systems, without, joints)
+        crushed = near.parting(parting, u, without).crushed
+        near = replace(near, crushed=near.crushed or crushed)
+    acting = None if joints is None or not linked else _acting(joints, without)
+    sizes = rigid.n_bodies * rigid.size, *map(len, others), n_soft
+    links = side_by_side((acting, *systems.links), sizes)
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
     inverses = systems.inverses(rigid.n_bodies * rigid.size)
-    made = _Statement(near, width, M, H, v_free, links, *bilateral, inverses)
-    geometry = _with_systems(near, systems, geometry, own, along)
+    made = _Statement(near, width, M, H, v_free, open_row, links, *bilateral, inverses)
     problem = under_laws(near, geometry, made)
     problem = replace(problem, links=links)
     largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
@@ -95,6 +103,12 @@ def _acting(joints: JointsInStep, free: Array) -> Links | None:
     return joints.links(joints.velocity(free), joints.others(free))
 
 
+def _held(joints: JointsInStep, free: Array, n_soft: int) -> Array:
+    """Velocities (m,) without contact, which the joints have changed, from those (N, size) without joints."""
+    moving = joints.velocity(free)[joints.model.moving]
+    return np.concatenate([moving.ravel(), *joints.others(free), np.zeros(n_soft)])
+
+
 @dataclass(frozen=True, eq=False)
 class _Statement:
     """Makes the problem from what laws say: see :data:`clapas.dynamics.assembly.Made`."""
@@ -104,6 +118,7 @@ class _Statement:
     M: sparse.csr_array
     H: sparse.csr_array
     v_free: Array
+    open_row: Array
     links: LinkRows | None
     J: sparse.csr_array | None
     b: Array | None
@@ -113,13 +128,16 @@ class _Statement:
         n, f, rows, C = len(self.near.contacts), -(self.M @ self.v_free), self.H, None
         if pull is not None:
             f = f - self.H.T @ pull.ravel()
+        if self.open_row.any():
+            C = np.zeros((n, self.width))
+            C[:, 0] = self.open_row
         n_links = 0
         if self.links is not None:
             its, n_links, d, width = self.links.links, len(self.links), self.near.model.d, self.width
             rows = sparse.csr_array(sparse.vstack((self.H, _widened(its.H, d, width)), format="csr"))
             spare = ((0, 0), (0, width - d))  # links have no couples
             w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(its.w, spare)))
-            C = np.concatenate((np.zeros((n, width)), np.pad(its.compliance, spare)))
+            C = np.concatenate((np.zeros((n, width)) if C is None else C, np.pad(its.compliance, spare)))
             mu = np.concatenate((mu, its.mu))
         kind = RollingProblem if self.near.model.laws.has_couples else ContactProblem
         return kind(
@@ -234,13 +252,16 @@ def _bending(near: ContactsInStep, k: int, bodies: BendingBodies, part: Part, al
 
 def _parting(
     H: sparse.csr_array, width: int, M: sparse.csr_array, joints: JointsInStep | None = None
-) -> Mask:
-    """The contacts whose bodies can part: some velocity that joints allow moves them along the normal."""
+) -> tuple[Array, Mask]:
+    """Normal responses (n,) without joints, roughly; and which contacts can part: their bodies can move along
+    the normal, joints included. Responses that are rounding are zero.
+    """
     normal = H[::width]
     response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()
     parting = np.asarray(response > IDLE * float(response.max(initial=0.0)))
+    response = np.where(parting, response, 0.0)
     if joints is None or not len(response):
-        return parting
+        return response, parting
     rigid = sparse.csr_array(normal[:, : joints.motion.rigid_J.shape[1]])
     taken = joints.motion.taken(rigid)
-    return np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))
+    return response, np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))

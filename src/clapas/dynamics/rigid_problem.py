@@ -57,7 +57,8 @@ def rigid_problem(
             geometry = geometry._replace(wall=None)
     blocks = geometry.blocks
     if model.blocked is not None and not (parting := can_part(blocks.G)).all():
-        return rigid_problem(near.where(parting), free, part_of=part_of, pushed=pushed)
+        u = np.zeros(len(near.contacts)) if geometry.wall is None else geometry.wall[:, 0]
+        return rigid_problem(near.parting(parting, u, free), free, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:

@@ -60,7 +60,8 @@ def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Arr
     responds = np.einsum("nsj,nsj->n", raw[:, :, 0], raw[:, :, 0])
     parting = responds > IDLE * responds.max(initial=0.0)
     if not parting.all():
-        return small_bodies_problem(near.where(parting), systems, free)
+        assert geometry.wall is not None
+        return small_bodies_problem(near.parting(parting, geometry.wall[:, 0], free), systems, free)
     unit = [mass.roots for mass in masses]
     own = np.linalg.inv(rigid.root).transpose(0, 2, 1) if rigid.n_bodies else rigid.root
     packed = PackedBodies(

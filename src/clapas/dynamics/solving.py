@@ -258,6 +258,8 @@ def _in_contact(
         multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
         if multipliers is not None:  # those of constraints of systems follow
             multipliers = multipliers[: len(joints.motion.rows)]
+    if problem.crushed is not None:
+        solution = problem.crushed.refused(solution, model.names)
     return Solved(problem, solution, velocity, others, free, joints, multipliers, at.systems)
 
 

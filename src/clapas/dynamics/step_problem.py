@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clapas.bodies.rigid.spheres import impulses_in_world
+from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.state import Impulses, LinkImpulses
 from clapas.dynamics.warm_start import carry, carry_to_spheres, places, product, to_world
@@ -47,6 +48,8 @@ class StepProblem:
         The links, whose rows follow those of the contacts; None without.
     condensed : Condensed, optional
         Where joints were eliminated, what impulses do to the bodies; else None.
+    crushed : Crushed, optional
+        Bodies driven into each other at a contact that is no part of the problem, as no impulse changes it.
     """
 
     problem: ContactProblem
@@ -58,6 +61,7 @@ class StepProblem:
     scale: Array
     links: LinkRows | None = None
     condensed: Condensed | None = None
+    crushed: Crushed | None = None
 
     @property
     def has_spheres(self) -> bool:

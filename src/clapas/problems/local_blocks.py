@@ -38,7 +38,7 @@ def local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
 def _row_products(G: sparse.csr_array, d: int) -> Array:
     """Diagonal d×d blocks of G Gᵀ."""
     if G.shape[0] * G.shape[1] <= WRITTEN_OUT:
-        full = G.toarray().reshape(-1, d, G.shape[1])
+        full = G.toarray().reshape(G.shape[0] // d, d, G.shape[1])
         return np.asarray(full @ full.transpose(0, 2, 1))
     blocks = np.empty((G.shape[0] // d, d, d))
     for i in range(d):

@@ -48,6 +48,7 @@ from clapas.scenes.settings import (
 )
 from clapas.solvers.loop import Solver, is_all_that_rounding_leaves, rounding_floor, rounding_words
 from clapas.solvers.solution import Solution
+from clapas.status import Status
 from clapas.typing import Indices
 
 
@@ -270,7 +271,7 @@ class Simulation:
             if fails or (self.state.step - attached.origin) % attached.every == 0:
                 self._keep(attached)
         if failed is not None and fails:
-            raise NotSolved(failed)
+            raise NotSolved(failed, failed.notes[-1] if failed.status is Status.NO_SOLUTION else "")
 
     def _bears(self, solution: Solution) -> bool:
         """Whether an answer is as good as numbers allow, so that a run goes on with it; warns once."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, put, subroutine
-from clapas.dynamics.assembly import HELD_BY_JOINTS
 from clapas.dynamics.condensed import MOST_ROWS
+from clapas.dynamics.crushing import HELD_BY_JOINTS
 from clapas.dynamics.few.tables import Rigid
 from clapas.dynamics.jointed.islands import Islands, eliminate, islands_of
 from clapas.dynamics.jointed.linking import Acting

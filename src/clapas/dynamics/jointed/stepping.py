@@ -76,6 +76,8 @@ def step_of_mechanism(
         if after.kept.all():
             place = before, middle, free, meeting, after
             how, iterations = its.call(advance_jointed, its.constants, asked, *place)
+            if how == LEAVE_OUT:  # joints hold a contact: the general step looks whether they press it
+                return None
         if how == LEAVE_OUT:
             met = met.take(np.flatnonzero(after.kept))
     if how != DONE:
