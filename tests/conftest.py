@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,9 @@ settings.register_profile(
     "clapas", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("clapas")
+
+# Tests share the cores among themselves: no run starts a process that compiles ahead.
+os.environ["CLAPAS_AHEAD"] = "0"
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared" / "data"

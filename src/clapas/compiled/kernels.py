@@ -229,10 +229,29 @@ def kernel(function: Function) -> Function:
     with _caching_for(folder):
         compiled: Any = numba.njit(**OUTSIDE | {"cache": folder != Path()})(function)
     if hasattr(compiled, "compile"):  # unless compilation is switched off
-        lock = folder / f"{function.__name__}-{function.__code__.co_firstlineno}.lock"
-        is_shared = fcntl is not None and folder != Path()
-        compiled.compile = _by_one_process(compiled.compile, lock if is_shared else None)
+        compiled.compile = _by_one_process(compiled.compile, _lock_of(function))
     return cast(Function, compiled)
+
+
+def _lock_of(function: Callable[..., Any]) -> Path | None:
+    """The file that a process holds while it compiles a function; None where processes share nothing."""
+    folder = cache_directory(Path(function.__code__.co_filename))
+    if fcntl is None or folder == Path():
+        return None
+    return folder / f"{function.__name__}-{function.__code__.co_firstlineno}.lock"
+
+
+def is_at_work(function: Callable[..., Any]) -> bool:
+    """Whether another process compiles a kernel at this moment."""
+    lock = _lock_of(cast(Any, function).py_func)
+    if lock is None:
+        return False
+    try:
+        with lock.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def uncounted_kernel(function: Function) -> Function:

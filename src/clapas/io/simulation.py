@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clapas.compiled.ahead import Usual, compiling_ahead
 from clapas.distributed.communication import Ranks
+from clapas.distributed.launch import is_launched
 from clapas.distributed.running import simulate_on_ranks
 from clapas.distributed.simulation import check_model
 from clapas.dynamics.model import Model
@@ -32,7 +34,10 @@ from clapas.scenes.scene import Scene
 from clapas.scenes.settings import check_every, check_run, named_scheme, named_sleeping, named_solver
 from clapas.scenes.simulation import Simulation as Loop
 from clapas.scenes.simulation import simulate as run_model
+from clapas.solvers import Auto
 from clapas.solvers.loop import Solver
+
+MANY = 100  # bodies from which on a grid finds those that are near, and vectors visit their contacts
 
 
 class Simulation(Loop):
@@ -239,16 +244,25 @@ def simulate(
     }
     check_run(duration, dt, every, settings["on_unsolved"])
     path = _place(out) if ranks is None else _agreed(ranks, out)
-    model = compile_scene(scene)
-    if model.n_bodies == 0 and not model.systems:
-        raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
-    if ranks is not None:
-        check_model(model, from_plain(settings["scheme"]), ranks)
+    is_usual = ranks is None and not is_launched()
+    with compiling_ahead(_usual(scene, from_plain(settings["solver"])) if is_usual else None):
+        model = compile_scene(scene)
+        if model.n_bodies == 0 and not model.systems:
+            raise SceneError("the scene has no bodies: add one, there is nothing to simulate")
+        if ranks is not None:
+            check_model(model, from_plain(settings["scheme"]), ranks)
 
-    def writer() -> RecordingWriter:
-        return RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
+        def writer() -> RecordingWriter:
+            return RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=_source(scene))
 
-    return _run(writer, model, path, settings, dt, every, progress, ranks=ranks)
+        return _run(writer, model, path, settings, dt, every, progress, ranks=ranks)
+
+
+def _usual(scene: Scene, solver: Solver) -> Usual | None:
+    """Which kernels a run will need, where that is known beforehand: rigid bodies and the usual solver."""
+    if scene.d != 3 or scene.systems or scene.joints or not isinstance(solver, Auto):
+        return None
+    return "few" if len(scene.bodies) < MANY and not scene.sources else "many"
 
 
 def resume(
