@@ -49,6 +49,7 @@ from numba.core import config as numba_config
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
+from clapas.compiled.pipeline import Pipeline
 from clapas.errors import SettingsError
 
 try:
@@ -79,12 +80,15 @@ IS_SCALAR = is_scalar(os.environ.get("CLAPAS_SCALAR"), numba.__version__)
 # Contraction to fused multiply-add, ignored signed zeros and division by reciprocal change the last
 # bit, never the meaning of NaN or inf; full fast-math does, and is slower on these loops.
 FAST_MATH = {"contract", "nsz", "arcp"}
+# The passes of Numba that kernels need; all of them where its insides are not known.
+PASSES: dict[str, Any] = {} if IS_SCALAR else {"pipeline_class": Pipeline}
 # Kernels are called from Python, never from C.
 OUTSIDE: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": FAST_MATH,
     "nogil": True,
     "no_cfunc_wrapper": True,
+    **PASSES,
 }
 # Functions inside kernels are never called from Python or C: no entry points, less to compile.
 INSIDE: dict[str, Any] = {
@@ -92,6 +96,7 @@ INSIDE: dict[str, Any] = {
     "fastmath": FAST_MATH,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
+    **PASSES,
 }
 # The same for functions that round every operation, as NumPy does: no fused multiply-add.
 ROUNDED: dict[str, Any] = INSIDE | {"fastmath": False}
