@@ -34,7 +34,7 @@ from clapas.scenes.scene import Scene
 from clapas.scenes.settings import check_every, check_run, named_scheme, named_sleeping, named_solver
 from clapas.scenes.simulation import Simulation as Loop
 from clapas.scenes.simulation import simulate as run_model
-from clapas.solvers import Auto
+from clapas.solvers import NSGS, Auto
 from clapas.solvers.loop import Solver
 
 MANY = 100  # bodies from which on a grid finds those that are near, and vectors visit their contacts
@@ -259,8 +259,8 @@ def simulate(
 
 
 def _usual(scene: Scene, solver: Solver) -> Usual | None:
-    """Which kernels a run will need, where that is known beforehand: rigid bodies and the usual solver."""
-    if scene.d != 3 or scene.systems or scene.joints or not isinstance(solver, Auto):
+    """Which kernels a run will need, where that is known beforehand: rigid bodies, solved by sweeps."""
+    if scene.d != 3 or scene.systems or scene.joints or not isinstance(solver, Auto | NSGS):
         return None
     return "few" if len(scene.bodies) < MANY and not scene.sources else "many"
 
