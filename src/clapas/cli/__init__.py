@@ -8,6 +8,8 @@ Verbs import the engine when they run, not when they are named: ``clapas --help`
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -94,6 +96,9 @@ def clapas(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line on ``argv`` (by default that of the process) and return the exit code."""
     _print_in_any_encoding()
+    if argv is None:
+        # Files are closed by then, and to look for garbage in what the compiler left takes half a second.
+        atexit.register(gc.freeze)
     arguments = None if argv is None else list(argv)
     try:
         with output.as_notes():
