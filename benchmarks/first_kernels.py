@@ -18,7 +18,7 @@ from numba.core import event
 
 import clapas
 from clapas.compiled.ahead import LIST, Usual
-from clapas.compiled.signatures import told
+from clapas.compiled.signatures import encoded
 from clapas.scenes import examples
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +36,9 @@ class Calls(event.Listener):  # type: ignore[misc]
         """A kernel begins to compile, or a function inside one."""
         if self.depth == 0:
             function, arguments = event.data["dispatcher"].py_func, event.data["args"]
-            self.kernels.append([function.__module__, function.__name__, [told(kind) for kind in arguments]])
+            self.kernels.append(
+                [function.__module__, function.__name__, [encoded(kind) for kind in arguments]]
+            )
         self.depth += 1
 
     def on_end(self, event: Any) -> None:

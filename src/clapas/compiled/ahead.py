@@ -29,7 +29,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clapas.compiled.kernels import IS_SCALAR, cache_directory, config, is_at_work
-from clapas.compiled.signatures import understood
+from clapas.compiled.signatures import decoded
 
 Usual = Literal["few", "many"]
 """What usual runs move: few rigid bodies, or many."""
@@ -118,7 +118,7 @@ def compile_listed(usual: Usual) -> None:
         with suppress(Exception):  # a list of another version: the run compiles what it needs
             kernel: Any = getattr(import_module(module), name)
             if not is_at_work(kernel):
-                kernel.compile(tuple(understood(kinds[number]) for number in arguments))
+                kernel.compile(tuple(decoded(kinds[number]) for number in arguments))
 
 
 def _end_with_input() -> None:

@@ -17,22 +17,22 @@ from numba.np.numpy_support import as_dtype
 types: Any = numba_types
 
 
-def told(kind: Any) -> Any:
+def encoded(kind: Any) -> Any:
     """A type as lists and strings, which JSON can hold."""
     if isinstance(kind, types.Array):
         return ["array", _sort_of(as_dtype(kind.dtype)), kind.ndim, kind.layout, kind.mutable, kind.aligned]
     if isinstance(kind, types.BaseNamedTuple):
         made = kind.instance_class
-        return ["named", made.__module__, made.__qualname__, [told(each) for each in kind.types]]
+        return ["named", made.__module__, made.__qualname__, [encoded(each) for each in kind.types]]
     if isinstance(kind, types.BaseTuple):
-        return ["tuple", [told(each) for each in kind.types]]
+        return ["tuple", [encoded(each) for each in kind.types]]
     if isinstance(kind, types.Number | types.Boolean | types.NoneType):
         return str(kind)
     raise TypeError(f"no text for arguments of type {kind}")
 
 
-def understood(text: Any) -> Any:
-    """The type that :func:`told` has put into lists and strings."""
+def decoded(text: Any) -> Any:
+    """The type that :func:`encoded` has put into lists and strings."""
     if isinstance(text, str):
         return getattr(types, text)
     word, *rest = text
@@ -42,11 +42,11 @@ def understood(text: Any) -> Any:
         return types.Array(made, ndim, layout, readonly=not mutable, aligned=aligned)
     if word == "named":
         module, name, parts = rest
-        fields = tuple(map(understood, parts))
+        fields = tuple(map(decoded, parts))
         kind = types.NamedUniTuple if len(set(fields)) == 1 else types.NamedTuple
         named = getattr(import_module(module), name)
         return kind(fields[0], len(fields), named) if len(set(fields)) == 1 else kind(fields, named)
-    return types.BaseTuple.from_types(tuple(map(understood, rest[0])))
+    return types.BaseTuple.from_types(tuple(map(decoded, rest[0])))
 
 
 def _sort_of(dtype: Any) -> Any:

@@ -15,14 +15,14 @@ import pytest
 
 import clapas
 from clapas.compiled import ahead
-from clapas.compiled.signatures import told, understood
+from clapas.compiled.signatures import decoded, encoded
 
 LISTS = json.loads(ahead.LIST.read_text(encoding="utf-8"))
 ENDS_WITHIN = 60.0  # seconds, on a machine that does much else
 
 
 def test_types_come_back_from_text() -> None:
-    assert [told(understood(kind)) for kind in LISTS["types"]] == LISTS["types"]
+    assert [encoded(decoded(kind)) for kind in LISTS["types"]] == LISTS["types"]
 
 
 @pytest.mark.parametrize("usual", ["few", "many"])
@@ -39,7 +39,7 @@ def test_a_ball_needs_what_is_listed() -> None:
     missing = [
         name
         for module, name, arguments in LISTS["few"]
-        if tuple(understood(LISTS["types"][i]) for i in arguments)
+        if tuple(decoded(LISTS["types"][i]) for i in arguments)
         not in getattr(import_module(module), name).overloads
     ]
     assert missing == [], "python -m benchmarks.first_kernels --write"
