@@ -31,7 +31,7 @@ from benchmarks import machine
 from benchmarks.reference import FLAGS, compiler
 from clapas.collision import Detector
 from clapas.collision.narrow.touching import touch_pairs
-from clapas.collision.records import ROW, numbers
+from clapas.collision.records import ROW, float_view
 from clapas.compiled import limited_threads
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Shape, Sphere, TriangleMesh
 from clapas.geometry.table import Frame, collider_table
@@ -141,9 +141,11 @@ class Copies:
         rows = np.empty(16 * self.count, dtype=ROW)
         spent = 0.0
         for group, which in listed.rows.items():
-            way = detector._ways[0].of(group, listed.separated)
+            method = detector._pair_kernels[0].of(group, listed.separated)
             spent += best_seconds(
-                lambda which=which, way=way: touch_pairs(which, pairs, detector._shapes, 0.0, way, rows, 0),
+                lambda which=which, method=method: touch_pairs(
+                    which, pairs, detector._shapes, 0.0, method, rows, 0
+                ),
                 repeats,
             )
         return 1e9 * spent / max(detector.n_candidates, 1)
@@ -195,7 +197,7 @@ def list_table(sizes: tuple[int, ...], repeats: int) -> str:
 def _list_line(size: int, ratio: float, repeats: int) -> list[str]:
     detector, x, q = cloud(size, ratio)
     found = detector.detect(x, q)
-    made = best_seconds(lambda: detector._candidates._make(detector.skin), repeats)
+    made = best_seconds(lambda: detector._candidates._build(detector.skin), repeats)
     reused = best_seconds(lambda: detector.detect(x, q), repeats)
     held, peak = memory(size, ratio)
     each = [f"{count / size:.1f}" for count in (detector.n_candidates, len(found))]
@@ -228,9 +230,9 @@ def c_comparison(count: int, repeats: int) -> str:
     found = detector.detect(x, q)
     shapes, pairs, listed = detector._shapes, detector._pairs(), detector._candidates
     ((group, which),) = listed.rows.items()
-    way, rows = detector._ways[0].of(group, listed.separated), np.empty(len(which), dtype=ROW)
+    method, rows = detector._pair_kernels[0].of(group, listed.separated), np.empty(len(which), dtype=ROW)
     ij = np.ascontiguousarray(np.column_stack((pairs.listed["i"], pairs.listed["j"])), dtype=np.int32)
-    centres, radii = numbers(shapes.centres, "x", "y", "z").copy(), shapes.pieces["rounding"].copy()
+    centres, radii = float_view(shapes.centres, "x", "y", "z").copy(), shapes.pieces["rounding"].copy()
     out = np.empty((len(which), 8))
     with TemporaryDirectory(prefix="clapas-benchmark-") as folder:
         path = Path(folder) / "collision.so"
@@ -242,7 +244,7 @@ def c_comparison(count: int, repeats: int) -> str:
         if touch(*arguments) != len(found) or np.abs(out[: len(found), 7] - found.gap).max() > 1e-12:
             raise RuntimeError("C and clapas find different contacts of spheres")
         rival = best_seconds(lambda: touch(*arguments), repeats)
-    ours = best_seconds(lambda: touch_pairs(which, pairs, shapes, 0.0, way, rows, 0), repeats)
+    ours = best_seconds(lambda: touch_pairs(which, pairs, shapes, 0.0, method, rows, 0), repeats)
     return (
         f"{len(ij)} pairs of spheres, {len(found)} in contact: {1e9 * ours / len(ij):.1f} ns a pair, "
         f"C {1e9 * rival / len(ij):.1f} ns ({ours / rival:.2f} times)"

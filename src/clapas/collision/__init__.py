@@ -1,4 +1,4 @@
-"""Which bodies touch, where, and how deep: from positions to contacts.
+"""Collision detection: the contacts of bodies at given positions, with normals and gaps.
 
 >>> from clapas.collision import Detector
 """

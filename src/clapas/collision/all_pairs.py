@@ -1,6 +1,6 @@
-"""The list of pairs of a small scene, in NumPy: it waits for no compiler.
+"""Candidate pairs of a small scene in NumPy, which saves compiling the grid.
 
-The pairs are those of :mod:`grid` and some that its boxes leave out. No direction may be periodic.
+The pairs are those of :mod:`grid` and some more, as bounding boxes are not tested. No direction may be periodic.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision.grid import Rules
-from clapas.collision.records import PAIR, PLANE, Records, Shapes, numbers
+from clapas.collision.records import PAIR, PLANE, Records, Shapes, float_view
 from clapas.typing import Indices, Mask
 
 
-def pairs_of_few(shapes: Shapes, rules: Rules, reach: float) -> Records:
+def all_near_pairs(shapes: Shapes, rules: Rules, reach: float) -> Records:
     """Pairs of colliders within ``reach`` by their bounding spheres."""
     i, j = np.triu_indices(len(shapes.pieces), 1)
     body, kind = shapes.pieces["body"], shapes.pieces["kind"]
     a, b = body[i].astype(np.int64), body[j].astype(np.int64)
-    wanted = (a != b) & (rules.movable[a] | rules.movable[b])
-    wanted &= ~np.isin(a * len(rules.movable) + b, rules.excluded)
-    wanted &= (kind[i] != PLANE) | (kind[j] != PLANE)
-    i, j = i[wanted], j[wanted]
+    allowed = (a != b) & (rules.movable[a] | rules.movable[b])
+    allowed &= ~np.isin(a * len(rules.movable) + b, rules.excluded)
+    allowed &= (kind[i] != PLANE) | (kind[j] != PLANE)
+    i, j = i[allowed], j[allowed]
     near = _near_planes(shapes, i, j, reach) & _near_planes(shapes, j, i, reach)
     near &= _near_spheres(shapes, i, j, reach)
     pairs = np.zeros(np.count_nonzero(near), dtype=PAIR)
@@ -29,17 +29,17 @@ def pairs_of_few(shapes: Shapes, rules: Rules, reach: float) -> Records:
 
 
 def _near_spheres(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
-    centres, bound = numbers(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
+    centres, bound = float_view(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
     away = np.linalg.norm(centres[j] - centres[i], axis=1)
     return np.asarray(away <= bound[i] + bound[j] + reach)
 
 
 def _near_planes(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
-    """Where i is a plane: is j near it?"""
-    centres, bound = numbers(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
+    """True where i is not a plane, or j is within ``reach`` of it."""
+    centres, bound = float_view(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
     near = np.ones(len(i), dtype=bool)
     rows = np.flatnonzero(shapes.pieces["kind"][i] == PLANE)
-    normals = numbers(shapes.faces, "x", "y", "z")[shapes.pieces["face"][i[rows]]]
+    normals = float_view(shapes.faces, "x", "y", "z")[shapes.pieces["face"][i[rows]]]
     height = np.sum(normals * (centres[j[rows]] - centres[i[rows]]), axis=1)
     near[rows] = height - bound[j[rows]] <= reach
     return near

@@ -1,13 +1,13 @@
-"""The pairs worth a closer look, kept from step to step.
+"""List of candidate pairs, kept from step to step (a Verlet list).
 
-The list holds every pair nearer than ``distance`` + skin. As long as no point of any body has gone further than
-half the skin since the list was made, a pair that is not in it is further apart than ``distance``: the
-list holds every contact and can be used again. What is *found* never depends on the age of the list.
+The list holds every pair nearer than ``distance`` + skin. As long as no point of any body has moved further than
+half the skin since the list was built, a pair that is not in it is further apart than ``distance``: the
+list holds every contact and can be used again. The contacts never depend on the age of the list.
 
-Making the list costs as much as some ten looks at its pairs. Where something moves so fast that lists last only a
+Building the list costs about as much as using it ten times. Where bodies move so fast that lists last only a
 few steps, the skin grows, up to four times; where they last long it shrinks again.
 
-The list is sorted by pair when it is made, so that contacts come out sorted.
+The list is sorted by pair when it is built, so that contacts come out sorted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.collision.all_pairs import pairs_of_few
+from clapas.collision.all_pairs import all_near_pairs
 from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
 from clapas.collision.narrow.solids import UNKNOWN
 from clapas.collision.pair_kernels import Group, group_table
@@ -27,35 +27,38 @@ from clapas.compiled.sorting import counting_sort
 from clapas.typing import Array, Indices
 
 SKIN = 0.2  # of the median bound
-OFTEN, SELDOM = 12, 48  # looks at a list: made after fewer, the skin grows, after more it shrinks
-STEP, WIDEST = 1.5, 4.0  # by which factor, and how far beyond where it began
-FEW_PAIRS = 2000  # sorted by NumPy
+FEW_USES, MANY_USES = (
+    12,
+    48,
+)  # of a list before the next: below the first the skin grows, above the second it shrinks
+SKIN_FACTOR, WIDEST = 1.5, 4.0  # of one change of the skin; of the widest skin relative to the first
+FEW_PAIRS = 2000  # up to this many are sorted by NumPy
 
 
 def default_skin(pieces: Records, rules: Rules) -> float:
-    """A fifth of the median bound of what can move (m).
+    """Default skin: a fifth of the median bound of the movable colliders (m).
 
-    Wider, and each step looks at more pairs in vain; narrower, and the list is made more often.
+    A wider skin tests more pairs in vain at each step; a narrower one rebuilds the list more often.
     """
     free = rules.movable[pieces["body"]] & (pieces["kind"] != PLANE)
     return SKIN * float(np.median(pieces["bound"][free])) if free.any() else 0.0
 
 
 class Candidates:
-    """Pairs of colliders near each other, sorted by bodies, with the rows of each group.
+    """Pairs of colliders near each other, sorted by bodies, and the row numbers of each group of pairs.
 
     Parameters
     ----------
     shapes : Shapes
         The colliders.
     rules : Rules
-        Who may meet whom.
+        Which bodies may touch.
     reach_of_bodies : array (n_bodies,)
-        Largest distance from the centre of each body to a point that its turning displaces (m).
+        Largest distance from the centre of each body to a point that its rotation displaces (m).
     d : 2 or 3
         Dimension.
     skin : float
-        How much further than asked the list looks (m).
+        Margin added to the search distance (m).
     """
 
     def __init__(self, shapes: Shapes, rules: Rules, reach_of_bodies: Array, d: int, skin: float) -> None:
@@ -63,17 +66,17 @@ class Candidates:
         self._shapes, self._rules, self._d = shapes, rules, d
         self._levels = levels_of(shapes.pieces, rules.movable)
         self._reach_of_bodies = reach_of_bodies
-        self._are_few = len(shapes.pieces) <= FEW and not rules.period.any()
+        self._is_small = len(shapes.pieces) <= FEW and not rules.period.any()
         self._has_planes = bool((shapes.pieces["kind"] == PLANE).any())
         turning = int(np.flatnonzero(reach_of_bodies)[-1]) + 1 if reach_of_bodies.any() else 0
-        self._before = Frames(np.empty((n, 3)), np.empty((turning, 4)))
+        self._reference = Frames(np.empty((n, 3)), np.empty((turning, 4)))
         self._groups = group_table(d)
-        self._reach, self._looks = -1.0, 0
-        # With a period what is near depends on images, which a wider skin would meet twice.
-        self._widest = skin if self._are_few or rules.period.any() else WIDEST * skin
+        self._reach, self._uses = -1.0, 0
+        # Not with a period: a wider skin could list the same pair of images twice.
+        self._widest = skin if self._is_small or rules.period.any() else WIDEST * skin
         self._narrowest = skin
-        self._measure: Any = None
-        self._room = 4 * len(shapes.pieces) + 64
+        self._motion_kernel: Any = None
+        self._capacity = 4 * len(shapes.pieces) + 64
         self.skin = skin
         self.wraps = np.zeros((n if rules.period.any() else 0, 2), dtype=np.int32)
         self.pairs: Records = np.empty(0, dtype=PAIR)
@@ -82,63 +85,63 @@ class Candidates:
         self.n_made = 0
 
     def update(self, frames: Frames, distance: float) -> None:
-        """Make the list again if it may miss a pair within ``distance``."""
+        """Rebuild the list if it may lack a pair within ``distance``."""
         if self._reach >= 0.0 and distance + 2.0 * self._motion(frames) <= self._reach:
-            self._looks += 1
+            self._uses += 1
             return
         if self.n_made:
-            self.skin = self._suited_skin()
-        self._make(distance + self.skin)
-        self._looks = 1
-        self._before.position[:] = frames.position
-        self._before.orientation[:] = frames.orientation[: len(self._before.orientation)]
+            self.skin = self._adapted_skin()
+        self._build(distance + self.skin)
+        self._uses = 1
+        self._reference.position[:] = frames.position
+        self._reference.orientation[:] = frames.orientation[: len(self._reference.orientation)]
         self.wraps[:] = 0
 
-    def _suited_skin(self) -> float:
-        """A skin with which the next list should last neither too short nor too long (m)."""
-        if self._looks < OFTEN:
-            return min(STEP * self.skin, self._widest)
-        return max(self.skin / STEP, self._narrowest) if self._looks > SELDOM else self.skin
+    def _adapted_skin(self) -> float:
+        """Skin of the next list, from the number of uses of the last one (m)."""
+        if self._uses < FEW_USES:
+            return min(SKIN_FACTOR * self.skin, self._widest)
+        return max(self.skin / SKIN_FACTOR, self._narrowest) if self._uses > MANY_USES else self.skin
 
     def _motion(self, frames: Frames) -> float:
-        """Bound on how far any point has gone since the list was made (m)."""
-        before, reach, period = self._before, self._reach_of_bodies, self._rules.period
-        given = frames, before, self._d, reach, period, self.wraps
-        self._measure = self._measure or bound(largest_motion, *given)
-        return float(self._measure(*given))
+        """Upper bound on the motion of any point since the list was built (m)."""
+        reference, reach, period = self._reference, self._reach_of_bodies, self._rules.period
+        arguments = frames, reference, self._d, reach, period, self.wraps
+        self._motion_kernel = self._motion_kernel or bound(largest_motion, *arguments)
+        return float(self._motion_kernel(*arguments))
 
-    def _make(self, reach: float) -> None:
+    def _build(self, reach: float) -> None:
         pieces = self._shapes.pieces
         self.pairs = sorted_pairs(self._search(reach), pieces["body"], len(self._rules.movable))
         group = self._groups[pieces["kind"][self.pairs["i"]], pieces["kind"][self.pairs["j"]]]
-        there = [Group(int(g)) for g in np.flatnonzero(np.bincount(group))]
-        self.rows = {g: np.flatnonzero(group == g).astype(np.int32) for g in there}
-        self.separated = np.full(len(self.pairs) if Group.SOLIDS in there else 0, UNKNOWN, dtype=np.int64)
+        present = [Group(int(g)) for g in np.flatnonzero(np.bincount(group))]
+        self.rows = {g: np.flatnonzero(group == g).astype(np.int32) for g in present}
+        self.separated = np.full(len(self.pairs) if Group.SOLIDS in present else 0, UNKNOWN, dtype=np.int64)
         self._reach = reach
         self.n_made += 1
 
     def _search(self, reach: float) -> Records:
         shapes, levels, rules = self._shapes, self._levels, self._rules
-        if self._are_few:
-            return pairs_of_few(shapes, rules, reach)
+        if self._is_small:
+            return all_near_pairs(shapes, rules, reach)
         boxes = np.empty((len(shapes.pieces) if len(shapes.vertices) else 0, 6))
         boxes_around(shapes, boxes)
         grid = filled_grid(shapes, levels, rules, reach)
         while True:
-            pairs = np.empty(self._room, dtype=PAIR)
+            pairs = np.empty(self._capacity, dtype=PAIR)
             count = near_pairs(shapes, boxes, levels, rules, grid, self._d, reach, pairs)
             if self._has_planes:
                 count = pairs_with_planes(shapes, rules, reach, count, pairs)
-            if count <= self._room:
+            if count <= self._capacity:
                 return pairs[:count]
-            self._room = count + count // 4
+            self._capacity = count + count // 4
 
 
 def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:
-    """Pairs by bodies, then colliders, then image.
+    """Pairs sorted by bodies, then colliders, then image.
 
-    Each counting sort keeps the order of the one before, so the last digit is sorted first. With one
-    collider per body, bodies need no pass of their own.
+    Counting sort is stable, so the least significant key is sorted first. With one collider per body, the
+    passes by body are skipped.
     """
     i, j = np.ascontiguousarray(pairs["i"]), np.ascontiguousarray(pairs["j"])
     if len(pairs) <= FEW_PAIRS:

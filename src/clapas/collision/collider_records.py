@@ -1,8 +1,8 @@
-"""From the table of colliders to the records of the kernels, once per scene.
+"""Records of the colliders for the kernels, made from the collider table once per scene.
 
-The table says what a person means (a box of these edges, turned so). Here each collider becomes a centre and,
-unless it is a sphere, the corners and normals of a solid, relative to that centre and turned into the frame
-of its body once and for all; a step then only turns them with the body.
+The table describes shapes by size and orientation. Here each collider becomes a centre and, unless it is a
+sphere, the corners and normals of a solid, relative to that centre and in the frame of its body; a step then
+only rotates them with the body.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision import topology as sorts
+from clapas.collision import topology as solid_types
 from clapas.collision.meshes import seams_of
 from clapas.collision.records import (
     BOX,
@@ -35,10 +35,10 @@ from clapas.errors import SceneError
 from clapas.geometry.colliders import Colliders
 from clapas.typing import Array, Indices
 
-# The prism of a cylinder contains a cylinder of this share of its radius, however its corners are moved.
+# The prism of a cylinder contains a cylinder of this fraction of its radius, however its corners are moved.
 INSCRIBED = 0.9
-# Sine by which an edge may turn inward and still be one of a convex hull: rounding.
-BULGE = 1e-6
+# Sine by which an edge of a convex hull may be reentrant, to allow for rounding.
+CONVEX_TOLERANCE = 1e-6
 
 
 class Local(NamedTuple):
@@ -59,8 +59,8 @@ class Local(NamedTuple):
     normals: Array
 
 
-def shape(table: Colliders) -> tuple[Shapes, Local]:
-    """Lay out a table of colliders for the kernels, all bodies at the origin."""
+def collider_shapes(table: Colliders) -> tuple[Shapes, Local]:
+    """Records of a table of colliders with all bodies at the origin, and their geometry in body frames."""
     kind = np.asarray(table.kind, dtype=np.int64)
     used, rank = np.unique(table.hull[kind == POLYHEDRON], return_inverse=True)
     parts = topology(table.hulls, used.astype(np.int64), table.d)
@@ -74,7 +74,7 @@ def shape(table: Colliders) -> tuple[Shapes, Local]:
     local.centres[:, : table.d] = table.position
     faces = np.zeros(len(local.normals), dtype=FACE)
     if np.any(kind != SPHERE):
-        _lay_out(table, pieces, solid, parts, faces, local)
+        _fill_solids(table, pieces, solid, parts, faces, local)
     seams, neighbours = seams_of(pieces, local.centres, local.vertices)
     sides, edges = np.empty(len(parts.loop), dtype=SIDE), np.empty(len(parts.edge), dtype=EDGE)
     sides["corner"], sides["edge"] = parts.loop, parts.loop_edge
@@ -86,11 +86,16 @@ def shape(table: Colliders) -> tuple[Shapes, Local]:
 
 
 def _solids(kind: Indices, hull_rank: Indices, n_hulls: int) -> Indices:
-    """Sort of solid of each collider, −1 for spheres and planes."""
+    """Topology number of each collider, −1 for spheres and planes."""
     solid = np.full(len(kind), -1, dtype=np.int64)
-    special = {CAPSULE: sorts.SEGMENT, TRIANGLE: sorts.TRIANGLE, BOX: sorts.BOX, CYLINDER: sorts.PRISM}
-    for sort, number in special.items():
-        solid[kind == sort] = n_hulls + number
+    special = {
+        CAPSULE: solid_types.SEGMENT,
+        TRIANGLE: solid_types.TRIANGLE,
+        BOX: solid_types.BOX,
+        CYLINDER: solid_types.PRISM,
+    }
+    for collider_kind, number in special.items():
+        solid[kind == collider_kind] = n_hulls + number
     solid[kind == POLYHEDRON] = hull_rank
     return solid
 
@@ -98,12 +103,12 @@ def _solids(kind: Indices, hull_rank: Indices, n_hulls: int) -> Indices:
 def _pieces(table: Colliders, kind: Indices, solid: Indices, parts: Topology) -> Records:
     pieces = np.zeros(len(table), dtype=PIECE)
     pieces["kind"], pieces["body"] = kind, table.body
-    has = solid >= 0
-    pieces["n_vertices"][has] = parts.n_vertices[solid[has]]
+    is_solid = solid >= 0
+    pieces["n_vertices"][is_solid] = parts.n_vertices[solid[is_solid]]
     pieces["n_faces"] = np.where(kind == PLANE, 3, 0)
-    pieces["n_faces"][has] = np.diff(parts.face_start)[solid[has]]
-    pieces["edge"][has] = parts.edge_start[:-1][solid[has]]
-    pieces["n_edges"][has] = np.diff(parts.edge_start)[solid[has]]
+    pieces["n_faces"][is_solid] = np.diff(parts.face_start)[solid[is_solid]]
+    pieces["edge"][is_solid] = parts.edge_start[:-1][solid[is_solid]]
+    pieces["n_edges"][is_solid] = np.diff(parts.edge_start)[solid[is_solid]]
     pieces["vertex"] = starts(pieces["n_vertices"])[:-1]
     pieces["face"] = starts(pieces["n_faces"])[:-1]
     radius = np.asarray(table.size[:, 0], dtype=np.float64)
@@ -113,7 +118,7 @@ def _pieces(table: Colliders, kind: Indices, solid: Indices, parts: Topology) ->
     return pieces
 
 
-def _lay_out(
+def _fill_solids(
     table: Colliders, pieces: Records, solid: Indices, parts: Topology, faces: Records, local: Local
 ) -> None:
     """Fill centres, corners, faces and bounds of all but spheres."""
@@ -126,15 +131,15 @@ def _lay_out(
     if not len(rows):
         return
     counts, first = pieces["n_vertices"][rows], pieces["vertex"][rows]
-    V = np.einsum("rij,rj->ri", turn[np.repeat(rows, counts)], _own_corners(table, pieces))
+    V = np.einsum("rij,rj->ri", turn[np.repeat(rows, counts)], _local_corners(table, pieces))
     mean = np.add.reduceat(V, first) / counts[:, None]
     mean[~np.isin(pieces["kind"][rows], (POLYHEDRON, TRIANGLE))] = 0.0  # by symmetry, and without rounding
     local.centres[rows] += mean
     local.vertices[:] = V - np.repeat(mean, counts, axis=0)
     far = np.maximum.reduceat(np.linalg.norm(local.vertices, axis=1), first)
     pieces["bound"][rows] = far + pieces["rounding"][rows]
-    _lay_faces(pieces, solid, parts, rows, faces, local)
-    _refuse_bulges(table, pieces, parts, local)
+    _fill_faces(pieces, solid, parts, rows, faces, local)
+    _refuse_nonconvex(table, pieces, parts, local)
 
 
 def rotation_matrices(orientation: Array) -> Array:
@@ -153,12 +158,12 @@ def rotation_matrices(orientation: Array) -> Array:
     return R
 
 
-def _own_corners(table: Colliders, pieces: Records) -> Array:
+def _local_corners(table: Colliders, pieces: Records) -> Array:
     """Corners of all solids in the frames of the colliders."""
     V = np.zeros((pieces["n_vertices"].sum(), 3))
 
-    def fill(sort: int, template: Array, scale: tuple[int, int, int]) -> None:
-        rows = np.flatnonzero(pieces["kind"] == sort)
+    def fill(collider_kind: int, template: Array, scale: tuple[int, int, int]) -> None:
+        rows = np.flatnonzero(pieces["kind"] == collider_kind)
         at = pieces["vertex"][rows][:, None] + np.arange(len(template))
         V[at] = template * table.size[rows][:, None, scale]
 
@@ -175,33 +180,33 @@ def _own_corners(table: Colliders, pieces: Records) -> Array:
     return V
 
 
-def _lay_faces(
+def _fill_faces(
     pieces: Records, solid: Indices, parts: Topology, rows: Indices, faces: Records, local: Local
 ) -> None:
-    """Normals, sides and heights of the faces."""
+    """Fill in the normals, sides and heights of the faces."""
     counts = pieces["n_faces"][rows]
     which = ranges(parts.face_start, solid[rows])  # in the topology, one entry per face of each collider
-    of = np.repeat(rows, counts)
-    place = pieces["face"][of] + which - parts.face_start[solid[of]]
+    owner = np.repeat(rows, counts)
+    place = pieces["face"][owner] + which - parts.face_start[solid[owner]]
     faces["side"][place] = parts.loop_start[:-1][which]
     faces["n_sides"][place] = lengths = np.diff(parts.loop_start)[which]
     faces["is_real"][place] = parts.is_real[which]
     sides = ranges(parts.loop_start, which)
-    first = np.repeat(pieces["vertex"][of], lengths)
+    first = np.repeat(pieces["vertex"][owner], lengths)
     here, after = parts.loop[sides] + first, parts.loop[next_side(parts.loop_start)[sides]] + first
     begin = starts(lengths)[:-1]
     local.normals[place] = _normals(local.vertices, here, after, begin, lengths)
-    _lay_false_faces(pieces, local)
+    _fill_false_faces(pieces, local)
     along = np.sum(np.repeat(local.normals[place], lengths, axis=0) * local.vertices[here], axis=1)
     faces["height"][place] = np.maximum.reduceat(along, begin)
     inner = np.minimum.reduceat(faces["height"][place], starts(counts)[:-1])
-    round_ = pieces["kind"][rows] == CYLINDER
-    inner[round_] = np.minimum(inner[round_], INSCRIBED * pieces["radius"][rows[round_]])
+    is_cylinder = pieces["kind"][rows] == CYLINDER
+    inner[is_cylinder] = np.minimum(inner[is_cylinder], INSCRIBED * pieces["radius"][rows[is_cylinder]])
     pieces["inner"][rows] = np.maximum(inner, 0.0)
 
 
 def _normals(V: Array, here: Indices, after: Indices, begin: Indices, lengths: Indices) -> Array:
-    """Mean normal over each face (Newell); across the edge, for a side of a polygon of the plane."""
+    """Mean normal over each face (Newell); in the plane, the outward normal of a side of a polygon."""
     p = V[here[begin]]
     u, v = (V[rows] - np.repeat(p, lengths, axis=0) for rows in (here, after))
     normal = np.add.reduceat(np.cross(u, v), begin)
@@ -212,8 +217,8 @@ def _normals(V: Array, here: Indices, after: Indices, begin: Indices, lengths: I
     return np.divide(normal, length, out=np.zeros_like(normal), where=length > 0.0)
 
 
-def _lay_false_faces(pieces: Records, local: Local) -> None:
-    """Normals in the plane of each triangle, around the axis of each segment."""
+def _fill_false_faces(pieces: Records, local: Local) -> None:
+    """Fill in the normals of false faces: in the plane of each triangle, around the axis of each segment."""
     N, V = local.normals, local.vertices
     triangles = np.flatnonzero(pieces["kind"] == TRIANGLE)
     vertex, face = pieces["vertex"][triangles], pieces["face"][triangles]
@@ -230,17 +235,17 @@ def _lay_false_faces(pieces: Records, local: Local) -> None:
     N[face + 2], N[face + 3] = -N[face], -N[face + 1]
 
 
-def _refuse_bulges(table: Colliders, pieces: Records, parts: Topology, local: Local) -> None:
-    """A closed solid is convex if at each edge the normal turns outward, and its middle is inside."""
+def _refuse_nonconvex(table: Colliders, pieces: Records, parts: Topology, local: Local) -> None:
+    """Raise an error unless each polyhedron is convex: no edge reentrant, and its centre inside."""
     rows = np.flatnonzero(pieces["kind"] == POLYHEDRON)
-    of = np.repeat(rows, pieces["n_edges"][rows])
-    within = np.arange(len(of)) - np.repeat(starts(pieces["n_edges"][rows])[:-1], pieces["n_edges"][rows])
-    edge = parts.edge[pieces["edge"][of] + within]
-    vertex, face = pieces["vertex"][of], pieces["face"][of]
+    owner = np.repeat(rows, pieces["n_edges"][rows])
+    within = np.arange(len(owner)) - np.repeat(starts(pieces["n_edges"][rows])[:-1], pieces["n_edges"][rows])
+    edge = parts.edge[pieces["edge"][owner] + within]
+    vertex, face = pieces["vertex"][owner], pieces["face"][owner]
     e = local.vertices[vertex + edge[:, 1]] - local.vertices[vertex + edge[:, 0]]
     turn = np.cross(local.normals[face + edge[:, 3]], local.normals[face + edge[:, 2]])
-    inward = np.sum(turn * e, axis=1) < -BULGE * np.linalg.norm(e, axis=1)
-    bad = np.concatenate((of[inward], rows[pieces["inner"][rows] <= 0.0]))
+    inward = np.sum(turn * e, axis=1) < -CONVEX_TOLERANCE * np.linalg.norm(e, axis=1)
+    bad = np.concatenate((owner[inward], rows[pieces["inner"][rows] <= 0.0]))
     if bad.size:
         raise SceneError(
             f"collider {bad[0]} (body {table.body[bad[0]]}): hull {table.hull[bad[0]]} is not convex, or a "

@@ -1,4 +1,4 @@
-"""Pairs as the kernels read them, contact points as they write them, and the table of contacts."""
+"""Pairs that the kernels read, contact points that they write, and the table of contacts."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from clapas.collision.records import Records, Shapes, wide
+from clapas.collision.records import Records, Shapes, as_int64
 from clapas.compiled import subroutine, uncounted_kernel
 from clapas.typing import Array, Indices
 
-Found: TypeAlias = tuple[Records, int]
-"""Contact points as a kernel wrote them, and how many they are."""
+ContactRows: TypeAlias = tuple[Records, int]
+"""Records of contact points written by a kernel, and their number."""
 
 
 class Pairs(NamedTuple):
-    """The pairs the kernels treat, and what they need to find the periodic image.
+    """List of pairs, with the data that determine their periodic images.
 
     Parameters
     ----------
     listed : array (n_pairs,) of PAIR
-        Two colliders each, and the periods between them when the list was made.
+        Two colliders each, and the periods between them when the list was built.
     wraps : array (n_bodies, 2)
-        Whole periods each body has jumped since; unused unless periodic.
+        Whole periods by which each body was shifted since; unused unless periodic.
     period : array (2,)
         m.
     is_periodic : bool
-        Is any direction periodic?
+        Whether any direction is periodic.
     """
 
     listed: Records
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Two colliders that are looked at.
+    """Pair of colliders whose contacts are computed.
 
     Parameters
     ----------
@@ -61,24 +61,24 @@ class Meeting(NamedTuple):
 
 @subroutine
 def periods(pairs: Pairs, shapes: Shapes, p: int) -> tuple[int, int]:
-    """Periods to add to the second collider along x and y to come to the image of pair p."""
+    """Periods along x and y from the second collider to its image in pair p."""
     pair = pairs.listed[p]
     a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
-    along_x = wide(pair.image_x) - pairs.wraps[b, 0] + pairs.wraps[a, 0]
-    along_y = wide(pair.image_y) - pairs.wraps[b, 1] + pairs.wraps[a, 1]
+    along_x = as_int64(pair.image_x) - pairs.wraps[b, 0] + pairs.wraps[a, 0]
+    along_y = as_int64(pair.image_y) - pairs.wraps[b, 1] + pairs.wraps[a, 1]
     return along_x, along_y
 
 
 @subroutine
 def meeting_of(pairs: Pairs, shapes: Shapes, p: int, distance: float) -> Meeting:
-    """What a kernel needs to know of pair p."""
+    """Colliders of pair p and their relative position."""
     pair = pairs.listed[p]
     c, o = shapes.centres[pair.j], shapes.centres[pair.i]
     x, y, z = c.x - o.x, c.y - o.y, c.z - o.z
     if pairs.is_periodic:
         along_x, along_y = periods(pairs, shapes, p)
         x, y = x + along_x * pairs.period[0], y + along_y * pairs.period[1]
-    return Meeting(p, wide(pair.i), wide(pair.j), x, y, z, distance)
+    return Meeting(p, as_int64(pair.i), as_int64(pair.j), x, y, z, distance)
 
 
 @subroutine
@@ -95,7 +95,7 @@ def write(
     nz: float,
     gap: float,
 ) -> int:
-    """Write a contact point of a meeting if there is room, count it in any case."""
+    """Write a contact point of a pair if there is room, and count it in any case."""
     if count < len(rows):
         row = rows[count]
         row.pair, row.code, row.gap = meeting.p, code, gap
@@ -105,9 +105,10 @@ def write(
 
 
 class Table(NamedTuple):
-    """Columns of the table of contacts while it is filled; ``shift`` has rows if there are periodic images.
+    """Columns of the table of contacts; ``shift`` has rows only with periodic images.
 
-    Identities are a, b, feature. They outlive the rest, as keys of the impulses: an array of their own.
+    The rows of ``identity`` are a, b and feature. They are kept longer than the rest, as keys of the
+    impulses, hence an array of their own.
     """
 
     identity: Indices
@@ -119,14 +120,14 @@ class Table(NamedTuple):
 
 
 class Numbering(NamedTuple):
-    """How the number of a contact is made of its parts.
+    """Numbering of the features of contacts.
 
     feature = ((place of collider a in its body · colliders of b + place of b) · 10 + image) · n_codes + code
 
     Parameters
     ----------
     first, count : arrays (n_bodies,)
-        First collider of each body, and how many it has. Empty if none has several: all places are 0.
+        First collider and number of colliders of each body. Empty if none has several: all places are 0.
     n_codes : int
         Codes of the points of one pair are below this.
     """
@@ -136,22 +137,22 @@ class Numbering(NamedTuple):
     n_codes: int
 
 
-def places_by_pair(found: list[Found]) -> list[Indices]:
-    """Row in the table of each contact found, so that contacts come by growing pair, as found in each."""
-    n = sum(count for _, count in found)
+def places_by_pair(batches: list[ContactRows]) -> list[Indices]:
+    """Row in the table of each contact: by increasing pair, within a pair in the order written."""
+    n = sum(count for _, count in batches)
     places: Indices = np.arange(n, dtype=np.int32)
-    if len(found) == 1:
+    if len(batches) == 1:
         return [places]
-    pair = np.concatenate([rows["pair"][:count] for rows, count in found])
+    pair = np.concatenate([rows["pair"][:count] for rows, count in batches])
     places[np.argsort(pair, kind="stable")] = np.arange(n, dtype=np.int32)
-    return np.split(places, np.cumsum([count for _, count in found])[:-1])
+    return np.split(places, np.cumsum([count for _, count in batches])[:-1])
 
 
 @uncounted_kernel
 def deliver(
     rows: Records, places: Indices, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table
 ) -> None:
-    """Put contacts in their places in the table."""
+    """Copy contacts to the given rows of the table."""
     for k in range(len(places)):
         put_row(rows[k], places[k], pairs, shapes, numbering, table)
 
@@ -166,9 +167,10 @@ def deliver_all(
     numbering: Numbering,
     table: Table,
 ) -> bool:
-    """Put all contacts in the table by growing pair, as found in each; are those of two bodies out of order?
+    """Copy all contacts to the table by increasing pair, within a pair in the order written.
 
-    ``rows`` are those of one sort of pair after another; ``starts`` (n_pairs + 1,) is room to count in.
+    ``rows`` come group by group; ``starts`` (n_pairs + 1,) is work space. Returns whether the features of
+    two bodies are out of order.
     """
     starts[:] = 0
     for k in range(count):
@@ -188,12 +190,12 @@ def deliver_all(
 
 @subroutine
 def put_row(row: Any, at: int, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table) -> None:
-    """Put a contact in its place in the table."""
+    """Copy a contact to a row of the table."""
     pair = pairs.listed[row.pair]
     a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
     place = 0
     if len(numbering.first) > 0:
-        place = wide(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
+        place = as_int64(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
     table.identity[0, at], table.identity[1, at] = a, b
     table.identity[2, at] = place * 10 * numbering.n_codes + row.code
     table.colliders[0, at], table.colliders[1, at] = pair.i, pair.j
@@ -214,9 +216,9 @@ def add_images(
     numbering: Numbering,
     table: Table,
 ) -> None:
-    """Say of contacts in the table which periodic image of the second collider they are with."""
+    """Add to contacts in the table the periodic image of their second collider."""
     for k in range(len(places)):
-        p, at = wide(rows[k].pair), places[k]
+        p, at = as_int64(rows[k].pair), places[k]
         pair = pairs.listed[p]
         limit = shapes.pieces[pair.i].bound + shapes.pieces[pair.j].bound + distance
         if limit < np.inf:  # a half-space is its own image
@@ -227,7 +229,7 @@ def add_images(
 
 @subroutine
 def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
-    """0 where only one image can touch; else which of the neighbouring images it is, from 1 to 9."""
+    """0 where only one image can touch; else the number of the neighbouring image, 1 to 9."""
     several_x, several_y = 0.0 < period[0] <= 2.0 * limit, 0.0 < period[1] <= 2.0 * limit
     code = 1 if several_x or several_y else 0
     if several_x:
@@ -237,8 +239,8 @@ def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
     return code
 
 
-def settle(table: Table) -> Table:
-    """Put contacts of the same two bodies in the order of their features; nearly all are already."""
+def sort_features(table: Table) -> Table:
+    """Sort the contacts of the same two bodies by feature; nearly all are sorted already."""
     a, b, feature = table.identity
     falls = np.flatnonzero(feature[1:] < feature[:-1])
     if not len(falls) or not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):

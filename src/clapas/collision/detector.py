@@ -1,4 +1,4 @@
-"""From positions to contacts: place the colliders, list the pairs near each other, look at each closely."""
+"""Contact detection: place the colliders, list the pairs near each other, compute the contacts of each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.collision.candidates import Candidates, default_skin
-from clapas.collision.collider_records import Local, shape
+from clapas.collision.collider_records import Local, collider_shapes
 from clapas.collision.contact_table import (
-    Found,
+    ContactRows,
     Numbering,
     Pairs,
     Table,
@@ -21,13 +21,13 @@ from clapas.collision.contact_table import (
     deliver,
     deliver_all,
     places_by_pair,
-    settle,
+    sort_features,
 )
 from clapas.collision.grid import Rules
 from clapas.collision.narrow.touching import touch_pairs
 from clapas.collision.pair_kernels import WORK, Group, PairKernels
-from clapas.collision.records import ROW, Records, Shapes, numbers
-from clapas.collision.transforms import Frames, Which, put_colliders, reach_of_bodies
+from clapas.collision.records import ROW, Records, Shapes, float_view
+from clapas.collision.transforms import Frames, Placement, put_colliders, reach_of_bodies
 from clapas.compiled import WORTH_THREADS, bound
 from clapas.compiled.teams import run_on_threads
 from clapas.compiled.threads import Worker, thread_count
@@ -37,44 +37,43 @@ from clapas.typing import Array, Indices, Mask
 
 
 class Detector:
-    """Finds the contacts of a set of colliders, again and again as they move.
+    """Contact detection for a set of moving colliders.
 
     :meth:`detect` places the colliders, finds the pairs near each other (:mod:`grid`, kept in a list
     while bodies have moved little: :mod:`candidates`) and measures each pair exactly (:mod:`narrow`).
-    The result depends on the positions given and on nothing else: not on the list, not on the threads that
-    share the pairs when there are many.
+    The result depends only on the positions: not on the list, nor on the threads that share the pairs when
+    there are many.
 
     Parameters
     ----------
     colliders : Colliders
-        The table. Colliders of one body never meet.
+        The table. Colliders of one body never touch.
     movable : array (n_bodies,) of bool, optional
-        Bodies that can move; two that cannot never meet. By default all can.
+        Bodies that can move; two that cannot never touch. By default all can.
     period : tuple
         Lengths of the periodic cell along x and y (m), or None. Positions may be inside the cell or
         not. A body that can move must be smaller than the cell, a plane parallel to the direction.
     exclude : iterable of (int, int)
-        Pairs of bodies that never meet.
+        Pairs of bodies that never touch.
     skin : float, optional
-        How much further than asked the list looks (m): it changes the speed, never the result. By
-        default a fifth of the median bound of what can move.
+        Margin of the list of pairs beyond the largest gap (m): it changes the speed, never the result. By
+        default a fifth of the median bound of the movable colliders.
     radix : int, optional
-        Base of the numbers of features, where these colliders are some of a larger table and the numbers are
-        to be those of the table: :func:`radix_of` it.
+        Base of the feature numbers. For part of a larger table, :func:`radix_of` that table gives its numbers.
 
     Notes
     -----
-    *What touches how.* Spheres, capsules and planes by formulas; boxes, polyhedra and triangles by GJK
+    *Methods.* Spheres, capsules and planes by formulas; boxes, polyhedra and triangles by GJK
     when apart and separating axes when they overlap, with the corners of the common part of the faces as
-    contact points (at most eight, and the nearest point if it is none of them); cylinders as prisms refined
+    contact points (at most eight, plus the nearest point if it is not among them); cylinders as prisms refined
     where they touch (error of the gap about 10⁻⁹ of the radius, of the normal some 10⁻⁵), with exact normals
-    against cylinders and capsules. Triangles are felt from both sides, and their seams are not felt
-    (:mod:`meshes`): a mesh pushes as the solid does that it bounds.
+    against cylinders and capsules. Triangles have contacts on both sides, and shared edges add none
+    (:mod:`meshes`): a mesh has the contacts of the solid that it bounds.
 
-    *What is compiled* is what the scene has: each sort of pair has its own kernel (:mod:`groups`), and the
-    grid is for more than a few colliders.
+    *Compilation.* Only the kernels of the pairs in the scene are compiled (:mod:`pair_kernels`), and the grid
+    only for more than a few colliders.
 
-    *Degenerate places.* Coincident centres of spheres give the last axis as normal; a sphere centred on
+    *Degenerate positions.* Coincident centres of spheres give the last axis as normal; a sphere centred on
     the axis of a capsule or a cylinder, a direction fixed to that body; a centre in the plane of a
     triangle, its front.
 
@@ -104,8 +103,8 @@ class Detector:
         self._n_bodies = len(free)
         self._rules = Rules(free, _excluded(exclude, len(free)), _period(period))
         self._is_periodic = bool(self._rules.period.any())
-        self._shapes, local = shape(colliders)
-        self._places = Places(self._shapes, local, self.d)
+        self._shapes, local = collider_shapes(colliders)
+        self._placer = ColliderPlacer(self._shapes, local, self.d)
         pieces, centres = self._shapes.pieces, local.centres
         _refuse_bodies_beyond_period(pieces, centres, self._rules)
         self._are_bodies = np.array_equal(pieces["body"], np.arange(len(pieces)))
@@ -116,16 +115,16 @@ class Detector:
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
         self._radix = _radix(pieces) if radix is None else radix
-        self._ways = [PairKernels(self._shapes, self.d, self._radix)]
+        self._pair_kernels = [PairKernels(self._shapes, self.d, self._radix)]
         self._numbering = self._number()
-        self._room: dict[tuple[Group, int], int] = {}  # rows to make ready, from the last count
-        nothing = np.empty(0, dtype=np.int32)
-        self._line = Line(0, False, self._pairs(), [], nothing, np.empty(64, dtype=ROW))
-        self._deliver: Any = None
+        self._capacity: dict[tuple[Group, int], int] = {}  # rows to allocate, from the last count
+        no_rows = np.empty(0, dtype=np.int32)
+        self._plan = SerialPlan(0, False, self._pairs(), [], no_rows, np.empty(64, dtype=ROW))
+        self._fill_table: Any = None
 
     @property
     def skin(self) -> float:
-        """How much further than asked the list of pairs looks (m)."""
+        """Margin of the list of pairs beyond the largest gap (m)."""
         return self._candidates.skin
 
     @property
@@ -135,7 +134,7 @@ class Detector:
 
     @property
     def n_lists(self) -> int:
-        """How many times the list was made."""
+        """How many times the list was built."""
         return self._candidates.n_made
 
     def detect(self, position: npt.ArrayLike, orientation: npt.ArrayLike, distance: float = 0.0) -> Contacts:
@@ -159,15 +158,15 @@ class Detector:
         if not math.isfinite(distance):
             raise ProblemError(f"distance must be a number, got {distance}")
         self._candidates.update(self._place(position, orientation), max(distance, 0.0))
-        if self._line.made != self._candidates.n_made:
-            self._line = self._lined_up()
-        if self._line.are_light:
-            return self._touch_in_line(distance)
+        if self._plan.list_number != self._candidates.n_made:
+            self._plan = self._new_plan()
+        if self._plan.is_serial:
+            return self._touch_serially(distance)
         pairs = self._pairs()
-        found: list[Found] = []
-        for group, which in self._candidates.rows.items():
-            found += self._touch(group, which, pairs, distance)
-        return self._gather(found, pairs, distance)
+        batches: list[ContactRows] = []
+        for group, selected in self._candidates.rows.items():
+            batches += self._touch(group, selected, pairs, distance)
+        return self._gather(batches, pairs, distance)
 
     def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> Frames:
         n, angles = self._n_bodies, 4 if self.d == 3 else 1
@@ -178,7 +177,7 @@ class Detector:
                 f"expected ({n}, {self.d}) and ({n}, {angles})"
             )
         frames = Frames(_in_space(x, 3), _in_space(q, 4))
-        bad = self._places.put(frames)
+        bad = self._placer.put(frames)
         if bad >= 0:
             raise ProblemError(
                 f"body {bad}: position {x[bad].tolist()}, orientation {q[bad].tolist()} is no place; "
@@ -190,82 +189,86 @@ class Detector:
         candidates = self._candidates
         return Pairs(candidates.pairs, candidates.wraps, self._rules.period, self._is_periodic)
 
-    def _lined_up(self) -> Line:
-        """The groups of pairs of the list, one after another."""
-        groups, pairs, rows = self._candidates.rows, self._pairs(), self._line.rows
-        work = [WORK.get(group, 1.0) * len(which) for group, which in groups.items()]
-        are_light = max(work, default=0.0) < WORTH_THREADS and not self._is_periodic
-        ways = []
-        for group, which in groups.items() if are_light else ():
-            way = self._ways[0].of(group, self._candidates.separated)
-            ways.append((which, way, bound(touch_pairs, which, pairs, self._shapes, 0.0, way, rows, 0)))
-        starts = np.empty(len(pairs.listed) + 1 if are_light else 0, dtype=np.int32)
-        return Line(self._candidates.n_made, are_light, pairs, ways, starts, rows)
+    def _new_plan(self) -> SerialPlan:
+        """Plan for the groups of pairs of the current list."""
+        groups, pairs, rows = self._candidates.rows, self._pairs(), self._plan.rows
+        work = [WORK.get(group, 1.0) * len(selected) for group, selected in groups.items()]
+        is_serial = max(work, default=0.0) < WORTH_THREADS and not self._is_periodic
+        calls = []
+        for group, selected in groups.items() if is_serial else ():
+            method = self._pair_kernels[0].of(group, self._candidates.separated)
+            calls.append(
+                (selected, method, bound(touch_pairs, selected, pairs, self._shapes, 0.0, method, rows, 0))
+            )
+        starts = np.empty(len(pairs.listed) + 1 if is_serial else 0, dtype=np.int32)
+        return SerialPlan(self._candidates.n_made, is_serial, pairs, calls, starts, rows)
 
-    def _touch_in_line(self, distance: float) -> Table:
+    def _touch_serially(self, distance: float) -> Table:
         """Contacts of all groups on one thread."""
-        line, shapes = self._line, self._shapes
-        pairs, distance = line.pairs, float(distance)
+        plan, shapes = self._plan, self._shapes
+        pairs, distance = plan.pairs, float(distance)
         while True:
             count = 0
-            for which, way, touch in line.ways:
-                count = touch(which, pairs, shapes, distance, way, line.rows, count)
-            if count <= len(line.rows):
+            for selected, method, touch in plan.calls:
+                count = touch(selected, pairs, shapes, distance, method, plan.rows, count)
+            if count <= len(plan.rows):
                 break
-            line = self._line = line._replace(rows=np.empty(count + count // 4, dtype=ROW))
+            plan = self._plan = plan._replace(rows=np.empty(count + count // 4, dtype=ROW))
         table = self._blank_table(count)
         if count:
-            given = line.rows, count, line.starts, pairs, shapes, self._numbering, table
-            self._deliver = self._deliver or bound(deliver_all, *given)
-            if self._deliver(*given):
-                table = settle(table)
+            arguments = plan.rows, count, plan.starts, pairs, shapes, self._numbering, table
+            self._fill_table = self._fill_table or bound(deliver_all, *arguments)
+            if self._fill_table(*arguments):
+                table = sort_features(table)
         return table
 
-    def _touch(self, group: Group, which: Indices, pairs: Pairs, distance: float) -> list[Found]:
-        """Contacts of one group of pairs, which threads share when they are many."""
-        n = thread_count(None, int(WORK.get(group, 1.0) * len(which)), len(which))
-        while len(self._ways) < n:
-            self._ways.append(PairKernels(self._shapes, self.d, self._radix))
-        parts = np.array_split(which, n) if n > 1 else [which]
-        found: list[Found] = [(np.empty(0, dtype=ROW), 0)] * n
+    def _touch(self, group: Group, selected: Indices, pairs: Pairs, distance: float) -> list[ContactRows]:
+        """Contacts of one group of pairs, on several threads if there are many."""
+        n = thread_count(None, int(WORK.get(group, 1.0) * len(selected)), len(selected))
+        while len(self._pair_kernels) < n:
+            self._pair_kernels.append(PairKernels(self._shapes, self.d, self._radix))
+        parts = np.array_split(selected, n) if n > 1 else [selected]
+        batches: list[ContactRows] = [(np.empty(0, dtype=ROW), 0)] * n
 
         def touch(worker: Worker) -> None:
             k = worker.rank
-            found[k] = self._touch_part(group, k, parts[k], pairs, distance)
+            batches[k] = self._touch_part(group, k, parts[k], pairs, distance)
 
         run_on_threads(n, touch)
-        return found
+        return batches
 
-    def _touch_part(self, group: Group, part: int, which: Indices, pairs: Pairs, distance: float) -> Found:
-        """Contacts of a part of a group, in as much room as they need."""
-        way = self._ways[part].of(group, self._candidates.separated)
+    def _touch_part(
+        self, group: Group, part: int, selected: Indices, pairs: Pairs, distance: float
+    ) -> ContactRows:
+        """Contacts of part of a group; the array grows until they fit."""
+        method = self._pair_kernels[part].of(group, self._candidates.separated)
         key = group, part
         while True:
-            rows = np.empty(self._room.get(key, len(which) // 2 + 16), dtype=ROW)
-            count = touch_pairs(which, pairs, self._shapes, distance, way, rows, 0)
-            self._room[key] = count + count // 16 + 16
+            rows = np.empty(self._capacity.get(key, len(selected) // 2 + 16), dtype=ROW)
+            count = touch_pairs(selected, pairs, self._shapes, distance, method, rows, 0)
+            self._capacity[key] = count + count // 16 + 16
             if count <= len(rows):
                 return rows, count
 
-    def _gather(self, found: list[Found], pairs: Pairs, distance: float) -> Table:
-        """One table of all groups, sorted: each pair has its place, whatever group it is in."""
-        if not found:
+    def _gather(self, batches: list[ContactRows], pairs: Pairs, distance: float) -> Table:
+        """One sorted table of the contacts of all groups."""
+        if not batches:
             return self._blank_table(0)
-        n = sum(count for _, count in found)
-        table, places = self._blank_table(n), places_by_pair(found)
+        n = sum(count for _, count in batches)
+        table, places = self._blank_table(n), places_by_pair(batches)
 
         def put(worker: Worker) -> None:
-            for k in range(worker.rank, len(found), worker.size):
-                given = found[k][0], places[k], pairs, self._shapes
-                deliver(*given, self._numbering, table)
+            for k in range(worker.rank, len(batches), worker.size):
+                arguments = batches[k][0], places[k], pairs, self._shapes
+                deliver(*arguments, self._numbering, table)
                 if pairs.is_periodic:
-                    add_images(*given, distance, self._numbering, table)
+                    add_images(*arguments, distance, self._numbering, table)
 
-        run_on_threads(thread_count(None, n, len(found)), put)
-        return settle(table)
+        run_on_threads(thread_count(None, n, len(batches)), put)
+        return sort_features(table)
 
     def _blank_table(self, n: int) -> Table:
-        """Room for n contacts; colliders that are numbered as their bodies are need none of their own."""
+        """Empty table of n contacts; colliders share the columns of bodies if numbered alike."""
         identity, d = np.empty((3, n), dtype=np.int64), self.d
         colliders = identity[:2] if self._are_bodies else np.empty((2, n), dtype=np.int64)
         shift = np.zeros((n if self._is_periodic else 0, d))
@@ -287,40 +290,40 @@ class Detector:
         return Numbering(first, count, n_codes)
 
 
-class Line(NamedTuple):
-    """Groups of pairs that one thread treats one after another.
+class SerialPlan(NamedTuple):
+    """Calls that find the contacts of all groups of pairs on one thread.
 
     Parameters
     ----------
-    made : int
-        Number of the list they are of.
-    are_light : bool
-        Whether one thread is enough.
+    list_number : int
+        Number of the list of pairs it was made for.
+    is_serial : bool
+        Whether one thread is enough; if not, there are no calls.
     pairs : Pairs
-        All of them.
-    ways : list
-        The pairs of each group, how they are met, and the kernel for that.
+        The list of pairs.
+    calls : list
+        For each group: row numbers of its pairs, pair method, bound kernel.
     starts : array (n_pairs + 1,)
-        Room to sort contacts in.
+        Work space to sort contacts.
     rows : records
-        Room for contacts.
+        Work space for contacts.
     """
 
-    made: int
-    are_light: bool
+    list_number: int
+    is_serial: bool
     pairs: Pairs
-    ways: list[tuple[Indices, Any, Any]]
+    calls: list[tuple[Indices, Any, Any]]
     starts: Indices
     rows: Records
 
 
-class Places:
-    """Puts colliders where their bodies are.
+class ColliderPlacer:
+    """Update of the colliders from the positions of their bodies.
 
     Parameters
     ----------
     shapes : Shapes
-        The colliders, to be placed.
+        The colliders to update.
     local : Local
         Their centres, corners and normals in the frames of the bodies.
     d : 2 or 3
@@ -334,28 +337,28 @@ class Places:
         off_centre = np.flatnonzero(local.centres.any(axis=1)).astype(np.int32)
         solids = np.flatnonzero(pieces["n_faces"]).astype(np.int32)
         placed = np.tile([1.0 if d == 3 else 0.0, 0.0, 0.0, 0.0], (len(solids), 1))
-        self._which = Which(np.ascontiguousarray(pieces["body"]), off_centre, solids, placed)
-        numbers(shapes.vertices, "x", "y", "z")[:] = local.vertices
-        numbers(shapes.faces, "x", "y", "z")[:] = local.normals
+        self._placement = Placement(np.ascontiguousarray(pieces["body"]), off_centre, solids, placed)
+        float_view(shapes.vertices, "x", "y", "z")[:] = local.vertices
+        float_view(shapes.faces, "x", "y", "z")[:] = local.normals
 
     def put(self, frames: Frames) -> int:
-        """Move all colliders with their bodies, turn those that have turned.
+        """Move all colliders with their bodies, and rotate those whose orientation has changed.
 
-        Returns −1; or, without moving anything, the first body whose position or orientation is no number, or
-        whose quaternion is zero.
+        Returns −1; or, without moving anything, the first body whose position or orientation is not finite,
+        or whose quaternion is zero.
         """
-        given = frames, self._d, self._which, self._local, self._shapes
-        self._put = self._put or bound(put_colliders, *given)
-        return self._put(*given)
+        arguments = frames, self._d, self._placement, self._local, self._shapes
+        self._put = self._put or bound(put_colliders, *arguments)
+        return self._put(*arguments)
 
 
 def radix_of(colliders: Colliders) -> int:
-    """The base of the numbers of features: one more than the corners, or edges, of the largest hull."""
-    _, sorts = np.unique(np.column_stack((colliders.kind, colliders.hull)), axis=0, return_index=True)
+    """Base of the feature numbers: one more than the corners, or edges, of the largest hull."""
+    _, first_rows = np.unique(np.column_stack((colliders.kind, colliders.hull)), axis=0, return_index=True)
     columns = "body kind position orientation size bound material hull".split()
-    few = {name: getattr(colliders, name)[np.sort(sorts)] for name in columns}
-    few["body"] = np.arange(len(sorts))
-    return _radix(shape(replace(colliders, **few))[0].pieces)
+    one_of_each = {name: getattr(colliders, name)[np.sort(first_rows)] for name in columns}
+    one_of_each["body"] = np.arange(len(first_rows))
+    return _radix(collider_shapes(replace(colliders, **one_of_each))[0].pieces)
 
 
 def _radix(pieces: Records) -> int:
@@ -377,9 +380,9 @@ def _movable(colliders: Colliders, movable: npt.ArrayLike | None) -> Mask:
 
 
 def _in_space(columns: Array, width: int) -> Array:
-    """Rows of numbers, zeros added to make them as wide as in space.
+    """Rows padded with zeros to the width they have in space.
 
-    Always of one layout and writeable: kernels are compiled for that alone.
+    Always contiguous and writeable: kernels are compiled for that layout only.
     """
     if columns.shape[1] == width:
         flags = columns.flags

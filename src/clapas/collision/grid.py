@@ -1,10 +1,10 @@
-"""Which colliders are near each other: a grid of cells for each size.
+"""Broad phase: pairs of colliders near each other, from a hashed grid of cells for each size.
 
 Colliders are sorted into levels by their bound, each level within a factor two, and put into the cell of
-their centre in a grid whose cells are as wide as the largest of the level. A collider then meets only those
-in the 27 cells (9 in the plane) around it, in its own level and in those of larger ones: the work grows
-with the number of colliders, whatever the spread of their sizes. Cells are found by hashing, so space is
-unbounded and empty space is free.
+their centre in a grid whose cells are as wide as the largest of the level. A collider is then tested only
+against those in the 27 cells (9 in the plane) around it, in its own level and in those of larger ones: the work
+grows with the number of colliders, whatever the spread of their sizes. Cells are found by hashing, so space is
+unbounded and empty space costs nothing.
 
 Along a periodic direction cells divide the period, and cells at one end are neighbours of those at the other.
 """
@@ -15,25 +15,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clapas.collision.records import PLANE, Records, Shapes, record, wide
+from clapas.collision.records import PLANE, Records, Shapes, as_int64, record
 from clapas.compiled import subroutine, uncounted_kernel
 from clapas.typing import Array, Indices, Mask
 
 LEVEL_RATIO = 2.0
-FAR = 1e15  # cells are counted from the origin in whole numbers; further out all share one cell
+FAR = 1e15  # cells are numbered from the origin by integers; those further out share one cell
 
 
 class Levels(NamedTuple):
-    """Sizes of the colliders in classes.
+    """Size classes of the colliders.
 
     Parameters
     ----------
     of : array (n,)
         Level of each collider, −1 for a plane.
     bound : array (n_levels,)
-        Largest bound in each (m), growing.
+        Largest bound in each (m), increasing.
     has_movable, has_fixed : arrays (n_levels,) of bool
-        Is a collider of a movable body in it, one of a body that cannot move?
+        Whether it has colliders of movable bodies; of bodies that cannot move.
     """
 
     of: Indices
@@ -43,14 +43,14 @@ class Levels(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Rules for which bodies may touch.
+    """Rules of which bodies may touch.
 
     Parameters
     ----------
     movable : array (n_bodies,) of bool
-        Two bodies that cannot move never meet.
+        Two bodies that cannot move never touch.
     excluded : array, sorted
-        a·n_bodies + b for pairs a < b of bodies that never meet.
+        a·n_bodies + b for pairs a < b of bodies that never touch.
     period : array (2,)
         Lengths of the periodic cell along x and y (m), 0 if there is none.
     """
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
 
 
 def levels_of(pieces: Records, movable: Mask) -> Levels:
-    """Sort sizes into levels."""
+    """Levels of the colliders, by size."""
     level = np.full(len(pieces), -1, dtype=np.int8)
     rows = np.flatnonzero(pieces["kind"] != PLANE)
     order = rows[np.argsort(pieces["bound"][rows], kind="stable")]
@@ -74,13 +74,13 @@ def levels_of(pieces: Records, movable: Mask) -> Levels:
         tops.append(bounds[end - 1])
         begin = end
     free = movable[pieces["body"][rows]]
-    sorts = [np.bincount(level[rows[free == what]], minlength=len(tops)) > 0 for what in (True, False)]
-    return Levels(level, np.array(tops, dtype=np.float64), *sorts)
+    has = [np.bincount(level[rows[free == can_move]], minlength=len(tops)) > 0 for can_move in (True, False)]
+    return Levels(level, np.array(tops, dtype=np.float64), *has)
 
 
 @uncounted_kernel
 def boxes_around(shapes: Shapes, boxes: Array) -> None:
-    """Boxes (n, 6) along the axes around all colliders, relative to their centres: lows, then highs."""
+    """Axis-aligned boxes (n, 6) around all colliders, relative to their centres: minima, then maxima."""
     for c in range(len(boxes)):
         piece = shapes.pieces[c]
         least_x = least_y = least_z = 0.0
@@ -106,7 +106,7 @@ class Grid(NamedTuple):
     start : array
         Colliders in bucket k: spots[start[k]:start[k + 1]]. Their number is a power of two.
     spots : array of SPOT
-        Colliders by bucket. Cells in a row along x are neighbouring buckets.
+        Colliders by bucket. Neighbouring cells along x are neighbouring buckets.
     """
 
     width: Array
@@ -115,12 +115,13 @@ class Grid(NamedTuple):
     spots: Records
 
 
-# A collider in the grid: which, its level, can its body move, row of cells and cell in the row; centre and bound.
+# A collider in the grid: its number, its level, whether its body can move, row of cells and cell in the row;
+# centre and bound.
 SPOT = record("piece level movable", "x y z bound", long="row cell")
 
 
 def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> Grid:
-    """Put all colliders but planes into the cells of their levels."""
+    """Grid of all colliders but planes, in the cells of their levels."""
     width = np.repeat(2.0 * levels.bound[:, None] + reach, 3, axis=1)
     cells = np.zeros(width.shape, dtype=np.int64)
     for m in np.flatnonzero(rules.period):
@@ -137,7 +138,7 @@ def filled_grid(shapes: Shapes, levels: Levels, rules: Rules, reach: float) -> G
 
 @uncounted_kernel
 def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid) -> None:
-    """Sort the colliders by bucket: count, add up, put each in its place."""
+    """Sort the colliders by bucket (counting sort)."""
     start, size = grid.start, len(grid.start) - 1
     for c in range(len(shapes.pieces)):
         if levels.of[c] >= 0:
@@ -161,11 +162,11 @@ def fill_grid(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid) -> None:
 
 @subroutine
 def address(shapes: Shapes, levels: Levels, rules: Rules, grid: Grid, c: int) -> tuple[int, int]:
-    """Row of cells of a collider, and its cell in the row."""
-    level, p = wide(levels.of[c]), shapes.centres[c]
+    """Row of cells of a collider, and cell in the row."""
+    level, p = as_int64(levels.of[c]), shapes.centres[c]
     y = cell_of(p.y, grid.width[level, 1], grid.cells[level, 1])
     z = cell_of(p.z, grid.width[level, 2], grid.cells[level, 2])
-    row = row_of(level, wide(rules.movable[shapes.pieces[c].body]), y, z)
+    row = row_of(level, as_int64(rules.movable[shapes.pieces[c].body]), y, z)
     return row, cell_of(p.x, grid.width[level, 0], grid.cells[level, 0])
 
 
@@ -180,24 +181,24 @@ def near_pairs(
     reach: float,
     pairs: Records,
 ) -> int:
-    """Find pairs whose boxes and bounding spheres are within ``reach``; planes are left out.
+    """Find the pairs whose boxes and bounding spheres are within ``reach``, planes excepted.
 
-    Writes as many as fit and returns how many there are.
+    Writes as many as fit and returns the total number.
     """
     count = 0
     for s in range(len(grid.spots)):
         spot = grid.spots[s]
         for level in range(spot.level, len(levels.bound)):
-            # Pairs in which one cannot move are found by the smaller; of equal level by the movable.
+            # A pair with a fixed collider is found from the smaller one; at equal level from the movable one.
             if spot.movable and levels.has_fixed[level]:
-                count = look_around(spot, level, 0, shapes, boxes, rules, grid, d, reach, count, pairs)
+                count = search_cells(spot, level, 0, shapes, boxes, rules, grid, d, reach, count, pairs)
             if levels.has_movable[level] and (spot.movable or level > spot.level):
-                count = look_around(spot, level, 1, shapes, boxes, rules, grid, d, reach, count, pairs)
+                count = search_cells(spot, level, 1, shapes, boxes, rules, grid, d, reach, count, pairs)
     return count
 
 
 @subroutine
-def look_around(
+def search_cells(
     spot: Records,
     level: int,
     movable: int,
@@ -210,10 +211,10 @@ def look_around(
     count: int,
     pairs: Records,
 ) -> int:
-    """Meet the colliders of a level, movable or not, in the cells around a spot.
+    """Add the pairs of a collider with those of a level, movable or not, in the cells around it.
 
-    Among equals each pair is met once: half of the cells around are enough, or, where a period may bring
-    the same cell from both sides, half of the colliders.
+    Within one class each pair is added once: half of the cells around are enough, or, where a period may
+    bring the same cell from both sides, half of the colliders.
     """
     width, cells, size = grid.width[level], grid.cells[level], len(grid.start) - 1
     x, y = cell_of(spot.x, width[0], cells[0]), cell_of(spot.y, width[1], cells[1])
@@ -238,19 +239,19 @@ def look_around(
                     away_y = to_nearest_image(other.y - spot.y, rules.period[1])
                     away_z = other.z - spot.z
                     if away_x * away_x + away_y * away_y + away_z * away_z <= limit * limit:
-                        count = meet(spot, other, limit, shapes, boxes, rules, reach, count, pairs)
+                        count = add_pair_images(spot, other, limit, shapes, boxes, rules, reach, count, pairs)
     return count
 
 
 @subroutine
 def first_step(cells: int, in_dimension: bool) -> int:
-    """First neighbouring cell: itself when a period has less than three, or across the plane."""
+    """Offset of the first neighbouring cell: 0 with fewer than three in a period, or normal to the plane."""
     return -1 if in_dimension and (cells == 0 or cells > 2) else 0
 
 
 @subroutine
 def last_step(cells: int, in_dimension: bool) -> int:
-    """Last neighbouring cell: itself when a period has one only, or across the plane."""
+    """Offset of the last neighbouring cell: 0 with one in a period, or normal to the plane."""
     return 1 if in_dimension and cells != 1 else 0
 
 
@@ -268,9 +269,9 @@ def cell_of(x: float, width: float, cells: int) -> int:
 
 @subroutine
 def row_of(level: int, movable: int, y: int, z: int) -> int:
-    """Row of cells along x in one number: 28 bits for each coordinate.
+    """Key of a row of cells along x: 28 bits for each coordinate.
 
-    Rows 2²⁸ apart share a number; distances are measured after, so this costs time and nothing else.
+    Rows 2²⁸ apart share a key; distances are tested afterwards, so this only costs time.
     """
     return ((((level & 31) << 1) | movable) << 57) | ((y & 0xFFFFFFF) << 28) | (z & 0xFFFFFFF)
 
@@ -284,14 +285,14 @@ def bucket_of(row: int, cell: int, size: int) -> int:
 
 @subroutine
 def to_nearest_image(x: float, period: float) -> float:
-    """The least of x plus whole periods."""
+    """Value of least magnitude among x plus whole periods."""
     if period > 0.0:
         x -= period * np.rint(x / period)
     return x
 
 
 @subroutine
-def meet(
+def add_pair_images(
     spot: Records,
     other: Records,
     limit: float,
@@ -303,12 +304,12 @@ def meet(
     pairs: Records,
 ) -> int:
     """Add the pair, once for each periodic image near enough."""
-    i, j, sign = wide(spot.piece), wide(other.piece), 1.0
+    i, j, sign = as_int64(spot.piece), as_int64(other.piece), 1.0
     if i > j:
         i, j, sign = j, i, -1.0
     x, y, z = sign * (other.x - spot.x), sign * (other.y - spot.y), sign * (other.z - spot.z)
     one, two = shapes.pieces[i], shapes.pieces[j]
-    if one.body == two.body or is_excluded(wide(one.body), wide(two.body), rules):
+    if one.body == two.body or is_excluded(as_int64(one.body), as_int64(two.body), rules):
         return count
     for k in range(first_image(x, rules.period[0], limit), last_image(x, rules.period[0], limit) + 1):
         for l in range(first_image(y, rules.period[1], limit), last_image(y, rules.period[1], limit) + 1):
@@ -316,18 +317,18 @@ def meet(
             if tx * tx + ty * ty + z * z > limit * limit:
                 continue
             if one.n_vertices + two.n_vertices > 0 and (
-                apart(boxes, i, j, 0, tx, reach)
-                or apart(boxes, i, j, 1, ty, reach)
-                or apart(boxes, i, j, 2, z, reach)
+                are_apart(boxes, i, j, 0, tx, reach)
+                or are_apart(boxes, i, j, 1, ty, reach)
+                or are_apart(boxes, i, j, 2, z, reach)
             ):
                 continue
-            count = add(i, j, k, l, count, pairs)
+            count = append_pair(i, j, k, l, count, pairs)
     return count
 
 
 @subroutine
-def add(i: int, j: int, k: int, l: int, count: int, pairs: Records) -> int:
-    """Write a pair if there is room, count it in any case."""
+def append_pair(i: int, j: int, k: int, l: int, count: int, pairs: Records) -> int:
+    """Write a pair if there is room, and count it in any case."""
     if count < len(pairs):
         pair = pairs[count]
         pair.i, pair.j, pair.image_x, pair.image_y = i, j, k, l
@@ -336,7 +337,7 @@ def add(i: int, j: int, k: int, l: int, count: int, pairs: Records) -> int:
 
 @subroutine
 def first_image(x: float, period: float, limit: float) -> int:
-    """Least number of periods that brings a distance x within the limit."""
+    """Smallest number of periods that brings a distance x within the limit."""
     return 0 if period == 0.0 else int(np.ceil((-limit - x) / period))
 
 
@@ -347,14 +348,14 @@ def last_image(x: float, period: float, limit: float) -> int:
 
 
 @subroutine
-def apart(boxes: Array, i: int, j: int, m: int, t: float, reach: float) -> bool:
-    """Are two boxes, the second moved by t, more than ``reach`` apart along axis m?"""
+def are_apart(boxes: Array, i: int, j: int, m: int, t: float, reach: float) -> bool:
+    """Whether two boxes, the second moved by t, are more than ``reach`` apart along axis m."""
     return boxes[j, m] + t - boxes[i, m + 3] > reach or boxes[i, m] - boxes[j, m + 3] - t > reach
 
 
 @subroutine
 def is_excluded(a: int, b: int, rules: Rules) -> bool:
-    """Was the pair of bodies a < b excluded by the user?"""
+    """Whether the pair of bodies a < b is excluded."""
     key = a * len(rules.movable) + b
     low, high = 0, len(rules.excluded)
     while low < high:
@@ -368,7 +369,7 @@ def is_excluded(a: int, b: int, rules: Rules) -> bool:
 
 @uncounted_kernel
 def pairs_with_planes(shapes: Shapes, rules: Rules, reach: float, count: int, pairs: Records) -> int:
-    """Add the pairs of every plane with all that is near it."""
+    """Add the pairs of each plane and the colliders near it."""
     n = len(shapes.pieces)
     for p in range(n):
         plane = shapes.pieces[p]
@@ -377,10 +378,10 @@ def pairs_with_planes(shapes: Shapes, rules: Rules, reach: float, count: int, pa
         o, normal = shapes.centres[p], shapes.faces[plane.face]
         for c in range(n):
             piece, x = shapes.pieces[c], shapes.centres[c]
-            a, b = wide(min(plane.body, piece.body)), wide(max(plane.body, piece.body))
+            a, b = as_int64(min(plane.body, piece.body)), as_int64(max(plane.body, piece.body))
             if piece.kind == PLANE or a == b or not (rules.movable[a] or rules.movable[b]):
                 continue
             height = normal.x * (x.x - o.x) + normal.y * (x.y - o.y) + normal.z * (x.z - o.z)
             if height - piece.bound <= reach and not is_excluded(a, b, rules):
-                count = add(min(p, c), max(p, c), 0, 0, count, pairs)
+                count = append_pair(min(p, c), max(p, c), 0, 0, count, pairs)
     return count

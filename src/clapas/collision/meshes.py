@@ -1,14 +1,14 @@
-"""Triangles that share corners and edges, so that the seams of a mesh are not felt.
+"""Adjacency of the triangles of a mesh, and the removal of ghost contacts at shared corners and edges.
 
-A ball that rolls over a flat floor of triangles stands on one of them; the next one, taken alone, sees the ball
-beyond its edge and pushes it back with a tilted normal: a ghost contact. But the edge is no end of the
-surface. A direction n is one along which the mesh can push at an edge (a corner) only if the triangles
-around it are all below: n·(w − v) ≤ 0 for their other corners w. Contacts on an edge or a corner with any
-other normal are dropped, since a neighbour is nearer and has the true one. On a ridge all triangles around
-agree; the first in the table speaks for them.
+A ball that rolls over a flat floor of triangles stands on one of them; for the next one, taken alone, the ball is
+beyond its edge and the contact has a tilted normal: a ghost contact. But the surface does not end at that
+edge. The mesh can push along n at an edge (a corner) only if the triangles around it are all below:
+n·(w − v) ≤ 0 for their other corners w. Contacts on an edge or a corner with any other normal are dropped,
+since a neighbour is nearer and has the true one. On a ridge all triangles around have the same contact; only
+the first in the table reports it.
 
-A body that overlaps several triangles around a ridge leaves them along one direction, as it would leave the solid
-they bound: the one of least depth (:mod:`clapas.collision.narrow.seams`).
+A body that overlaps several triangles around a ridge is separated along one direction, that of least depth, as
+from the solid they bound (:mod:`clapas.collision.narrow.seams`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from clapas.collision.topology import starts
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
-WELD = 1e-9  # corners nearer than this share of the mesh are one
+WELD = 1e-9  # of the size of the mesh: corners nearer than this are one
 RISE = 1e-6  # sine above which a neighbour is not below
 
 
 def seams_of(pieces: Records, centres: Array, vertices: Array) -> tuple[Records, Records]:
-    """What is around each corner and each side of the triangles, by row of the corner; and the neighbours.
+    """Ranges of neighbours around each corner and side of the triangles, by row of the corner; the neighbours.
 
-    For a corner these are the other corners of the triangles around it, for a side the corners opposite.
+    For a corner the neighbours are the other corners of the triangles around it, for a side the corners opposite.
     """
     seams = np.zeros(len(vertices), dtype=SEAM)
     triangles = np.flatnonzero(pieces["kind"] == TRIANGLE)
@@ -36,12 +36,14 @@ def seams_of(pieces: Records, centres: Array, vertices: Array) -> tuple[Records,
     rows = pieces["vertex"][triangles][:, None] + np.arange(3)
     points = _welded(pieces["body"][triangles], vertices[rows] + centres[triangles][:, None, :])
     after, before = np.roll(rows, -1, axis=1), np.roll(rows, 1, axis=1)
-    of = np.repeat(triangles, 3)
+    owner = np.repeat(triangles, 3)
     tips = np.roll(points, -1, axis=1)
     ends = np.stack((np.minimum(points, tips), np.maximum(points, tips)), axis=-1).reshape(-1, 2)
     _, lines = np.unique(ends, axis=0, return_inverse=True)
-    around = _listed(np.tile(points.ravel(), 2), np.concatenate((after, before)).ravel(), np.tile(of, 2))
-    across = _listed(lines.ravel(), before.ravel(), of)
+    around = _neighbour_lists(
+        np.tile(points.ravel(), 2), np.concatenate((after, before)).ravel(), np.tile(owner, 2)
+    )
+    across = _neighbour_lists(lines.ravel(), before.ravel(), owner)
     neighbours = np.concatenate((around[1], across[1]))
     for name, key, (start, entries), shift in (
         ("corner", points.ravel(), around, 0),
@@ -55,15 +57,15 @@ def seams_of(pieces: Records, centres: Array, vertices: Array) -> tuple[Records,
 
 
 def _welded(body: Indices, places: Array) -> Indices:
-    """Number of the point at each corner (n, 3), the same for corners of one body at one place."""
+    """Point number of each corner (n, 3), the same for coincident corners of one body."""
     size = np.ptp(places.reshape(-1, 3), axis=0).max()
     cells = np.rint(places.reshape(-1, 3) / (WELD * size)).astype(np.int64)
     _, number = np.unique(np.column_stack((np.repeat(body, 3), cells)), axis=0, return_inverse=True)
     return np.asarray(number).reshape(-1, 3)
 
 
-def _listed(key: Indices, vertex: Indices, piece: Indices) -> tuple[Indices, Records]:
-    """Neighbours by key, in a compressed array, those of one key in the order given."""
+def _neighbour_lists(key: Indices, vertex: Indices, piece: Indices) -> tuple[Indices, Records]:
+    """Neighbours by key, in a compressed array; the order within a key is kept."""
     order = np.argsort(key, kind="stable")
     entries = np.empty(len(key), dtype=NEIGHBOUR)
     entries["vertex"], entries["piece"] = vertex[order], piece[order]
@@ -72,7 +74,7 @@ def _listed(key: Indices, vertex: Indices, piece: Indices) -> tuple[Indices, Rec
 
 @subroutine
 def rises(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float) -> bool:
-    """Does one of the neighbours of triangle c rise above its corner at row ``at``, along n?"""
+    """Whether a neighbour of triangle c rises above its corner at row ``at``, along n."""
     v, o = shapes.vertices[at], shapes.centres[c]
     for k in range(first, first + count):
         w, p = shapes.vertices[shapes.neighbours[k].vertex], shapes.centres[shapes.neighbours[k].piece]
@@ -84,7 +86,7 @@ def rises(shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny
 
 @subroutine
 def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
-    """Is a contact on triangle c, with the normal n out of it, one that a neighbour has?
+    """Whether a contact on triangle c, with outward normal n, belongs to a neighbour.
 
     ``feature`` is 0 for its face, 1 + k for corner k, 4 + k for side k.
     """
@@ -101,7 +103,7 @@ def is_ghost(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: flo
 
 @subroutine
 def highest_of(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> int:
-    """Which corners of triangle c are highest along n: 1, 2 and 4 for its corners, 7 for the whole face."""
+    """Corners of triangle c that are highest along n, as bits 1, 2 and 4; 7 for the whole face."""
     first = shapes.pieces[c].vertex
     p, q, r = shapes.vertices[first], shapes.vertices[first + 1], shapes.vertices[first + 2]
     h0 = nx * p.x + ny * p.y + nz * p.z
@@ -113,7 +115,7 @@ def highest_of(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> int:
 
 @subroutine
 def start_of(highest: int) -> int:
-    """The corner that is highest, or the one at which the side that is highest starts."""
+    """The highest corner, or the corner where the highest side starts."""
     if highest == 2 or highest == 6:
         return 1
     return 2 if highest == 4 or highest == 5 else 0
@@ -121,7 +123,7 @@ def start_of(highest: int) -> int:
 
 @subroutine
 def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
-    """Can a collider push along n where it is highest? A triangle only if its neighbours let it."""
+    """Whether a collider can push along n where it is highest: a triangle only if no neighbour rises."""
     if shapes.pieces[c].kind != TRIANGLE:
         return True
     highest = highest_of(shapes, c, nx, ny, nz)
@@ -138,7 +140,7 @@ def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
 def is_level(
     shapes: Shapes, first: int, count: int, at: int, c: int, nx: float, ny: float, nz: float
 ) -> bool:
-    """Are all the neighbours of triangle c at its corner at row ``at`` as high as it, along n?"""
+    """Whether all neighbours of triangle c are level, along n, with its corner at row ``at``."""
     v, o = shapes.vertices[at], shapes.centres[c]
     for k in range(first, first + count):
         w, p = shapes.vertices[shapes.neighbours[k].vertex], shapes.centres[shapes.neighbours[k].piece]
@@ -149,20 +151,20 @@ def is_level(
 
 
 @subroutine
-def goes_on(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
-    """Does the surface go on flat, at right angles to n, beyond side k of triangle c?"""
+def is_flat_beyond(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
+    """Whether the surface continues flat, normal to n, beyond side k of triangle c."""
     at = shapes.pieces[c].vertex + k
     seam = shapes.seams[at]
     return seam.n_sides > 1 and is_level(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
 
 
 @subroutine
-def goes_on_around(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
-    """Does the surface go on flat, at right angles to n, around corner k of triangle c?"""
+def is_flat_around(shapes: Shapes, c: int, k: int, nx: float, ny: float, nz: float) -> bool:
+    """Whether the surface continues flat, normal to n, around corner k of triangle c."""
     at = shapes.pieces[c].vertex + k
     seam = shapes.seams[at]
     return (
-        goes_on(shapes, c, k, nx, ny, nz)
-        and goes_on(shapes, c, (k + 2) % 3, nx, ny, nz)
+        is_flat_beyond(shapes, c, k, nx, ny, nz)
+        and is_flat_beyond(shapes, c, (k + 2) % 3, nx, ny, nz)
         and is_level(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
     )

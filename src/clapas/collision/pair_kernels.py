@@ -1,4 +1,4 @@
-"""Sorts of pairs, and how each is met."""
+"""Types of pairs, and the method for each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from clapas.collision.narrow.axes import new_trials
 from clapas.collision.narrow.capsules_triangles import Thin
 from clapas.collision.narrow.cylinder_plane import CylinderOnPlane
-from clapas.collision.narrow.cylinders import Cylinders, new_prism, new_tried
+from clapas.collision.narrow.cylinders import Cylinders, new_directions, new_prism
 from clapas.collision.narrow.gjk import new_simplex
-from clapas.collision.narrow.manifold import new_bench
-from clapas.collision.narrow.planes import CornersOnPlane, HullOnPlane, SphereOnPlane, new_kept
+from clapas.collision.narrow.manifold import new_clipping
+from clapas.collision.narrow.planes import CornersOnPlane, HullOnPlane, SphereOnPlane, new_corner_list
 from clapas.collision.narrow.polygons import Polygons
 from clapas.collision.narrow.segments import Capsules
 from clapas.collision.narrow.solids import Solids
@@ -30,7 +30,7 @@ from clapas.typing import Indices
 
 
 class Group(IntEnum):
-    """Pairs that are met in the same way."""
+    """Types of pairs, one kernel each."""
 
     SPHERES = 0
     SPHERE_PLANE = 1
@@ -49,14 +49,14 @@ class Group(IntEnum):
 
 
 WORK: dict[Group, float] = {Group.SPHERES: 0.5, Group.SOLIDS: 10.0, Group.THIN: 20.0, Group.CYLINDERS: 0.0}
-"""Visits of a contact by a solver that cost as much as a pair; 1 where it is not said.
+"""Cost of a pair, in visits of a contact by a solver; 1 by default.
 
-Nothing for cylinders, which move the corners of their prisms: threads may not share them.
+Zero for cylinders, which stay on one thread since their kernel moves the corners of shared prisms.
 """
 
 
 def group_table(d: int) -> Indices:
-    """Group of two kinds of colliders."""
+    """Group of each two kinds of colliders."""
     table = np.full((len(Kind), len(Kind)), Group.SOLIDS if d == 3 else Group.POLYGONS, dtype=np.int8)
     for thin in (Kind.CAPSULE, Kind.TRIANGLE):
         table[thin, :] = table[:, thin] = Group.THIN
@@ -89,7 +89,7 @@ def _with_plane(kind: Kind) -> Group:
 
 
 class PairKernels:
-    """How the pairs of each group are met, with work space for one thread.
+    """Pair methods of all groups, with work space for one thread.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ class PairKernels:
 
     def __init__(self, shapes: Shapes, d: int, radix: int) -> None:
         self._d, self._radix = d, radix
-        self._simplex, self._kept, self._tried = new_simplex(), new_kept(), new_tried()
-        self._trials, self._bench = new_trials(shapes.pieces), new_bench(shapes.faces)
+        self._simplex, self._corners, self._directions = new_simplex(), new_corner_list(), new_directions()
+        self._trials, self._clipping = new_trials(shapes.pieces), new_clipping(shapes.faces)
         self._prisms = new_prism(), new_prism()
 
     def of(self, group: Group, separated: Indices) -> Any:
-        """The kernel of a group; ``separated`` keeps an axis for each pair of solids."""
-        simplex, trials, bench, radix = self._simplex, self._trials, self._bench, self._radix
+        """Method of a group; ``separated`` stores an axis for each pair of solids."""
+        simplex, trials, clipping, radix = self._simplex, self._trials, self._clipping, self._radix
         match group:
             case Group.SPHERES:
                 return Spheres(self._d)
@@ -118,7 +118,7 @@ class PairKernels:
             case Group.CORNERS_PLANE:
                 return CornersOnPlane()
             case Group.HULL_PLANE:
-                return HullOnPlane(self._kept)
+                return HullOnPlane(self._corners)
             case Group.CYLINDER_PLANE:
                 return CylinderOnPlane()
             case Group.SPHERE_CAPSULE:
@@ -132,10 +132,10 @@ class PairKernels:
             case Group.CAPSULES:
                 return Capsules()
             case Group.SOLIDS:
-                return Solids(simplex, trials, bench, separated, radix)
+                return Solids(simplex, trials, clipping, separated, radix)
             case Group.THIN:
-                return Thin(simplex, trials, bench, radix)
+                return Thin(simplex, trials, clipping, radix)
             case Group.CYLINDERS:
-                return Cylinders(simplex, trials, bench, *self._prisms, self._tried, radix)
+                return Cylinders(simplex, trials, clipping, *self._prisms, self._directions, radix)
             case Group.POLYGONS:
                 return Polygons(radix)

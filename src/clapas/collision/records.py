@@ -1,7 +1,7 @@
-"""The tables the kernels read and write, as arrays of records.
+"""Arrays of records that the kernels read and write.
 
-A record keeps the numbers of one thing side by side, and a kernel gets one array instead of ten. Scenes in the plane
-are laid in the plane z = 0, so that most kernels serve both dimensions.
+A record stores the numbers of one item side by side, and a kernel takes one array instead of ten. Scenes in the
+plane are put at z = 0, so that most kernels serve both dimensions.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ from clapas.typing import Array
 Records: TypeAlias = Any
 """Array of records of one of the types below."""
 
-wide: Any = np.int64
-"""Makes a whole number of a record one of 64 bits, so that what it is given to is compiled once."""
+as_int64: Any = np.int64
+"""Widens an integer of a record to 64 bits, so that functions that take it are compiled for one type."""
 
 SPHERE, PLANE, CAPSULE, BOX = int(Kind.SPHERE), int(Kind.PLANE), int(Kind.CAPSULE), int(Kind.BOX)
 CYLINDER, POLYHEDRON, TRIANGLE = int(Kind.CYLINDER), int(Kind.POLYHEDRON), int(Kind.TRIANGLE)
 
 
 FEW = 64
-"""So many colliders are dealt with in NumPy where that saves compiling a kernel."""
+"""Up to this many colliders NumPy is used where that saves compiling a kernel."""
 
 
-def record(whole: str, real: str, long: str = "") -> np.dtype[Any]:
-    """Type of records with these whole numbers (of 32 bits, long ones of 64), then these real numbers."""
-    columns = ((long, np.int64), (whole, np.int32), (real, np.float64))
-    return np.dtype([(name, sort) for names, sort in columns for name in names.split()], align=True)
+def record(integers: str, reals: str, long: str = "") -> np.dtype[Any]:
+    """Record type with these integer fields (32 bits, ``long`` ones 64), then these real fields."""
+    columns = ((long, np.int64), (integers, np.int32), (reals, np.float64))
+    return np.dtype(
+        [(name, number_type) for names, number_type in columns for name in names.split()], align=True
+    )
 
 
 POINT = record("", "x y z")
 
-# Centre of a collider, and the radius of a ball around all of it: all that most pairs are looked at for.
+# Centre of a collider, and the radius of a ball around all of it: enough to reject most pairs.
 CENTRE = record("", "x y z bound")
 
 # A collider. vertex, n_vertices: its rows among the corners (none for a sphere or a plane); face, n_faces among
@@ -54,22 +56,22 @@ SIDE = record("corner edge", "")
 # An edge: its two corners and the two faces it is between, counted from the first of the solid.
 EDGE = record("corner_0 corner_1 face_0 face_1", "")
 
-# What is around a corner of a triangle, and around the side that starts there: rows of neighbours, and the first
+# Neighbours around a corner of a triangle, and around the side that starts there: their rows, and the first
 # triangle there.
 SEAM = record("corner n_corners corner_first side n_sides side_first", "")
 
 # A corner of a neighbour: its row, and the triangle it belongs to.
 NEIGHBOUR = record("vertex piece", "")
 
-# Two colliders, i before j in the table, and the periods to add to the place of j along x and y.
+# Two colliders, i before j in the table, and the periods to add to the position of j along x and y.
 PAIR = record("i j image_x image_y", "")
 
-# A contact point: number of its pair, which point of the pair it is, place (m), normal from i to j, gap (m).
+# A contact point: number of its pair, code of the point within the pair, position (m), normal from i to j, gap (m).
 ROW = record("pair", "x y z nx ny nz gap", long="code")
 
 
 class Shapes(NamedTuple):
-    """All that kernels know of the colliders.
+    """Data of the colliders that the kernels use.
 
     Centres, corners and normals are in world coordinates and change as bodies move; corners are relative
     to the centre of their collider. The rest is constant.
@@ -85,11 +87,11 @@ class Shapes(NamedTuple):
     neighbours: Records
 
 
-def numbers(records: Records, *names: str) -> Array:
-    """View of neighbouring real fields as an array (n, number of fields).
+def float_view(records: Records, *names: str) -> Array:
+    """View of adjacent real fields as an array (n, number of fields).
 
     >>> points = np.zeros(2, dtype=POINT)
-    >>> numbers(points, "x", "y", "z")[1] = 1.0, 2.0, 3.0
+    >>> float_view(points, "x", "y", "z")[1] = 1.0, 2.0, 3.0
     >>> points["y"]
     array([0., 2.])
     """

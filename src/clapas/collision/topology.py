@@ -1,12 +1,12 @@
-"""Faces and edges of the solids that collision knows, as numbers without coordinates.
+"""Topology of solids: faces and edges as corner numbers, without coordinates.
 
-Every collider with flat sides, and every segment, is a *solid*: corners, faces, edges. How they are joined is
-the same for all boxes, so it is found once per sort of solid.
+Every collider with flat sides, and every segment, is a *solid*: corners, faces, edges. Their incidence is
+the same for all boxes, so it is stored once per type of solid.
 
-The method of separating axes asks of an edge between which two outward normals it stands: its *arc* on the
+The method of separating axes needs the two outward normals on either side of an edge: its *arc* on the
 sphere of normals. A solid without volume has arcs of half a turn and more, which two normals do not
 define. So a triangle gets three false faces (its sides, with a normal in its plane) and a segment four
-(around its axis), which cut these arcs into pieces of a quarter turn; false faces are never touched.
+(around its axis), which cut these arcs into quarter turns; false faces never have contacts.
 
 Edges are directed against the product of their two normals: (corner 1 − corner 0) is along b × a for faces
 (a, b).
@@ -30,14 +30,14 @@ BOX_LOOPS = ((0, 2, 6, 4), (1, 5, 7, 3), (0, 4, 5, 1), (2, 3, 7, 6), (0, 1, 3, 2
 
 
 class Topology(NamedTuple):
-    """How the corners of each sort of solid are joined, in compressed arrays.
+    """Incidence of corners, faces and edges of each type of solid, in compressed arrays.
 
     Parameters
     ----------
     n_vertices : array (m,)
         Corners of each solid.
     face_start : array (m + 1,)
-        Its faces.
+        Faces of each solid.
     is_real : array (n_faces,)
         0 for a false face.
     loop_start : array (n_faces + 1,)
@@ -45,7 +45,7 @@ class Topology(NamedTuple):
     loop : array
         Corner where each side starts, counterclockwise seen from outside.
     loop_edge : array
-        Edge each side is.
+        Edge of each side.
     edge_start : array (m + 1,)
         Edges of each solid.
     edge : array (n_edges, 4)
@@ -67,16 +67,16 @@ SEGMENT, TRIANGLE, BOX, PRISM = range(4)
 
 
 def topology(hulls: Hulls, used: Indices, d: int) -> Topology:
-    """The solids of a scene: the hulls used, then segment, triangle, box and prism."""
+    """Topology of a scene: the hulls used, then segment, triangle, box and prism."""
     parts = [_of_hulls(hulls, used, d), *_special()]
     return Topology(
         n_vertices=np.concatenate([part.n_vertices for part in parts]),
-        face_start=_joined([part.face_start for part in parts]),
+        face_start=_joined_starts([part.face_start for part in parts]),
         is_real=np.concatenate([part.is_real for part in parts]),
-        loop_start=_joined([part.loop_start for part in parts]),
+        loop_start=_joined_starts([part.loop_start for part in parts]),
         loop=np.concatenate([part.loop for part in parts]),
         loop_edge=np.concatenate([part.loop_edge for part in parts]),
-        edge_start=_joined([part.edge_start for part in parts]),
+        edge_start=_joined_starts([part.edge_start for part in parts]),
         edge=np.concatenate([part.edge for part in parts]),
     )
 
@@ -87,7 +87,7 @@ def _special() -> tuple[Topology, ...]:
 
 
 def starts(lengths: Indices) -> Indices:
-    """Where rows of these lengths start in a compressed array, and the end.
+    """Start of each row of these lengths in a compressed array, and the end.
 
     >>> starts(np.array([2, 0, 1]))
     array([0, 2, 2, 3])
@@ -96,7 +96,7 @@ def starts(lengths: Indices) -> Indices:
 
 
 def ranges(start: Indices, rows: Indices) -> Indices:
-    """The entries of some rows of a compressed array, one row after another.
+    """Indices of the entries of some rows of a compressed array, row after row.
 
     >>> ranges(np.array([0, 2, 2, 3]), np.array([2, 0]))
     array([2, 0, 1])
@@ -107,7 +107,7 @@ def ranges(start: Indices, rows: Indices) -> Indices:
 
 
 def next_side(loop_start: Indices) -> Indices:
-    """The side after each side, around its face.
+    """The next side around the face, for each side.
 
     >>> next_side(np.array([0, 3, 5]))
     array([1, 2, 0, 4, 3])
@@ -118,17 +118,17 @@ def next_side(loop_start: Indices) -> Indices:
     return following
 
 
-def _joined(parts: list[Indices]) -> Indices:
+def _joined_starts(parts: list[Indices]) -> Indices:
     return starts(np.concatenate([np.diff(start) for start in parts]))
 
 
-def _whole(values: object) -> Indices:
+def _int_array(values: object) -> Indices:
     return np.array(values, dtype=np.int64)
 
 
 def _of_hulls(hulls: Hulls, used: Indices, d: int) -> Topology:
     faces = ranges(hulls.face_start, used)
-    loop = _whole(hulls.face_vertices)[ranges(hulls.loop_start, faces)]
+    loop = _int_array(hulls.face_vertices)[ranges(hulls.loop_start, faces)]
     face_start = starts(np.diff(hulls.face_start)[used])
     loop_start = starts(np.diff(hulls.loop_start)[faces])
     edge_start: Indices
@@ -139,7 +139,7 @@ def _of_hulls(hulls: Hulls, used: Indices, d: int) -> Topology:
     else:
         edge_start, edge, loop_edge = edges_of_loops(face_start, loop_start, loop)
     return Topology(
-        n_vertices=_whole(np.diff(hulls.vertex_start)[used]),
+        n_vertices=_int_array(np.diff(hulls.vertex_start)[used]),
         face_start=face_start,
         is_real=np.ones(len(faces), dtype=np.int64),
         loop_start=loop_start,
@@ -153,7 +153,7 @@ def _of_hulls(hulls: Hulls, used: Indices, d: int) -> Topology:
 def edges_of_loops(
     face_start: Indices, loop_start: Indices, loop: Indices
 ) -> tuple[Indices, Indices, Indices]:
-    """Edges of closed solids: each is two sides that run opposite ways along it.
+    """Edges of closed solids: each is shared by two sides of opposite direction.
 
     Returns
     -------
@@ -183,12 +183,12 @@ def edges_of_loops(
 
 
 def _from_loops(n_vertices: int, loops: tuple[tuple[int, ...], ...]) -> Topology:
-    face_start = _whole([0, len(loops)])
-    loop_start = starts(_whole([len(loop) for loop in loops]))
-    loop = _whole([corner for loop in loops for corner in loop])
+    face_start = _int_array([0, len(loops)])
+    loop_start = starts(_int_array([len(loop) for loop in loops]))
+    loop = _int_array([corner for loop in loops for corner in loop])
     edge_start, edge, loop_edge = edges_of_loops(face_start, loop_start, loop)
     real = np.ones(len(loops), dtype=np.int64)
-    return Topology(_whole([n_vertices]), face_start, real, loop_start, loop, loop_edge, edge_start, edge)
+    return Topology(_int_array([n_vertices]), face_start, real, loop_start, loop, loop_edge, edge_start, edge)
 
 
 def _prism(n: int) -> Topology:
@@ -201,26 +201,26 @@ def _triangle() -> Topology:
     """Faces front, back, and the three false ones; each side is two edges, front to side, side to back."""
     edges = [[((k + 1) % 3, k, 0, 2 + k), ((k + 1) % 3, k, 2 + k, 1)] for k in range(3)]
     return Topology(
-        n_vertices=_whole([3]),
-        face_start=_whole([0, 5]),
-        is_real=_whole([1, 1, 0, 0, 0]),
-        loop_start=_whole([0, 3, 6, 8, 10, 12]),
-        loop=_whole([0, 1, 2, 0, 2, 1, 0, 1, 1, 2, 2, 0]),
-        loop_edge=_whole([0, 2, 4, 4, 2, 0, 0, 0, 2, 2, 4, 4]),
-        edge_start=_whole([0, 6]),
-        edge=_whole(edges).reshape(6, 4),
+        n_vertices=_int_array([3]),
+        face_start=_int_array([0, 5]),
+        is_real=_int_array([1, 1, 0, 0, 0]),
+        loop_start=_int_array([0, 3, 6, 8, 10, 12]),
+        loop=_int_array([0, 1, 2, 0, 2, 1, 0, 1, 1, 2, 2, 0]),
+        loop_edge=_int_array([0, 2, 4, 4, 2, 0, 0, 0, 2, 2, 4, 4]),
+        edge_start=_int_array([0, 6]),
+        edge=_int_array(edges).reshape(6, 4),
     )
 
 
 def _segment() -> Topology:
     """Corners bottom and top; four false faces around the axis."""
     return Topology(
-        n_vertices=_whole([2]),
-        face_start=_whole([0, 4]),
-        is_real=_whole([0, 0, 0, 0]),
-        loop_start=_whole([0, 2, 4, 6, 8]),
-        loop=_whole([0, 1] * 4),
-        loop_edge=_whole([0] * 8),
-        edge_start=_whole([0, 4]),
-        edge=_whole([(1, 0, k, (k + 1) % 4) for k in range(4)]),
+        n_vertices=_int_array([2]),
+        face_start=_int_array([0, 4]),
+        is_real=_int_array([0, 0, 0, 0]),
+        loop_start=_int_array([0, 2, 4, 6, 8]),
+        loop=_int_array([0, 1] * 4),
+        loop_edge=_int_array([0] * 8),
+        edge_start=_int_array([0, 4]),
+        edge=_int_array([(1, 0, k, (k + 1) % 4) for k in range(4)]),
     )

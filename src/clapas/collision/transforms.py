@@ -1,6 +1,6 @@
-"""Where the colliders are in the world, from the positions of their bodies.
+"""World coordinates of the colliders, from the positions of their bodies.
 
-Corners are kept relative to the centre of their collider: they change only when the body turns, so walls and
+Corners are stored relative to the centre of their collider: they change only when the body rotates, so walls and
 meshes at rest cost nothing, and a small grain far from the origin loses no digits.
 """
 
@@ -17,7 +17,7 @@ from clapas.typing import Array, Indices
 
 
 class Frames(NamedTuple):
-    """Places of the bodies.
+    """Positions and orientations of the bodies.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Turn(NamedTuple):
 
 @subroutine
 def turn_of(q: Array, d: int) -> Turn:
-    """The matrix of an orientation: of a quaternion divided by its length, or of an angle about z."""
+    """Rotation matrix of a quaternion, divided by its length, or of an angle about z."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     if d == 2:
         w, x, y, z = np.cos(0.5 * q[0]), 0.0, 0.0, np.sin(0.5 * q[0])
@@ -59,10 +59,10 @@ def turn_of(q: Array, d: int) -> Turn:
     )  # fmt: skip
 
 
-class Which(NamedTuple):
-    """Body of each collider; those away from the centre of their body; those with corners to turn.
+class Placement(NamedTuple):
+    """Body of each collider; colliders off the centre of their body; colliders with corners or normals.
 
-    ``placed`` (n_solids, 4) are the orientations of the last at which their corners are.
+    ``placed`` (n_solids, 4) are the orientations at which the corners of the last were computed.
     """
 
     body: Indices
@@ -72,25 +72,25 @@ class Which(NamedTuple):
 
 
 @uncounted_kernel
-def put_colliders(frames: Frames, d: int, which: Which, local: Local, shapes: Shapes) -> int:
-    """Put the colliders where their bodies are; see :meth:`clapas.collision.detector.Places.put`."""
+def put_colliders(frames: Frames, d: int, placement: Placement, local: Local, shapes: Shapes) -> int:
+    """Move the colliders with their bodies; see :meth:`clapas.collision.detector.ColliderPlacer.put`."""
     x, orientation = frames.position, frames.orientation
     for b in range(len(x)):
         q = orientation[b]
         square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
         if not np.isfinite(x[b, 0] + x[b, 1] + x[b, 2] + square) or (d == 3 and square == 0.0):
             return b
-    for c in range(len(which.body)):
-        centre, b = shapes.centres[c], which.body[c]
+    for c in range(len(placement.body)):
+        centre, b = shapes.centres[c], placement.body[c]
         centre.x, centre.y, centre.z = x[b, 0], x[b, 1], x[b, 2]
-    for k in range(len(which.off_centre)):
-        c = which.off_centre[k]
-        u, centre, R = local.centres[c], shapes.centres[c], turn_of(orientation[which.body[c]], d)
+    for k in range(len(placement.off_centre)):
+        c = placement.off_centre[k]
+        u, centre, R = local.centres[c], shapes.centres[c], turn_of(orientation[placement.body[c]], d)
         centre.x += R.xx * u[0] + R.xy * u[1] + R.xz * u[2]
         centre.y += R.yx * u[0] + R.yy * u[1] + R.yz * u[2]
         centre.z += R.zx * u[0] + R.zy * u[1] + R.zz * u[2]
-    for k in range(len(which.solids)):
-        piece, p = shapes.pieces[which.solids[k]], which.placed[k]
+    for k in range(len(placement.solids)):
+        piece, p = shapes.pieces[placement.solids[k]], placement.placed[k]
         q = orientation[piece.body]
         if q[0] == p[0] and q[1] == p[1] and q[2] == p[2] and q[3] == p[3]:
             continue  # walls and meshes at rest
@@ -103,7 +103,7 @@ def put_colliders(frames: Frames, d: int, which: Which, local: Local, shapes: Sh
 
 @subroutine
 def turn_rows(R: Turn, local: Array, first: int, count: int, world: Records) -> None:
-    """Turn vectors."""
+    """Rotate vectors."""
     for k in range(first, first + count):
         x, y, z, row = local[k, 0], local[k, 1], local[k, 2], world[k]
         row.x = R.xx * x + R.xy * y + R.xz * z
@@ -115,11 +115,11 @@ def turn_rows(R: Turn, local: Array, first: int, count: int, world: Records) -> 
 def largest_motion(
     frames: Frames, before: Frames, d: int, reach: Array, period: Array, wraps: Indices
 ) -> float:
-    """Bound on how far any point of a body has gone since the list was made.
+    """Upper bound on the motion of any point of a body since the list was built.
 
-    A point at distance ρ from the centre goes at most the way of the centre plus 2 ρ sin(angle/2); for
-    unit quaternions sin(angle/2) ≤ |q − q'|. A jump by whole periods is no motion: ``wraps`` counts it.
-    ``reach`` is the largest ρ of each body, infinite for a half-space, which then may not turn.
+    A point at distance ρ from the centre moves at most as far as the centre plus 2 ρ sin(angle/2); for
+    unit quaternions sin(angle/2) ≤ |q − q'|. Jumps by whole periods are not motion: ``wraps`` counts them.
+    ``reach`` is the largest ρ of each body, infinite for a half-space, so that any rotation of it counts as infinite.
     """
     largest = 0.0
     for b in range(len(reach)):
@@ -159,10 +159,10 @@ def turn_between(q: Array, p: Array, d: int) -> float:
 
 
 def reach_of_bodies(pieces: Records, centres: Array, n_bodies: int) -> Array:
-    """Largest distance from the centre of each body to a point that its turning displaces (m)."""
+    """Largest distance from the centre of each body to a point that its rotation displaces (m)."""
     reach = np.zeros(n_bodies)
     far = np.linalg.norm(centres, axis=1) + pieces["bound"]
     centred = (pieces["kind"] != PLANE) & (pieces["n_vertices"] == 0) & ~centres.any(axis=1)
-    far[centred] = 0.0  # a sphere that turns about its centre does not move
+    far[centred] = 0.0  # a sphere that rotates about its centre occupies the same space
     np.maximum.at(reach, pieces["body"], far)
     return reach

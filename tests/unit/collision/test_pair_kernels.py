@@ -1,4 +1,4 @@
-"""Each sort of pair has one way, and a scene compiles those it has."""
+"""Each type of pair has one kernel, and a scene compiles those it has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clapas.collision.collider_records import shape
-from clapas.collision.narrow.touching import WAYS
+from clapas.collision.collider_records import collider_shapes
+from clapas.collision.narrow.touching import KERNELS
 from clapas.collision.pair_kernels import Group, PairKernels, group_table
 from clapas.geometry.colliders import Kind
 from clapas.geometry.shapes import Box, Sphere
@@ -42,11 +42,11 @@ def test_who_comes_first_does_not_matter(d: int) -> None:
     assert table[Kind.POLYHEDRON, Kind.BOX] == (Group.SOLIDS if d == 3 else Group.POLYGONS)
 
 
-def test_every_group_has_a_way() -> None:
-    shapes, _ = shape(collider_table(3, [(0, Sphere(1.0), 0), (1, Box((1, 1, 1)), 0)]))
-    ways, nothing = PairKernels(shapes, 3, 20), np.empty(0, dtype=np.int64)
-    used = {type(ways.of(group, nothing)) for group in Group}
-    assert used == set(WAYS)
+def test_every_group_has_a_kernel() -> None:
+    shapes, _ = collider_shapes(collider_table(3, [(0, Sphere(1.0), 0), (1, Box((1, 1, 1)), 0)]))
+    kernels, nothing = PairKernels(shapes, 3, 20), np.empty(0, dtype=np.int64)
+    used = {type(kernels.of(group, nothing)) for group in Group}
+    assert used == set(KERNELS)
 
 
 def test_a_ball_on_a_plane_compiles_nothing_of_solids(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Exact distance of one pair: one kernel per group of kinds."""
+"""Narrow phase: contacts of one pair, with one kernel per group of pairs."""

@@ -1,17 +1,17 @@
-"""Direction of least penetration of two convex solids: separating axes.
+"""Separating axes: the direction of least penetration of two convex solids.
 
 For a direction n the solids A and B overlap by −s(n), s(n) = min_B n·x − max_A n·x. Overlapping solids are best
-separated along the n where s is largest, and that n is a normal of a face of A, of a face of B, or at
-right angles to an edge of each (the faces of the difference B − A are of these three sorts). All are tried,
+separated along the n where s is largest, and that n is a normal of a face of A, of a face of B, or
+perpendicular to an edge of each (the faces of the difference B − A are of these three kinds). All are tried,
 except those that a bound excludes:
 
 * a face: B contains a ball of radius ``inner`` about its centre, so s ≤ height of the centre − inner;
-* an edge of A: along an axis between its two normals no point of B is higher than over the higher of the two
-  faces, if it is below both; that serves for the ball, and for the corner of B that is deepest under one
-  of them, which in ordinary contacts is well below the other;
+* an edge of A: along an axis between its two normals, a point of B below both faces is no higher than over the
+  higher of the two; this is applied to the ball, and to the corner of B that is deepest under one face,
+  which in ordinary contacts is well below the other;
 * two edges make a face of the difference only if their arcs on the sphere of normals cross.
 
-What is left in ordinary contacts is a face or two and some pairs of edges.
+In ordinary contacts a face or two and a few pairs of edges remain.
 
 References
 ----------
@@ -26,38 +26,38 @@ import numpy as np
 
 from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.axis_filters import is_allowed, may_be_allowed
-from clapas.collision.records import TRIANGLE, Records, Shapes, wide
+from clapas.collision.records import TRIANGLE, Records, Shapes, as_int64
 from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 FACE_A, FACE_B, EDGES, POINTS = 0, 1, 2, 3
-"""Sorts of axes: normal to a face of A, of B, across an edge of each, and between nearest points."""
+"""Kinds of axes: normal to a face of A, of B, to an edge of each, and between nearest points."""
 
-TIE = 1e-9  # of the size: faces of A come first, then of B, then edges, unless better by this
+TIE = 1e-9  # of the size: faces of A are preferred, then of B, then edges, unless better by this
 SKEW = 1e-12  # square of the sine between edges that are not parallel
 
 
 class Axis(NamedTuple):
-    """Direction n from A to B, its separation s (negative: overlap), what it belongs to and which of them."""
+    """Direction n from A to B, its separation s (negative: overlap), its kind, and the faces or edges i of A and j of B."""
 
     s: float
     x: float
     y: float
     z: float
-    sort: int
+    kind: int
     i: int
     j: int
 
 
 class Heights(NamedTuple):
-    """What is known of one solid over the faces of the other.
+    """Heights of one solid over the faces of the other.
 
     Parameters
     ----------
     centre : array
         Height of its centre over each face (m).
     deepest : array
-        Row of its deepest corner under each face that was tried; −1 for the others.
+        Row of its deepest corner under each face tried; −1 for the others.
     """
 
     centre: Array
@@ -65,7 +65,7 @@ class Heights(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Work space: the second solid over the faces of the first, the first over those of the second, edges."""
+    """Work space: the second solid over the faces of the first, the first over those of the second, edge numbers."""
 
     a: Heights
     b: Heights
@@ -73,37 +73,37 @@ class Trials(NamedTuple):
 
 
 def new_trials(pieces: Records) -> Trials:
-    """Room for the solids of a scene."""
+    """Work space for the solids of a scene."""
     faces, edges = pieces["n_faces"].max(initial=1), pieces["n_edges"].max(initial=1)
     one, two = (Heights(np.empty(faces), np.empty(faces, dtype=np.int64)) for _ in range(2))
     return Trials(one, two, np.empty(edges, dtype=np.int64))
 
 
 @subroutine
-def best_axis(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials, enough: float) -> Axis:
-    """Axis of largest separation of two solids; any, as soon as its separation is more than enough.
+def best_axis(shapes: Shapes, meeting: Meeting, axis_filter: Any, trials: Trials, enough: float) -> Axis:
+    """Axis of largest separation of two solids, or the first found to separate by more than ``enough`` (m).
 
-    It is −∞ if the choice allows none.
+    The separation is −∞ if the filter allows no axis.
     """
-    axis = axis_of_first(shapes, meeting, choice, trials, enough)
+    axis = axis_of_first(shapes, meeting, axis_filter, trials, enough)
     if axis.s > enough:
         return axis
-    axis = axis_of_second(shapes, meeting, axis, choice, trials, enough)
+    axis = axis_of_second(shapes, meeting, axis, axis_filter, trials, enough)
     if axis.s > enough:
         return axis
-    return best_edges(shapes, meeting, axis, choice, trials, enough)
+    return best_edges(shapes, meeting, axis, axis_filter, trials, enough)
 
 
 @subroutine
 def tie_of(shapes: Shapes, meeting: Meeting) -> float:
-    """What an axis must separate two solids more than one that comes before it (m)."""
+    """Margin by which an axis must be better than one tried before it (m)."""
     return TIE * min(shapes.pieces[meeting.i].bound, shapes.pieces[meeting.j].bound)
 
 
 @subroutine
-def axis_of_first(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials, enough: float) -> Axis:
-    """The best axis among the normals of the faces of the first solid; −∞ if the choice allows none."""
-    s, face = best_face(shapes, meeting, True, -np.inf, choice, trials.a, enough)
+def axis_of_first(shapes: Shapes, meeting: Meeting, axis_filter: Any, trials: Trials, enough: float) -> Axis:
+    """Best axis among the face normals of the first solid; separation −∞ if the filter allows none."""
+    s, face = best_face(shapes, meeting, True, -np.inf, axis_filter, trials.a, enough)
     if face < 0:
         return Axis(-np.inf, 0.0, 0.0, 1.0, FACE_A, -1, -1)
     n = shapes.faces[shapes.pieces[meeting.i].face + face]
@@ -112,11 +112,11 @@ def axis_of_first(shapes: Shapes, meeting: Meeting, choice: Any, trials: Trials,
 
 @subroutine
 def axis_of_second(
-    shapes: Shapes, meeting: Meeting, axis: Axis, choice: Any, trials: Trials, enough: float
+    shapes: Shapes, meeting: Meeting, axis: Axis, axis_filter: Any, trials: Trials, enough: float
 ) -> Axis:
-    """The best normal of a face of the second solid, if it is better than the axis known."""
+    """Best face normal of the second solid if it is better than ``axis``, else ``axis``."""
     to_beat = axis.s + tie_of(shapes, meeting)
-    s, face = best_face(shapes, meeting, False, to_beat, choice, trials.b, enough)
+    s, face = best_face(shapes, meeting, False, to_beat, axis_filter, trials.b, enough)
     if face < 0:
         return axis
     n = shapes.faces[shapes.pieces[meeting.j].face + face]
@@ -129,14 +129,14 @@ def best_face(
     meeting: Meeting,
     of_first: bool,
     to_beat: float,
-    choice: Any,
+    axis_filter: Any,
     heights: Heights,
     enough: float,
 ) -> tuple[float, int]:
-    """Face of one solid with the largest separation above ``to_beat``, and −1 if there is none.
+    """Largest separation above ``to_beat`` over the faces of one solid, and the face; −1 if there is none.
 
-    Of a triangle only the face on the side of the other's centre counts: a surface pushes back to where
-    the body came from.
+    Of a triangle only the face on the side of the other's centre counts: a surface pushes a body back to the
+    side it came from.
     """
     a, b, sign = (meeting.i, meeting.j, 1.0) if of_first else (meeting.j, meeting.i, -1.0)
     tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
@@ -155,7 +155,7 @@ def best_face(
         if heights.centre[k] - two.inner <= to_beat or (step >= 0 and k == start):
             continue
         n = shapes.faces[one.face + k]
-        if n.is_real == 0 or not may_be_allowed(choice, sign, n, n):
+        if n.is_real == 0 or not may_be_allowed(axis_filter, sign, n, n):
             continue
         least, deepest = np.inf, -1
         for row in range(two.vertex, two.vertex + two.n_vertices):
@@ -166,7 +166,7 @@ def best_face(
         s = heights.centre[k] + least
         if s <= to_beat:
             heights.deepest[k] = deepest
-        elif is_allowed(choice, shapes, meeting, sign * n.x, sign * n.y, sign * n.z):
+        elif is_allowed(axis_filter, shapes, meeting, sign * n.x, sign * n.y, sign * n.z):
             to_beat, best = s, k
             heights.deepest[k] = deepest
             if s > enough:
@@ -180,14 +180,16 @@ def may_matter(
     meeting: Meeting,
     of_first: bool,
     edge: Records,
-    choice: Any,
+    axis_filter: Any,
     heights: Heights,
     to_beat: float,
 ) -> bool:
-    """Can an axis between the two normals of an edge of one solid be better than ``to_beat``?"""
+    """Whether an axis between the two normals of an edge of one solid can be better than ``to_beat``."""
     a, b, sign = (meeting.i, meeting.j, 1.0) if of_first else (meeting.j, meeting.i, -1.0)
     first = shapes.pieces[a].face
-    if not may_be_allowed(choice, sign, shapes.faces[first + edge.face_0], shapes.faces[first + edge.face_1]):
+    if not may_be_allowed(
+        axis_filter, sign, shapes.faces[first + edge.face_0], shapes.faces[first + edge.face_1]
+    ):
         return False
     bound = max(heights.centre[edge.face_0], heights.centre[edge.face_1])
     if bound <= 0.0 and bound - shapes.pieces[b].inner <= to_beat:
@@ -205,14 +207,14 @@ def may_matter(
 
 @subroutine
 def best_edges(
-    shapes: Shapes, meeting: Meeting, axis: Axis, choice: Any, trials: Trials, enough: float
+    shapes: Shapes, meeting: Meeting, axis: Axis, axis_filter: Any, trials: Trials, enough: float
 ) -> Axis:
-    """The axis across an edge of each, if one is better than that of the faces."""
+    """Best axis perpendicular to an edge of each if it is better than ``axis``, else ``axis``."""
     one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
     tx, ty, tz = meeting.x, meeting.y, meeting.z
     n_edges = 0
     for j in range(two.n_edges):
-        if may_matter(shapes, meeting, False, shapes.edges[two.edge + j], choice, trials.b, axis.s):
+        if may_matter(shapes, meeting, False, shapes.edges[two.edge + j], axis_filter, trials.b, axis.s):
             trials.edges[n_edges] = j
             n_edges += 1
     if n_edges == 0:
@@ -220,7 +222,7 @@ def best_edges(
     to_beat = axis.s + tie_of(shapes, meeting)
     for i in range(one.n_edges):
         e = shapes.edges[one.edge + i]
-        if not may_matter(shapes, meeting, True, e, choice, trials.a, axis.s):
+        if not may_matter(shapes, meeting, True, e, axis_filter, trials.a, axis.s):
             continue
         P, end = shapes.vertices[one.vertex + e.corner_0], shapes.vertices[one.vertex + e.corner_1]
         n1, n2 = shapes.faces[one.face + e.face_0], shapes.faces[one.face + e.face_1]
@@ -246,8 +248,8 @@ def best_edges(
                 scale = -scale
             x, y, z = scale * x, scale * y, scale * z
             s = x * (Q.x + tx - P.x) + y * (Q.y + ty - P.y) + z * (Q.z + tz - P.z)
-            if s > to_beat and is_allowed(choice, shapes, meeting, x, y, z):
-                axis = Axis(s, x, y, z, EDGES, wide(i), trials.edges[k])
+            if s > to_beat and is_allowed(axis_filter, shapes, meeting, x, y, z):
+                axis = Axis(s, x, y, z, EDGES, as_int64(i), trials.edges[k])
                 to_beat = s
                 if s > enough:
                     return axis

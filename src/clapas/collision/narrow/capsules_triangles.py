@@ -1,8 +1,8 @@
-"""A capsule or a triangle, and a solid or one of these: distance or depth, then the points.
+"""Contacts of a capsule or a triangle with a solid, a capsule or a triangle.
 
-As for two closed solids (:mod:`solids`), with what thin ones ask for besides: a triangle does not push where a
-neighbour in its mesh has the contact, and a capsule that lies along an edge touches it at two points, those
-of two segments (:mod:`segments`).
+As for two closed solids (:mod:`solids`), with two additions: a triangle does not push where a neighbour in its
+mesh has the contact, and a capsule that lies along an edge touches it at two points, those of two segments
+(:mod:`segments`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from clapas.collision.contact_table import Meeting
 from clapas.collision.meshes import can_push, highest_of
 from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
-from clapas.collision.narrow.axis_filters import Seams
+from clapas.collision.narrow.axis_filters import MeshAxes
 from clapas.collision.narrow.gjk import Simplex, furthest
-from clapas.collision.narrow.manifold import Bench, face_points
+from clapas.collision.narrow.manifold import Clipping, face_points
 from clapas.collision.narrow.seams import (
     axis_over_tips,
-    is_of_neighbour,
+    belongs_to_neighbour,
+    owns_contact_at,
     reach_along,
-    speaks_at,
     without_seams,
 )
 from clapas.collision.narrow.segments import Segments, gap_at, nearest, segment_points, segments_between
@@ -40,22 +40,26 @@ ALONG = 0.1  # sine under which a capsule lies along an edge
 
 
 class Thin(NamedTuple):
-    """How pairs with a capsule or a triangle are met: work space, and the radix of the codes."""
+    """Method for pairs with a capsule or a triangle: work space, and the radix of the codes."""
 
     simplex: Simplex
     trials: Trials
-    bench: Bench
+    clipping: Clipping
     radix: int
 
 
 @subroutine
-def touch_thin(way: Thin, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
-    """Contacts of a pair with a capsule or a triangle: at most eight of the faces, and the nearest."""
-    axis, n_points = axis_between(shapes, meeting, meeting.distance, Seams(), way.simplex, way.trials)
+def touch_thin(method: Thin, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Contacts of a pair with a capsule or a triangle: at most eight of the faces, and the nearest point."""
+    axis, n_points = axis_between(
+        shapes, meeting, meeting.distance, MeshAxes(), method.simplex, method.trials
+    )
     if axis.s > meeting.distance:
         return count
     merge = MERGE * size_of(shapes, meeting)
-    return thin_points(rows, count, meeting, shapes, axis, n_points, merge, way.radix, way.simplex, way.bench)
+    return thin_points(
+        rows, count, meeting, shapes, axis, n_points, merge, method.radix, method.simplex, method.clipping
+    )
 
 
 @subroutine
@@ -69,7 +73,7 @@ def thin_points(
     merge: float,
     radix: int,
     simplex: Simplex,
-    bench: Bench,
+    clipping: Clipping,
 ) -> int:
     """Write the contact points of a pair whose normal is known."""
     kind_a, kind_b = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
@@ -79,19 +83,21 @@ def thin_points(
     axis = axis_over_tips(shapes, meeting, axis, False)
     if axis.s > meeting.distance:
         return count
-    if is_of_neighbour(shapes, meeting, axis, True) or is_of_neighbour(shapes, meeting, axis, False):
+    if belongs_to_neighbour(shapes, meeting, axis, True) or belongs_to_neighbour(
+        shapes, meeting, axis, False
+    ):
         return count
     before = count
-    count, least = face_points(rows, count, meeting, shapes, axis, merge, radix, bench)
+    count, least = face_points(rows, count, meeting, shapes, axis, merge, radix, clipping)
     if kind_a == TRIANGLE or kind_b == TRIANGLE:
         count = without_seams(rows, before, count, meeting, shapes, axis, radix)
     # A nearest point on the rim of both faces may be lost by rounding; then it is added.
     if least <= axis.s + CORNERS * size_of(shapes, meeting):
         return count
-    is_of_other = axis.sort < EDGES or (axis.sort == EDGES and axis.i < 0)
+    is_of_other = axis.kind < EDGES or (axis.kind == EDGES and axis.i < 0)
     if is_of_other and (kind_a == TRIANGLE or kind_b == TRIANGLE):
         return count  # over a neighbour in the mesh, which has the contact
-    if axis.sort == POINTS and (kind_a == CAPSULE or kind_b == CAPSULE):
+    if axis.kind == POINTS and (kind_a == CAPSULE or kind_b == CAPSULE):
         before = count
         count = along_an_edge(rows, count, meeting, shapes, axis, radix)
         if count > before:
@@ -103,20 +109,20 @@ def thin_points(
 def axis_of_mesh(
     shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool, n_points: int, simplex: Simplex
 ) -> Axis:
-    """The axis between nearest points, put right where that of a triangle is on a seam of its mesh.
+    """The axis between nearest points, corrected where that of a triangle is on a seam of its mesh.
 
-    If the surface rises beyond the seam, what is over the triangle is measured along its normal; if it
-    does not, and the seam is that of another triangle, nothing is: the distance is infinite.
+    If the surface rises beyond the seam, the separation is measured along the normal of the triangle; if it
+    does not, and another triangle has the contact at the seam, the separation is infinite.
     """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
     x, y, z = sign * axis.x, sign * axis.y, sign * axis.z
-    if shapes.pieces[c].kind != TRIANGLE or axis.sort != POINTS or highest_of(shapes, c, x, y, z) == 7:
+    if shapes.pieces[c].kind != TRIANGLE or axis.kind != POINTS or highest_of(shapes, c, x, y, z) == 7:
         return axis
     used, first = 0, shapes.pieces[c].vertex
     for k in range(n_points):
         used |= 1 << ((simplex.points[k].a if is_first else simplex.points[k].b) - first)
     feature = (0, 1, 2, 4, 3, 6, 5, 0)[used]  # corners 1 to 3, sides 4 to 6
-    if feature == 0 or speaks_at(shapes, c, feature, x, y, z):
+    if feature == 0 or owns_contact_at(shapes, c, feature, x, y, z):
         return axis
     if can_push(shapes, c, x, y, z):
         return Axis(np.inf, axis.x, axis.y, axis.z, POINTS, -1, -1)
@@ -132,7 +138,7 @@ def axis_of_mesh(
 
 @subroutine
 def along_an_edge(rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int) -> int:
-    """Contacts of a capsule that lies along the edge of the other which n touches. None if it does not."""
+    """Contacts of a capsule that lies along the edge of the other solid that n touches, if it does."""
     one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
     capsule_first = one.kind == CAPSULE
     p, p_end, q, q_end = one.vertex + 0, one.vertex + 1, two.vertex + 0, two.vertex + 1
@@ -158,7 +164,7 @@ def along_an_edge(rows: Records, count: int, meeting: Meeting, shapes: Shapes, a
 
 @subroutine
 def are_along(both: Segments, axis: Axis) -> bool:
-    """Are two segments nearly parallel, and nearly at right angles to the axis?"""
+    """Whether two segments are nearly parallel, and nearly perpendicular to the axis."""
     ax, ay, az, bx, by, bz = both.ax, both.ay, both.az, both.bx, both.by, both.bz
     x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     aa, bb = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz

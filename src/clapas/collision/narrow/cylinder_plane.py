@@ -1,4 +1,4 @@
-"""A half-space and a cylinder: up to five points.
+"""Contacts of a half-space and a cylinder: up to five points.
 
 They are the lowest point of each rim and, on the lower cap, the point opposite and the two points between. A
 cylinder that stands upright has no lowest point; then the points are fixed to the body.
@@ -17,17 +17,17 @@ from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 
 UPRIGHT = (
-    1e-5  # sine of the tilt below which a cylinder has no lowest point: it would turn with the last digits
+    1e-5  # sine of the tilt below which a cylinder has no lowest point: rounding would decide its direction
 )
 
 
 class CylinderOnPlane(NamedTuple):
-    """How a cylinder and a plane are met."""
+    """Method for a cylinder and a plane."""
 
 
 @subroutine
 def touch_cylinder_plane(
-    way: CylinderOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: CylinderOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """Contacts of a cylinder: code 4·cap + quarter turns from the lowest point."""
     over = over_plane(meeting, shapes)
@@ -37,7 +37,7 @@ def touch_cylinder_plane(
     r, half, a = piece.radius, piece.half, shapes.faces[piece.face + 1]
     n = shapes.faces[over.face]
     rise = n.x * a.x + n.y * a.y + n.z * a.z
-    # u is the steepest way down in the caps, w across it.
+    # u is the direction of steepest descent in the caps, w across it.
     ux, uy, uz = rise * a.x - n.x, rise * a.y - n.y, rise * a.z - n.z
     sine = np.sqrt(ux * ux + uy * uy + uz * uz)
     if sine > UPRIGHT:

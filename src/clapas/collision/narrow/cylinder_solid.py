@@ -1,8 +1,8 @@
-"""A cylinder in a solid with corners: the normal that a refined prism found, without loss of digits.
+"""Exact normals where a cylinder overlaps a solid with corners, from those of a refined prism.
 
-What touches says what the normal is. An edge of the solid and a rim or a side of the cylinder: it is the crest over the
-edge (:mod:`rims`). A corner of the solid and the side of the cylinder: it is from the axis of the cylinder to the corner.
-A face of the solid, or a cap: it is that of the face, and nothing is lost.
+The features in contact determine the normal. An edge of the solid and a rim or the side of the cylinder: the
+direction of largest height over the edge (:mod:`rims`). A corner of the solid and the side of the cylinder: from the
+axis of the cylinder to the corner. A face of the solid, or a cap: the normal of the prism is exact already.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from clapas.collision.records import CYLINDER, Shapes
 from clapas.compiled import subroutine
 
 FIRST_SIDE = 2  # among the faces of a cylinder, after its caps
-NEARBY = 0.4  # how far the crest may be from the direction found (rad): a side of the regular prism
+NEARBY = (
+    0.4  # largest angle between the exact normal and that of the prism (rad): a side of the regular prism
+)
 
 
 @subroutine
-def sharpened(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
-    """The axis of a cylinder and a solid that overlap, with a normal that is right to the last digits."""
+def with_exact_normal(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
+    """The axis of a cylinder and a solid that overlap, with its normal exact to rounding."""
     solid_first = shapes.pieces[meeting.j].kind == CYLINDER
     c, other, sign = (meeting.i, meeting.j, 1.0) if solid_first else (meeting.j, meeting.i, -1.0)
     nx, ny, nz, piece = sign * axis.x, sign * axis.y, sign * axis.z, shapes.pieces[c]
     tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
     face = -1
-    if axis.sort == FACE_B and solid_first:
+    if axis.kind == FACE_B and solid_first:
         face = axis.j
-    elif axis.sort == FACE_A and not solid_first:
+    elif axis.kind == FACE_A and not solid_first:
         face = axis.i
-    if axis.sort == EDGES:
+    if axis.kind == EDGES:
         f = shapes.edges[piece.edge + (axis.i if solid_first else axis.j)]
         p, q = shapes.vertices[piece.vertex + f.corner_0], shapes.vertices[piece.vertex + f.corner_1]
         bx, by, bz = tx - p.x, ty - p.y, tz - p.z
@@ -53,7 +55,7 @@ def sharpened(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
         return axis
     scale = 1.0 / np.sqrt(square)
     x, y, z = scale * x, scale * y, scale * z
-    own = (
+    s_axis = (
         nx * tx
         + ny * ty
         + nz * tz
@@ -61,6 +63,6 @@ def sharpened(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
         - reach_along(shapes, other, -nx, -ny, -nz)
     )
     s = x * tx + y * ty + z * tz - reach_along(shapes, c, x, y, z) - reach_along(shapes, other, -x, -y, -z)
-    if s < own - 1e-12 * (piece.bound + shapes.pieces[other].bound) or not can_push(shapes, c, x, y, z):
+    if s < s_axis - 1e-12 * (piece.bound + shapes.pieces[other].bound) or not can_push(shapes, c, x, y, z):
         return axis
-    return Axis(s, sign * x, sign * y, sign * z, axis.sort, axis.i, axis.j)
+    return Axis(s, sign * x, sign * y, sign * z, axis.kind, axis.i, axis.j)

@@ -1,20 +1,19 @@
-"""A cylinder and another solid: a prism with corners on its rims, refined where it touches.
+"""Contacts of a cylinder and another solid: a prism inscribed in the cylinder, refined where it touches.
 
 A cylinder has no corners to clip, so it is replaced by a prism of 16 sides inside it. That alone would be wrong
-by up to 2 % of the radius. But the normal found says where on the rims the contact is: nine of the sixteen
-corners are moved there, four times closer together at each round, and the normal is found again. A corner
-stands exactly where the last normal says, so after six rounds the distance is that of the cylinder to
+by up to 2 % of the radius. But the normal found locates the contact on the rims: nine of the sixteen
+corners are moved there, four times closer together at each round, and the normal is computed again. One corner
+is exactly where the last normal puts it, so after six rounds the distance is that of the cylinder to
 some 10⁻⁹ of its radius. When the normal is along the axis the contact is on the cap and the regular prism
-stays: contact points on the rim are then fixed to the body.
+is kept: contact points on the rim are then fixed to the body.
 
-Overlapping solids can be separated along several directions that are each the best nearby, and the regular
-prism, thinner than its cylinder, may prefer one that is not the best of all. It is never worse than the
-cylinder along any direction: so the next best one of the regular prism is refined too, as long as it
-promises more than what was found.
+The separation of overlapping solids can have several local maxima, and that of the regular prism, thinner than
+its cylinder, may be largest at another one. It is an upper bound of that of the cylinder along any direction: so
+the next best axis of the regular prism is refined too, as long as its separation exceeds the best one found.
 
-Against another cylinder or a capsule no digit is lost: where both touch with their sides the contact is that of two
-axes, and elsewhere the normal is polished (:mod:`round_pairs`). Nor against the edge or the corner of a solid that
-overlaps (:mod:`cylinder_solid`): there the normal may turn faster than the corners of the prism come together.
+Against another cylinder or a capsule the normal is exact to rounding: where both touch with their sides the contact
+is that of two axes, and elsewhere the normal is polished (:mod:`round_pairs`). So it is against the edge or the
+corner of a solid that overlaps (:mod:`cylinder_solid`), where the normal may vary too fast for the refined prism.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ import numpy as np
 
 from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis, Trials, best_axis
-from clapas.collision.narrow.axis_filters import Elsewhere, Guide, Seams
+from clapas.collision.narrow.axis_filters import AwayFromAxes, MeshAxes, NearAxis
 from clapas.collision.narrow.capsules_triangles import thin_points
-from clapas.collision.narrow.cylinder_solid import FIRST_SIDE, sharpened
+from clapas.collision.narrow.cylinder_solid import FIRST_SIDE, with_exact_normal
 from clapas.collision.narrow.gjk import Simplex
-from clapas.collision.narrow.manifold import Bench
+from clapas.collision.narrow.manifold import Clipping
 from clapas.collision.narrow.round_pairs import are_round, polished, touch_sides
 from clapas.collision.narrow.seams import axis_over_tips
 from clapas.collision.narrow.solids import axis_between
@@ -39,10 +38,10 @@ from clapas.compiled import subroutine
 from clapas.typing import Array
 
 ROUNDS = 6
-FINE = 3  # rounds after which a normal that does not change ends them
+FINE = 3  # rounds after which an unchanged normal ends the refinement
 CLUSTER = 4  # corners on each side of the middle one
 CLOSER = 0.25
-FINEST = 1e-4  # spacing of the corners of a prism where a polished normal says the contact is (rad)
+FINEST = 1e-4  # spacing of the corners of a prism about the contact of an exact normal (rad)
 ASIDE = 1e-3  # spacings by which an edge touches beside a corner, so that rounding does not choose between two sides
 NEARBY = 0.8  # spacings within which the next normal is
 STEADY = 1e-10
@@ -51,7 +50,9 @@ ALONG_AXIS = 1e-6  # sine of the angle between normal and axis
 ON_SIDE = 1e-9  # its cosine under which a side touches
 MERGE = 0.01  # of the radius: generators nearer than this are one
 STARTS = 12  # directions refined at most
-APARTNESS = 0.98  # cosine (11°, half a side of the prism) of two directions that lead to the same
+SAME_DIRECTION = (
+    0.98  # cosine (11°, half a side of the prism) above which two directions are refined to the same one
+)
 
 
 class Prism(NamedTuple):
@@ -62,29 +63,29 @@ class Prism(NamedTuple):
 
 
 def new_prism() -> Prism:
-    """Room for a prism."""
+    """Work space for a prism."""
     return Prism(np.empty(2 * PRISM_SIDES, dtype=POINT), np.empty(PRISM_SIDES + 2, dtype=FACE))
 
 
 class Cylinders(NamedTuple):
-    """How pairs with a cylinder are met: work space, directions tried, and the radix of the codes."""
+    """Method for pairs with a cylinder: work space, directions tried, and the radix of the codes."""
 
     simplex: Simplex
     trials: Trials
-    bench: Bench
-    kept_a: Prism
-    kept_b: Prism
-    tried: Array
+    clipping: Clipping
+    saved_a: Prism
+    saved_b: Prism
+    directions: Array
     radix: int
 
 
-def new_tried() -> Array:
-    """Room for the directions tried."""
+def new_directions() -> Array:
+    """Work space for the directions tried."""
     return np.empty((2 * STARTS, 3))
 
 
 @subroutine
-def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+def touch_cylinders(method: Cylinders, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of a cylinder with a solid."""
     both_round = are_round(shapes, meeting)
     if both_round:
@@ -92,128 +93,132 @@ def touch_cylinders(way: Cylinders, rows: Records, count: int, meeting: Meeting,
         if is_done:
             return count
     r_a, r_b = radius_of(shapes, meeting.i), radius_of(shapes, meeting.j)
-    wide = meeting.distance + SAGITTA * (r_a + r_b)
-    start, _ = axis_between(shapes, meeting, wide, Seams(), way.simplex, way.trials)
-    if start.s > wide:
+    limit = meeting.distance + SAGITTA * (r_a + r_b)
+    start, _ = axis_between(shapes, meeting, limit, MeshAxes(), method.simplex, method.trials)
+    if start.s > limit:
         return count
-    keep(shapes, meeting.i, way.kept_a)
-    keep(shapes, meeting.j, way.kept_b)
-    promised = -np.inf
-    if start.sort != POINTS:  # apart, the nearest points are unique
-        note(way.tried, 0, start)
-        promised = axis_elsewhere_than(way, meeting, shapes, 1).s
-    axis, n_points = refined(way, meeting, shapes, start, wide)
-    if promised > axis.s:
-        start = best_start(way, meeting, shapes, start, axis, wide)
-        axis, n_points = refined(way, meeting, shapes, start, wide)
-    if both_round and axis.s <= wide:
+    save_prism(shapes, meeting.i, method.saved_a)
+    save_prism(shapes, meeting.j, method.saved_b)
+    next_best = -np.inf
+    if start.kind != POINTS:  # apart, the nearest points are unique
+        store_direction(method.directions, 0, start)
+        next_best = axis_away_from(method, meeting, shapes, 1).s
+    axis, n_points = refined(method, meeting, shapes, start, limit)
+    if next_best > axis.s:
+        start = best_start(method, meeting, shapes, start, axis, limit)
+        axis, n_points = refined(method, meeting, shapes, start, limit)
+    if both_round and axis.s <= limit:
         axis = polished(shapes, meeting, axis)
-        refine(shapes, meeting.i, axis.x, axis.y, axis.z, FINEST, 0.0, way.kept_a)
-        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, FINEST, 0.0, way.kept_b)
-    elif axis.s <= wide and axis.sort != POINTS:
-        axis = sharpened(shapes, meeting, axis)
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, FINEST, 0.0, method.saved_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, FINEST, 0.0, method.saved_b)
+    elif axis.s <= limit and axis.kind != POINTS:
+        axis = with_exact_normal(shapes, meeting, axis)
         axis = axis_over_tips(shapes, meeting, axis, True)
         axis = axis_over_tips(shapes, meeting, axis, False)
-        axis = centred(shapes, meeting, axis, way)
+        axis = centred(shapes, meeting, axis, method)
     if axis.s <= meeting.distance:
         if is_on_cap(shapes, meeting.i, axis):
-            give_back(shapes, meeting.i, way.kept_a)
+            restore_prism(shapes, meeting.i, method.saved_a)
         if is_on_cap(shapes, meeting.j, axis):
-            give_back(shapes, meeting.j, way.kept_b)
+            restore_prism(shapes, meeting.j, method.saved_b)
         merge = MERGE * (min(r_a, r_b) if min(r_a, r_b) > 0.0 else max(r_a, r_b))
         count = thin_points(
-            rows, count, meeting, shapes, axis, n_points, merge, way.radix, way.simplex, way.bench
+            rows, count, meeting, shapes, axis, n_points, merge, method.radix, method.simplex, method.clipping
         )
-    give_back(shapes, meeting.i, way.kept_a)
-    give_back(shapes, meeting.j, way.kept_b)
+    restore_prism(shapes, meeting.i, method.saved_a)
+    restore_prism(shapes, meeting.j, method.saved_b)
     return count
 
 
 @subroutine
 def best_start(
-    way: Cylinders, meeting: Meeting, shapes: Shapes, start: Axis, axis: Axis, wide: float
+    method: Cylinders, meeting: Meeting, shapes: Shapes, start: Axis, axis: Axis, limit: float
 ) -> Axis:
-    """The axis of the regular prisms that leads to the best of the cylinders; one leads to ``axis``."""
+    """The axis of the regular prisms whose refinement separates the cylinders most; that of ``start`` is ``axis``."""
     best, best_s = start, axis.s
     for k in range(1, STARTS):
-        give_back(shapes, meeting.i, way.kept_a)
-        give_back(shapes, meeting.j, way.kept_b)
-        note(way.tried, 2 * k - 2, start)
-        note(way.tried, 2 * k - 1, axis)
-        start = axis_elsewhere_than(way, meeting, shapes, 2 * k)
+        restore_prism(shapes, meeting.i, method.saved_a)
+        restore_prism(shapes, meeting.j, method.saved_b)
+        store_direction(method.directions, 2 * k - 2, start)
+        store_direction(method.directions, 2 * k - 1, axis)
+        start = axis_away_from(method, meeting, shapes, 2 * k)
         if start.s <= best_s:
             break
-        axis, _ = refined(way, meeting, shapes, start, wide)
+        axis, _ = refined(method, meeting, shapes, start, limit)
         if axis.s > best_s:
             best, best_s = start, axis.s
-    give_back(shapes, meeting.i, way.kept_a)
-    give_back(shapes, meeting.j, way.kept_b)
+    restore_prism(shapes, meeting.i, method.saved_a)
+    restore_prism(shapes, meeting.j, method.saved_b)
     return best
 
 
 @subroutine
-def note(tried: Array, k: int, axis: Axis) -> None:
-    """Keep a direction."""
-    tried[k, 0], tried[k, 1], tried[k, 2] = axis.x, axis.y, axis.z
+def store_direction(directions: Array, k: int, axis: Axis) -> None:
+    """Store the direction of an axis in row k."""
+    directions[k, 0], directions[k, 1], directions[k, 2] = axis.x, axis.y, axis.z
 
 
 @subroutine
-def axis_elsewhere_than(way: Cylinders, meeting: Meeting, shapes: Shapes, count: int) -> Axis:
+def axis_away_from(method: Cylinders, meeting: Meeting, shapes: Shapes, count: int) -> Axis:
     """The best axis of two regular prisms that is not near the first ``count`` directions tried."""
-    return best_axis(shapes, meeting, Elsewhere(way.tried, count, APARTNESS), way.trials, np.inf)
+    return best_axis(
+        shapes, meeting, AwayFromAxes(method.directions, count, SAME_DIRECTION), method.trials, np.inf
+    )
 
 
 @subroutine
-def refined(way: Cylinders, meeting: Meeting, shapes: Shapes, axis: Axis, wide: float) -> tuple[Axis, int]:
+def refined(
+    method: Cylinders, meeting: Meeting, shapes: Shapes, axis: Axis, limit: float
+) -> tuple[Axis, int]:
     """The axis of the cylinders near one of their regular prisms, and the points of its simplex."""
     spacing, n_points = 2.0 * np.pi / PRISM_SIDES, 0
     for turn in range(ROUNDS):
-        # Away from the contact the refined prism is thinner, and would seem easier to leave there.
-        guide = Guide(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
+        # Away from the contact the refined prism is thinner, which would give wrong axes there.
+        guide = NearAxis(axis.x, axis.y, axis.z, np.cos(NEARBY * spacing))
         spacing *= CLOSER
-        refine(shapes, meeting.i, axis.x, axis.y, axis.z, spacing, 0.0, way.kept_a)
-        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, spacing, 0.0, way.kept_b)
+        refine(shapes, meeting.i, axis.x, axis.y, axis.z, spacing, 0.0, method.saved_a)
+        refine(shapes, meeting.j, -axis.x, -axis.y, -axis.z, spacing, 0.0, method.saved_b)
         last = axis
-        axis, n_points = axis_between(shapes, meeting, wide, guide, way.simplex, way.trials)
-        if axis.sort == POINTS and last.sort != POINTS:
-            # A prism is inside its cylinder: where one overlaps, another that is apart has missed the contact.
-            axis = best_axis(shapes, meeting, guide, way.trials, np.inf)
+        axis, n_points = axis_between(shapes, meeting, limit, guide, method.simplex, method.trials)
+        if axis.kind == POINTS and last.kind != POINTS:
+            # Prisms are inside their cylinders: where one overlaps, one that is apart is too thin at the contact.
+            axis = best_axis(shapes, meeting, guide, method.trials, np.inf)
             r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
-            axis = Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j)
+            axis = Axis(axis.s - r, axis.x, axis.y, axis.z, axis.kind, axis.i, axis.j)
         if axis.s == -np.inf:
             return last, n_points
         change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
-        if axis.s > wide or (turn >= FINE and change <= STEADY * STEADY):
+        if axis.s > limit or (turn >= FINE and change <= STEADY * STEADY):
             break
     return axis, n_points
 
 
 @subroutine
-def centred(shapes: Shapes, meeting: Meeting, axis: Axis, way: Cylinders) -> Axis:
+def centred(shapes: Shapes, meeting: Meeting, axis: Axis, method: Cylinders) -> Axis:
     """The axis, once the prism of a cylinder is refined where an edge or a corner of a solid touches it.
 
     An edge touches beside a corner of the prism, a corner in the middle of one of its sides.
     """
     is_first = shapes.pieces[meeting.i].kind == CYLINDER
-    c, sign, kept = (meeting.i, 1.0, way.kept_a) if is_first else (meeting.j, -1.0, way.kept_b)
-    x, y, z, mine = sign * axis.x, sign * axis.y, sign * axis.z, axis.i if is_first else axis.j
-    if is_on_cap(shapes, c, axis) or (axis.sort != EDGES and mine < FIRST_SIDE):
+    c, sign, saved = (meeting.i, 1.0, method.saved_a) if is_first else (meeting.j, -1.0, method.saved_b)
+    x, y, z, feature = sign * axis.x, sign * axis.y, sign * axis.z, axis.i if is_first else axis.j
+    if is_on_cap(shapes, c, axis) or (axis.kind != EDGES and feature < FIRST_SIDE):
         return axis
-    if axis.sort != EDGES:
-        refine(shapes, c, x, y, z, FINEST, 0.5, kept)
-        mine = FIRST_SIDE + CLUSTER
+    if axis.kind != EDGES:
+        refine(shapes, c, x, y, z, FINEST, 0.5, saved)
+        feature = FIRST_SIDE + CLUSTER
     else:
-        refine(shapes, c, x, y, z, FINEST, ASIDE, kept)
-        if mine >= 0:
-            mine = edge_along(shapes, c, x, y, z)
+        refine(shapes, c, x, y, z, FINEST, ASIDE, saved)
+        if feature >= 0:
+            feature = edge_along(shapes, c, x, y, z)
     if is_first:
-        return Axis(axis.s, axis.x, axis.y, axis.z, axis.sort, mine, axis.j)
-    return Axis(axis.s, axis.x, axis.y, axis.z, axis.sort, axis.i, mine)
+        return Axis(axis.s, axis.x, axis.y, axis.z, axis.kind, feature, axis.j)
+    return Axis(axis.s, axis.x, axis.y, axis.z, axis.kind, axis.i, feature)
 
 
 @subroutine
 def edge_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> int:
-    """The edge of the refined prism of a cylinder that is furthest along (x, y, z): of a rim, or of its side."""
+    """The edge of the refined prism of a cylinder furthest along (x, y, z), on a rim or on the side."""
     piece = shapes.pieces[c]
     a = shapes.faces[piece.face + 1]
     along = x * a.x + y * a.y + z * a.z
@@ -236,30 +241,30 @@ def radius_of(shapes: Shapes, c: int) -> float:
 
 
 @subroutine
-def keep(shapes: Shapes, c: int, kept: Prism) -> None:
-    """Keep the prism of a cylinder."""
+def save_prism(shapes: Shapes, c: int, saved: Prism) -> None:
+    """Save the regular prism of a cylinder."""
     piece = shapes.pieces[c]
     if piece.kind == CYLINDER:
         for k in range(2 * PRISM_SIDES):
-            kept.vertices[k] = shapes.vertices[piece.vertex + k]
+            saved.vertices[k] = shapes.vertices[piece.vertex + k]
         for k in range(PRISM_SIDES + 2):
-            kept.faces[k] = shapes.faces[piece.face + k]
+            saved.faces[k] = shapes.faces[piece.face + k]
 
 
 @subroutine
-def give_back(shapes: Shapes, c: int, kept: Prism) -> None:
-    """Give a cylinder its regular prism back."""
+def restore_prism(shapes: Shapes, c: int, saved: Prism) -> None:
+    """Restore the regular prism of a cylinder."""
     piece = shapes.pieces[c]
     if piece.kind == CYLINDER:
         for k in range(2 * PRISM_SIDES):
-            shapes.vertices[piece.vertex + k] = kept.vertices[k]
+            shapes.vertices[piece.vertex + k] = saved.vertices[k]
         for k in range(PRISM_SIDES + 2):
-            shapes.faces[piece.face + k] = kept.faces[k]
+            shapes.faces[piece.face + k] = saved.faces[k]
 
 
 @subroutine
 def is_on_cap(shapes: Shapes, c: int, axis: Axis) -> bool:
-    """Is the normal along the axis of a cylinder?"""
+    """Whether the normal is along the axis of a cylinder."""
     if shapes.pieces[c].kind != CYLINDER:
         return False
     a = shapes.faces[shapes.pieces[c].face + 1]
@@ -269,16 +274,16 @@ def is_on_cap(shapes: Shapes, c: int, axis: Axis) -> bool:
 
 @subroutine
 def refine(
-    shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float, before: float, kept: Prism
+    shapes: Shapes, c: int, x: float, y: float, z: float, spacing: float, before: float, saved: Prism
 ) -> None:
     """Move corners of the prism of a cylinder to where it is furthest along (x, y, z).
 
-    The middle one is ``before`` spacings before that place.
+    The middle one is ``before`` spacings before that point.
     """
     piece = shapes.pieces[c]
     if piece.kind != CYLINDER:
         return
-    r, half, a, v = piece.radius, piece.half, kept.faces[1], kept.vertices[PRISM_SIDES]
+    r, half, a, v = piece.radius, piece.half, saved.faces[1], saved.vertices[PRISM_SIDES]
     # e towards the first corner of the regular prism, g = a × e across.
     ex, ey, ez = (v.x - half * a.x) / r, (v.y - half * a.y) / r, (v.z - half * a.z) / r
     gx, gy, gz = a.y * ez - a.z * ey, a.z * ex - a.x * ez, a.x * ey - a.y * ex

@@ -1,10 +1,9 @@
-"""Distance of two convex solids by the method of Gilbert, Johnson and Keerthi (GJK).
+"""Distance between two convex solids by the method of Gilbert, Johnson and Keerthi (GJK).
 
-The distance of A and B is that of the set D = {b − a} to the origin. Starting from any point v of D, look for the
-point w of D furthest towards the origin, −v·w largest; add it to at most three others, and let v be the
-point nearest to the origin of their hull, dropping those that are not needed. v·w/|v| is a lower bound of
-the distance: the method stops as soon as this exceeds the limit, and ends when w is a point it has
-already. For solids with corners that is after finitely many steps, and v is exact to rounding.
+The distance between A and B is that of the set D = {b − a} from the origin. Starting from any point v of D, find
+the point w of D furthest towards the origin, −v·w largest; add it to at most three others, and let v be the
+point of their hull nearest to the origin, dropping those that are not needed. v·w/|v| is a lower bound of
+the distance: the method stops as soon as this exceeds the limit, and ends when w is already in the simplex. For solids with corners that is after finitely many steps, and v is exact to rounding.
 
 References
 ----------
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting
-from clapas.collision.records import Records, Shapes, record, wide
+from clapas.collision.records import Records, Shapes, as_int64, record
 from clapas.compiled import subroutine
 from clapas.typing import Array
 
@@ -28,7 +27,7 @@ CONVERGED = 1e-13  # relative decrease of |v|² still possible
 TOUCHING = 1e-12  # |v| relative to the size of the simplex below which the solids touch
 
 CORNER = record("a b", "x y z weight")
-"""A point of D: the corners it comes from, its place (m), its share in the nearest point."""
+"""A point of D: the corners it is the difference of, its position (m), its weight in the nearest point."""
 
 
 class Simplex(NamedTuple):
@@ -39,14 +38,14 @@ class Simplex(NamedTuple):
 
 
 def new_simplex() -> Simplex:
-    """Room for a simplex."""
+    """Work space for a simplex."""
     return Simplex(np.empty(4, dtype=CORNER), np.empty(3))
 
 
 @subroutine
 def furthest(shapes: Shapes, c: int, x: float, y: float, z: float) -> int:
     """Row of the corner of a solid furthest in a direction; the first of equals."""
-    first = wide(shapes.pieces[c].vertex)
+    first = as_int64(shapes.pieces[c].vertex)
     best, row = -np.inf, first
     for k in range(first, first + shapes.pieces[c].n_vertices):
         v = shapes.vertices[k]
@@ -58,7 +57,7 @@ def furthest(shapes: Shapes, c: int, x: float, y: float, z: float) -> int:
 
 @subroutine
 def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tuple[int, int]:
-    """Distance of the solids of two colliders.
+    """Distance between the solids of two colliders.
 
     Returns BEYOND (further than the limit), APART or OVERLAPPING, and the number of points in the
     simplex, whose v goes from the first to the second.
@@ -86,7 +85,7 @@ def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tup
             return APART, count
         w = S[count]
         w.a, w.b, w.x, w.y, w.z, w.weight = row_a, row_b, wx, wy, wz, 1.0
-        count = shrunk(S, v, count + 1)
+        count = reduce_simplex(S, v, count + 1)
         smaller = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
         if count == 4 or smaller <= TOUCHING * TOUCHING * size:
             return OVERLAPPING, count
@@ -97,21 +96,21 @@ def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tup
 
 
 @subroutine
-def shrunk(S: Records, v: Array, count: int) -> int:
-    """Find the point nearest to the origin, drop the points it does not need, return how many are left."""
+def reduce_simplex(S: Records, v: Array, count: int) -> int:
+    """Find the point nearest to the origin, drop the points it does not depend on, return how many are left."""
     if count == 1:
         v[0], v[1], v[2] = S[0].x, S[0].y, S[0].z
         return 1
     if count == 2:
-        return settle_edge(S, v, 0, 1)
+        return reduce_to_edge(S, v, 0, 1)
     if count == 3:
-        return settle_face(S, v, 0, 1, 2)
-    return settle_tetrahedron(S, v)
+        return reduce_to_face(S, v, 0, 1, 2)
+    return reduce_tetrahedron(S, v)
 
 
 @subroutine
 def edge_weight(S: Records, i: int, j: int) -> float:
-    """Share of point j in the point of edge ij nearest to the origin."""
+    """Weight of point j in the point of edge ij nearest to the origin."""
     p, q = S[i], S[j]
     x, y, z = q.x - p.x, q.y - p.y, q.z - p.z
     square = x * x + y * y + z * z
@@ -122,15 +121,15 @@ def edge_weight(S: Records, i: int, j: int) -> float:
 
 @subroutine
 def edge_square(S: Records, i: int, j: int) -> float:
-    """Square of the distance of edge ij to the origin."""
+    """Squared distance of edge ij from the origin."""
     s, p, q = edge_weight(S, i, j), S[i], S[j]
     x, y, z = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
     return x * x + y * y + z * z
 
 
 @subroutine
-def settle_edge(S: Records, v: Array, i: int, j: int) -> int:
-    """Keep what is needed of edge ij (i < j)."""
+def reduce_to_edge(S: Records, v: Array, i: int, j: int) -> int:
+    """Keep the points of edge ij (i < j) that the nearest point depends on."""
     s, p, q = edge_weight(S, i, j), S[i], S[j]
     v[0], v[1], v[2] = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
     if s < 1.0:
@@ -148,7 +147,7 @@ def settle_edge(S: Records, v: Array, i: int, j: int) -> int:
 
 @subroutine
 def cross_of(S: Records, i: int, j: int, k: int) -> tuple[float, float, float]:
-    """Normal of triangle ijk, twice its area long."""
+    """Normal of triangle ijk, of length twice its area."""
     p, q, r = S[i], S[j], S[k]
     ax, ay, az = q.x - p.x, q.y - p.y, q.z - p.z
     bx, by, bz = r.x - p.x, r.y - p.y, r.z - p.z
@@ -157,13 +156,13 @@ def cross_of(S: Records, i: int, j: int, k: int) -> tuple[float, float, float]:
 
 @subroutine
 def face_weights(S: Records, i: int, j: int, k: int) -> tuple[float, float]:
-    """Weights of i and j in the foot of the origin on triangle ijk; negative if it is outside."""
+    """Weights of i and j in the projection of the origin on triangle ijk; negative if it is outside."""
     nx, ny, nz = cross_of(S, i, j, k)
     square = nx * nx + ny * ny + nz * nz
     if square == 0.0:
         return -1.0, -1.0
     p, q, r = S[i], S[j], S[k]
-    # Areas of the triangles the foot makes with each side: n·(q × r), the origin seen along n.
+    # Areas of the triangles that the projection makes with each side: n·(q × r), seen along n.
     u = (q.y * r.z - q.z * r.y) * nx + (q.z * r.x - q.x * r.z) * ny + (q.x * r.y - q.y * r.x) * nz
     w = (r.y * p.z - r.z * p.y) * nx + (r.z * p.x - r.x * p.z) * ny + (r.x * p.y - r.y * p.x) * nz
     if u <= 0.0 or w <= 0.0 or u + w >= square:
@@ -172,8 +171,8 @@ def face_weights(S: Records, i: int, j: int, k: int) -> tuple[float, float]:
 
 
 @subroutine
-def settle_face(S: Records, v: Array, i: int, j: int, k: int) -> int:
-    """Keep what is needed of triangle ijk (i < j < k)."""
+def reduce_to_face(S: Records, v: Array, i: int, j: int, k: int) -> int:
+    """Keep the points of triangle ijk (i < j < k) that the nearest point depends on."""
     wi, wj = face_weights(S, i, j, k)
     if wi > 0.0:
         # Along the normal: exact in direction, which the weighted sum of nearly opposite points is not.
@@ -187,15 +186,15 @@ def settle_face(S: Records, v: Array, i: int, j: int, k: int) -> int:
         return 3
     ij, jk, ik = edge_square(S, i, j), edge_square(S, j, k), edge_square(S, i, k)
     if ij <= jk and ij <= ik:
-        return settle_edge(S, v, i, j)
+        return reduce_to_edge(S, v, i, j)
     if jk <= ik:
-        return settle_edge(S, v, j, k)
-    return settle_edge(S, v, i, k)
+        return reduce_to_edge(S, v, j, k)
+    return reduce_to_edge(S, v, i, k)
 
 
 @subroutine
 def face_square(S: Records, i: int, j: int, k: int) -> float:
-    """Square of the distance of triangle ijk to the origin."""
+    """Squared distance of triangle ijk from the origin."""
     wi, _ = face_weights(S, i, j, k)
     if wi > 0.0:
         nx, ny, nz = cross_of(S, i, j, k)
@@ -205,7 +204,7 @@ def face_square(S: Records, i: int, j: int, k: int) -> float:
 
 
 @subroutine
-def settle_tetrahedron(S: Records, v: Array) -> int:
+def reduce_tetrahedron(S: Records, v: Array) -> int:
     """Keep the nearest of the faces the origin is outside of; all four if it is inside."""
     least, left_out = np.inf, -1
     for f in range(4):
@@ -220,4 +219,4 @@ def settle_tetrahedron(S: Records, v: Array) -> int:
     if left_out < 0:
         return 4
     f = left_out
-    return settle_face(S, v, 0 if f > 0 else 1, 1 if f > 1 else 2, 2 if f > 2 else 3)
+    return reduce_to_face(S, v, 0 if f > 0 else 1, 1 if f > 1 else 2, 2 if f > 2 else 3)

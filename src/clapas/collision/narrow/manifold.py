@@ -1,22 +1,22 @@
-"""Where two convex solids touch: the common part of the two faces that look at each other.
+"""Contact manifold of two convex solids: the intersection of the two faces that face each other.
 
-Given the normal n, the face of each solid that looks most along it is seen along n as a polygon. The corners of
-the common part of the two polygons are the contact points; the gap of each is measured along n between the
+Given the normal n, the face of each solid most aligned with it is projected along n to a polygon. The corners of
+the intersection of the two polygons are the contact points; the gap of each is measured along n between the
 two faces, so that the deepest has the depth of the pair. The points do not depend on which of the two solids
 is called the first, and each is either a corner of one of them or a crossing of an edge of one with an edge
 of the other. That is its identity: it stays while the point slides, and while n turns.
 
-Impulses are carried from one step to the next by identity, so a point must also keep its *place* while nothing
-moves but by rounding. Two equal squares turned by 10⁻⁹ rad against each other have eight common corners: four near
-the corners of the squares, under names that depend on the last bit, and four somewhere along the sides, at
-(offset)/(angle). Three rules leave the four corners that a mason would name:
+Impulses are carried from one step to the next by identity, so a point must also keep its *position* under changes
+of the order of rounding. Two equal squares rotated by 10⁻⁹ rad against each other have eight common corners: four
+near the corners of the squares, with codes that depend on the last bit, and four somewhere along the sides, at
+(offset)/(angle). Three rules leave the four expected corners:
 
-* points nearer than ``merge`` are one, at a corner rather than at a crossing, and where two sides cross that
-  make an angle rather than where two cross that are nearly parallel: that place travels;
-* a point nearer than STRAIGHT to the line through its neighbours carries nothing they cannot: it is dropped;
-* a point within this length of a corner has the name of the corner, of B before A.
+* points nearer than ``merge`` are one, at a corner rather than at a crossing, and at a crossing of two sides at an
+  angle rather than of two that are nearly parallel, whose position is ill-conditioned;
+* a point nearer than STRAIGHT to the line through its neighbours adds no support and is dropped;
+* a point within this length of a corner has the code of the corner, of B before A.
 
-None of them hides depth: a point deeper than its neighbours by LEVEL stays.
+None of them loses depth: a point deeper than its neighbours by LEVEL stays.
 
 Codes, for a radix above all numbers of corners and edges: edge of A · radix + edge of B for a crossing,
 2 radix² + corner for a corner of A, 3 radix² + corner for one of B.
@@ -35,41 +35,39 @@ from clapas.collision.records import BOX, Records, Shapes, record
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8
-FLAT = 0.985  # cosine of the angle (10°) under which a face is taken to lie across the normal
-STEEP = 1e-3  # cosine under which a face is seen from its side
+FLAT = 0.985  # cosine of the angle (10°) under which a face counts as perpendicular to the normal
+STEEP = 1e-3  # cosine under which a face is seen edge-on
 ON = 1e-9  # of the bound: a corner this far from a face is on it
 STRAIGHT = 1e-4  # of the size: a point nearer than this to the line through its neighbours is on it
 LEVEL = 1e-8  # of the size: gaps that differ by less are equal
-PLACED = (
-    1e-12  # of the size: points of which neither is further than this off the polygon without it are equal
-)
-TIE = 1e-6  # of the size: of many points, those that span as much to within this are equal
+PLACED = 1e-12  # of the size: distances from the polygon without the point that differ by less are equal
+TIE = 1e-6  # of the size: tolerance of areas and depths in the choice among many points
 
 CORNER = record("corner edge", "x y z gap", long="code")
-"""A corner of a polygon seen along n.
+"""A corner of a polygon projected along n.
 
 x, y, z: coordinates across n and along it (m). corner: its number in the solid, −1 for a crossing. edge: the
-side that starts here, an edge of its own solid or −1 − (side of the polygon that cut it). gap (m) and code of
+side that starts here, an edge of its own solid or −1 − (side of the clip polygon that cut it). gap (m) and code of
 the contact point it becomes.
 """
 
 
-class Bench(NamedTuple):
-    """Work space: the polygon that is cut, that which cuts, and a copy."""
+class Clipping(NamedTuple):
+    """Work space: the subject polygon, the clip polygon, and a copy."""
 
-    cut: Records
-    knife: Records
+    subject: Records
+    clip: Records
     spare: Records
 
 
-def new_bench(faces: Records) -> Bench:
-    """Work space for the faces of a scene. A polygon of n sides cut by one of m has at most n + m."""
+def new_clipping(faces: Records) -> Clipping:
+    """Work space for the faces of a scene. A polygon of n sides clipped by one of m has at most n + m."""
     room = 2 * max(4, int(faces["n_sides"].max(initial=4))) + 4
-    return Bench(np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER))
+    return Clipping(np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER), np.empty(room, dtype=CORNER))
 
 
 class View(NamedTuple):
-    """Directions of a view: n, and two across it, e × f = n."""
+    """Projection frame: n, and two directions across it, e × f = n."""
 
     nx: float
     ny: float
@@ -84,7 +82,7 @@ class View(NamedTuple):
 
 @subroutine
 def view_along(nx: float, ny: float, nz: float) -> View:
-    """The view along a unit vector."""
+    """Projection frame along a unit vector."""
     if abs(nx) > abs(nz):
         scale = 1.0 / np.sqrt(nx * nx + ny * ny)
         ex, ey, ez = -ny * scale, nx * scale, 0.0
@@ -95,15 +93,15 @@ def view_along(nx: float, ny: float, nz: float) -> View:
 
 
 @subroutine
-def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple[int, float]:
-    """The face that looks most along n among those that hold what is highest; −1 and −2 if there is none.
+def supporting_face(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple[int, float]:
+    """The face most aligned with n among those that contain the highest feature, and its cosine; −1 and −2 if none.
 
-    What is highest is a corner, an edge or a face. Another face may look more along n and yet be lower;
-    it would miss the deepest point.
+    The highest feature is a corner, an edge or a face. Another face may be more aligned with n and yet be
+    lower; it would lack the deepest point.
     """
     piece = shapes.pieces[c]
     best, face = -2.0, -1
-    if piece.kind == BOX:  # of a box it is always the face that looks most along n
+    if piece.kind == BOX:  # of a box it is always the face most aligned with n
         for k in range(piece.n_faces):
             m = shapes.faces[piece.face + k]
             cosine = m.x * nx + m.y * ny + m.z * nz
@@ -131,7 +129,7 @@ def most_along(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> tuple
 
 
 @subroutine
-def load(
+def project_face(
     shapes: Shapes,
     c: int,
     face: int,
@@ -142,12 +140,12 @@ def load(
     view: View,
     out: Records,
 ) -> int:
-    """The face of a solid moved by t, seen along n; the whole segment if it has no face."""
+    """Project the face of a solid, moved by t, along n; the whole segment if it has no face."""
     vertex, f = shapes.pieces[c].vertex, shapes.faces[shapes.pieces[c].face + max(face, 0)]
     count = f.n_sides
     for k in range(count):
         side = count - 1 - k if reverse else k
-        # Reversed, the side that leaves a corner is the one that came to it.
+        # Reversed, the side that starts at a corner is the one that ended there.
         leaving = (side + count - 1) % count if reverse else side
         v, p = shapes.vertices[vertex + shapes.sides[f.side + side].corner], out[k]
         x, y, z = v.x + tx, v.y + ty, v.z + tz
@@ -159,53 +157,53 @@ def load(
 
 
 @subroutine
-def cut_by(cut: Records, count: int, knife: Records, n_knife: int, spare: Records) -> int:
-    """Cut a polygon by all sides of another (Sutherland and Hodgman), keeping track of which side is what."""
-    polygon, next_polygon, swaps = cut, spare, 0
-    for k in range(n_knife):
-        u, v = knife[k], knife[(k + 1) % n_knife]
+def clip_by(subject: Records, count: int, clip: Records, n_clip: int, spare: Records) -> int:
+    """Clip a polygon by all sides of another (Sutherland and Hodgman), tracking the origin of each side."""
+    polygon, next_polygon, swaps = subject, spare, 0
+    for k in range(n_clip):
+        u, v = clip[k], clip[(k + 1) % n_clip]
         ux, uy, ox, oy = v.x - u.x, v.y - u.y, u.x, u.y
-        is_cut = False
+        is_clipped = False
         for m in range(count):
             p = polygon[m]
-            # Positive to the left of the side, inside; kept where the gap will be.
+            # Positive to the left of the side, inside; stored in the field of the gap for now.
             p.gap = ux * (p.y - oy) - uy * (p.x - ox)
-            is_cut |= p.gap < 0.0
-        if not is_cut:
+            is_clipped |= p.gap < 0.0
+        if not is_clipped:
             continue
-        found = 0
+        n_points = 0
         for m in range(count):
             p, q = polygon[m], polygon[m + 1 if m + 1 < count else 0]
             h, g = p.gap, q.gap
-            if h >= 0.0 and found < len(spare):
-                next_polygon[found] = p
-                found += 1
-            if (h >= 0.0) != (g >= 0.0) and found < len(spare):
-                s, new = h / (h - g), next_polygon[found]
+            if h >= 0.0 and n_points < len(spare):
+                next_polygon[n_points] = p
+                n_points += 1
+            if (h >= 0.0) != (g >= 0.0) and n_points < len(spare):
+                s, new = h / (h - g), next_polygon[n_points]
                 new.x, new.y, new.z = p.x + s * (q.x - p.x), p.y + s * (q.y - p.y), p.z + s * (q.z - p.z)
                 new.corner, new.edge = -1, -1 - k if h >= 0.0 else p.edge
-                found += 1
-        count, swaps = found, swaps + 1
+                n_points += 1
+        count, swaps = n_points, swaps + 1
         polygon, next_polygon = next_polygon, polygon
     if swaps % 2 == 1:
         for m in range(count):
-            cut[m] = spare[m]
+            subject[m] = spare[m]
     return count
 
 
 @subroutine
-def code_of(cut: Records, count: int, k: int, knife: Records, cut_is_b: bool, radix: int) -> int:
-    """Identity of a point: corner of the cut polygon, corner of the knife, or a crossing."""
-    corner_of_cut, corner_of_knife = (3, 2) if cut_is_b else (2, 3)
-    if cut[k].corner >= 0:
-        return corner_of_cut * radix * radix + cut[k].corner
-    before, after = cut[(k + count - 1) % count].edge, cut[k].edge
+def code_of(subject: Records, count: int, k: int, clip: Records, subject_is_b: bool, radix: int) -> int:
+    """Identity of a point: corner of the subject polygon, corner of the clip polygon, or a crossing."""
+    subject_corner, clip_corner = (3, 2) if subject_is_b else (2, 3)
+    if subject[k].corner >= 0:
+        return subject_corner * radix * radix + subject[k].corner
+    before, after = subject[(k + count - 1) % count].edge, subject[k].edge
     if before < 0 and after < 0:
-        return corner_of_knife * radix * radix + knife[-1 - after].corner
+        return clip_corner * radix * radix + clip[-1 - after].corner
     own, other = max(before, after), min(before, after)
     if other < 0:
-        other = knife[-1 - other].edge
-    return other * radix + own if cut_is_b else own * radix + other
+        other = clip[-1 - other].edge
+    return other * radix + own if subject_is_b else own * radix + other
 
 
 @subroutine
@@ -217,74 +215,74 @@ def face_points(
     axis: Axis,
     merge: float,
     radix: int,
-    bench: Bench,
+    clipping: Clipping,
 ) -> tuple[int, float]:
-    """Write the contacts of the faces that look at each other along the axis, if they do.
+    """Write the contacts of the faces that face each other along the axis, if they do.
 
-    Points nearer than ``merge`` (m) are one. Returns the number of contacts so far and the least gap of
+    Points nearer than ``merge`` (m) are merged. Returns the number of contacts so far and the least gap of
     the new ones.
     """
     a, b, nx, ny, nz = meeting.i, meeting.j, axis.x, axis.y, axis.z
     tx, ty, tz = meeting.x, meeting.y, meeting.z
-    face_a, cos_a = most_along(shapes, a, nx, ny, nz)
-    face_b, cos_b = most_along(shapes, b, -nx, -ny, -nz)
-    cut_is_b = cos_a >= cos_b - 1e-9
+    face_a, cos_a = supporting_face(shapes, a, nx, ny, nz)
+    face_b, cos_b = supporting_face(shapes, b, -nx, -ny, -nz)
+    subject_is_b = cos_a >= cos_b - 1e-9
     flatter, steeper = max(cos_a, cos_b), min(cos_a, cos_b)
-    if flatter < (STEEP if axis.sort < EDGES else FLAT) or -1.5 < steeper < STEEP:
+    if flatter < (STEEP if axis.kind < EDGES else FLAT) or -1.5 < steeper < STEEP:
         return count, np.inf
     view = view_along(nx, ny, nz)
-    if cut_is_b:
-        n_knife = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.knife)
-        n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
+    if subject_is_b:
+        n_clip = project_face(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, clipping.clip)
+        n_subject = project_face(shapes, b, face_b, True, tx, ty, tz, view, clipping.subject)
         m = shapes.faces[shapes.pieces[a].face + face_a]
     else:
-        n_knife = load(shapes, b, face_b, True, tx, ty, tz, view, bench.knife)
-        n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
+        n_clip = project_face(shapes, b, face_b, True, tx, ty, tz, view, clipping.clip)
+        n_subject = project_face(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, clipping.subject)
         m = shapes.faces[shapes.pieces[b].face + face_b]
-    n_cut = cut_by(bench.cut, n_cut, bench.knife, n_knife, bench.spare)
-    # Plane of the knife: its height along n at (x, y) is z0 + gx (x − x0) + gy (y − y0).
+    n_subject = clip_by(clipping.subject, n_subject, clipping.clip, n_clip, clipping.spare)
+    # Plane of the clip polygon: its height along n at (x, y) is z0 + gx (x − x0) + gy (y − y0).
     along = m.x * nx + m.y * ny + m.z * nz
     gx = -(m.x * view.ex + m.y * view.ey + m.z * view.ez) / along
     gy = -(m.x * view.fx + m.y * view.fy + m.z * view.fz) / along
     r_a, r_b = shapes.pieces[a].rounding, shapes.pieces[b].rounding
-    o, found, least = bench.knife[0], 0, np.inf
-    for k in range(n_cut):
-        c = bench.cut[k]
+    o, n_points, least = clipping.clip[0], 0, np.inf
+    for k in range(n_subject):
+        c = clipping.subject[k]
         height = o.z + gx * (c.x - o.x) + gy * (c.y - o.y)
-        gap = (c.z - height if cut_is_b else height - c.z) - r_a - r_b
+        gap = (c.z - height if subject_is_b else height - c.z) - r_a - r_b
         if gap > meeting.distance:
             continue
-        new, least = bench.spare[found], min(least, gap)
+        new, least = clipping.spare[n_points], min(least, gap)
         new.x, new.y, new.gap = c.x, c.y, gap
-        new.z = (height if cut_is_b else c.z) + r_a + 0.5 * gap
-        new.code = code_of(bench.cut, n_cut, k, bench.knife, cut_is_b, radix)
-        found += 1
+        new.z = (height if subject_is_b else c.z) + r_a + 0.5 * gap
+        new.code = code_of(clipping.subject, n_subject, k, clipping.clip, subject_is_b, radix)
+        n_points += 1
     size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     straight = min(merge, STRAIGHT * size)
-    found = merged(bench.spare, found, merge, size, 2 * radix * radix)
-    found = straightened(bench.spare, found, straight, LEVEL * size)
+    n_points = merged(clipping.spare, n_points, merge, size, 2 * radix * radix)
+    n_points = straightened(clipping.spare, n_points, straight, LEVEL * size)
     corner_of_a, corner_of_b = 2 * radix * radix, 3 * radix * radix
-    if cut_is_b:
-        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_a, straight)
-        n_cut = load(shapes, b, face_b, True, tx, ty, tz, view, bench.cut)
-        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_b, straight)
+    if subject_is_b:
+        name_corners(clipping.spare, n_points, clipping.clip, n_clip, corner_of_a, straight)
+        n_subject = project_face(shapes, b, face_b, True, tx, ty, tz, view, clipping.subject)
+        name_corners(clipping.spare, n_points, clipping.subject, n_subject, corner_of_b, straight)
     else:
-        n_cut = load(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, bench.cut)
-        name_corners(bench.spare, found, bench.cut, n_cut, corner_of_a, straight)
-        name_corners(bench.spare, found, bench.knife, n_knife, corner_of_b, straight)
-    found = thinned(bench.spare, found, TIE * size)
-    return write_points(rows, count, meeting, shapes, view, bench.spare, found), least
+        n_subject = project_face(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, clipping.subject)
+        name_corners(clipping.spare, n_points, clipping.subject, n_subject, corner_of_a, straight)
+        name_corners(clipping.spare, n_points, clipping.clip, n_clip, corner_of_b, straight)
+    n_points = thinned(clipping.spare, n_points, TIE * size)
+    return write_points(rows, count, meeting, shapes, view, clipping.spare, n_points), least
 
 
 @subroutine
 def write_points(
-    rows: Records, count: int, meeting: Meeting, shapes: Shapes, view: View, points: Records, found: int
+    rows: Records, count: int, meeting: Meeting, shapes: Shapes, view: View, points: Records, n_points: int
 ) -> int:
-    """Write contact points by growing code."""
+    """Write contact points by increasing code."""
     o, last = shapes.centres[meeting.i], -1
-    for _ in range(found):
+    for _ in range(n_points):
         k = -1
-        for m in range(found):
+        for m in range(n_points):
             if points[m].code > last and (k < 0 or points[m].code < points[k].code):
                 k = m
         if k < 0:
@@ -299,40 +297,40 @@ def write_points(
 
 
 @subroutine
-def remove(points: Records, found: int, k: int) -> int:
-    """Take a point out, the others keep their order."""
-    for m in range(k, found - 1):
+def remove(points: Records, n_points: int, k: int) -> int:
+    """Remove a point, keeping the order of the others."""
+    for m in range(k, n_points - 1):
         points[m] = points[m + 1]
-    return found - 1
+    return n_points - 1
 
 
 @subroutine
-def merged(points: Records, found: int, merge: float, size: float, first_corner: int) -> int:
-    """Make one of neighbours nearer than ``merge``; returns how many points are left.
+def merged(points: Records, n_points: int, merge: float, size: float, first_corner: int) -> int:
+    """Merge neighbours nearer than ``merge``; returns how many points are left.
 
-    The point with the larger code stays, a corner rather than a crossing, at its place: codes of corners are
-    ``first_corner`` and more. Of two crossings that stays which is further off the polygon without it. If
-    the gaps differ by more than LEVEL it is the deeper one that stays, under the larger code.
+    The point with the larger code stays, so a corner rather than a crossing: codes of corners are
+    ``first_corner`` and more. Of two crossings the one further from the polygon without it stays. If the
+    gaps differ by more than LEVEL the deeper point stays, with the larger code.
     """
     k = 0
-    while k < found and found > 1:
-        after = (k + 1) % found
+    while k < n_points and n_points > 1:
+        after = (k + 1) % n_points
         u, v = points[k], points[after]
         if (u.x - v.x) ** 2 + (u.y - v.y) ** 2 <= merge * merge:
             drop = k if u.code < v.code else after
             if abs(u.gap - v.gap) > LEVEL * size:
                 drop = k if u.gap > v.gap else after
                 u.code = v.code = max(u.code, v.code)
-            elif found > 3 and max(u.code, v.code) < first_corner:
-                off_u = off_line(points[(k + found - 1) % found], u, v)
-                off_v = off_line(u, v, points[(k + 2) % found])
+            elif n_points > 3 and max(u.code, v.code) < first_corner:
+                off_u = off_line(points[(k + n_points - 1) % n_points], u, v)
+                off_v = off_line(u, v, points[(k + 2) % n_points])
                 if abs(off_u - off_v) > PLACED * size:
                     drop = k if off_u < off_v else after
-            found = remove(points, found, drop)
+            n_points = remove(points, n_points, drop)
             k = max(k - 1, 0)
         else:
             k += 1
-    return found
+    return n_points
 
 
 @subroutine
@@ -344,36 +342,36 @@ def off_line(u: Records, v: Records, w: Records) -> float:
 
 
 @subroutine
-def straightened(points: Records, found: int, straight: float, level: float) -> int:
-    """Drop points on the line through their neighbours while more than three are left; returns how many are.
+def straightened(points: Records, n_points: int, straight: float, level: float) -> int:
+    """Drop points on the line through their neighbours while there are more than three; returns how many are left.
 
     The distance from that line is twice the area of the triangle over its base.
     """
     k = 0
-    while k < found and found > 3:
-        u, v, w = points[(k + found - 1) % found], points[k], points[(k + 1) % found]
+    while k < n_points and n_points > 3:
+        u, v, w = points[(k + n_points - 1) % n_points], points[k], points[(k + 1) % n_points]
         area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
         base = (w.x - u.x) ** 2 + (w.y - u.y) ** 2
         is_deeper = v.gap < min(u.gap, w.gap) - level
         if not is_deeper and area * area <= straight * straight * base:
-            found = remove(points, found, k)
+            n_points = remove(points, n_points, k)
             k = max(k - 2, 0)  # the two before have new neighbours
         else:
             k += 1
-    return found
+    return n_points
 
 
 @subroutine
 def name_corners(
-    points: Records, found: int, polygon: Records, n_corners: int, first: int, near: float
+    points: Records, n_points: int, polygon: Records, n_corners: int, first: int, near: float
 ) -> None:
-    """Give the code of each corner of a polygon, ``first`` + its number, to the point that is nearest to it.
+    """Assign the code of each corner of a polygon, ``first`` + its number, to the point nearest to it.
 
     Only within the distance ``near`` (m).
     """
     for m in range(n_corners):
         c, best, nearest = polygon[m], near * near, -1
-        for k in range(found):
+        for k in range(n_points):
             square = (points[k].x - c.x) ** 2 + (points[k].y - c.y) ** 2
             if square <= best:
                 best, nearest = square, k
@@ -382,36 +380,36 @@ def name_corners(
 
 
 @subroutine
-def thinned(points: Records, found: int, tie: float) -> int:
-    """Drop the points that span least until eight are left; returns how many are.
+def thinned(points: Records, n_points: int, tie: float) -> int:
+    """Drop the points that add the least area until eight are left; returns how many are left.
 
-    Of those that span as much to within ``tie`` (m, times the distance of the outermost points), as in a regular
-    polygon, the one with the smallest code goes. Where that loses more than ``tie`` of depth, the deepest point
-    takes the place of the nearest that is left.
+    Of those with equal area to within ``tie`` (m, times the extent of the points), as in a regular polygon, the
+    one with the smallest code is dropped. Where that loses more than ``tie`` of depth, the deepest point
+    replaces the nearest that is left.
     """
-    if found <= MOST_POINTS:
-        return found
+    if n_points <= MOST_POINTS:
+        return n_points
     deepest, across = 0, 0.0
-    for k in range(found):
+    for k in range(n_points):
         if points[k].gap < points[deepest].gap:
             deepest = k
         across = max(across, abs(points[k].x - points[0].x), abs(points[k].y - points[0].y))
     kept = points[len(points) - 1]  # beyond all points
     points[len(points) - 1] = points[deepest]
-    while found > MOST_POINTS:
+    while n_points > MOST_POINTS:
         least, drop = np.inf, -1
-        for k in range(found):
-            u, v, w = points[(k + found - 1) % found], points[k], points[(k + 1) % found]
+        for k in range(n_points):
+            u, v, w = points[(k + n_points - 1) % n_points], points[k], points[(k + 1) % n_points]
             area = (v.x - u.x) * (w.y - u.y) - (v.y - u.y) * (w.x - u.x)
             if area < least - tie * across or (area < least + tie * across and v.code < points[drop].code):
                 least, drop = area, k
-        found = remove(points, found, drop)
+        n_points = remove(points, n_points, drop)
     lowest, nearest, best = np.inf, 0, np.inf
-    for k in range(found):
+    for k in range(n_points):
         lowest = min(lowest, points[k].gap)
         square = (points[k].x - kept.x) ** 2 + (points[k].y - kept.y) ** 2
         if square < best:
             best, nearest = square, k
     if lowest > kept.gap + tie:
         points[nearest] = kept
-    return found
+    return n_points

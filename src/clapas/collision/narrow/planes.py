@@ -1,6 +1,6 @@
-"""A half-space and anything but a cylinder: the points of the body nearest to the plane.
+"""Contacts of a half-space with any collider but a cylinder: the points of the body nearest to the plane.
 
-A body with corners touches at all corners within the distance. When these are more than eight, the extreme
+A body with corners touches at all corners within the distance. If there are more than eight, the extreme
 ones in eight directions of the plane are kept, and the deepest.
 """
 
@@ -11,30 +11,30 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting, write
-from clapas.collision.records import PLANE, Records, Shapes, wide
+from clapas.collision.records import PLANE, Records, Shapes, as_int64
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 
 MOST_POINTS = 8
-TIE = 1e-6  # of the bound: corners as far in a direction to within this are equal, and the first one counts
+TIE = 1e-6  # of the bound: corners equally far in a direction to within this; the first one counts
 
 
 class SphereOnPlane(NamedTuple):
-    """How a sphere and a plane are met."""
+    """Method for a sphere and a plane."""
 
 
 class CornersOnPlane(NamedTuple):
-    """How a solid with at most eight corners and a plane are met."""
+    """Method for a solid with at most eight corners and a plane."""
 
 
 class HullOnPlane(NamedTuple):
-    """How a polyhedron and a plane are met, with room for the numbers of MOST_POINTS corners."""
+    """Method for a polyhedron and a plane, with work space for the numbers of MOST_POINTS corners."""
 
-    kept: Indices
+    corners: Indices
 
 
-def new_kept() -> Indices:
-    """Room for the numbers of the corners that touch."""
+def new_corner_list() -> Indices:
+    """Work space for the numbers of the corners that touch."""
     return np.empty(MOST_POINTS, dtype=np.int64)
 
 
@@ -61,18 +61,18 @@ class Over(NamedTuple):
 
 @subroutine
 def over_plane(meeting: Meeting, shapes: Shapes) -> Over:
-    """Which of the two is the plane, and how high above it the other is. A plane is its own image."""
+    """The plane and the body of a pair, and the height of the body. A plane is its own image."""
     plane, c, sign = meeting.i, meeting.j, 1.0
     if shapes.pieces[c].kind == PLANE:
         plane, c, sign = c, plane, -1.0
-    face = wide(shapes.pieces[plane].face)
+    face = as_int64(shapes.pieces[plane].face)
     n, x, o = shapes.faces[face], shapes.centres[c], shapes.centres[plane]
     return Over(c, face, sign, n.x * (x.x - o.x) + n.y * (x.y - o.y) + n.z * (x.z - o.z))
 
 
 @subroutine
 def touch_sphere_plane(
-    way: SphereOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: SphereOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """The contact of a sphere: code 0."""
     over = over_plane(meeting, shapes)
@@ -82,7 +82,7 @@ def touch_sphere_plane(
 
 @subroutine
 def touch_corners_plane(
-    way: CornersOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: CornersOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """Contacts of a solid of few corners: the code is the number of the corner."""
     over = over_plane(meeting, shapes)
@@ -95,15 +95,15 @@ def touch_corners_plane(
 
 
 @subroutine
-def touch_hull_plane(way: HullOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+def touch_hull_plane(method: HullOnPlane, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of a polyhedron: the code is the number of the corner."""
     over = over_plane(meeting, shapes)
     piece = shapes.pieces[over.c]
     if over.height - piece.bound > meeting.distance:
         return count
     limit = meeting.distance + piece.rounding - over.height
-    for k in range(low_corners(shapes, over.c, over.face, limit, way.kept)):
-        count = touch_corner(rows, count, meeting, shapes, over, way.kept[k])
+    for k in range(low_corners(shapes, over.c, over.face, limit, method.corners)):
+        count = touch_corner(rows, count, meeting, shapes, over, method.corners[k])
     return count
 
 
@@ -130,7 +130,7 @@ def below(
     r: float,
     gap: float,
 ) -> int:
-    """Write the contact of a ball of radius r, at v from the centre of a body, with the plane below it."""
+    """Write the contact of a ball of radius r, centred at v from the centre of a body, with the plane."""
     if gap > meeting.distance:
         return count
     n, o, sign, down = shapes.faces[over.face], shapes.centres[over.c], over.sign, r + 0.5 * gap
@@ -140,31 +140,33 @@ def below(
 
 @subroutine
 def height_of(shapes: Shapes, row: int, face: int) -> float:
-    """Corner along a direction."""
+    """Component of a corner along the normal of a face (m)."""
     v, n = shapes.vertices[row], shapes.faces[face]
     return n.x * v.x + n.y * v.y + n.z * v.z
 
 
 @subroutine
-def low_corners(shapes: Shapes, c: int, face: int, limit: float, kept: Indices) -> int:
-    """Corners of c not higher than the limit, at most eight, by growing number. Returns how many."""
-    found, deepest, depth = 0, -1, np.inf
+def low_corners(shapes: Shapes, c: int, face: int, limit: float, corners: Indices) -> int:
+    """Corners of c not higher than the limit, at most eight, by increasing number. Returns how many."""
+    n_found, deepest, depth = 0, -1, np.inf
     first = shapes.pieces[c].vertex
     for k in range(shapes.pieces[c].n_vertices):
         h = height_of(shapes, first + k, face)
         if h <= limit:
-            if found < MOST_POINTS:
-                kept[found] = k
-            found += 1
+            if n_found < MOST_POINTS:
+                corners[n_found] = k
+            n_found += 1
             if h < depth:
                 deepest, depth = k, h
-    if found <= MOST_POINTS:
-        return found
-    found = 0
+    if n_found <= MOST_POINTS:
+        return n_found
+    n_found = 0
     for direction in range(MOST_POINTS):
         angle = 2.0 * np.pi * direction / MOST_POINTS
-        found = insert(kept, found, extreme_corner(shapes, c, face, limit, np.cos(angle), np.sin(angle)))
-    return with_deepest(shapes, first, face, kept, found, deepest, depth, TIE * shapes.pieces[c].bound)
+        n_found = insert(
+            corners, n_found, extreme_corner(shapes, c, face, limit, np.cos(angle), np.sin(angle))
+        )
+    return with_deepest(shapes, first, face, corners, n_found, deepest, depth, TIE * shapes.pieces[c].bound)
 
 
 @subroutine
@@ -180,32 +182,39 @@ def extreme_corner(shapes: Shapes, c: int, face: int, limit: float, cosine: floa
 
 
 @subroutine
-def insert(kept: Indices, found: int, corner: int) -> int:
-    """Put a number into its place in a growing list, once. Returns the length."""
-    at = found
-    while at > 0 and kept[at - 1] >= corner:
+def insert(corners: Indices, n_found: int, corner: int) -> int:
+    """Insert a number into an increasing list unless it is there. Returns the length."""
+    at = n_found
+    while at > 0 and corners[at - 1] >= corner:
         at -= 1
-    if at < found and kept[at] == corner:
-        return found
-    for k in range(found, at, -1):
-        kept[k] = kept[k - 1]
-    kept[at] = corner
-    return found + 1
+    if at < n_found and corners[at] == corner:
+        return n_found
+    for k in range(n_found, at, -1):
+        corners[k] = corners[k - 1]
+    corners[at] = corner
+    return n_found + 1
 
 
 @subroutine
 def with_deepest(
-    shapes: Shapes, first: int, face: int, kept: Indices, found: int, deepest: int, depth: float, tie: float
+    shapes: Shapes,
+    first: int,
+    face: int,
+    corners: Indices,
+    n_found: int,
+    deepest: int,
+    depth: float,
+    tie: float,
 ) -> int:
-    """Put the deepest corner in the place of the highest, if it is deeper by ``tie`` (m) than all that are kept."""
+    """Replace the highest corner by the deepest, if that is deeper by ``tie`` (m) than all in the list."""
     highest, top, lowest = 0, -np.inf, np.inf
-    for k in range(found):
-        h = height_of(shapes, first + kept[k], face)
+    for k in range(n_found):
+        h = height_of(shapes, first + corners[k], face)
         lowest = min(lowest, h)
         if h > top:
             highest, top = k, h
     if lowest <= depth + tie:
-        return found
-    for k in range(highest, found - 1):
-        kept[k] = kept[k + 1]
-    return insert(kept, found - 1, deepest)
+        return n_found
+    for k in range(highest, n_found - 1):
+        corners[k] = corners[k + 1]
+    return insert(corners, n_found - 1, deepest)

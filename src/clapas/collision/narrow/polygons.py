@@ -1,7 +1,7 @@
-"""Two convex polygons of the plane: where the two sides that look at each other overlap.
+"""Contacts of two convex polygons in the plane: the overlap of the two sides that face each other.
 
 The best separating axis is a normal of a side of one of them. When the polygons are apart it may be corners that
-face each other: then the nearest corner and side, all tried, decide. Seen along the normal the two sides are
+face each other: then the nearest corner and side decide, found by trying all. Seen along the normal the two sides are
 intervals; the ends of their overlap are the contact points, each a corner of one of the polygons: that is
 its identity (code: its number for the first polygon, radix + its number for the second).
 """
@@ -16,8 +16,10 @@ from clapas.collision.contact_table import Meeting, write
 from clapas.collision.records import Records, Shapes
 from clapas.compiled import subroutine
 
-TIE = 1e-9  # of the size: a side of the first polygon comes first unless the other is better by this
-MERGE = 1e-4  # of the size: corners nearer than this count as one, so that rounding does not rename them
+TIE = 1e-9  # of the size: a side of the first polygon is preferred unless the other is better by this
+MERGE = (
+    1e-4  # of the size: corners nearer than this count as one, so that rounding does not change their codes
+)
 
 
 class Near(NamedTuple):
@@ -35,13 +37,13 @@ class Near(NamedTuple):
 
 
 class Polygons(NamedTuple):
-    """How two polygons are met: codes of the second begin at the radix."""
+    """Method for two polygons: codes of the second begin at the radix."""
 
     radix: int
 
 
 @subroutine
-def touch_polygons(way: Polygons, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+def touch_polygons(method: Polygons, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of two polygons: one point or two."""
     a, b, x, y, distance = meeting.i, meeting.j, meeting.x, meeting.y, meeting.distance
     one, two = shapes.pieces[a], shapes.pieces[b]
@@ -55,7 +57,7 @@ def touch_polygons(way: Polygons, rows: Records, count: int, meeting: Meeting, s
     if s > distance:
         return count
     if s > 0.0:
-        near = nearest_corner(shapes, a, b, x, y, way.radix)
+        near = nearest_corner(shapes, a, b, x, y, method.radix)
         rounding = TIE * min(one.bound, two.bound)
         if near.length > s * (1.0 + TIE) + rounding:  # two corners face each other
             if near.length > distance:
@@ -63,12 +65,12 @@ def touch_polygons(way: Polygons, rows: Records, count: int, meeting: Meeting, s
             o, nx, ny = shapes.centres[a], near.vx / near.length, near.vy / near.length
             x, y = o.x + near.x, o.y + near.y
             return write(rows, count, meeting, near.code, x, y, 0.0, nx, ny, 0.0, near.length)
-    return side_points(rows, count, meeting, shapes, nx, ny, way.radix)
+    return side_points(rows, count, meeting, shapes, nx, ny, method.radix)
 
 
 @subroutine
 def best_side(shapes: Shapes, a: int, b: int, x: float, y: float, to_beat: float) -> tuple[float, int]:
-    """Side of a over which b, at (x, y), is highest, if above ``to_beat``; −1 if there is none."""
+    """Largest separation of b, at (x, y), over the sides of a if above ``to_beat``, and the side; −1 if none."""
     one, two, best = shapes.pieces[a], shapes.pieces[b], -1
     for k in range(one.n_faces):
         n = shapes.faces[one.face + k]
@@ -85,7 +87,7 @@ def best_side(shapes: Shapes, a: int, b: int, x: float, y: float, to_beat: float
 
 @subroutine
 def nearest_corner(shapes: Shapes, a: int, b: int, x: float, y: float, radix: int) -> Near:
-    """Corner of one and side of the other that are nearest."""
+    """Nearest corner of one polygon and side of the other."""
     best = Near(np.inf, 0.0, 0.0, 0.0, 0.0, 0)
     for flip in range(2):
         c, other, sign = (a, b, 1.0) if flip == 0 else (b, a, -1.0)
@@ -109,7 +111,7 @@ def nearest_corner(shapes: Shapes, a: int, b: int, x: float, y: float, radix: in
 
 @subroutine
 def facing_side(shapes: Shapes, c: int, nx: float, ny: float) -> tuple[int, int]:
-    """Corners, start and end, of the side that looks most along n."""
+    """Start and end corners of the side most aligned with n."""
     best, side = -2.0, 0
     for k in range(shapes.pieces[c].n_faces):
         n = shapes.faces[shapes.pieces[c].face + k]
@@ -120,7 +122,7 @@ def facing_side(shapes: Shapes, c: int, nx: float, ny: float) -> tuple[int, int]
 
 @subroutine
 def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
-    """Height along n, at the place u along (ny, −nx), of the line from P to Q."""
+    """Height along n, at coordinate u along (ny, −nx), of the line from P to Q."""
     up, uq = ny * P.x - nx * P.y, ny * Q.x - nx * Q.y
     hp, hq = nx * P.x + ny * P.y, nx * Q.x + ny * Q.y
     if uq == up:
@@ -132,10 +134,10 @@ def height_at(u: float, P: Records, Q: Records, nx: float, ny: float) -> float:
 def side_points(
     rows: Records, count: int, meeting: Meeting, shapes: Shapes, nx: float, ny: float, radix: int
 ) -> int:
-    """Write the ends of the overlap of the two sides that look at each other along n."""
+    """Write the ends of the overlap of the two sides that face each other along n."""
     a, b, x, y = meeting.i, meeting.j, meeting.x, meeting.y
     first_a, first_b, o = shapes.pieces[a].vertex, shapes.pieces[b].vertex, shapes.centres[a]
-    # Places across n grow along (ny, −nx): the outward side of a runs against it, that of b along it.
+    # Coordinates across n increase along (ny, −nx): the outward side of a runs against it, that of b along it.
     a_high, a_low = facing_side(shapes, a, nx, ny)
     b_low, b_high = facing_side(shapes, b, -nx, -ny)
     A, B = shapes.vertices[first_a + a_low], shapes.vertices[first_a + a_high]

@@ -1,11 +1,11 @@
-"""A cylinder over a straight edge: the direction across the edge along which it is least deep.
+"""Direction of least penetration of a cylinder over a straight edge, among those across the edge.
 
 Let b be the centre of the cylinder from a point of the edge, a its axis, h its half length and r its radius. Along n across
 the edge it is s(n) = n·b − h |n·a| − r √(1 − (n·a)²) above the edge. Seen along the edge the cylinder is a convex figure, and
-as n turns by dt, s changes by (e × n)·w dt with w from the edge to the point of the cylinder that is lowest along n. A sign
-that changes from plus to minus is a crest, be it smooth, where a rim touches, or a kink, where n is across a side or
-a cap: halving the angle finds both to the last digit. A slender rim, seen nearly from its side, turns its normal by many
-degrees within a degree of its circle; that is why a prism with finer and finer sides does not find it.
+as n turns by dt, s changes by (e × n)·w dt with w from the edge to the point of the cylinder that is lowest along n. A
+change of this sign from plus to minus is a maximum (crest), smooth where a rim touches, or a kink where n is across the
+side or a cap: bisection finds both to rounding. On a rim seen nearly edge-on the normal turns by many degrees within a
+degree of the circle, so that a prism with ever finer sides does not converge to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HALVINGS = 50
 
 
 @subroutine
-def climb(
+def height_slope(
     shapes: Shapes, c: int, bx: float, by: float, bz: float, nx: float, ny: float, nz: float,
     wx: float, wy: float, wz: float,
 ) -> float:  # fmt: skip
@@ -38,9 +38,9 @@ def crest(
     shapes: Shapes, c: int, bx: float, by: float, bz: float, ex: float, ey: float, ez: float,
     nx: float, ny: float, nz: float, width: float,
 ) -> tuple[float, float, float, float]:  # fmt: skip
-    """Height of cylinder c over the edge along e, and the direction across e that makes it largest (m).
+    """Largest height of cylinder c over the edge along e (m), and its direction across e.
 
-    Only directions at an angle to n below ``width`` (rad) count; −∞ if none is a crest.
+    Only directions at an angle to n below ``width`` (rad) count; the height is −∞ if none of them is a maximum.
     """
     piece = shapes.pieces[c]
     a = shapes.faces[piece.face + 1]
@@ -59,7 +59,7 @@ def crest(
         cosine, sine = np.cos(k * width / STEPS), np.sin(k * width / STEPS)
         x1, y1, z1 = cosine * nx + sine * wx, cosine * ny + sine * wy, cosine * nz + sine * wz
         u1, v1, w1 = cosine * wx - sine * nx, cosine * wy - sine * ny, cosine * wz - sine * nz
-        slope = climb(shapes, c, bx, by, bz, x1, y1, z1, u1, v1, w1)
+        slope = height_slope(shapes, c, bx, by, bz, x1, y1, z1, u1, v1, w1)
         if before > 0.0 and slope <= 0.0:
             low, high = (k - 1) * width / STEPS, k * width / STEPS
             for _ in range(HALVINGS):
@@ -67,7 +67,7 @@ def crest(
                 cosine, sine = np.cos(middle), np.sin(middle)
                 x1, y1, z1 = cosine * nx + sine * wx, cosine * ny + sine * wy, cosine * nz + sine * wz
                 u1, v1, w1 = cosine * wx - sine * nx, cosine * wy - sine * ny, cosine * wz - sine * nz
-                if climb(shapes, c, bx, by, bz, x1, y1, z1, u1, v1, w1) > 0.0:
+                if height_slope(shapes, c, bx, by, bz, x1, y1, z1, u1, v1, w1) > 0.0:
                     low = middle
                 else:
                     high = middle

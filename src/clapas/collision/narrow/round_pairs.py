@@ -1,13 +1,13 @@
-"""Two cylinders, or a cylinder and a capsule: normals without loss of digits.
+"""Exact normals of two cylinders, or of a cylinder and a capsule.
 
 *Sides.* Let the axes be nearest at two feet, d apart along n, each foot on a cylinder at least a radius away from its
 ends. Then n is across the axes of the cylinders, and s(n) = d − r_a − r_b. Both solids contain the ball about their
-foot, so that no direction separates them more: s(m) ≤ d m·n − r_a − r_b ≤ s(n). That is the contact, or, for axes that
+foot, so no direction separates them more: s(m) ≤ d m·n − r_a − r_b ≤ s(n). That is the contact, or, for axes that
 are parallel, the two where their overlap ends (:mod:`segments`).
 
-*Rims.* Elsewhere a normal n that is nearly right is polished. Let p(n) be the point of a solid furthest along n, and
+*Rims.* Elsewhere an approximate normal n is polished by Newton steps. Let p(n) be the point of a solid furthest along n, and
 w = p_B(−n) − p_A(n); for smooth p the separation s = n·w is largest where w is along n. With q across the axis and
-n, p turns by (r/ρ) q q·δn when n does by δn, ρ the sine of the angle between n and the axis, so Newton's step solves
+n, p changes by (r/ρ) q q·δn when n does by δn, ρ the sine of the angle between n and the axis, so Newton's step solves
 
     (s 1 + Σ (r/ρ) q qᵀ) δn = w − s n        across n.
 
@@ -35,13 +35,13 @@ from clapas.compiled import subroutine
 PARALLEL = 1e-6  # square of the sine under which axes are taken to be parallel
 ON_SIDE = 3e-4  # cosine of the angle between normal and axis, as refined, under which a side touches
 ON_CAP = 1e-6  # sine of that angle under which a cap touches
-NEARBY = 0.05  # how far a polished normal may be from the refined one
+NEARBY = 0.05  # largest distance of a polished normal from the refined one
 NEWTON = 8
 
 
 @subroutine
 def are_round(shapes: Shapes, meeting: Meeting) -> bool:
-    """Is each of the two a cylinder or a capsule?"""
+    """Whether each of the two is a cylinder or a capsule."""
     one, two = shapes.pieces[meeting.i].kind, shapes.pieces[meeting.j].kind
     return one in (CYLINDER, CAPSULE) and two in (CYLINDER, CAPSULE)
 
@@ -59,7 +59,7 @@ def axis_of(shapes: Shapes, c: int) -> tuple[float, float, float, float]:
 
 @subroutine
 def touch_sides(rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> tuple[bool, int]:
-    """Contacts of two that touch with their sides; False if they do not, or perhaps not."""
+    """Contacts of two that touch with their sides; False if that is not certain."""
     ax, ay, az, r_a = axis_of(shapes, meeting.i)
     bx, by, bz, r_b = axis_of(shapes, meeting.j)
     tx, ty, tz = meeting.x, meeting.y, meeting.z
@@ -93,13 +93,13 @@ def touch_sides(rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> 
 
 @subroutine
 def is_inside(shapes: Shapes, c: int, s: float, half: float, r: float) -> bool:
-    """Does the solid contain the ball of radius r about the point s of its axis? A capsule does anywhere."""
+    """Whether the solid contains the ball of radius r about the point s of its axis; a capsule always does."""
     return shapes.pieces[c].kind == CAPSULE or min(s, 1.0 - s) * 2.0 * half >= r
 
 
 @subroutine
 def polished(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
-    """The direction of largest separation near one that is nearly it; the same if none is."""
+    """The direction of largest separation near an approximate one; unchanged if Newton steps fail."""
     ax, ay, az, r_a = axis_of(shapes, meeting.i)
     bx, by, bz, r_b = axis_of(shapes, meeting.j)
     half_a, half_b = np.sqrt(ax * ax + ay * ay + az * az), np.sqrt(bx * bx + by * by + bz * bz)
@@ -127,7 +127,7 @@ def polished(shapes: Shapes, meeting: Meeting, axis: Axis) -> Axis:
         along = nx * cx + ny * cy + nz * cz
         nx, ny, nz = unit(nx - along * cx, ny - along * cy, nz - along * cz)
     for _ in range(NEWTON):
-        # Points furthest along n, and the directions q in which they go on.
+        # Points furthest along n, and the directions q in which they move with n.
         along = nx * ax + ny * ay + nz * az
         ux, uy, uz = nx - along * ax, ny - along * ay, nz - along * az
         rho_a = np.sqrt(ux * ux + uy * uy + uz * uz)
@@ -182,17 +182,17 @@ def unit(x: float, y: float, z: float) -> tuple[float, float, float]:
 
 @subroutine
 def separation(shapes: Shapes, meeting: Meeting, x: float, y: float, z: float) -> float:
-    """How far the two are apart along a direction (m)."""
+    """Separation of the two along a direction (m)."""
     s = meeting.x * x + meeting.y * y + meeting.z * z
     return s - reach_along(shapes, meeting.i, x, y, z) - reach_along(shapes, meeting.j, -x, -y, -z)
 
 
 @subroutine
 def best_of(shapes: Shapes, meeting: Meeting, axis: Axis, x: float, y: float, z: float) -> Axis:
-    """The axis, or the direction (x, y, z) near it if that separates as much but for rounding."""
-    s, own = separation(shapes, meeting, x, y, z), separation(shapes, meeting, axis.x, axis.y, axis.z)
+    """The axis, or the direction (x, y, z) if it is near and separates as much to rounding."""
+    s, s_axis = separation(shapes, meeting, x, y, z), separation(shapes, meeting, axis.x, axis.y, axis.z)
     rounding = 1e-12 * (shapes.pieces[meeting.i].bound + shapes.pieces[meeting.j].bound)
     is_near = (axis.x - x) ** 2 + (axis.y - y) ** 2 + (axis.z - z) ** 2 <= NEARBY * NEARBY
-    if is_near and s >= own - rounding:
-        return Axis(s, x, y, z, axis.sort, axis.i, axis.j)
-    return Axis(own, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j)
+    if is_near and s >= s_axis - rounding:
+        return Axis(s, x, y, z, axis.kind, axis.i, axis.j)
+    return Axis(s_axis, axis.x, axis.y, axis.z, axis.kind, axis.i, axis.j)

@@ -1,18 +1,18 @@
 """Contacts near shared edges of a mesh, corrected by the neighbouring triangles.
 
-Taken alone, a triangle knows neither that the surface bends down beyond its side, nor that it goes on flat. Four rules
-make a mesh push as the solid does that it bounds:
+A single triangle does not show whether the surface bends down beyond its side or continues flat. Four rules give
+a mesh the contacts of the solid that it bounds:
 
 * *One direction over a ridge.* Let the surface bend down from triangle T to T', with normal n'. The two are faces
-  of a wedge, and a convex body B leaves a wedge along the direction of least depth. If B is deeper along the axis n
+  of a wedge, and a convex body B is separated from a wedge along the direction of least depth. If B is deeper along the axis n
   that is best for T than along n', s(n) < s(n') = min_B n'·x − max_T' n'·x, the contact is that of T'.
-* *One direction at a tip.* At a corner v where all the triangles around are below, B may leave along every direction
-  of the normal cone of v. Its sides are across the ridges that start at v, and T has only two of these. If B is less
+* *One direction at a tip.* At a corner v where all the triangles around are below, B may be separated along every
+  direction of the normal cone of v. The faces of this cone are normal to the ridges from v, and T has only two of them. If B is less
   deep along an axis across one of the others and an edge of B, this is the axis for T too.
 * *One face along a direction.* Where T is highest along n at a corner or a side only, so are its neighbours there. The
-  one that looks most along n has the points, as it would among the faces of a solid.
-* *No points on flat seams.* Where the surface goes on flat beyond a side, the rim of the common part of T and a
-  face of B is no rim: the points on it stand between others, those of the neighbour. They are left out.
+  one most aligned with n has the points, as it would among the faces of a solid.
+* *No points on flat seams.* Where the surface continues flat beyond a side, the intersection of T and a face of B
+  continues in the neighbour: points on that side are interior, and left out.
 
 So a box has the same contacts on a mesh as on a plane, or as on the box whose surface the mesh is.
 """
@@ -22,20 +22,20 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.collision.contact_table import Meeting
-from clapas.collision.meshes import RISE, goes_on, goes_on_around, highest_of, rises, start_of
+from clapas.collision.meshes import RISE, highest_of, is_flat_around, is_flat_beyond, rises, start_of
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis
 from clapas.collision.narrow.rims import crest
 from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
-LOOK = 1e-9  # cosine by which a face looks more along a direction than another
+LOOK = 1e-9  # cosine by which a face is more aligned with a direction than another
 AT_CORNER = 1e-7  # of the size: a crossing this near the end of an edge is that end
 
 
 @subroutine
 def reach_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> float:
-    """How far a collider reaches from its centre along a unit vector (m): its support function."""
+    """Support function of a collider: its extent from the centre along a unit vector (m)."""
     piece = shapes.pieces[c]
     if piece.kind == CYLINDER:
         a = shapes.faces[piece.face + 1]
@@ -49,10 +49,10 @@ def reach_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> float:
 
 
 @subroutine
-def is_of_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> bool:
-    """Is the contact of a triangle with a body along an axis one that a neighbour over a ridge has?
+def belongs_to_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> bool:
+    """Whether the contact of a triangle with a body along an axis belongs to a neighbour over a ridge.
 
-    ``is_first`` says that the triangle is the first of the two. Never, for anything but a triangle.
+    ``is_first`` says that the triangle is the first of the two. False for anything but a triangle.
     """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
     if shapes.pieces[c].kind != TRIANGLE:
@@ -75,7 +75,7 @@ def is_of_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool
         first, count = seam.side, seam.n_sides
     if is_better_beyond(shapes, meeting, is_first, k, first, count, nx, ny, nz, axis.s - tie):
         return True
-    return axis.sort != POINTS and looks_more_along(shapes, c, first, count, nx, ny, nz)
+    return axis.kind != POINTS and is_neighbour_more_aligned(shapes, c, first, count, nx, ny, nz)
 
 
 @subroutine
@@ -91,7 +91,7 @@ def is_better_beyond(
     nz: float,
     to_beat: float,
 ) -> bool:
-    """Is the body less deep than ``to_beat`` along the normal of a neighbour, where the surface bends down?
+    """Whether the separation along the normal of a neighbour, where the surface bends down, exceeds ``to_beat``.
 
     The neighbours are ``count`` rows from ``first`` on, those at corner k of the triangle.
     """
@@ -122,11 +122,11 @@ def is_better_beyond(
 def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool) -> Axis:
     """The axis of a triangle and a body, or a better one across a ridge that starts at a corner of the triangle.
 
-    Only ridges of neighbours count, its own were tried. ``is_first`` says that the triangle is the first of
-    the two; anything else keeps its axis. The edges of an axis of a neighbour are not numbered.
+    Only ridges of neighbours are tried, its own were before. ``is_first`` says that the triangle is the first
+    of the two; for anything else the axis is unchanged. An axis of a neighbour has edge numbers −1.
     """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
-    if shapes.pieces[c].kind != TRIANGLE or axis.sort == POINTS:
+    if shapes.pieces[c].kind != TRIANGLE or axis.kind == POINTS:
         return axis
     nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
     to_beat = axis.s + TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
@@ -150,7 +150,7 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
             start, m = near.vertex - piece.vertex, shapes.faces[piece.face]
             if 2 * t < seam.n_corners:
                 start = (start + 2) % 3
-            if goes_on(shapes, near.piece, start, m.x, m.y, m.z):
+            if is_flat_beyond(shapes, near.piece, start, m.x, m.y, m.z):
                 continue
             if body.kind == CYLINDER:
                 s, x, y, z = crest(shapes, other, bx, by, bz, ex, ey, ez, nx, ny, nz, 0.5 * np.pi)
@@ -180,7 +180,7 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
 
 @subroutine
 def is_along_side(shapes: Shapes, c: int, k: int, ex: float, ey: float, ez: float) -> bool:
-    """Is the ridge from corner k of triangle c along e one of its own sides, seen from a neighbour?"""
+    """Whether the ridge of a neighbour from corner k of triangle c along e is a side of c."""
     first = shapes.pieces[c].vertex
     v, near = shapes.vertices[first + k], RISE * (abs(ex) + abs(ey) + abs(ez))
     for turn in range(1, 3):
@@ -191,18 +191,18 @@ def is_along_side(shapes: Shapes, c: int, k: int, ex: float, ey: float, ez: floa
 
 
 @subroutine
-def speaks_at(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
-    """Has triangle c the contact with normal n at one of its corners (1 + k) or sides (4 + k)?
+def owns_contact_at(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: float) -> bool:
+    """Whether triangle c has the contact with normal n at one of its corners (1 + k) or sides (4 + k).
 
-    None has it if one of those around rises along n. Else it is the one that looks most along n, whose face the body
-    may lie on besides; of several that look alike, the first.
+    No triangle has it if one of those around rises along n. Else it is the one most aligned with n, whose face the
+    body may also lie on; of several equally aligned, the first.
     """
     at = shapes.pieces[c].vertex + (feature - 1 if feature < 4 else feature - 4)
-    seam, own = shapes.seams[at], shapes.faces[shapes.pieces[c].face]
+    seam, own_face = shapes.seams[at], shapes.faces[shapes.pieces[c].face]
     first, count = (seam.corner, seam.n_corners) if feature < 4 else (seam.side, seam.n_sides)
     if rises(shapes, first, count, at, c, nx, ny, nz):
         return False
-    cosine = abs(own.x * nx + own.y * ny + own.z * nz)
+    cosine = abs(own_face.x * nx + own_face.y * ny + own_face.z * nz)
     for row in range(first, first + count):
         piece = shapes.neighbours[row].piece
         m = shapes.faces[shapes.pieces[piece].face]
@@ -213,10 +213,12 @@ def speaks_at(shapes: Shapes, c: int, feature: int, nx: float, ny: float, nz: fl
 
 
 @subroutine
-def looks_more_along(shapes: Shapes, c: int, first: int, count: int, nx: float, ny: float, nz: float) -> bool:
-    """Does one of ``count`` neighbours of triangle c, from row ``first`` on, look more along n than c does?"""
-    own = shapes.faces[shapes.pieces[c].face]
-    cosine = abs(own.x * nx + own.y * ny + own.z * nz) + LOOK
+def is_neighbour_more_aligned(
+    shapes: Shapes, c: int, first: int, count: int, nx: float, ny: float, nz: float
+) -> bool:
+    """Whether one of ``count`` neighbours of triangle c, from row ``first`` on, is more aligned with n than c."""
+    own_face = shapes.faces[shapes.pieces[c].face]
+    cosine = abs(own_face.x * nx + own_face.y * ny + own_face.z * nz) + LOOK
     for row in range(first, first + count):
         m = shapes.faces[shapes.pieces[shapes.neighbours[row].piece].face]
         if abs(m.x * nx + m.y * ny + m.z * nz) > cosine:
@@ -228,8 +230,8 @@ def looks_more_along(shapes: Shapes, c: int, first: int, count: int, nx: float, 
 def without_seams(
     rows: Records, before: int, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
 ) -> int:
-    """Take points on flat seams of a triangle out of the rows from ``before`` on; returns the count."""
-    if count > len(rows):  # all will be found again, in more room
+    """Remove points on flat seams of a triangle from the rows from ``before`` on; returns the count."""
+    if count > len(rows):  # all will be written again to a larger array
         return count
     for turn in range(2):
         c, other = (meeting.i, meeting.j) if turn == 0 else (meeting.j, meeting.i)
@@ -243,12 +245,12 @@ def without_seams(
             kind, rest = rows[row].code // (radix * radix), rows[row].code % (radix * radix)
             is_inner = False
             if kind == own_corner:
-                is_inner = goes_on_around(shapes, c, rest, nx, ny, nz)
+                is_inner = is_flat_around(shapes, c, rest, nx, ny, nz)
             elif kind == 0:
                 edge, edge_of_other = rest // radix, rest % radix
                 if turn == 1:
                     edge, edge_of_other = edge_of_other, edge
-                is_inner = goes_on(shapes, c, edge // 2, nx, ny, nz) and not is_at_corner(
+                is_inner = is_flat_beyond(shapes, c, edge // 2, nx, ny, nz) and not is_at_corner(
                     rows[row], meeting, shapes, other, edge_of_other, axis
                 )
             if not is_inner:
@@ -260,7 +262,7 @@ def without_seams(
 
 @subroutine
 def is_at_corner(row: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, axis: Axis) -> bool:
-    """Is a point, seen along the axis, an end of an edge of a solid?"""
+    """Whether a point, projected along the axis, is an end of an edge of a solid."""
     o, piece = shapes.centres[meeting.i], shapes.pieces[c]
     px, py, pz = row.x - o.x, row.y - o.y, row.z - o.z
     if c == meeting.j:

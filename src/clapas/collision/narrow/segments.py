@@ -1,7 +1,7 @@
-"""Two capsules: segments with a radius.
+"""Contacts of two capsules: segments with a radius.
 
-Besides the nearest points, capsules that lie along each other touch where the overlap of one with the other
-ends: at an end of one of them and the point of the other nearest to it. Each is the exact contact of a
+Besides the nearest points, capsules that lie along each other touch at the ends of their overlap: at an end of
+one of them and the point of the other nearest to it. Each is the exact contact of a
 ball with a segment, so capsules that cross keep one point and capsules side by side have two; the nearest
 point is kept too if it is clearly deeper than both.
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting, write
-from clapas.collision.records import Records, Shapes, wide
+from clapas.collision.records import Records, Shapes, as_int64
 from clapas.compiled import subroutine
 
 CLEARLY = 1e-6  # of the radii: how much deeper than the ends the nearest point must be
@@ -42,12 +42,12 @@ class Segments(NamedTuple):
 
 
 class Capsules(NamedTuple):
-    """How two capsules are met."""
+    """Method for two capsules."""
 
 
 @subroutine
 def segments_between(shapes: Shapes, meeting: Meeting, p: int, p_end: int, q: int, q_end: int) -> Segments:
-    """The segments between two corners of each, in rows; those of the second as it is placed."""
+    """The segments between two corners of each, given by rows; the second as placed relative to the first."""
     P, A, Q, B = shapes.vertices[p], shapes.vertices[p_end], shapes.vertices[q], shapes.vertices[q_end]
     r_a, r_b = shapes.pieces[meeting.i].rounding, shapes.pieces[meeting.j].rounding
     return Segments(
@@ -58,9 +58,9 @@ def segments_between(shapes: Shapes, meeting: Meeting, p: int, p_end: int, q: in
 
 
 @subroutine
-def touch_capsules(way: Capsules, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+def touch_capsules(method: Capsules, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of two capsules."""
-    i, j = wide(shapes.pieces[meeting.i].vertex), wide(shapes.pieces[meeting.j].vertex)
+    i, j = as_int64(shapes.pieces[meeting.i].vertex), as_int64(shapes.pieces[meeting.j].vertex)
     both = segments_between(shapes, meeting, i, i + 1, j, j + 1)
     return segment_points(rows, count, meeting, 0, both, shapes, shapes.pieces[meeting.i].face)
 
@@ -77,7 +77,7 @@ def segment_points(
 ) -> int:
     """Contacts of two segments with their radii, relative to the centre of the first collider.
 
-    The normal of ``face`` serves when the segments meet and are parallel.
+    The normal of ``face`` is used when the segments intersect and are parallel.
     """
     s, t = nearest(both)
     least, distance = gap_at(both, s, t), meeting.distance
@@ -127,7 +127,7 @@ def nearest(both: Segments) -> tuple[float, float]:
 
 @subroutine
 def overlap_ends(both: Segments) -> tuple[float, float, float, float]:
-    """Where the overlap of two segments along the axis of the first begins and ends: s, t at both.
+    """Ends of the overlap of two segments along the axis of the first: s, t at both.
 
     An end is an end of one segment and the nearest point of the other. Empty if s_low ≥ s_high.
     """
@@ -153,7 +153,7 @@ def overlap_ends(both: Segments) -> tuple[float, float, float, float]:
 
 @subroutine
 def gap_at(both: Segments, s: float, t: float) -> float:
-    """Gap of the balls at P + s A and Q + t B."""
+    """Gap between the balls at P + s A and Q + t B (m)."""
     x = both.qx + t * both.bx - both.px - s * both.ax
     y = both.qy + t * both.by - both.py - s * both.ay
     z = both.qz + t * both.bz - both.pz - s * both.az
@@ -177,7 +177,7 @@ def ball_contact(
     nx, ny, nz = both.qx + t * both.bx - x, both.qy + t * both.by - y, both.qz + t * both.bz - z
     length = np.sqrt(nx * nx + ny * ny + nz * nz)
     gap = length - both.r_a - both.r_b
-    if length <= 0.0:  # the axes meet: across both of them
+    if length <= 0.0:  # the axes intersect: normal to both
         nx, ny = both.ay * both.bz - both.az * both.by, both.az * both.bx - both.ax * both.bz
         nz = both.ax * both.by - both.ay * both.bx
         length = np.sqrt(nx * nx + ny * ny + nz * nz)

@@ -1,14 +1,14 @@
-"""Two closed solids (boxes, polyhedra): distance or depth, then the points.
+"""Contacts of two closed solids (boxes, polyhedra).
 
-Most pairs that do not touch are recognised by the axis that separated them a step before: it is kept with the
+Most pairs that do not touch are recognised by the axis that separated them a step before: it is stored with the
 pair, and two rows of dot products show that it still does. For the others the axis n of largest separation s
-(:mod:`axes`) is found, and the contact points are those of the faces that look at each other along it
+(:mod:`axes`) is found, and the contact points are those of the faces that face each other along it
 (:mod:`manifold`), or of two edges.
 
 Overlapping (s ≤ 0), this is the contact. Apart, s is only a lower bound of the distance: the distance is s if
 some point of the faces has the gap s, and that is nearly always so between bodies at rest on each other. If not,
 corners or edges face each other: the normal is that between the nearest points (:mod:`gjk`), or the axis
-where they are so near that this vector has lost its digits.
+where these are so near that their difference is inaccurate.
 """
 
 from __future__ import annotations
@@ -31,94 +31,96 @@ from clapas.collision.narrow.axes import (
     best_edges,
     tie_of,
 )
-from clapas.collision.narrow.axis_filters import Anywhere
+from clapas.collision.narrow.axis_filters import AllAxes
 from clapas.collision.narrow.gjk import APART, BEYOND, Simplex, furthest, gjk
-from clapas.collision.narrow.manifold import Bench, face_points
+from clapas.collision.narrow.manifold import Clipping, face_points
 from clapas.collision.narrow.segments import nearest, segments_between
 from clapas.collision.records import Records, Shapes
 from clapas.compiled import subroutine
 from clapas.typing import Indices
 
-NEAR = 1e-6  # of the size: nearer, the vector between nearest points is not trusted
+NEAR = 1e-6  # of the size: below this distance the vector between nearest points is inaccurate
 CORNERS = 1e-8  # of the size: further apart than along any axis by this, only corners face each other
 MERGE = 1e-4  # of the size: points nearer than this are one
-CERTAIN = 1e-9  # of the size: separated by this along the axis kept, separated
+CERTAIN = 1e-9  # of the size: margin of the separation along the stored axis
 
-SHALLOW = 0.25  # of what an axis must be better by: a depth that is none, and what points may miss
+SHALLOW = 0.25  # of the margin between axes: a depth taken as zero, and the tolerance of the least gap
 
 UNKNOWN = -1
 
 
 class Solids(NamedTuple):
-    """How two closed solids are met.
+    """Method for two closed solids.
 
     Parameters
     ----------
-    simplex, trials, bench : Simplex, Trials, Bench
+    simplex, trials, clipping : Simplex, Trials, Clipping
         Work space.
     separated : array (n_pairs,)
-        Axis that separated each pair when it was last looked at, coded; or UNKNOWN.
+        Code of the axis that separated each pair when it was last tested, or UNKNOWN.
     radix : int
         Above all numbers of corners and edges.
     """
 
     simplex: Simplex
     trials: Trials
-    bench: Bench
+    clipping: Clipping
     separated: Indices
     radix: int
 
 
 @subroutine
-def touch_solids(way: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+def touch_solids(method: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
     """Contacts of two closed solids: at most eight of the faces, or else the nearest points."""
-    known, radix = way.separated[meeting.p], way.radix
-    if known != UNKNOWN and is_separated(shapes, meeting, known, radix):
+    last_axis, radix = method.separated[meeting.p], method.radix
+    if last_axis != UNKNOWN and is_separated(shapes, meeting, last_axis, radix):
         return count
-    axis, after, least = axis_and_points(way, rows, count, meeting, shapes)
+    axis, after, least = axis_and_points(method, rows, count, meeting, shapes)
     if axis.s > meeting.distance:
-        way.separated[meeting.p] = code_of_axis(axis, radix)
+        method.separated[meeting.p] = code_of_axis(axis, radix)
         return count
-    way.separated[meeting.p] = UNKNOWN
+    method.separated[meeting.p] = UNKNOWN
     size, n_points = size_of(shapes, meeting), 0
     if least <= axis.s + CORNERS * size:
         return after
     if axis.s > CORNERS * size:  # apart, with corners or edges towards each other
-        axis, n_points = axis_between(shapes, meeting, meeting.distance, Anywhere(), way.simplex, way.trials)
+        axis, n_points = axis_between(
+            shapes, meeting, meeting.distance, AllAxes(), method.simplex, method.trials
+        )
         if axis.s > meeting.distance:
             return count
-        after, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, way.bench)
+        after, least = face_points(rows, count, meeting, shapes, axis, MERGE * size, radix, method.clipping)
         if least <= axis.s + CORNERS * size:
             return after
-    # The nearest points are on the rim of both faces, or on none: one contact more.
-    return single_point(rows, after, meeting, shapes, axis, n_points, radix, way.simplex)
+    # The nearest points are on the rim of both faces, or on none: add one contact.
+    return single_point(rows, after, meeting, shapes, axis, n_points, radix, method.simplex)
 
 
 @subroutine
 def axis_and_points(
-    way: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: Solids, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> tuple[Axis, int, float]:
     """The axis of largest separation, unless that is beyond the distance, and the contacts along it.
 
-    The axis is that of :func:`best_axis`. Along an axis n of separation s ≥ 0 two points of the solids may be
-    found whose distance is s: it is then the distance of the solids, and no axis separates them by more. So
-    where a body rests on a face of another, the other half of the axes, most of the work, is not tried. The
-    same holds for a depth that is less than what a later axis must be better by. Returns the number of
-    contacts so far and the least gap of the new ones too.
+    The axis is that of :func:`best_axis`. If two points of the solids along an axis n of separation s ≥ 0 are at
+    distance s, then s is the distance of the solids, and no axis separates them by more. So where a body rests
+    on a face of another, the other half of the axes, most of the work, is skipped. The same holds for a depth
+    below the margin by which a later axis must be better. Also returns the number of contacts so far and the
+    least gap of the new ones.
     """
     distance, tie = meeting.distance, tie_of(shapes, meeting)
-    merge, radix, after, least = MERGE * size_of(shapes, meeting), way.radix, count, np.inf
-    axis, measured = axis_of_first(shapes, meeting, Anywhere(), way.trials, distance), POINTS
+    merge, radix, after, least = MERGE * size_of(shapes, meeting), method.radix, count, np.inf
+    axis, measured = axis_of_first(shapes, meeting, AllAxes(), method.trials, distance), POINTS
     for turn in range(3):
         if turn == 1:
-            axis = axis_of_second(shapes, meeting, axis, Anywhere(), way.trials, distance)
+            axis = axis_of_second(shapes, meeting, axis, AllAxes(), method.trials, distance)
         if turn == 2:
-            axis = best_edges(shapes, meeting, axis, Anywhere(), way.trials, distance)
+            axis = best_edges(shapes, meeting, axis, AllAxes(), method.trials, distance)
         if axis.s > distance:
             break
-        if measured != axis.sort and (turn == 2 or axis.s >= -SHALLOW * tie):
-            after, least = face_points(rows, count, meeting, shapes, axis, merge, radix, way.bench)
-            measured = axis.sort
+        if measured != axis.kind and (turn == 2 or axis.s >= -SHALLOW * tie):
+            after, least = face_points(rows, count, meeting, shapes, axis, merge, radix, method.clipping)
+            measured = axis.kind
         if axis.s >= -SHALLOW * tie and least <= axis.s + SHALLOW * tie:
             break
     return axis, after, least
@@ -132,19 +134,19 @@ def size_of(shapes: Shapes, meeting: Meeting) -> float:
 
 @subroutine
 def code_of_axis(axis: Axis, radix: int) -> int:
-    """What an axis belongs to, in one number."""
-    return (axis.sort * radix + max(axis.i, 0)) * radix + max(axis.j, 0)
+    """Code of an axis: its kind and its faces or edges in one number."""
+    return (axis.kind * radix + max(axis.i, 0)) * radix + max(axis.j, 0)
 
 
 @subroutine
 def is_separated(shapes: Shapes, meeting: Meeting, code: int, radix: int) -> bool:
-    """Does an axis, given by what it belongs to, separate two solids by more than the distance?"""
-    sort, i, j = code // (radix * radix), code // radix % radix, code % radix
+    """Whether the axis with this code separates two solids by more than the distance."""
+    kind, i, j = code // (radix * radix), code // radix % radix, code % radix
     one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
-    if sort == FACE_A:
+    if kind == FACE_A:
         n = shapes.faces[one.face + i]
         x, y, z = n.x, n.y, n.z
-    elif sort == FACE_B:
+    elif kind == FACE_B:
         n = shapes.faces[two.face + j]
         x, y, z = -n.x, -n.y, -n.z
     else:
@@ -169,11 +171,11 @@ def is_separated(shapes: Shapes, meeting: Meeting, code: int, radix: int) -> boo
 
 @subroutine
 def axis_between(
-    shapes: Shapes, meeting: Meeting, distance: float, choice: Any, simplex: Simplex, trials: Trials
+    shapes: Shapes, meeting: Meeting, distance: float, axis_filter: Any, simplex: Simplex, trials: Trials
 ) -> tuple[Axis, int]:
-    """Normal from the first to the second and signed distance, roundings counted; points of the simplex.
+    """Normal from the first to the second with signed distance, roundings included; number of simplex points.
 
-    The distance is infinite when it is beyond the one asked for. The choice is heeded by solids that overlap.
+    The distance is infinite if it exceeds ``distance``. The filter applies only to solids that overlap.
     """
     v = simplex.v
     r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
@@ -185,10 +187,10 @@ def axis_between(
         length = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     axis = Axis(-np.inf, 0.0, 0.0, 1.0, POINTS, -1, -1)
     if length <= NEAR * size:
-        axis = best_axis(shapes, meeting, choice, trials, np.inf)
+        axis = best_axis(shapes, meeting, axis_filter, trials, np.inf)
     if status == APART and length > max(axis.s, 0.0) + CORNERS * size:
         return Axis(length - r, v[0] / length, v[1] / length, v[2] / length, POINTS, -1, -1), n_points
-    return Axis(axis.s - r, axis.x, axis.y, axis.z, axis.sort, axis.i, axis.j), n_points
+    return Axis(axis.s - r, axis.x, axis.y, axis.z, axis.kind, axis.i, axis.j), n_points
 
 
 @subroutine
@@ -202,19 +204,19 @@ def single_point(
     radix: int,
     simplex: Simplex,
 ) -> int:
-    """Write the one contact of a pair whose faces do not look at each other, by the sort of its axis."""
-    if axis.sort == POINTS:
+    """Write the single contact of a pair whose faces do not face each other, by the kind of its axis."""
+    if axis.kind == POINTS:
         return nearest_points(rows, count, meeting, shapes, axis, n_points, radix, simplex)
-    if axis.sort == EDGES:
+    if axis.kind == EDGES:
         return crossing_edges(rows, count, meeting, shapes, axis, radix)
     return lowest_corner(rows, count, meeting, shapes, axis, radix)
 
 
 @subroutine
 def lowest_corner(rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int) -> int:
-    """The deepest corner under a face: what is left when rounding lets the faces miss each other."""
+    """Contact of the deepest corner under a face, for faces whose overlap is lost by rounding."""
     c, kind, sign, x, y, z = meeting.j, 3, -1.0, meeting.x, meeting.y, meeting.z
-    if axis.sort != FACE_A:
+    if axis.kind != FACE_A:
         c, kind, sign, x, y, z = meeting.i, 2, 1.0, 0.0, 0.0, 0.0
     row = furthest(shapes, c, sign * axis.x, sign * axis.y, sign * axis.z)
     o, v, half = shapes.centres[meeting.i], shapes.vertices[row], 0.5 * axis.s
@@ -228,7 +230,7 @@ def lowest_corner(rows: Records, count: int, meeting: Meeting, shapes: Shapes, a
 def crossing_edges(
     rows: Records, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
 ) -> int:
-    """Contact of two edges, half-way where they pass each other."""
+    """Contact of two edges, half-way between their nearest points."""
     one, two = shapes.pieces[meeting.i], shapes.pieces[meeting.j]
     e, f = shapes.edges[one.edge + axis.i], shapes.edges[two.edge + axis.j]
     p, q = one.vertex, two.vertex

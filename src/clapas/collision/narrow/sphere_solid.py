@@ -1,6 +1,6 @@
-"""A ball and a solid (box, polyhedron, triangle, polygon, capsule, cylinder): the nearest point of the solid.
+"""Contact of a ball and a solid (box, polyhedron, triangle, polygon, capsule, cylinder): the nearest point.
 
-With flat faces: if the centre is inside, the face it is nearest to. If outside and over the face it is highest
+With flat faces: if the centre is inside, it is on the nearest face. If outside and over the face it is highest
 above, the foot on that face is the nearest point: the distance to a convex set is the largest height over its
 faces when the foot is in that face. Else the nearest point is on an edge of a face seen from the centre. No
 iteration, and the only rounding is that of the last square root.
@@ -22,9 +22,9 @@ NEAR = 1e-9  # of the bound: nearer to the surface, the normal is that of the fa
 
 
 class Foot(NamedTuple):
-    """Where a ball touches a solid: signed distance of the centre, direction to it, and which part.
+    """Nearest point of a solid to a ball: signed distance of the centre, direction to it, and feature.
 
-    The part is told for triangles: 0 for the face, 1 + k for corner k, 4 + k for side k.
+    The feature is that of a triangle: 0 for the face, 1 + k for corner k, 4 + k for side k.
     """
 
     distance: float
@@ -35,23 +35,23 @@ class Foot(NamedTuple):
 
 
 class SphereOnCapsule(NamedTuple):
-    """How a sphere and a capsule are met."""
+    """Method for a sphere and a capsule."""
 
 
 class SphereOnCylinder(NamedTuple):
-    """How a sphere and a cylinder are met."""
+    """Method for a sphere and a cylinder."""
 
 
 class SphereOnFaces(NamedTuple):
-    """How a sphere and a closed solid with flat faces, or a polygon, are met."""
+    """Method for a sphere and a closed solid with flat faces, or a polygon."""
 
 
 class SphereOnTriangle(NamedTuple):
-    """How a sphere and a triangle of a mesh are met."""
+    """Method for a sphere and a triangle of a mesh."""
 
 
 class Ball(NamedTuple):
-    """A ball seen from a solid: the solid's collider, the ball's place relative to it and radius (m)."""
+    """A ball relative to a solid: the solid's collider, the ball's position relative to it and radius (m)."""
 
     c: int
     x: float
@@ -62,7 +62,7 @@ class Ball(NamedTuple):
 
 @subroutine
 def ball_of(meeting: Meeting, shapes: Shapes) -> Ball:
-    """Which of the two is the sphere, and where it is seen from the other."""
+    """The sphere of a pair, relative to the other collider."""
     if shapes.pieces[meeting.i].kind == SPHERE:
         r = shapes.pieces[meeting.i].rounding
         return Ball(meeting.j, -meeting.x, -meeting.y, -meeting.z, r)
@@ -71,7 +71,7 @@ def ball_of(meeting: Meeting, shapes: Shapes) -> Ball:
 
 @subroutine
 def write_foot(rows: Records, count: int, meeting: Meeting, shapes: Shapes, ball: Ball, foot: Foot) -> int:
-    """Write the contact of a ball at its foot, if it is near enough: code 0."""
+    """Write the contact of a ball at its foot if it is near enough, with code 0."""
     gap = foot.distance - ball.r
     if gap > meeting.distance:
         return count
@@ -85,7 +85,7 @@ def write_foot(rows: Records, count: int, meeting: Meeting, shapes: Shapes, ball
 
 @subroutine
 def touch_sphere_capsule(
-    way: SphereOnCapsule, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: SphereOnCapsule, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """The contact of a sphere with a capsule."""
     ball = ball_of(meeting, shapes)
@@ -95,7 +95,7 @@ def touch_sphere_capsule(
 
 @subroutine
 def touch_sphere_cylinder(
-    way: SphereOnCylinder, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: SphereOnCylinder, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """The contact of a sphere with a cylinder."""
     ball = ball_of(meeting, shapes)
@@ -105,7 +105,7 @@ def touch_sphere_cylinder(
 
 @subroutine
 def touch_sphere_faces(
-    way: SphereOnFaces, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: SphereOnFaces, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """The contact of a sphere with a solid that has flat faces."""
     ball = ball_of(meeting, shapes)
@@ -115,7 +115,7 @@ def touch_sphere_faces(
 
 @subroutine
 def touch_sphere_triangle(
-    way: SphereOnTriangle, rows: Records, count: int, meeting: Meeting, shapes: Shapes
+    method: SphereOnTriangle, rows: Records, count: int, meeting: Meeting, shapes: Shapes
 ) -> int:
     """The contact of a sphere with a triangle, unless a neighbour in the mesh has it."""
     ball = ball_of(meeting, shapes)
@@ -129,7 +129,7 @@ def touch_sphere_triangle(
 
 @subroutine
 def foot_on_segment(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foot:
-    """From a capsule, relative to its centre; on its axis, a direction across it fixed to the body."""
+    """Foot on a capsule of a point relative to its centre; for points on the axis, the direction is fixed to the body."""
     v, r = shapes.vertices[shapes.pieces[c].vertex + 1], shapes.pieces[c].rounding
     square = v.x * v.x + v.y * v.y + v.z * v.z
     s = 0.0
@@ -145,7 +145,7 @@ def foot_on_segment(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foo
 
 @subroutine
 def foot_on_cylinder(shapes: Shapes, c: int, x: float, y: float, z: float) -> Foot:
-    """From a cylinder, relative to its centre."""
+    """Foot on a cylinder of a point relative to its centre."""
     piece = shapes.pieces[c]
     r, half, a = piece.radius, piece.half, shapes.faces[piece.face + 1]
     along = x * a.x + y * a.y + z * a.z
@@ -169,7 +169,7 @@ def foot_on_cylinder(shapes: Shapes, c: int, x: float, y: float, z: float) -> Fo
 
 @subroutine
 def foot_on_faces(shapes: Shapes, c: int, x: float, y: float, z: float, limit: float) -> Foot:
-    """From a solid with flat faces, relative to its centre. Stops early beyond the limit."""
+    """Foot on a solid with flat faces of a point relative to its centre; only a lower bound beyond the limit."""
     piece = shapes.pieces[c]
     top, best = -np.inf, piece.face
     for k in range(piece.face, piece.face + piece.n_faces):
@@ -208,7 +208,7 @@ def foot_on_faces(shapes: Shapes, c: int, x: float, y: float, z: float, limit: f
 
 @subroutine
 def is_over_face(shapes: Shapes, vertex: int, face: int, x: float, y: float, z: float) -> bool:
-    """Is a point within the prism over a face? Never, over a side of a polygon of the plane."""
+    """Whether a point is within the prism over a face; False for a side of a polygon in the plane."""
     n = shapes.faces[face]
     if n.n_sides < 3:
         return False

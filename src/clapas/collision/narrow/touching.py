@@ -1,8 +1,8 @@
-"""One loop over pairs for all shapes: how a pair is met is chosen at compile time, by the type of its way.
+"""One loop over pairs for all shapes; the kernel of a pair is selected at compile time by the type of its method.
 
-A *way* is a named tuple: its type says what the two colliders are, its fields are the work space that takes. So
-each sort of pair gets its own machine code, compiled when a scene first has such a pair, and the loop is
-written once.
+A pair *method* is a named tuple: its type says what the two colliders are, its fields are the work space of the
+kernel. So each type of pair has its own machine code, compiled when a scene first has such a pair, and the loop
+is written once.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from clapas.collision.narrow.sphere_solid import (
     touch_sphere_triangle,
 )
 from clapas.collision.narrow.spheres import Spheres, touch_spheres
-from clapas.collision.records import Records, Shapes, wide
+from clapas.collision.records import Records, Shapes, as_int64
 from clapas.compiled import chosen_by_type, uncounted_kernel
 from clapas.typing import Indices
 
-WAYS: dict[type, Callable[..., int]] = {
+KERNELS: dict[type, Callable[..., int]] = {
     Spheres: touch_spheres,
     SphereOnPlane: touch_sphere_plane,
     CornersOnPlane: touch_corners_plane,
@@ -58,28 +58,28 @@ WAYS: dict[type, Callable[..., int]] = {
 }
 
 
-def touch(way: Any, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
-    """Write the contacts of a pair; returns how many there are so far (twin of the compiled choice)."""
-    return WAYS[type(way)](way, rows, count, meeting, shapes)
+def touch(method: Any, rows: Records, count: int, meeting: Meeting, shapes: Shapes) -> int:
+    """Write the contacts of a pair; returns the count so far (plain twin of the compiled selection)."""
+    return KERNELS[type(method)](method, rows, count, meeting, shapes)
 
 
 @chosen_by_type(touch)
-def _select(way: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Callable[..., int]:
-    return WAYS[way.instance_class]
+def _select(method: Any, rows: Any, count: Any, meeting: Any, shapes: Any) -> Callable[..., int]:
+    return KERNELS[method.instance_class]
 
 
 @uncounted_kernel
 def touch_pairs(
-    which: Indices, pairs: Pairs, shapes: Shapes, distance: float, way: Any, rows: Records, count: int
+    selected: Indices, pairs: Pairs, shapes: Shapes, distance: float, method: Any, rows: Records, count: int
 ) -> int:
-    """Contacts of some of the pairs, those whose bounds are near: writes as many as fit, counts all.
+    """Contacts of the selected pairs whose bounds are near: writes as many as fit, counts all.
 
-    ``count`` rows are there already, of other pairs.
+    ``count`` rows of other pairs are there already.
     """
-    for k in range(len(which)):
-        meeting = meeting_of(pairs, shapes, wide(which[k]), distance)
+    for k in range(len(selected)):
+        meeting = meeting_of(pairs, shapes, as_int64(selected[k]), distance)
         x, y, z = meeting.x, meeting.y, meeting.z
         limit = shapes.centres[meeting.i].bound + shapes.centres[meeting.j].bound + distance
         if limit >= 0.0 and x * x + y * y + z * z <= limit * limit:
-            count = touch(way, rows, count, meeting, shapes)
+            count = touch(method, rows, count, meeting, shapes)
     return count

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clapas.collision.collider_records import shape
+from clapas.collision.collider_records import collider_shapes
 from clapas.collision.contact_table import Meeting
 from clapas.collision.narrow.gjk import APART, BEYOND, OVERLAPPING, Simplex, gjk, new_simplex
 from clapas.compiled import kernel
@@ -25,7 +25,7 @@ def solids(rng: np.random.Generator) -> tuple[object, list[np.ndarray]]:
     """Two convex hulls of random points as the kernels see them, and their corners about their centres."""
     hulls = [Polyhedron(rng.normal(size=(9, 3)) * 0.3) for _ in range(2)]
     table = collider_table(3, [(k, one, 0, Frame.own(3)) for k, one in enumerate(hulls)])
-    shapes, local = shape(table)
+    shapes, local = collider_shapes(table)
     for column, name in enumerate(("x", "y", "z")):
         shapes.vertices[name] = local.vertices[:, column]
     first = shapes.pieces["vertex"]
