@@ -1,1 +1,1 @@
-"""Shapes of bodies, their mass properties, rotations, and the tables collision works on."""
+"""Shapes of bodies, mass properties, rotations, and the tables used by collision detection."""

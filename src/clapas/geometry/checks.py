@@ -1,4 +1,4 @@
-"""Check what a person wrote in a scene, and say what is wrong with which item.
+"""Checks of the values in a scene; an error names the item and what is wrong with it.
 
 Every check takes the item's label (``"sphere"``, ``"body 'block 7'"``) and the name of the value, and
 returns the value in its final form: a float, a tuple of floats or an array.
@@ -20,8 +20,8 @@ from clapas.typing import Array
 
 Vector = tuple[float, ...]
 
-# A quaternion or normal this close to unit length is kept as it is, so that writing it to a file and
-# reading it again gives the same bits.
+# A quaternion or normal this close to unit length is not normalised, so that it is unchanged, bit by bit,
+# when it is written to a file and read again.
 ALREADY_UNIT = 1e-15
 
 
@@ -31,7 +31,7 @@ def number(label: str, name: str, value: Any) -> float:
         raise SceneError(f"{label}: {name} must be a number, got {value!r}")
     try:
         result = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # an integer of hundreds of digits
         result = math.inf
     if not math.isfinite(result):
         raise SceneError(f"{label}: {name} must be finite, got {result}")
@@ -39,7 +39,7 @@ def number(label: str, name: str, value: Any) -> float:
 
 
 def word(label: str, value: Any) -> str:
-    """A name that files can hold.
+    """A name that can be encoded in a file.
 
     >>> word("name of a body", "ball")
     'ball'
@@ -130,7 +130,7 @@ def points(label: str, name: str, value: Any, d: int, at_least: int) -> Array:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint in brackets when a known name looks like a misspelt one, else nothing.
+    """A hint in brackets if a known name is close to a misspelt one, else an empty string.
 
     >>> did_you_mean("raduis", ["radius", "length"])
     " (did you mean 'radius'?)"

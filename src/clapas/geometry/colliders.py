@@ -1,4 +1,4 @@
-"""The table of colliders: what collision detection knows of the bodies, as arrays.
+"""The table of colliders: the geometry of the bodies for collision detection, as arrays.
 
 A collider is one convex piece (or one triangle, or a half-space) fixed to a body. A body has one, a
 clump several, a triangle mesh one per triangle. The table is constant during a run; positions and
@@ -17,7 +17,7 @@ from clapas.typing import Array, Indices
 
 
 class Kind(IntEnum):
-    """Kinds of colliders; the numbers are those the kernels use.
+    """Kinds of colliders, numbered as in the kernels.
 
     3-D sizes are (radius, 0, 0) for a SPHERE; (radius, half length, 0) for a CAPSULE or a CYLINDER,
     whose axis is local z; half edges for a BOX; unused for a PLANE, the half-space local z ≤ 0; the
@@ -64,7 +64,7 @@ class Colliders:
     d : 2 or 3
         Dimension.
     body : array (n,)
-        Body each belongs to. Rows are sorted by body.
+        Body of each collider. Rows are sorted by body.
     kind : array (n,) of int8
         See :class:`Kind`.
     position : array (n, d)
@@ -76,7 +76,7 @@ class Colliders:
     bound : array (n,)
         Radius of the sphere about ``position`` that contains it; infinite for a PLANE.
     material : array (n,)
-        Number of its material.
+        Number of the material.
     hull : array (n,)
         Its row in ``hulls``, or −1.
     hulls : Hulls
@@ -105,13 +105,13 @@ class Colliders:
         return self._rows(slice(0, int(np.searchsorted(self.body, count))))
 
     def rows_of(self, bodies: Indices) -> Indices:
-        """Rows of some bodies, given in growing order."""
+        """Rows of some bodies, in increasing order."""
         first, last = np.searchsorted(self.body, bodies), np.searchsorted(self.body, bodies, side="right")
         count = last - first
         return np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
 
     def of_bodies(self, bodies: Indices) -> Colliders:
-        """The rows of some bodies, given in growing order and numbered anew from 0; hulls are shared."""
+        """The rows of some bodies, in increasing order and renumbered from 0; hulls are shared."""
         part = self._rows(self.rows_of(bodies))
         return replace(part, body=np.searchsorted(bodies, part.body))
 
@@ -124,12 +124,12 @@ ONE_ZERO = bytes(8)
 
 
 def zeros_without_room(shape: tuple[int, ...]) -> Array:
-    """An array of zeros that all are one number in memory; it cannot be written to."""
+    """A read-only array of zeros that are all one number in memory (strides 0)."""
     return np.ndarray(shape, np.float64, ONE_ZERO, strides=(0,) * len(shape))
 
 
 def rows_of(table: Any, rows: Indices) -> Any:
-    """Some rows of a table, in the given order; of zeros without room, others of their kind."""
+    """Some rows of a table, in the given order; tables with strides 0 stay so."""
     if table.ndim == 2 and table.strides == (0, 0):
         return zeros_without_room((len(rows), table.shape[1]))
     if table.ndim == 2 and table.strides[0] == 0 and len(table):
@@ -138,7 +138,7 @@ def rows_of(table: Any, rows: Indices) -> Any:
 
 
 def one_row_if_alike(table: Array) -> Array:
-    """The table (n, k); if its rows are all the same, one that has room for a single row, read-only."""
+    """The table (n, k); if its rows are all equal, a read-only view of a single row."""
     if len(table) < 2 or not (table == table[0]).all():
         return table
     return np.broadcast_to(table[0].copy(), table.shape)
@@ -155,17 +155,16 @@ class Contacts:
     collider_a, collider_b : arrays (n,)
         Rows of the collider table; the arrays a and b themselves where collider k is that of body k.
     feature : array (n,) of int64
-        Which point of the pair this is (edge, vertex, face clipping): stable from step to step, so
-        that impulses can be carried.
+        Identity of the point within the pair (edge, vertex, face clipping): stable from step to step, so
+        that impulses can be carried over.
     point : array (n, d)
-        Contact point in world coordinates (m): on the middle of the gap.
+        Contact point in world coordinates (m): in the middle of the gap.
     normal : array (n, d)
         Unit normal from a to b.
     gap : array (n,)
         Signed distance (m), positive when apart.
     shift : array (n, d)
-        What to add to the position of b to find the periodic image that touches a (m); zero
-        without periodic boundaries.
+        Vector from b to its periodic image that touches a (m); zero without periodic boundaries.
     """
 
     a: Indices
@@ -190,7 +189,7 @@ class Contacts:
 
     @property
     def bodies(self) -> Indices:
-        """The two bodies of each contact, (n, 2); made when asked for."""
+        """The two bodies of each contact, (n, 2); a new array at each call."""
         pairs = np.empty((len(self.a), 2), dtype=np.int64)
         pairs[:, 0], pairs[:, 1] = self.a, self.b
         return pairs
@@ -199,7 +198,7 @@ class Contacts:
         """Some of the contacts, in the given order."""
         columns = [getattr(self, name) for name in Contacts.__dataclass_fields__]
         taken = {id(column): rows_of(column, rows) for column in columns}
-        return Contacts(*(taken[id(column)] for column in columns))  # two that are one array stay one
+        return Contacts(*(taken[id(column)] for column in columns))  # columns that share one array still do
 
     @staticmethod
     def none(d: int) -> Contacts:

@@ -1,8 +1,8 @@
-"""Exact convex parts of a solid with few faces: a corbel, a lintel with a notch, an L.
+"""Exact convex decomposition of a solid with few faces: a corbel, a lintel with a notch, an L.
 
-The hull of the solid is cut by the planes of all faces that do not bound it. Each cell is then inside of the
-solid or outside of it, and cells that make a convex one together are joined. The parts fill the solid to
-rounding, so that a block which touches a notch on the drawing touches the parts.
+The hull of the solid is cut by the planes of all faces that do not bound it. Each cell is then inside or
+outside the solid, and cells whose union is convex are joined. The parts fill the solid to rounding, so that a
+block which touches a notch in the drawing touches the parts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from scipy.spatial import ConvexHull, QhullError
 from clapas.geometry.pieces import SAME_FACE, SolidPiece
 from clapas.typing import Array
 
-MOST_PLANES = 32  # that cut: each may double the number of cells
+MOST_PLANES = 32  # cutting planes: each may double the number of cells
 MOST_CELLS = 256
-FLAT = 1e-5  # of the size of the solid: points so near to a plane lie on it; files keep 6 digits
-EXACT = 1e-6  # share of the volume that parts may miss
+FLAT = 1e-5  # of the size of the solid: points nearer than this to a plane are on it; files have 6 digits
+EXACT = 1e-6  # tolerance of the volume of the parts, relative to that of the solid
 
 
 def exact_parts(piece: SolidPiece) -> list[Array] | None:
@@ -51,11 +51,11 @@ def exact_parts(piece: SolidPiece) -> list[Array] | None:
 
 
 def _cutting_planes(piece: SolidPiece, near: float) -> list[tuple[Array, float]]:
-    """Planes of faces with a part of the solid before them, each once: normal and offset."""
+    """Planes of faces with part of the solid in front of them, each once: normal and offset."""
     corners = piece.vertices[piece.triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    found: list[tuple[Array, float]] = []
-    for k in np.argsort(-np.linalg.norm(normals, axis=1)):  # the largest tell directions best
+    planes: list[tuple[Array, float]] = []
+    for k in np.argsort(-np.linalg.norm(normals, axis=1)):  # the normals of the largest are the most accurate
         length = float(np.linalg.norm(normals[k]))
         if length <= near**2:
             continue
@@ -65,23 +65,23 @@ def _cutting_planes(piece: SolidPiece, near: float) -> list[tuple[Array, float]]
         is_known = any(
             min(np.linalg.norm(normal - other), np.linalg.norm(normal + other)) <= SAME_FACE
             and np.all(np.abs(corners[k] @ other - at) <= near)
-            for other, at in found
+            for other, at in planes
         )
         if not is_on_the_hull and not is_known:
-            found.append((normal, offset))
-    return found
+            planes.append((normal, offset))
+    return planes
 
 
 def _halves(cell: Array, normal: Array, offset: float, near: float) -> list[Array]:
-    """A convex cell, given by its corners, on both sides of a plane."""
+    """The parts of a convex cell, given by its corners, on either side of a plane."""
     height = cell @ normal - offset
     above, below = height > near, height < -near
     if not above.any() or not below.any():
         return [cell]
     # The edges that the plane cuts are among the chords from one side to the other.
     high, low = cell[above][:, None], cell[below][None]
-    share = height[above][:, None, None] / (height[above][:, None] - height[below][None])[..., None]
-    cut = (high + share * (low - high)).reshape(-1, 3)
+    fraction = height[above][:, None, None] / (height[above][:, None] - height[below][None])[..., None]
+    cut = (high + fraction * (low - high)).reshape(-1, 3)
     on = cell[~above & ~below]
     halves = [_corners(np.vstack((cell[side], on, cut))) for side in (above, below)]
     return [half for half in halves if half is not None]
@@ -100,7 +100,7 @@ def _volume(cell: Array) -> float:
 
 
 def _is_inside(point: Array, piece: SolidPiece) -> bool:
-    """Whether the surface goes around a point: by the solid angles of its triangles."""
+    """Whether the surface encloses a point: by the solid angles of its triangles."""
     a, b, c = np.moveaxis(piece.vertices[piece.triangles] - point, 1, 0)
     la, lb, lc = (np.linalg.norm(each, axis=1) for each in (a, b, c))
     triple = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -110,18 +110,18 @@ def _is_inside(point: Array, piece: SolidPiece) -> bool:
 
 
 def _joined(cells: list[Array]) -> list[Array]:
-    """Cells joined two by two where both together are convex."""
+    """Cells merged pairwise where their union is convex."""
     cells = list(cells)
     volumes = [_volume(cell) for cell in cells]
     k = 0
     while k < len(cells):
         for j in range(k + 1, len(cells)):
             both = _corners(np.vstack((cells[k], cells[j])))
-            together = volumes[k] + volumes[j]
-            if both is not None and _volume(both) <= (1.0 + EXACT) * together:
-                cells[k], volumes[k] = both, together
+            volume = volumes[k] + volumes[j]
+            if both is not None and _volume(both) <= (1.0 + EXACT) * volume:
+                cells[k], volumes[k] = both, volume
                 del cells[j], volumes[j]
-                k = -1  # what was joined may fit to the first ones
+                k = -1  # the merged cell may join the first ones
                 break
         k += 1
     return cells

@@ -18,7 +18,7 @@ from clapas.geometry import rotations
 from clapas.geometry.checks import Vector
 from clapas.typing import Array, Indices
 
-# Products of inertia below this share of the trace are rounding: the axes are principal as they are.
+# Products of inertia below this fraction of the trace are rounding: the axes are principal already.
 ROUNDING = 1e-12
 
 
@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 class MassProperties:
     """Volume, centre of mass and principal inertia of a shape of density 1.
 
-    Multiply ``volume`` and ``moments`` by a density to have the mass and the inertia. In 2-D the volume is
+    Multiply ``volume`` and ``moments`` by the density to get mass and inertia. In 2-D the volume is
     an area: the mass is that of one metre of depth (kg/m).
 
     Parameters
@@ -105,7 +105,7 @@ def _least_turned(directions: Array) -> Array:
 def combined(parts: Sequence[tuple[MassProperties, Vector, Vector]]) -> MassProperties:
     """Properties of rigidly joined parts, each with the position and orientation of its own frame.
 
-    Volumes add up: what two parts share is counted twice.
+    Volumes are added: overlaps are counted twice.
     """
     d = len(parts[0][1])
     volumes = np.array([part.volume for part, _, _ in parts])

@@ -1,10 +1,10 @@
-"""Solid pieces of a surface of triangles: which belong together, and how far each is from convex.
+"""Connected solid pieces of a triangulated surface, and how far each is from convex.
 
-Blocks of a wall touch. Where a file gives them equal corners, two faces lie on each other and four or more
-triangles meet at an edge, so "triangles with a common edge" is not enough to tell blocks apart. Around such
-an edge a triangle goes on to the next one that is reached *through matter*: from the inner side of a
-triangle, turning about the edge, the first triangle that runs along the edge the other way. Triangles that
-lie on each other bound different solids, so the turn from one to the other is a full one.
+Blocks of a wall touch. Where a file gives them equal corners, two faces coincide and four or more triangles
+meet at an edge, so a common edge is not enough to tell blocks apart. Around such an edge the neighbour of a
+triangle is the next one reached *through matter*: turning about the edge from the inner side of the triangle,
+the first triangle that runs along the edge in the opposite direction. Coincident triangles bound different
+solids, so the turn from one to the other is a full one.
 
 Reference: Weiler 1988 (the radial order of faces about an edge).
 """
@@ -36,7 +36,7 @@ class SolidPiece:
     triangles : array (m, 3)
         Rows of vertices, counterclockwise seen from outside if the surface is closed.
     is_closed : bool
-        Whether every triangle has a neighbour at each of its edges: the surface has an inside.
+        Whether every triangle has a neighbour at each of its edges, so that the surface has an inside.
     """
 
     vertices: Array
@@ -58,7 +58,7 @@ class SolidPiece:
 
     @property
     def excess(self) -> float:
-        """By how much the hull is larger than the piece, relative to the piece; NaN if it is open."""
+        """Volume of the hull relative to that of the piece, minus 1; NaN if it is open."""
         return self.hull_volume / self.volume - 1.0 if self.volume != 0.0 else float("inf")
 
     @property
@@ -70,7 +70,7 @@ class SolidPiece:
 def split(vertices: Array, triangles: Indices) -> list[SolidPiece]:
     """The connected pieces of a mesh, in the order of their first triangles.
 
-    Equal corners are made one first. Pieces that are inside out are turned.
+    Coincident corners are merged first. Pieces that are inside out are reversed.
 
     Examples
     --------
@@ -96,12 +96,12 @@ def split(vertices: Array, triangles: Indices) -> list[SolidPiece]:
     paired[first] = paired[second] = True
     complete: Mask = np.all(paired.reshape(-1, 3), axis=1)
     _, start = np.unique(label, return_index=True)
-    made = []
+    pieces = []
     for piece in np.argsort(start, kind="stable"):
-        own = label == piece
-        used, renumbered = np.unique(rows[own], return_inverse=True)
-        made.append(_oriented(points[used], renumbered.reshape(-1, 3), bool(complete[own].all())))
-    return made
+        in_piece = label == piece
+        used, renumbered = np.unique(rows[in_piece], return_inverse=True)
+        pieces.append(_oriented(points[used], renumbered.reshape(-1, 3), bool(complete[in_piece].all())))
+    return pieces
 
 
 def signed_volume(points: Array, rows: Indices) -> float:
@@ -116,7 +116,7 @@ def _oriented(points: Array, rows: Indices, is_closed: bool) -> SolidPiece:
 
 
 def _welded(vertices: Array, triangles: Indices) -> tuple[Array, Indices]:
-    """The mesh with one vertex per place, without triangles that have become an edge or a point."""
+    """The mesh with coincident vertices merged, without triangles that became an edge or a point."""
     size = float(np.ptp(vertices, axis=0).max(initial=0.0))
     pairs = cKDTree(vertices).query_pairs(SAME_PLACE * size, output_type="ndarray")
     graph = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(vertices),) * 2)
@@ -128,7 +128,7 @@ def _welded(vertices: Array, triangles: Indices) -> tuple[Array, Indices]:
 
 
 def _partners(points: Array, rows: Indices) -> tuple[Indices, Indices]:
-    """Pairs of half-edges (3 · triangle + k, from corner k to the next) across which a solid goes on."""
+    """Pairs of half-edges (3 · triangle + k, from corner k to the next) across which a solid continues."""
     tail, head = rows.ravel(), np.roll(rows, -1, axis=1).ravel()
     low, high = np.minimum(tail, head), np.maximum(tail, head)
     order = np.lexsort((high, low))

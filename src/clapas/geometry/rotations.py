@@ -1,14 +1,14 @@
 """Rotations: quaternions in space, angles in the plane.
 
-An orientation is a unit quaternion q = (w, x, y, z) in 3-D or one angle (rad) in 2-D. It turns the
-components X of a vector in the body frame into those in the world, x = q X qᶜ (C.22), or x = R(angle) X.
-The last axis of an array of orientations has size 4 or 1 and so tells which one it is; every function
-takes one orientation or an array of them. An angular velocity ω is always in the *body* frame here:
+An orientation is a unit quaternion q = (w, x, y, z) in 3-D or one angle (rad) in 2-D. It maps the
+components X of a vector in the body frame to those in the world, x = q X qᶜ (C.22), or x = R(angle) X.
+The size of the last axis, 4 or 1, says which one it is; every function takes one orientation or an array of
+them. An angular velocity ω is always in the *body* frame here:
 
     q̇ = ½ q ω,    so that    q(t + h) = q(t) exp(h ω)    for constant ω.
 
 The exponential of a vector is a unit quaternion whatever the step, which a finite difference of q̇ = ½ q ω
-is not; what is left is rounding, removed by dividing q by its norm.
+is not; the remaining rounding error is removed by dividing q by its norm.
 
 References
 ----------
@@ -74,14 +74,14 @@ def inverse(q: Numbers) -> Array:
 def normalise(q: Numbers) -> Array:
     """Unit quaternion of the same direction. The zero quaternion has none and becomes NaN.
 
-    The sizes of the components do not matter: nothing overflows or vanishes.
+    Safe against overflow and underflow for components of any size.
 
     >>> normalise([3e200, 4e200, 0.0, 0.0])
     array([0.6, 0.8, 0. , 0. ])
     """
-    given = np.asarray(q, dtype=np.float64)
+    components = np.asarray(q, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = given / np.max(np.abs(given), axis=-1, keepdims=True)
+        scaled = components / np.max(np.abs(components), axis=-1, keepdims=True)
         return np.asarray(scaled / norm(scaled)[..., None])
 
 
@@ -128,7 +128,7 @@ def from_axis_angle(axis: Numbers, angle: Numbers) -> Array:
 def from_matrix(Q: Numbers) -> Array:
     """Unit quaternion of rotation matrices (..., 3, 3), of nonnegative real part.
 
-    By the largest of the four squares w², x², y², z², so that no digit is lost near half turns.
+    From the largest of the four squares w², x², y², z², which avoids cancellation near half turns.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def derivative(q: Numbers, omega: Numbers) -> Array:
 
 
 def identity(d: int) -> tuple[float, ...]:
-    """Orientation of a body that is not turned.
+    """The identity orientation.
 
     >>> identity(3), identity(2)
     ((1.0, 0.0, 0.0, 0.0), (0.0,))
@@ -190,7 +190,7 @@ def identity(d: int) -> tuple[float, ...]:
 
 
 def origin(d: int) -> tuple[float, ...]:
-    """Place of a body that is not moved: as :func:`identity`, one tuple for all who ask.
+    """The origin, one shared tuple, as :func:`identity` is.
 
     >>> origin(3), origin(2)
     ((0.0, 0.0, 0.0), (0.0, 0.0))
@@ -199,7 +199,7 @@ def origin(d: int) -> tuple[float, ...]:
 
 
 def compose(first: Numbers, second: Numbers) -> Array:
-    """Orientation of a frame given in another: ``first`` of the other, ``second`` in it.
+    """Orientation of a frame given relative to another: ``first`` of the other, ``second`` relative to it.
 
     The product of quaternions, the sum of angles.
 
@@ -287,7 +287,7 @@ def integrate(orientation: Numbers, omega: Numbers, dt: Numbers) -> Array:
 def up_to(normal: Numbers) -> Array:
     """Shortest rotation that brings the last axis (z, or y in 2-D) onto a unit vector.
 
-    For the opposite of z any half turn about a horizontal axis does; it is the one about x.
+    For −z any half turn about a horizontal axis would do; the one about x is returned.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def up_to(normal: Numbers) -> Array:
     if normal.shape[-1] == 2:
         return np.asarray(np.arctan2(-normal[..., :1], normal[..., 1:]))
     x, y, z = _components(normal)
-    # |z × n|² / (1 − n_z) equals 1 + n_z, and keeps its digits where n_z is near −1.
+    # |z × n|² / (1 − n_z) equals 1 + n_z, without cancellation where n_z is near −1.
     tilt = x * x + y * y
     half = np.where(z > 0.0, 1.0 + z, tilt / np.maximum(1.0 - z, 1.0))
     q = np.stack((half, -y, x, np.zeros_like(x)), axis=-1)

@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 def collider_table(
     d: int, rows: Sequence[tuple[int, Shape, int] | tuple[int, Shape, int, Frame]]
 ) -> Colliders:
-    """The table collision detection works on.
+    """Table of colliders for collision detection.
 
     Parameters
     ----------
@@ -98,17 +98,17 @@ def _in_body_frame(shape: Shape, frame: Frame) -> tuple[Piece, ...]:
 
 
 def _hull_table(d: int, pieces: Sequence[Piece]) -> tuple[Hulls, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Hulls in compressed arrays, one entry for pieces that share theirs, and the entry of each piece."""
-    number: dict[int, int] = {}  # by identity: bodies given the same shape object share its hull
+    """Hulls in compressed arrays, one entry per distinct hull, and the entry of each piece."""
+    row_of_hull: dict[int, int] = {}  # by id: bodies with the same shape object share its hull
     hulls: list[Hull] = []
     rows = np.full(len(pieces), -1, dtype=np.int64)
     for k, piece in enumerate(pieces):
         if piece.hull is None:
             continue
-        if id(piece.hull) not in number:
-            number[id(piece.hull)] = len(hulls)
+        if id(piece.hull) not in row_of_hull:
+            row_of_hull[id(piece.hull)] = len(hulls)
             hulls.append(piece.hull)
-        rows[k] = number[id(piece.hull)]
+        rows[k] = row_of_hull[id(piece.hull)]
     loops = [face for hull in hulls for face in hull.faces]
     return (
         Hulls(

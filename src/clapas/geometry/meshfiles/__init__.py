@@ -1,8 +1,8 @@
 """Read and write surfaces of triangles: OBJ, STL, PLY, glTF, DXF, and JSON of COMPAS.
 
-Only the geometry and the names are read: no colours, textures or normals (a triangle's own order tells its
-outside). The readers are our own, short and without a dependency; they take what modelling programs write
-by default and refuse the rest by name.
+Only the geometry and the names are read: no colours, textures or normals (the order of the corners gives the
+outside). The readers are short and without dependencies; they accept what modelling programs write by default
+and reject the rest with an error that names it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ FURTHEST = 1e50
 
 
 def is_mesh_file(name: str | os.PathLike[str]) -> bool:
-    """Whether a name ends as those of files of surfaces do."""
+    """Whether a name has the ending of a surface file."""
     return Path(name).suffix.lower() in READERS
 
 
 def read_objects(path: str | os.PathLike[str]) -> MeshFile:
-    """The named meshes of a file; its format is told by the name's ending.
+    """The named meshes of a file; the ending of its name gives the format.
 
     Raises
     ------
@@ -67,22 +67,22 @@ def read_objects(path: str | os.PathLike[str]) -> MeshFile:
     if not contents.strip():
         raise FormatError(f"{path}: the file is empty")
     try:
-        found = reader(path, contents)
-        if not any(len(each.triangles) for each in found.objects):
+        mesh_file = reader(path, contents)
+        if not any(len(each.triangles) for each in mesh_file.objects):
             raise FormatError(f"{path}: the file holds no triangle")
     except FormatError as error:
-        ending = _ending_of(contents)
+        ending = _likely_ending(contents)
         if ending is None or READERS[ending] is reader:
             raise
         raise FormatError(f"{error}. It begins as a {ending} file does: give it that ending") from None
-    for each in found.objects:
+    for each in mesh_file.objects:
         bad = ~np.isfinite(each.vertices).all(axis=1)
         if bad.any():
             raise FormatError(f"{path}: a vertex is not finite: {each.vertices[bad][0].tolist()}")
         far = np.abs(each.vertices).max(initial=0.0)
-        if far > FURTHEST:  # volumes, and their products with places, must be numbers too
+        if far > FURTHEST:  # volumes, and their products with positions, must not overflow
             raise FormatError(f"{path}: a vertex is {far:g} from the origin, expected at most {FURTHEST:g}")
-    return found
+    return mesh_file
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -109,8 +109,8 @@ def write_mesh(
         path.write_bytes(stl.written(points, rows))
 
 
-def _ending_of(contents: bytes) -> str | None:
-    """The ending that a file should have by its first words, or None if they are of none."""
+def _likely_ending(contents: bytes) -> str | None:
+    """The ending that fits the first bytes of a file, or None if they fit none."""
     start = contents[:2000].lstrip()
     words = start.split(maxsplit=2)
     if start.startswith(b"glTF"):

@@ -1,8 +1,8 @@
 """Meshes in JSON files of COMPAS (versions 1 and 2): a mesh, an assembly of blocks, or a block model.
 
-Whatever the file is, its meshes are the tables with ``vertex`` and ``face``. A block is a support if its
-node, its element or its mesh says ``is_support``; elements are moved by their ``transformation``. Blocks of
-an assembly that have no name of their own are called by their nodes: "block 0".
+In every kind of file, the meshes are the tables with ``vertex`` and ``face``. A block is a support if its
+node, its element or its mesh has ``is_support``; elements are moved by their ``transformation``. Unnamed
+blocks of an assembly are named by their nodes: "block 0".
 
 Reference: Van Mele and others 2017–, https://compas.dev.
 """
@@ -21,13 +21,13 @@ from clapas.errors import FormatError
 from clapas.geometry.meshfiles.contents import MeshFile, NamedMesh, fan
 from clapas.typing import Array
 
-# Names that COMPAS gives by itself.
+# Default names of COMPAS.
 ANONYMOUS = ("", "Mesh", "Block", "None", "Graph", "Assembly", "CRA_Assembly", "Model", "BlockModel", "Tree")
 
 
 @dataclass(frozen=True)
-class _Place:
-    """What the neighbours of a mesh say of it."""
+class _Context:
+    """Name, support and pose of a mesh, from the entries that contain it."""
 
     name: str = ""
     is_support: bool = False
@@ -35,10 +35,10 @@ class _Place:
 
 
 def read(path: Path, content: bytes) -> MeshFile:
-    """Every mesh of the document, in its order."""
+    """All meshes of the document, in its order."""
     try:
         document = json.loads(content)
-        meshes = list(_meshes(document, _Place()))
+        meshes = list(_meshes(document, _Context()))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: not JSON: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -50,46 +50,46 @@ def read(path: Path, content: bytes) -> MeshFile:
     return MeshFile(path, meshes)
 
 
-def _meshes(entry: Any, place: _Place) -> Iterator[NamedMesh]:
+def _meshes(entry: Any, context: _Context) -> Iterator[NamedMesh]:
     if isinstance(entry, list):
         for each in entry:
-            yield from _meshes(each, place)
+            yield from _meshes(each, context)
     if not isinstance(entry, Mapping):
         return
-    place = _surroundings(entry, place)
+    context = _context_of(entry, context)
     if isinstance(entry.get("vertex"), Mapping) and isinstance(entry.get("face"), Mapping):
-        mesh = _mesh(entry, place)
+        mesh = _mesh(entry, context)
         if mesh is not None:
             yield mesh
         return
     for key, each in entry.items():
         if key == "node" and isinstance(each, Mapping):
-            for node, about in each.items():
-                yield from _meshes(about, replace(place, name=f"block {node}"))
+            for node, attributes in each.items():
+                yield from _meshes(attributes, replace(context, name=f"block {node}"))
         elif isinstance(each, Mapping | list) and key not in ("transformation", "frame"):
-            yield from _meshes(each, place)
+            yield from _meshes(each, context)
 
 
-def _surroundings(entry: Mapping[str, Any], place: _Place) -> _Place:
+def _context_of(entry: Mapping[str, Any], context: _Context) -> _Context:
     name = entry.get("name")
     if isinstance(name, str) and name not in ANONYMOUS:
-        place = replace(place, name=name)
+        context = replace(context, name=name)
     attributes = entry.get("attributes")
     for table in (entry, attributes if isinstance(attributes, Mapping) else {}):
         if table.get("is_support") is True:
-            place = replace(place, is_support=True)
-        own = table.get("name")
-        if table is not entry and isinstance(own, str) and own not in ANONYMOUS:
-            place = replace(place, name=own)
-    moved = entry.get("transformation")
-    if isinstance(moved, Mapping):
-        data = moved.get("data", moved.get("value", {}))
+            context = replace(context, is_support=True)
+        attribute_name = table.get("name")
+        if table is not entry and isinstance(attribute_name, str) and attribute_name not in ANONYMOUS:
+            context = replace(context, name=attribute_name)
+    transformation = entry.get("transformation")
+    if isinstance(transformation, Mapping):
+        data = transformation.get("data", transformation.get("value", {}))
         matrix = np.array(data["matrix"], dtype=float).reshape(4, 4)
-        place = replace(place, pose=matrix if place.pose is None else place.pose @ matrix)
-    return place
+        context = replace(context, pose=matrix if context.pose is None else context.pose @ matrix)
+    return context
 
 
-def _mesh(entry: Mapping[str, Any], place: _Place) -> NamedMesh | None:
+def _mesh(entry: Mapping[str, Any], context: _Context) -> NamedMesh | None:
     defaults = {"x": 0.0, "y": 0.0, "z": 0.0, **entry.get("default_vertex_attributes", {})}
     rows = {str(key): row for row, key in enumerate(entry["vertex"])}
     points = [[float({**defaults, **at}[axis]) for axis in "xyz"] for at in entry["vertex"].values()]
@@ -98,6 +98,6 @@ def _mesh(entry: Mapping[str, Any], place: _Place) -> NamedMesh | None:
     if not triangles:
         return None
     vertices = np.array(points)
-    if place.pose is not None:
-        vertices = vertices @ place.pose[:3, :3].T + place.pose[:3, 3]
-    return NamedMesh(place.name, vertices, np.array(triangles, dtype=np.int64), place.is_support)
+    if context.pose is not None:
+        vertices = vertices @ context.pose[:3, :3].T + context.pose[:3, 3]
+    return NamedMesh(context.name, vertices, np.array(triangles, dtype=np.int64), context.is_support)

@@ -1,4 +1,4 @@
-"""Contents of a file of surfaces: named meshes, its unit of length and its vertical."""
+"""Contents of a surface file: named meshes, unit of length and vertical axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Axis = Literal["x", "y", "z"]
 
 @dataclass(frozen=True)
 class NamedMesh:
-    """Triangles under one name of a file.
+    """A named mesh of a file.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class MeshFile:
     objects : sequence of NamedMesh
         In the order of the file.
     unit : float, optional
-        Metres per unit, where the file or its format says it.
+        Metres per unit, where the file or its format defines it.
     up : str
         The axis that points upwards by the rules of the format: y for glTF, z otherwise.
     writer : str
-        The program that wrote it, where it turns y upwards unless told otherwise; "" otherwise.
+        The program that wrote it, if it is one that puts y upwards by default; "" otherwise.
     """
 
     path: Path
@@ -76,8 +76,8 @@ def compacted(vertices: Array, triangles: Indices) -> Mesh:
 
 
 def shared(corners: Array) -> Mesh:
-    """A mesh from the corners (m, 3, 3) of its triangles: equal ones become one vertex."""
-    flat = corners.reshape(-1, 3) + 0.0  # −0 and 0 are one place
+    """A mesh from the corners (m, 3, 3) of its triangles; equal corners become one vertex."""
+    flat = corners.reshape(-1, 3) + 0.0  # so that −0 equals 0
     vertices, first, which = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     triangles: Indices = rank[which.reshape(-1)].reshape(-1, 3).astype(np.int64)
@@ -90,7 +90,7 @@ def fan(face: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def floats(path: Path, line: int, words: list[str], size: int) -> list[float]:
-    """So many numbers from the words of a line."""
+    """``size`` numbers from the words of a line."""
     try:
         values = [float(word) for word in words]
     except ValueError:

@@ -1,8 +1,8 @@
 """Surfaces in ASCII DXF drawings: 3DFACE, polyface meshes (POLYLINE) and MESH entities.
 
-Every MESH and every polyface mesh is an object; 3DFACE entities have none of their own, so those of a layer
-are one object (blocks that do not touch are told apart later, as connected pieces). Layers give the names.
-Drawings say their unit in ``$INSUNITS``.
+Every MESH and every polyface mesh is an object; the 3DFACE entities of a layer are one object (blocks that do
+not touch are separated later, as connected pieces). Layers give the names. The unit of a drawing is
+``$INSUNITS``.
 
 Reference: Autodesk, DXF Reference (2012), group codes of 3DFACE, POLYLINE, VERTEX and MESH.
 """
@@ -61,7 +61,7 @@ def _read(path: Path, content: bytes) -> MeshFile:
 
 
 def _entities(path: Path, content: bytes) -> Iterator[Entity]:
-    """Entities, and variables of the header: a name and the pairs of a group code and its value."""
+    """Entities and header variables: a name, and pairs of group code and value."""
     if content.startswith(b"AutoCAD Binary DXF"):
         raise FormatError(f"{path}: a binary DXF: save the drawing as ASCII DXF")
     lines = content.decode("utf-8", errors="replace").splitlines()
@@ -87,18 +87,18 @@ def _first(pairs: list[tuple[int, str]], code: int, default: str) -> str:
 
 def _corners(pairs: list[tuple[int, str]]) -> list[list[float]]:
     """The four corners of a 3DFACE; a triangle repeats its third."""
-    found = dict(pairs)
-    whole = [k for k in range(4) if all(axis + k in found for axis in (10, 20, 30))]
-    if len(whole) < sum(10 + k in found for k in range(4)):
+    values = dict(pairs)
+    complete = [k for k in range(4) if all(axis + k in values for axis in (10, 20, 30))]
+    if len(complete) < sum(10 + k in values for k in range(4)):
         raise ValueError("a corner of a 3DFACE has no y or no z")
-    corners = [[float(found[axis + k]) for axis in (10, 20, 30)] for k in whole]
+    corners = [[float(values[axis + k]) for axis in (10, 20, 30)] for k in complete]
     if len(corners) < 3:
         raise ValueError("a 3DFACE has fewer than three corners")
     return [*corners, corners[2]][:4]
 
 
 def _polyface(entities: list[Entity]) -> NamedMesh:
-    """Vertices first, then faces that name them from 1; a negative number hides an edge."""
+    """A polyface mesh: vertices, then faces that number them from 1; a negative number hides an edge."""
     points, triangles = [], list[tuple[int, int, int]]()
     for _, pairs in entities[1:]:
         flags = int(_first(pairs, 70, "0"))
@@ -107,7 +107,7 @@ def _polyface(entities: list[Entity]) -> NamedMesh:
         elif flags & IS_FACE:
             numbers = [abs(int(_first(pairs, code, "0"))) for code in (71, 72, 73, 74)]
             triangles += fan([number - 1 for number in numbers if number])
-    return _made(_first(entities[0][1], 8, "0"), points, triangles)
+    return _named_mesh(_first(entities[0][1], 8, "0"), points, triangles)
 
 
 def _mesh(pairs: list[tuple[int, str]]) -> NamedMesh:
@@ -120,16 +120,16 @@ def _mesh(pairs: list[tuple[int, str]]) -> NamedMesh:
             axes[code].append(float(value))
     size = int(pairs[middle][1])
     entries = [int(value) for _, value in pairs[middle + 1 : middle + 1 + size]]
-    triangles, place = list[tuple[int, int, int]](), 0
-    while place < len(entries):
-        count = entries[place]
-        triangles += fan(entries[place + 1 : place + 1 + count])
-        place += 1 + count
+    triangles, offset = list[tuple[int, int, int]](), 0
+    while offset < len(entries):
+        count = entries[offset]
+        triangles += fan(entries[offset + 1 : offset + 1 + count])
+        offset += 1 + count
     points = [list(point) for point in zip(*axes.values(), strict=True)]
-    return _made(_first(pairs, 8, "0"), points, triangles)
+    return _named_mesh(_first(pairs, 8, "0"), points, triangles)
 
 
-def _made(name: str, points: list[list[float]], triangles: list[tuple[int, int, int]]) -> NamedMesh:
+def _named_mesh(name: str, points: list[list[float]], triangles: list[tuple[int, int, int]]) -> NamedMesh:
     rows = np.array(triangles, dtype=np.int64).reshape(-1, 3)
     if len(rows) and (rows.min() < 0 or rows.max() >= len(points)):
         raise ValueError(f"a face names the vertex {rows.max() + 1}, there are {len(points)}")

@@ -1,7 +1,7 @@
 """glTF 2.0 files (.gltf, .glb): meshes placed by a tree of nodes. Metres, y upwards, by the standard.
 
-Triangles alone are read, without materials, skins or animations; compressed meshes are refused. Nodes name
-the blocks, or else their meshes do.
+Only triangles are read, without materials, skins or animations; compressed meshes are rejected. Blocks are
+named by their nodes, or else by their meshes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DATA = "data:"
 
 
 def read(path: Path, content: bytes) -> MeshFile:
-    """The meshes of the scene of a file, one per node, where the tree puts them."""
+    """The meshes of the scene of a file, one per node, as placed by the tree of nodes."""
     try:
         document, binary = _document(path, content)
         return MeshFile(path, list(_Reader(path, document, binary).meshes()), unit=1.0, up="y")
@@ -40,15 +40,15 @@ def read(path: Path, content: bytes) -> MeshFile:
 
 
 def _document(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
-    """The JSON part, and the bytes that come with it in a .glb file."""
+    """The JSON part, and the binary part of a .glb file."""
     if not content.startswith(MAGIC):
         return json.loads(content), b""
     chunks: dict[int, bytes] = {}
-    place = 12
-    while place + 8 <= len(content):
-        size, kind = struct.unpack_from("<II", content, place)
-        chunks.setdefault(kind, content[place + 8 : place + 8 + size])
-        place += 8 + size
+    offset = 12
+    while offset + 8 <= len(content):
+        size, kind = struct.unpack_from("<II", content, offset)
+        chunks.setdefault(kind, content[offset + 8 : offset + 8 + size])
+        offset += 8 + size
     if JSON_CHUNK not in chunks:
         raise FormatError(f"{path}: damaged .glb file: it has no JSON part")
     return json.loads(chunks[JSON_CHUNK]), chunks.get(BINARY_CHUNK, b"")
@@ -59,22 +59,22 @@ class _Reader:
         self.path, self.document, self.binary = path, document, binary
 
     def meshes(self) -> Iterator[NamedMesh]:
-        """Every node with a mesh, of the scene shown first."""
+        """The mesh of every node that has one, in the default scene."""
         nodes = self.document.get("nodes", [])
         scenes = self.document.get("scenes", [])
         roots = scenes[self.document.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
-        waiting = [(int(node), np.eye(4), 0) for node in reversed(list(roots))]
-        while waiting:
-            number, parent, depth = waiting.pop()
+        stack = [(int(node), np.eye(4), 0) for node in reversed(list(roots))]
+        while stack:
+            number, parent, depth = stack.pop()
             if depth > len(nodes):
                 raise FormatError(f"{self.path}: the nodes of this glTF are in a circle")
             node = nodes[number]
             pose = parent @ _pose(node)
             if "mesh" in node:
-                yield from self._placed(node, pose)
-            waiting += [(int(child), pose, depth + 1) for child in reversed(node.get("children", []))]
+                yield from self._meshes_of(node, pose)
+            stack += [(int(child), pose, depth + 1) for child in reversed(node.get("children", []))]
 
-    def _placed(self, node: dict[str, Any], pose: Array) -> Iterator[NamedMesh]:
+    def _meshes_of(self, node: dict[str, Any], pose: Array) -> Iterator[NamedMesh]:
         mesh = self.document["meshes"][node["mesh"]]
         vertices, triangles, count = [], [], 0
         for primitive in mesh["primitives"]:
@@ -92,7 +92,7 @@ class _Reader:
         points, rows = np.concatenate(vertices), np.concatenate(triangles)
         if rows.max(initial=0) >= count:
             raise FormatError(f"{self.path}: a triangle names the vertex {rows.max()}, there are {count}")
-        if np.linalg.det(pose[:3, :3]) < 0.0:  # a mirror turns triangles inside out
+        if np.linalg.det(pose[:3, :3]) < 0.0:  # a reflection turns triangles inside out
             rows = rows[:, ::-1]
         placed = points @ pose[:3, :3].T + pose[:3, 3]
         yield NamedMesh(node.get("name") or mesh.get("name") or "", *compacted(placed, rows))
@@ -112,15 +112,15 @@ class _Reader:
         return np.ndarray((count, width), kind, data, start, (stride, kind.itemsize)).copy()
 
     def _buffer(self, number: int) -> bytes:
-        place: str | None = self.document["buffers"][number].get("uri")
-        if place is None:
+        uri: str | None = self.document["buffers"][number].get("uri")
+        if uri is None:
             return self.binary
-        if place.startswith(DATA):
-            return base64.b64decode(place.split(",", 1)[1])
-        beside = self.path.parent / place
-        if not beside.is_file():
-            raise FormatError(f"{self.path}: its data are in '{place}', which is not beside it")
-        return beside.read_bytes()
+        if uri.startswith(DATA):
+            return base64.b64decode(uri.split(",", 1)[1])
+        file = self.path.parent / uri
+        if not file.is_file():
+            raise FormatError(f"{self.path}: its data are in '{uri}', which is not beside it")
+        return file.read_bytes()
 
 
 def _pose(node: dict[str, Any]) -> Array:

@@ -1,8 +1,8 @@
 """OBJ files (Wavefront): vertices and faces in objects (``o``) and groups (``g``).
 
-Rhino writes ``g`` or ``o``, Blender ``o`` and, if asked, ``g``; Blender's exporter and others also write
-both for one thing. An object and a group together name a mesh "object group", or with one name where they
-are equal. The format says nothing of the vertical: Blender writes y upwards unless told otherwise.
+Rhino writes ``g`` or ``o``, Blender ``o`` and optionally ``g``; Blender's exporter and others also write
+both for one object. An object and a group together name a mesh "object group", or with one name where they
+are equal. The format does not define the vertical: Blender writes y upwards by default.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def read(path: Path, content: bytes) -> MeshFile:
         if word == "v":
             vertices.append(floats(path, number, words[1:4], 3))
         elif word in name:
-            given = " ".join(words[1:])
-            name[word] = "" if given in NO_GROUP else given
+            label = " ".join(words[1:])
+            name[word] = "" if label in NO_GROUP else label
             if word == "o":
                 name["g"] = ""
         elif word == "f":
             face = [_vertex(path, number, each, len(vertices)) for each in words[1:]]
             if len(face) < 3:
                 raise FormatError(f"{path}, line {number}: a face needs at least 3 vertices, got {len(face)}")
-            called = " ".join(dict.fromkeys(each for each in name.values() if each))
-            faces.setdefault(called, []).extend(fan(face))
+            mesh_name = " ".join(dict.fromkeys(each for each in name.values() if each))
+            faces.setdefault(mesh_name, []).extend(fan(face))
     points = np.array(vertices, dtype=np.float64).reshape(-1, 3)
     objects = [
-        NamedMesh(called, *compacted(points, np.array(rows, dtype=np.int64)))
-        for called, rows in faces.items()
+        NamedMesh(mesh_name, *compacted(points, np.array(rows, dtype=np.int64)))
+        for mesh_name, rows in faces.items()
     ]
     writer = "Blender" if content.lstrip().startswith(b"# Blender") else ""
     return MeshFile(path, objects, writer=writer)
@@ -60,7 +60,7 @@ def _vertex(path: Path, line: int, word: str, count: int) -> int:
 
 
 def written(points: np.ndarray, triangles: np.ndarray, name: str = "") -> str:
-    """A text file that keeps every bit."""
+    """Text of an OBJ file, with coordinates exact to the last bit."""
     lines = [f"o {name}"] if name else []
     lines += [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]

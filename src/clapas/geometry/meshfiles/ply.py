@@ -60,7 +60,7 @@ def read(path: Path, content: bytes) -> MeshFile:
 
 
 def _header(path: Path, content: bytes) -> tuple[str, list[_Element], int]:
-    """Byte order ("" for text), tables, and where the tables begin."""
+    """Byte order ("" for text), tables, and the offset of the first table."""
     end = content.find(b"end_header")
     if not content.startswith(b"ply") or end < 0:
         raise FormatError(f"{path}: not a PLY file: it has no header from 'ply' to 'end_header'")
@@ -101,24 +101,24 @@ def _text(body: bytes, elements: list[_Element]) -> dict[str, dict[str, list[Any
 
 
 def _binary(body: bytes, elements: list[_Element], order: str) -> dict[str, dict[str, Any]]:
-    place = 0
+    offset = 0
     tables: dict[str, dict[str, Any]] = {}
     for element in elements:
         kinds = list(element.properties.items())
         if all(len(kind) == 1 for _, kind in kinds):
             record = np.dtype([(name, order + kind[0]) for name, kind in kinds])
-            rows = np.frombuffer(body, record, element.count, place)
+            rows = np.frombuffer(body, record, element.count, offset)
             tables[element.name] = {name: rows[name] for name in element.properties}
-            place += element.count * record.itemsize
+            offset += element.count * record.itemsize
             continue
         columns: dict[str, list[Any]] = {name: [] for name in element.properties}
         for _ in range(element.count):
             for name, kind in kinds:
-                first = np.frombuffer(body, order + kind[0], 1, place)
-                place += first.itemsize
+                first = np.frombuffer(body, order + kind[0], 1, offset)
+                offset += first.itemsize
                 if len(kind) == 2:
-                    values = np.frombuffer(body, order + kind[1], int(first[0]), place)
-                    place += values.nbytes
+                    values = np.frombuffer(body, order + kind[1], int(first[0]), offset)
+                    offset += values.nbytes
                     columns[name].append(values)
                 else:
                     columns[name].append(first[0])

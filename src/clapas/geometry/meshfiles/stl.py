@@ -17,7 +17,7 @@ _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribut
 
 def read(path: Path, content: bytes) -> MeshFile:
     """The solids of a file; a binary file has one, without a name."""
-    # Some binary files begin with the word "solid" too: the length tells.
+    # Some binary files begin with the word "solid" too: the length decides.
     if len(content) >= _HEADER + 4:
         (count,) = struct.unpack_from("<I", content, _HEADER)
         if len(content) == _HEADER + 4 + count * _RECORD.itemsize:
@@ -60,7 +60,7 @@ def _read_text(path: Path, content: bytes) -> MeshFile:
 
 
 def written(points: Array, triangles: Indices) -> bytes:
-    """A binary file."""
+    """Content of a binary STL file."""
     records = np.zeros(len(triangles), dtype=_RECORD)
     records["corners"] = points[triangles]
     records["normal"] = _normals(points, triangles)
@@ -68,7 +68,7 @@ def written(points: Array, triangles: Indices) -> bytes:
 
 
 def written_as_text(points: Array, triangles: Indices) -> str:
-    """A text file, which keeps every bit."""
+    """Text of an STL file, with coordinates exact to the last bit."""
     lines = ["solid clapas"]
     for corners, normal in zip(points[triangles].tolist(), _normals(points, triangles).tolist(), strict=True):
         lines += [f"facet normal {normal[0]!r} {normal[1]!r} {normal[2]!r}", "outer loop"]

@@ -40,7 +40,7 @@ class Hull:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Piece:
-    """One convex piece of a shape: a row of the table of colliders before it has a body.
+    """One convex piece of a shape: a row of the collider table without its body.
 
     Position and orientation are in the shape's own frame; for ``kind`` and ``size`` see :class:`Kind`.
     """
@@ -54,15 +54,15 @@ class Piece:
 
 
 class Shape(ABC):
-    """The form of a body, in its own frame, of unit density. Lengths in metres.
+    """The geometry of a body in its own frame, at unit density. Lengths in metres.
 
-    Shapes are values: equal when their numbers are, and never changed.
+    Shapes are immutable values: equal when their numbers are.
     """
 
     d: ClassVar[int]
     """Dimension, 2 or 3."""
     word: ClassVar[str]
-    """What it is called in files and messages."""
+    """Name of the shape in files and messages."""
     is_static: ClassVar[bool] = False
     """True for shapes without mass, which only fixed bodies and walls can have."""
 
@@ -83,17 +83,17 @@ class Shape(ABC):
 
     @property
     def bound(self) -> float:
-        """Radius about the origin of its own frame that holds all of it (m); infinite for half-spaces."""
+        """Radius about the origin of its frame that contains the shape (m); infinite for half-spaces."""
         return max(math.hypot(*piece.position) + piece.bound for piece in self.pieces)
 
     @property
     def reach(self) -> float:
-        """Radius about its centre of mass that holds all of it (m)."""
+        """Radius about its centre of mass that contains the shape (m)."""
         centre = self.mass_properties.centre
         return max(math.dist(piece.position, centre) + piece.bound for piece in self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its word and its numbers as plain lists, as scene files write them."""
+        """Type and numbers as plain lists, as in scene files."""
         entries: dict[str, Any] = {"type": self.word}
         for field in fields(self):  # type: ignore[arg-type]  # every shape is a dataclass
             value = getattr(self, field.name)
@@ -114,28 +114,28 @@ class Shape(ABC):
 
 
 class StaticShape(Shape):
-    """A shape without mass: what stands still or moves as it is told."""
+    """A shape without mass, for bodies that are fixed or whose motion is prescribed."""
 
     is_static = True
 
     @cached_property
     def mass_properties(self) -> MassProperties:
-        """Refused: it has none."""
+        """Not available: raises SceneError."""
         raise SceneError(f"{self.word}: it has no mass; it stands still, or moves by an imposed motion")
 
     @property
     def reach(self) -> float:
-        """Without a centre of mass, about the origin."""
+        """Radius about the origin, as there is no centre of mass (m)."""
         return self.bound
 
 
 def write(shape: Shape, name: str, value: object) -> None:
-    """Set the checked form of a field, once, while the shape is being made."""
+    """Set a checked field during construction of a frozen shape."""
     object.__setattr__(shape, name, value)
 
 
 def plain(value: Any) -> Any:
-    """The same value in lists, numbers and words.
+    """The value as lists, numbers and strings.
 
     >>> plain((1.0, np.array([2.0])))
     [1.0, [2.0]]
@@ -150,5 +150,5 @@ def plain(value: Any) -> Any:
 
 
 def centred_piece(kind: Kind, d: int, size: tuple[float, float, float], bound: float) -> tuple[Piece]:
-    """The one piece of a shape whose own frame is the piece's frame."""
+    """The single piece of a shape whose frame is that of the piece."""
     return (Piece(kind, origin(d), identity(d), size, bound),)

@@ -1,4 +1,4 @@
-"""Several shapes rigidly joined: the way to a body that is not convex."""
+"""Several shapes rigidly joined, for bodies that are not convex."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.geometry.shapes.base import Piece, Shape, write
 
 
 class Part(NamedTuple):
-    """A shape and where its own frame is in the frame of the clump.
+    """A shape and the pose of its frame in the frame of the clump.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Part(NamedTuple):
 class Clump(Shape):
     """Shapes rigidly joined into one body.
 
-    Volume, centre and inertia are those of the parts added up: where parts overlap, matter is counted
-    twice. When that is not meant, give the body its mass, inertia and centre in ``scene.add``.
+    Volume, centre and inertia are sums over the parts: overlaps are counted twice. To avoid that, give the
+    body its mass, inertia and centre in ``scene.add``.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ class Clump(Shape):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Those of all the parts."""
+        """The pieces of all parts."""
         return tuple(moved(piece, *part[1:]) for part in self.parts for piece in part.shape.pieces)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its word and its parts, as scene files write them."""
+        """Type and parts, as in scene files."""
         parts = []
         for part in self.parts:
             entry: dict[str, Any] = {"shape": part.shape.to_dict(), "position": list(part.position)}
@@ -96,7 +96,7 @@ class Clump(Shape):
 
 
 def moved(piece: Piece, position: Vector, orientation: Vector) -> Piece:
-    """The same piece in a frame in which its own frame has this position and orientation."""
+    """The piece in a frame where its original frame has this position and orientation."""
     if orientation == rotations.identity(len(position)):
         where = tuple(a + b for a, b in zip(position, piece.position, strict=True))
         return Piece(piece.kind, where, piece.orientation, piece.size, piece.bound, piece.hull)
@@ -107,7 +107,7 @@ def moved(piece: Piece, position: Vector, orientation: Vector) -> Piece:
 
 
 def orientation_entry(orientation: Vector) -> float | list[float]:
-    """An orientation as files write it: four numbers, or the angle alone."""
+    """An orientation as in scene files: four numbers, or the angle alone."""
     return list(orientation) if len(orientation) == 4 else orientation[0]
 
 

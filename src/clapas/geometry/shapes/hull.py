@@ -1,9 +1,8 @@
 """The convex hull of points in space, with coplanar triangles merged into faces.
 
-Qhull gives the hull as triangles. Contacts need the true faces: a box has 6, not 12, and the edge between
-the two halves of a face is no edge. Starting from the largest triangle, a face takes in neighbours as long
-as their corners are on its plane. Corners that are then left inside a face, or on a straight edge, are not
-corners and are dropped.
+Qhull gives the hull as triangles. Contacts need the true faces: a box has 6, not 12, and the line between the
+two halves of a face is not an edge. Starting from the largest triangle, a face absorbs neighbours as long as
+their corners are on its plane. Corners then left inside a face, or on a straight edge, are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from clapas.typing import Array, Indices
 
 Loop = tuple[int, ...]
 
-# Thinner than this share of its size, a set of points is flat.
+# A set of points thinner than this fraction of its size is flat.
 FLAT = 1e-9
 
 
@@ -75,27 +74,27 @@ def _refuse_flat(points: Array, size: float, label: str) -> None:
 
 
 def _oriented(points: Array, triangles: Indices, neighbours: Indices) -> Indices:
-    """Turn all triangles counterclockwise seen from outside.
+    """Orient all triangles counterclockwise seen from outside.
 
-    The sign of a thin triangle's area is rounding, so only the largest is turned by its sign; from it
-    the sense passes to neighbours, which must run along the common edge the other way.
+    The sign of a thin triangle's area is rounding, so only the largest is oriented by its sign; from it
+    the orientation is propagated to neighbours, which run along the common edge in the opposite direction.
     """
     triangles = triangles.copy()
     a, b, c = points[triangles].transpose(1, 0, 2)
     first = int(np.argmax(np.linalg.norm(np.cross(b - a, c - a), axis=1)))
     if np.linalg.det(points[triangles[first]]) < 0.0:
         triangles[first] = triangles[first][::-1]
-    done, waiting = {first}, [first]
-    while waiting:
-        here = waiting.pop()
+    visited, stack = {first}, [first]
+    while stack:
+        here = stack.pop()
         edges = _edges(tuple(triangles[here]))
         for other in neighbours[here]:
-            if other in done:
+            if other in visited:
                 continue
             if edges & _edges(tuple(triangles[other])):
                 triangles[other] = triangles[other][::-1]
-            done.add(int(other))
-            waiting.append(int(other))
+            visited.add(int(other))
+            stack.append(int(other))
     return triangles
 
 
@@ -113,26 +112,26 @@ def _merged(points: Array, triangles: Indices, neighbours: Indices, tolerance: f
     for seed in np.argsort(-areas, kind="stable"):
         if taken[seed]:
             continue
-        if areas[seed] == 0.0:  # no plane of its own and no neighbour took it: keep the hull closed
+        if areas[seed] == 0.0:  # no plane of its own, and in no other face: keep the hull closed
             faces.append(tuple(map(int, triangles[seed])))
             taken[seed] = True
             continue
         origin, normal = a[seed], normals[seed] / areas[seed]
-        region, waiting = {int(seed)}, [int(seed)]
-        while waiting:
-            for other in map(int, neighbours[waiting.pop()]):
+        region, stack = {int(seed)}, [int(seed)]
+        while stack:
+            for other in map(int, neighbours[stack.pop()]):
                 if other in region or taken[other]:
                     continue
                 if np.abs((points[triangles[other]] - origin) @ normal).max() <= tolerance:
                     region.add(other)
-                    waiting.append(other)
+                    stack.append(other)
         taken[list(region)] = True
         faces.extend(_outline([tuple(map(int, triangles[k])) for k in sorted(region)]))
     return faces
 
 
 def _outline(triangles: list[Loop]) -> list[Loop]:
-    """Boundary of joined triangles as one loop; the triangles themselves if it is not one."""
+    """Boundary of joined triangles as one loop; the triangles themselves if it is not a single loop."""
     edges = set().union(*map(_edges, triangles))
     follow = {a: b for a, b in edges if (b, a) not in edges}
     if not follow:  # closed: all of a hull that is flat to within the tolerance
@@ -145,7 +144,7 @@ def _outline(triangles: list[Loop]) -> list[Loop]:
 
 
 def _without_straight_corners(faces: list[Loop]) -> list[Loop]:
-    """Drop corners where only two faces meet: they are inside an edge."""
+    """Drop corners where only two faces meet, as they are inside an edge."""
     count = Counter(corner for face in faces for corner in face)
     kept = [tuple(corner for corner in face if count[corner] > 2) for face in faces]
     return [face for face in kept if len(face) > 2]

@@ -16,7 +16,7 @@ from clapas.geometry.rotations import identity
 from clapas.geometry.shapes.base import Hull, Piece, Shape, write
 from clapas.typing import Array
 
-# Corners nearer than this to the line of their neighbours, relative to the size, are on it.
+# Corners nearer than this to the line through their neighbours, relative to the size, are on it.
 FLATNESS = 1e-9
 
 
@@ -24,9 +24,9 @@ FLATNESS = 1e-9
 class Polygon(Shape):
     """A convex polygon in the plane, by its corners in any order.
 
-    Corners are put in counterclockwise order; those on the line between two others are left out. A point
-    inside the hull of the others means that the polygon is not convex, and is an error: cut it into convex
-    parts and join them in a :class:`Clump`.
+    Corners are sorted counterclockwise; those on the line between two others are left out. A point inside the
+    hull of the others is an error, as the polygon is then not convex: cut it into convex parts and join them
+    in a :class:`Clump`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Polygon(Shape):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Itself, about its centre."""
+        """One piece, the polygon about its centre."""
         centre = self.mass_properties.centre
         corners = self.vertices - centre
         n = len(corners)
@@ -85,7 +85,7 @@ class Polygon(Shape):
 
 
 def _convex_order(points: Array) -> Array:
-    """Corners of the hull counterclockwise, from the first given one; refuse points inside."""
+    """Corners of the hull counterclockwise, starting from the first given; points inside are an error."""
     tolerance = FLATNESS * float(np.ptp(points, axis=0).max())
     order = _without_flat_corners(points, _hull_order(points), tolerance)
     if len(order) < 3:
@@ -123,7 +123,7 @@ def _hull_order(points: Array) -> list[int]:
 
 
 def _without_flat_corners(points: Array, order: list[int], tolerance: float) -> list[int]:
-    """Leave out the flattest corner as long as it is on the line of its neighbours."""
+    """Remove the flattest corner while it is on the line through its neighbours."""
     while len(order) > 2:
         before, after = points[np.roll(order, 1)], points[np.roll(order, -1)]
         chord = after - before

@@ -22,7 +22,7 @@ from clapas.typing import Array
 
 FLATNESS = 1e-9
 FILE_FLATNESS = 1e-6
-NOT_CONVEX = 0.01  # a hull larger than its piece by this share is worth a warning
+NOT_CONVEX = 0.01  # relative excess volume of a hull over its piece above which a warning is given
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -64,33 +64,33 @@ class Polyhedron(Shape):
     ) -> Polyhedron:
         """Convex hull of all vertices of a file (OBJ, STL, PLY, glTF, DXF, COMPAS).
 
-        It warns if the file holds several pieces, or one that is not convex: ``scene.add_blocks`` makes one
-        body of each, and can cut them into convex parts.
+        Warns if the file has several pieces, or one that is not convex: ``scene.add_blocks`` makes one body
+        of each, and can cut them into convex parts.
 
         Parameters
         ----------
         path : path
-            The file. Its faces are used only to see whether the hull is what it shows.
+            The file. Its faces are used only to check that it is convex.
         scale : float
             Metres per unit of the file: 0.001 for millimetres.
         flatness : float
-            As above; larger by default, since STL files keep 7 digits.
+            As above; larger by default, since STL files have 7 digits.
         """
         vertices, triangles = read_mesh(path)
-        made = Polyhedron(vertices * checks.positive("polyhedron", "scale", scale), flatness)
+        solid = Polyhedron(vertices * checks.positive("polyhedron", "scale", scale), flatness)
         pieces = split(vertices, triangles)
         if len(pieces) > 1:
             warn(
-                f"{path}: {len(pieces)} pieces become one convex body of {made.volume:.4g} m³: "
+                f"{path}: {len(pieces)} pieces become one convex body of {solid.volume:.4g} m³: "
                 "scene.add_blocks makes one of each"
             )
         elif pieces and pieces[0].excess > NOT_CONVEX:
             warn(
                 f"{path}: not convex: volume {pieces[0].volume * scale**3:.4g} m³, its hull "
-                f"{made.volume:.4g}: the hull is taken; scene.add_blocks(…, nonconvex='parts') cuts it into "
+                f"{solid.volume:.4g}: the hull is taken; scene.add_blocks(…, nonconvex='parts') cuts it into "
                 "convex parts"
             )
-        return made
+        return solid
 
     @property
     def hull(self) -> Hull:
@@ -106,7 +106,7 @@ class Polyhedron(Shape):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Itself, about its centre."""
+        """One piece, the polyhedron about its centre."""
         centre = self.mass_properties.centre
         hull = Hull(self.hull.vertices - centre, self.hull.faces, self.hull.normals)
         bound = float(np.linalg.norm(hull.vertices, axis=1).max())

@@ -19,7 +19,7 @@ from clapas.geometry.shapes.base import Piece, Shape, centred_piece, write
 class Sphere(Shape):
     """A ball, centred at the origin of its frame.
 
-    It remembers nothing but its radius: what formulas give would take half a kilobyte of each grain.
+    Only the radius is stored: caching derived values would take half a kilobyte per grain.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Capsule(Shape):
 
 @dataclass(frozen=True)
 class Point(Shape):
-    """A body without form: it has mass and inertia, given with it, and touches nothing.
+    """A body without shape: its mass and inertia are given in ``scene.add``, and it has no contacts.
 
     For parts of mechanisms that only joints hold.
 
@@ -224,7 +224,7 @@ class Point(Shape):
 
     @cached_property
     def mass_properties(self) -> MassProperties:
-        """Nothing: its mass and inertia are given."""
+        """Zero: mass and inertia are given in ``scene.add``."""
         return MassProperties.centred(0.0, *((0.0,) * (3 if self.d == 3 else 1)))
 
     @cached_property

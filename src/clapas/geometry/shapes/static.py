@@ -19,7 +19,7 @@ from clapas.geometry.rotations import identity, up_to
 from clapas.geometry.shapes.base import Hull, Piece, StaticShape, write
 from clapas.typing import Array, Indices
 
-# A triangle whose height is below this share of its longest edge has no direction.
+# A triangle whose height is below this fraction of its longest edge has no defined normal.
 THIN = 1e-12
 
 
@@ -29,7 +29,7 @@ class _Half(StaticShape):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Itself: the last axis of the piece's frame is the normal, its origin on the surface."""
+        """One piece: the last axis of its frame is the normal, its origin is on the surface."""
         position = tuple(self.offset * x for x in self.normal)
         turn = tuple(map(float, up_to(self.normal)))
         return (Piece(Kind.PLANE, position, turn, (0.0, 0.0, 0.0), np.inf),)
@@ -153,7 +153,7 @@ class TriangleMesh(StaticShape):
 
 
 def thin_triangles(vertices: Array, triangles: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell which triangles have no area."""
+    """Mask of the triangles without area."""
     a, b, c = vertices[triangles].transpose(1, 0, 2)
     longest = np.maximum.reduce([np.linalg.norm(x, axis=1) for x in (b - a, c - b, a - c)])
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -179,19 +179,19 @@ def enclosing_circle(triangle: Array) -> tuple[Array, float]:
 
 def _triangles(value: object, n_vertices: int) -> Indices:
     try:
-        given = np.array(value)
+        rows = np.array(value)
     except ValueError:
         raise SceneError("mesh: triangles must be rows of 3 whole numbers, all of one length") from None
-    if given.ndim != 2 or given.shape[1] != 3 or len(given) == 0 or given.dtype.kind not in "iu":
+    if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) == 0 or rows.dtype.kind not in "iu":
         raise SceneError(
-            f"mesh: triangles must be rows of 3 whole numbers, got shape {given.shape} of {given.dtype}"
+            f"mesh: triangles must be rows of 3 whole numbers, got shape {rows.shape} of {rows.dtype}"
         )
-    bad = np.flatnonzero((given < 0).any(axis=1) | (given >= n_vertices).any(axis=1))
+    bad = np.flatnonzero((rows < 0).any(axis=1) | (rows >= n_vertices).any(axis=1))
     if bad.size:
         raise SceneError(
-            f"mesh: triangle {bad[0]} is {given[bad[0]].tolist()}, "
+            f"mesh: triangle {bad[0]} is {rows[bad[0]].tolist()}, "
             f"but the vertices are numbered 0 to {n_vertices - 1}"
         )
-    triangles: Indices = given.astype(np.int64)
+    triangles: Indices = rows.astype(np.int64)
     triangles.flags.writeable = False
     return triangles
