@@ -1,1 +1,1 @@
-"""Bodies: what gives mass matrices, free motion and contact rows."""
+"""Kinds of bodies: their mass matrices, free motion and contact rows."""

@@ -1,4 +1,4 @@
-"""What kinds share that joints can hold: nodes that do not turn, and points found by where they are."""
+"""Anchors of joints at nodes without orientation, shared by several kinds of bodies."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from clapas.errors import SceneError
 from clapas.geometry import rotations
 from clapas.typing import Array, Indices
 
-AT = 1e-6  # of the size of the bodies: a point so near to a node is the node's
+AT = 1e-6  # of the size of the bodies: a point nearer than this to a node is at the node
 
 
 def tolerance(nodes: Array) -> float:
-    """How far from a node a point may be that is meant to be the node (m)."""
+    """Largest distance between a node and a point taken to be that node (m)."""
     return AT * float(np.ptp(nodes, axis=0).max(initial=0.0))
 
 
 def nearest(nodes: Array, point: Array) -> tuple[int, float]:
-    """The node (n, d) nearest to a point, and how far it is (m)."""
+    """The nearest of nodes (n, d) to a point, and its distance (m)."""
     away = np.linalg.norm(nodes - point, axis=1)
     k = int(np.argmin(away))
     return k, float(away[k])
 
 
 def refuse_point(point: Array, what: str, place: Array, away: float) -> SceneError:
-    """The error of a point at which there is nothing to hold."""
+    """The error for a point without an anchor."""
     return SceneError(
         f"there is nothing to hold at {np.round(point, 9).tolist()}: the nearest is {what} at "
         f"{np.round(place, 9).tolist()}, {away:.3g} m away; join it there"
@@ -36,16 +36,16 @@ def refuse_point(point: Array, what: str, place: Array, away: float) -> SceneErr
 
 
 def weighted_nodes(anchors: Sequence[Anchor], nodes: Array, column: Indices, n_dof: int) -> Anchored:
-    """Anchors that are means of nodes, by weights, where the nodes (n, d) are.
+    """Anchors that are weighted means of nodes, at positions (n, d) of the nodes.
 
     Parameters
     ----------
     anchors : sequence of Anchor
         Nodes in ``place``, their weights in ``share``; a weight of 1 if there is none.
     nodes : array (n, d)
-        Where the nodes are (m).
+        Positions of the nodes (m).
     column : array (n·d,)
-        Number of each displacement among the velocities; −1 where it is held.
+        Number of each displacement among the velocities; −1 where it is fixed.
     n_dof : int
         Number of velocities.
     """

@@ -1,4 +1,4 @@
-"""What viewers draw of a kind, and what recordings keep of it beside its coordinates."""
+"""Surfaces of a kind of bodies for viewers, and quantities stored in recordings besides coordinates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clapas.typing import Array, Indices
 
 
 class Field(NamedTuple):
-    """A quantity that viewers show in colours: its name, its unit, and what has a value of it."""
+    """A quantity that viewers show in colours: its name, its unit, and whether vertices or cells have it."""
 
     name: str
     unit: str
@@ -18,23 +18,23 @@ class Field(NamedTuple):
 
 
 class Skin(NamedTuple):
-    """What a viewer draws of a kind: vertices that move, joined by triangles or by segments.
+    """Geometry of a kind for viewers: moving vertices connected by triangles or segments.
 
     Parameters
     ----------
     name : str
-        What it is called in recordings and viewers.
+        Name in recordings and viewers.
     n_vertices : int
         Number of vertices.
     cells : array (k, 3) or (k, 2)
-        Vertices of the triangles of a surface, seen from where they turn counter-clockwise, or of the
-        segments of bars, cables and rods.
+        Vertices of the triangles of a surface, counterclockwise seen from outside, or of the segments of
+        bars, cables and rods.
     radius : array (k,)
         Radii of the segments (m); empty for a surface.
     fields : tuple of Field
-        What it can be coloured by. A segment without a value (NaN) has a colour of its own.
+        Quantities to colour it by. A segment without a value (NaN) has a separate colour.
     doubles_at : float
-        Size of the first field at which a segment is drawn with twice its radius; 0 for widths that stay.
+        Magnitude of the first field at which a segment is drawn with twice its radius; 0 for constant radii.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Skin(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A skin at one instant: places (n_vertices, d) of the vertices (m), and a value array per field."""
+    """A skin at one instant: positions (n_vertices, d) of the vertices (m), and a value array per field."""
 
     vertices: Array
     values: tuple[Array, ...] = ()
@@ -54,28 +54,28 @@ class Look(NamedTuple):
 
 @runtime_checkable
 class DrawnBodies(Protocol):
-    """Bodies that look like more than the shapes of their carriers: deformable ones, rods, cables."""
+    """Bodies drawn by more than the shapes of their carriers: deformable ones, rods, cables."""
 
     def skins(self) -> Sequence[Skin]:
-        """What there is to draw."""
+        """The skins to draw."""
         ...
 
     def looks(self, part: Part) -> Sequence[Look]:
-        """Each skin as it is in a part."""
+        """Each skin at the positions of a part."""
         ...
 
 
 @runtime_checkable
 class PressedBodies(Protocol):
-    """Drawn bodies whose looks also show the forces of contacts."""
+    """Drawn bodies whose looks also depend on contact forces."""
 
     def pressed_looks(self, part: Part, at: Touches, force: Array) -> Sequence[Look]:
-        """Each skin as it is in a part, with contact forces (n, d) on it at points of its carriers (N)."""
+        """Each skin at the positions of a part, under contact forces (n, d) at points of its carriers (N)."""
         ...
 
 
 class Gauge(NamedTuple):
-    """A quantity that recordings keep of a kind, such as stresses at Gauss points."""
+    """A quantity of a kind that recordings store, such as stresses at Gauss points."""
 
     name: str
     unit: str
@@ -85,10 +85,10 @@ class Gauge(NamedTuple):
 
 @runtime_checkable
 class GaugedBodies(Protocol):
-    """Bodies with fields to record that are not a matter of looks."""
+    """Bodies with fields to record that are not drawn."""
 
     def gauges(self) -> Sequence[Gauge]:
-        """What there is to record."""
+        """The quantities to record."""
         ...
 
     def readings(self, part: Part) -> Sequence[Array]:

@@ -1,4 +1,4 @@
-"""Frames by which bodies of a kind are held: anchors of joints, and roots fixed in rigid bodies."""
+"""Frames by which bodies of a kind are held: anchors of joints, and roots clamped in rigid bodies."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clapas.typing import Array
 
 
 class Anchor(NamedTuple):
-    """A frame of bodies that joints hold: a node, a section, a link.
+    """A frame of bodies that joints can hold: a node, a section, a link.
 
     Parameters
     ----------
     word : str
-        What it is, in messages.
+        Its name in messages.
     place : tuple of int
-        Which one it is, as the kind counts: a node, the two of a bar, a rod, a link.
+        Its number or numbers, as defined by the kind: a node, the two of a bar, a rod, a link.
     share : tuple of float
-        Where on it: weights of nodes, an arc length.
+        Position on it: weights of nodes, an arc length.
     turns : bool
         Whether it has an orientation: nodes have none.
     carriers : tuple of int, or None
-        The carriers that what is joined here does not collide with; None for all.
+        The carriers with which a body joined here has no contacts; None for all.
     """
 
     word: str
@@ -36,16 +36,16 @@ class Anchor(NamedTuple):
 
 
 class Anchored(NamedTuple):
-    """Anchors where a part is.
+    """Kinematics of anchors at the positions of a part.
 
     Parameters
     ----------
     position, orientation : arrays (k, d), and (k, 4) or (k, 1)
-        Where they are; the orientation of those that do not turn stays the same.
+        Their poses; the orientation of those without rotation is constant.
     J : sparse matrix (6·k × n_dof), or (3·k × n_dof) in the plane
         Velocity in the world, and angular velocity in the frame of the anchor, as of rigid bodies.
     imposed : array (k, 6), or (k, 3)
-        The same that does not depend on the velocities: of supports that move.
+        The part of these that does not depend on the velocities, due to moving supports.
     """
 
     position: Array
@@ -69,7 +69,7 @@ class JoinedBodies(Protocol):
         ...
 
     def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
-        """Where anchors are in a part, and how they move."""
+        """Poses of anchors in a part, and their velocities as rows."""
         ...
 
 
@@ -79,7 +79,7 @@ class Roots(NamedTuple):
     Parameters
     ----------
     position, frame : arrays (k, 3) and (k, 3, 3)
-        Where they are; columns of a frame are its axes.
+        Their poses; the columns of a frame are its axes.
     J : sparse matrix (6·k × n_dof)
         Velocity and angular velocity of each, in the world.
     """
@@ -91,7 +91,7 @@ class Roots(NamedTuple):
 
 @runtime_checkable
 class RootedBodies(Protocol):
-    """Bodies that can be fixed in a rigid body, which then feels them."""
+    """Bodies that can be clamped in a rigid body and act on it."""
 
     def roots(self, part: Part) -> Roots:
         """The frames by which they are fixed."""

@@ -1,23 +1,24 @@
-"""Interface of a kind of bodies: the whole contract between the engine and a kind.
+"""Interface between the engine and a kind of bodies.
 
-A kind holds all its bodies as constant arrays and has the methods that a time step calls; what changes is a
-:class:`Part`. The engine knows nothing else of it. To take part in contacts a kind has *carriers*, rigid
+A kind holds all its bodies as constant arrays and has the methods that a time step calls; its state is a
+:class:`Part`. The engine uses nothing else of it. To take part in contacts a kind has *carriers*, rigid
 frames that move with it: a link of a linkage, a node of a truss, a segment of a rod. Shapes are fixed to
-carriers as they are to rigid bodies, so collision detection, recordings and the viewer know carriers by their
-poses alone.
+carriers as they are to rigid bodies, so collision detection, recordings and the viewer only need the poses of
+carriers.
 
 Rigid bodies are the one kind that does not use this interface: millions of them are moved, detected and
-solved in compiled loops over their own arrays. They meet the other kinds in the contact problem of the step.
+solved in compiled loops over their own arrays. They are coupled to the other kinds in the contact problem of
+the step.
 
 To add a kind: a folder under ``bodies/`` with a class that has the methods of :class:`ShapedBodies`, which
-people pass to ``scene.add_system``. Nothing else in the package names it. More methods bring more:
+people pass to ``scene.add_system``. Nothing else in the package names it. Further protocols are optional:
 
 =================================  ==================================================================
 :mod:`clapas.bodies.links`         rows of its own in the contact problem: cables, stops, constraints
 :mod:`clapas.bodies.nonlinear`     forces that are not linear in the velocities within a step
 :mod:`clapas.bodies.joined`        frames that joints and rigid bodies can hold
 :mod:`clapas.bodies.touched`       contacts on surfaces that bend, or of many small bodies
-:mod:`clapas.bodies.drawn`         skins that viewers draw, quantities that recordings keep
+:mod:`clapas.bodies.drawn`         skins that viewers draw, quantities that recordings store
 =================================  ==================================================================
 """
 
@@ -42,9 +43,9 @@ class Part:
     Parameters
     ----------
     q : array (n_q,)
-        Coordinates, as the kind counts them.
+        Coordinates, as defined by the kind.
     v : array (n_dof,)
-        Velocities. ``drift`` and ``advance`` say how they move q.
+        Velocities. ``drift`` and ``advance`` define how q changes with them.
     """
 
     q: Array
@@ -52,7 +53,7 @@ class Part:
 
 
 class Span(NamedTuple):
-    """The step that a kind is asked about.
+    """A time step, as passed to the methods of a kind.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class Energy(NamedTuple):
 
 
 class Poses(NamedTuple):
-    """Where carriers are: positions (k, d) in m, and unit quaternions (k, 4), or angles (k, 1) in 2-D."""
+    """Poses of carriers: positions (k, d) in m, and unit quaternions (k, 4), or angles (k, 1) in 2-D."""
 
     position: Array
     orientation: Array
@@ -94,7 +95,7 @@ class Touches(NamedTuple):
     carrier : array (n,)
         Carrier of each point.
     point : array (n, d)
-        Where it is, in the world (m).
+        Its position in the world (m).
     """
 
     carrier: Indices
@@ -114,16 +115,16 @@ class Bodies(Protocol):
 
     @property
     def n_dof(self) -> int:
-        """Velocities."""
+        """Number of velocities."""
         ...
 
     @property
     def n_carriers(self) -> int:
-        """Frames to which shapes are fixed."""
+        """Number of frames to which shapes are fixed."""
         ...
 
     def start(self) -> Part:
-        """Where and how fast they are at the start."""
+        """Initial coordinates and velocities."""
         ...
 
     def drift(self, part: Part, h: float) -> Part:
@@ -133,7 +134,7 @@ class Bodies(Protocol):
     def free(self, part: Part, span: Span) -> tuple[sparse.csr_array | BodyMasses | FactoredMass, Array]:
         """Effective mass M̃ (symmetric, positive definite) and velocities at the end without contact.
 
-        A ``FactoredMass`` brings its inverse along, and is not factorised again.
+        A ``FactoredMass`` contains its factors and is not factorised again.
 
         With internal damping C and stiffness K treated implicitly, M̃ = M + θhC + θ²h²K and
         v_free = v + M̃⁻¹ h [f − N − C v − K(q + θ h v)], all at the middle of the step.
@@ -145,7 +146,7 @@ class Bodies(Protocol):
         ...
 
     def poses(self, part: Part) -> Poses:
-        """Where its carriers are."""
+        """Poses of its carriers."""
         ...
 
     def twists(self, part: Part) -> Array:
@@ -165,11 +166,11 @@ class Bodies(Protocol):
 
 
 class ShapedBodies(Bodies, Protocol):
-    """What a person adds to a scene: bodies of one kind with the shapes of their carriers."""
+    """Bodies of one kind with the shapes of their carriers, as added to a scene."""
 
     @property
     def shapes(self) -> Sequence[tuple[int, Shape]]:
-        """Carrier and shape of all that takes part in contacts."""
+        """Carrier and shape of everything that takes part in contacts."""
         ...
 
     @property
@@ -180,8 +181,8 @@ class ShapedBodies(Bodies, Protocol):
 
 @runtime_checkable
 class DoubtingBodies(Protocol):
-    """Bodies that know the limits of their assumptions: a run warns once, by name, when one is passed."""
+    """Bodies that check the limits of their assumptions: a run warns once, by name, when one is exceeded."""
 
     def doubt(self, part: Part) -> str | None:
-        """Why a part is not to be trusted, and what to do; None where it is. Called after each step."""
+        """Why a part exceeds these limits, and what to do; None if it does not. Called after each step."""
         ...

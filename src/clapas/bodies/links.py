@@ -1,4 +1,4 @@
-"""Rows of a kind in the contact problem: links, which have a law, and constraints, which hold both ways."""
+"""Rows of a kind in the contact problem: links, which have a law, and bilateral constraints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from clapas.typing import Array, Indices
 
 
 class Account(IntEnum):
-    """Where the work of a link goes in the balance of energy.
+    """Account of the work of a link in the energy balance.
 
-    LOST with the contacts (stops, friction), GIVEN by the world (motors), or STORED in the potential energy
-    that the kind reports (elastic cables).
+    LOST: dissipated, as in contacts (stops, friction). GIVEN: external work (motors). STORED: part of the
+    potential energy that the kind reports (elastic cables).
     """
 
     LOST = 0
@@ -35,14 +35,13 @@ class Links:
 
     and is solved with the others. A cable that is taut at length L, longer than that by −g, is a link with
     mu = 0 whose normal row shortens it, w_N = g/h, and whose tangential rows are empty; an extensible one has
-    compliance 1/(θ² h² k) along its normal. Rows that are empty need a positive compliance: they bear
-    nothing then, u = C r being zero.
+    compliance 1/(θ² h² k) along its normal. Empty rows need a positive compliance: their
+    impulse is then zero, as u = C r is.
 
     Parameters
     ----------
     identity : array (n,)
-        A number for each link that no other link of the kind has, increasing: impulses are carried from step
-        to step by it.
+        A unique number for each link of the kind, increasing: impulses are carried from step to step by it.
     H : sparse matrix (d·n × n_dof)
         Its rows, normal and tangents, on the velocities of the kind.
     w : array (n, d)
@@ -52,7 +51,7 @@ class Links:
     compliance : array (n, d)
         Diagonal of C (m/s per N·s); positive wherever a row of H is empty.
     account : array (n,) of Account
-        Where its work goes; LOST by default.
+        Account of its work; LOST by default.
 
     Examples
     --------
@@ -101,19 +100,19 @@ class LinkedBodies(Bodies, Protocol):
     """Bodies with cables, stops or other rows of their own in the contact problem."""
 
     def links(self, part: Part, span: Span) -> Links | None:
-        """The rows that may act during the step, where the part is at its middle; None if there are none."""
+        """The rows that may act during the step, for the part at its middle; None if there are none."""
         ...
 
 
 class Bindings(NamedTuple):
-    """Bilateral rows J v + b = 0 that velocities at the end of a step obey, with multipliers of their own.
+    """Bilateral rows J v + b = 0 on the velocities at the end of a step, each with a multiplier.
 
     Parameters
     ----------
     J : sparse matrix (j × n_dof)
         The rows.
     b : array (j,)
-        What they impose.
+        Imposed velocities.
     """
 
     J: sparse.csr_array
@@ -121,8 +120,8 @@ class Bindings(NamedTuple):
 
 
 class BoundBodies(Bodies, Protocol):
-    """Bodies whose velocities obey rows of their own: constraints, also non-holonomic ones."""
+    """Bodies with constraints on their velocities, holonomic or not."""
 
     def bindings(self, part: Part, span: Span) -> Bindings:
-        """The rows of the step, where the part is at its middle; none is a J without rows."""
+        """The rows of the step, for the part at its middle; a J without rows if there are none."""
         ...

@@ -1,4 +1,4 @@
-"""Bodies whose forces are not linear in the velocities at the end of a step: smooth, or piece by piece."""
+"""Bodies whose forces are not linear in the velocities at the end of a step: smooth, or piecewise linear."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from clapas.typing import Array, Mask
 class NonlinearBodies(Protocol):
     """Bodies whose forces at the end of a step are not linear in the velocities there.
 
-    The step is linearised about its own answer until the forces agree.
+    The step is linearised about its solution until the forces agree.
     """
 
     @property
     def is_linear(self) -> bool:
-        """Whether they are linear after all: then nothing is repeated."""
+        """Whether they are linear in fact, so that no iteration is needed."""
         ...
 
     def linearised(self, part: Part, span: Span, v: Array) -> tuple[sparse.csr_array, Array]:
         """M̃ and v_free as of :meth:`Bodies.free`, linearised about velocities v at the end of the step.
 
-        M̃ (v − v_free) is then the impulse that v asks for, exactly.
+        M̃ (v − v_free) is then exactly the impulse needed for v.
         """
         ...
 
     def rounding(self, part: Part, span: Span) -> float:
-        """Size of the impulses (N·s) that the rounding of positions makes in a step."""
+        """Size of the impulses (N·s) caused by the rounding of positions in a step."""
         ...
 
 
 class Pieces(Protocol):
-    """Forces of a kind over one step that are linear in the velocities at its end, piece by piece.
+    """Forces of a kind over one step that are piecewise linear in the velocities at its end.
 
-    A piece is a set of members that resist: cables that are taut, say. In one piece the bodies have an
-    effective mass and velocities without contact as all bodies have; the engine solves the contacts with
-    these, and asks whether the velocities they leave belong to the same piece.
+    A piece is a set of members that resist, such as taut cables. In one piece the bodies have an effective
+    mass and velocities without contact as all bodies have; the engine solves the contacts with these, and
+    checks whether the resulting velocities belong to the same piece.
     """
 
     def free(self) -> tuple[Mask, sparse.csr_array, Array]:
@@ -56,13 +56,13 @@ class Pieces(Protocol):
         ...
 
     def as_links(self) -> tuple[sparse.csr_array, Array, Links | None]:
-        """M̃ and velocities without what changes from piece to piece, and that as links."""
+        """M̃ and velocities without the members that differ between pieces, and these members as links."""
         ...
 
 
 class PiecewiseBodies(Bodies, Protocol):
-    """Bodies whose forces change from piece to piece within a step: cables that go slack and catch."""
+    """Bodies with piecewise linear forces within a step: cables that go slack and become taut."""
 
     def pieces(self, part: Part, span: Span) -> Pieces:
-        """The forces of the step, where the part is at its middle; ``free`` has those of one piece."""
+        """The forces of the step, for the part at its middle; ``free`` has those of one piece."""
         ...

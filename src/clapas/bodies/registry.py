@@ -1,4 +1,4 @@
-"""The kinds of bodies that files can hold: one line each."""
+"""Registry of the kinds of bodies that scene files can describe."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ KINDS = {
 
 @runtime_checkable
 class WrittenBodies(Protocol):
-    """Bodies that plain words, numbers, lists and dictionaries can describe."""
+    """Bodies that strings, numbers, lists and dictionaries can describe."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What :func:`made` makes them from."""
+        """The description from which :func:`made` builds them."""
         ...
 
 
 def made(kind: str, settings: Mapping[str, Any], folder: Path) -> ShapedBodies:
-    """Bodies of a kind from their description; ``folder`` is where files that it names are looked for.
+    """Build bodies of a kind from their description; files that it names are searched in ``folder``.
 
     Raises
     ------
@@ -46,6 +46,7 @@ def made(kind: str, settings: Mapping[str, Any], folder: Path) -> ShapedBodies:
     except Error:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        # Settings are anything that a file can hold; what a kind does not foresee is still the file's fault.
+        # Settings can be anything a file can hold; an error that a kind does not check for is still in the
+        # file.
         raise SceneError(f"{kind}: the settings do not fit ({type(error).__name__}: {error})") from None
     return bodies

@@ -1,4 +1,4 @@
-"""Contacts of bodies that are not the rigid frames of their carriers: bent, in chains, or small."""
+"""Contacts of bodies that are more than the rigid shapes of their carriers: bending, chained, or small."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clapas.typing import Array, Indices
 
 
 class Sides(NamedTuple):
-    """Own carriers on both sides of contacts, (n,) each; −1 where something else is."""
+    """Carriers of a kind on both sides of contacts, (n,) each; −1 where the body is another."""
 
     a: Indices
     b: Indices
 
 
 class Neighbourhood(NamedTuple):
-    """All colliders of the scene, and where the bodies are that they belong to."""
+    """All colliders of the scene, and the poses of their bodies."""
 
     colliders: Colliders
     poses: Poses
@@ -25,25 +25,25 @@ class Neighbourhood(NamedTuple):
 
 @runtime_checkable
 class BendingBodies(Protocol):
-    """Bodies whose carriers bend: what they may add to the contract.
+    """Bodies whose carriers bend.
 
-    The shapes of their carriers are for detection only; contacts are put right on the true surface.
+    The shapes of their carriers are for detection only; contacts are then moved to the true surface.
     """
 
     def during(self, part: Part, span: Span) -> Part:
-        """The part as it is for the length of a step: imposed motions have the velocities of its middle."""
+        """The part during a step, with the velocities of imposed motions at its middle."""
         ...
 
     def margin(self, part: Part) -> float:
-        """How far the true surfaces of two of them may be out of the shapes of their carriers (m)."""
+        """Largest distance of the true surfaces of two of them beyond the shapes of their carriers (m)."""
         ...
 
     def refine(
         self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
     ) -> Contacts:
-        """The contacts on the true surface; those that are none are left out, the order is kept.
+        """The contacts on the true surface, in the same order, without those that are not contacts there.
 
-        Those of its own with a gap beyond ``distance`` (m) may be left out, too.
+        Those of the kind itself with a gap beyond ``distance`` (m) may be left out, too.
         """
         ...
 
@@ -54,16 +54,16 @@ class BendingBodies(Protocol):
 
 @runtime_checkable
 class ChainedBodies(Protocol):
-    """Bodies whose carriers follow one another, so that a contact may slide from one to the next."""
+    """Bodies whose carriers form chains, so that a contact may slide from one to the next."""
 
     @property
     def chains(self) -> Indices:
-        """The chain of each carrier, (carriers,); carriers of a chain are in a row."""
+        """The chain of each carrier, (carriers,); carriers of a chain are consecutive."""
         ...
 
 
 class Rows(NamedTuple):
-    """Velocities of material points as full rows on the velocities of the one body that each belongs to.
+    """Velocities of material points as dense rows on the velocities of the body of each.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Rows(NamedTuple):
     entries : array (n, d, most)
         The rows; a body of fewer velocities than the largest leaves the last entries zero.
     imposed : array (n, d)
-        Velocities (m/s) that do not depend on the unknowns: of supports.
+        Velocities (m/s) that do not depend on the unknowns, due to supports.
     """
 
     body: Indices
@@ -82,7 +82,7 @@ class Rows(NamedTuple):
 
 @runtime_checkable
 class SmallBodies(Protocol):
-    """Bodies of a few velocities each, coupled inside a body and nowhere else: their M̃ is a ``BodyMasses``.
+    """Bodies of a few velocities each, coupled only within a body: their M̃ is a ``BodyMasses``.
 
     Their contact problems are assembled without sparse matrices.
     """

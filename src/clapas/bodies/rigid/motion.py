@@ -1,13 +1,13 @@
-"""Rigid bodies in kernels: how they move, and the rows of their contacts.
+"""Kernels of rigid bodies: their motion, and the rows of their contacts.
 
 Motion. A body spins by ω in its own frame, where the inertia I is constant and diagonal. Over a step h
 orientations follow Q ← Q exp(h ω). The gyroscopic term is taken by the midpoint rule,
 
     I (ω⁺ − ω⁻) + h ω_m × I ω_m = I k,    ω_m = (ω⁻ + ω⁺)/2,
 
-where k is what all impulses of the step change: loads, contacts. The term does no work, as ω_m·(ω_m × I ω_m)
-is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses the size |Iω| of
-the angular momentum is kept too. The error is second order in h.
+where k is the change of spin by all impulses of the step: loads, contacts. The term does no work, as
+ω_m·(ω_m × I ω_m) is zero, and I k does the work ω_m·I k: energies balance to rounding, and without impulses
+the size |Iω| of the angular momentum is kept too. The error is second order in h.
 
 Contact rows. At a contact with frame F (rows: normal, tangents) and point p, the velocity of b relative to a
 is u = F (v_b + ω_b × l_b − v_a − ω_a × l_a), l = p − centre. The angular columns of H are therefore the rows
@@ -31,12 +31,12 @@ from clapas.typing import Array, Indices, Mask
 GYRO_ITERATIONS = 50
 GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
 GYRO_SHARE = 1e-3
-"""Share of what contacts change under which the gyroscopic term is put right without solving again.
+"""Fraction of the change by contacts below which the gyroscopic term is corrected without solving again.
 
 If contacts change the spin by Δω, the term taken at the mean spin changes by h (Δω × I ω)/I, about h |ω| of
-Δω. So rounds are made only where h |ω| > 10⁻³, a radian in a thousand steps. Below, the velocities at the
-contacts are off by h |ω| of what the contacts changed. The scheme errs by as much anyway: over the step the
-body turns by h |ω| under impulses of fixed direction. The balance of energy is exact in both cases.
+Δω. So further rounds are made only where h |ω| > 10⁻³, a radian in a thousand steps. Below, the relative
+error of the change of velocities at contacts is h |ω|. The error of the scheme is as large anyway: over the
+step the body turns by h |ω| under impulses of fixed direction. The energy balance is exact in both cases.
 """
 
 
@@ -85,7 +85,7 @@ def turn(q: Array, velocity: Array, h: float, turned: Array) -> None:
     angle = np.sqrt(x * x + y * y + z * z)
     # sin(angle)/angle, by its series where the quotient would lose digits
     sinc = 1.0 - angle * angle / 6.0 if angle < 1e-4 else np.sin(angle) / angle
-    c = np.cos(angle) if angle > 0.0 else 1.0  # walls and sleepers need none
+    c = np.cos(angle) if angle > 0.0 else 1.0  # skipped for walls and sleeping bodies
     x, y, z = sinc * x, sinc * y, sinc * z
     w = q[0] * c - q[1] * x - q[2] * y - q[3] * z
     i_1 = q[0] * x + q[1] * c + q[2] * z - q[3] * y
@@ -100,9 +100,10 @@ def turn(q: Array, velocity: Array, h: float, turned: Array) -> None:
 def fall(
     velocity: Array, gain: Array, inertia: Array, movable: Mask, kick: Array, h: float, free: Array
 ) -> None:
-    """Write the velocities after a time h of free fall; what is not movable keeps its own.
+    """Write the velocities after a time h of free fall; those of bodies that are not movable are unchanged.
 
-    ``gain`` (d,) is what gravity adds in that time (m/s), ``kick`` (n, 3) what torques add (:func:`spin`).
+    ``gain`` (d,) is the velocity gained by gravity in that time (m/s), ``kick`` (n, 3) that by torques
+    (:func:`spin`).
     """
     d = len(gain)
     for i in range(len(velocity)):
@@ -122,7 +123,7 @@ def fall(
 def spin(velocity: Array, inertia: Array, h: float, kick: Array) -> None:
     """Advance the angular velocities of 3-D bodies of unequal moments by h, in place.
 
-    ``kick`` (n, 3) is what the impulses of the step change of each (rad/s). Bodies of equal moments are
+    ``kick`` (n, 3) is the change of each by the impulses of the step (rad/s). Bodies of equal moments are
     left as they are: they only gain their kick.
     """
     for i in range(len(velocity)):
@@ -152,14 +153,14 @@ def gyrate(
     masses: Array,
     inertia: Array,
     movable: Mask,
-    which: Mask,
+    gyrates: Mask,
     push: Array,
     h: float,
     share: float,
     turned: Array,
     turned_free: Array,
 ) -> bool:
-    """Take the gyroscopic term of 3-D bodies again, at the mean of the velocities before and after contact.
+    """Recompute the gyroscopic term of 3-D bodies at the mean of the velocities before and after contact.
 
     Parameters
     ----------
@@ -167,19 +168,19 @@ def gyrate(
         Velocities at the start of a step, at its end without contacts, and with them.
     masses, inertia : arrays (n, 6) and (n, 3)
         Diagonal of M, and its last columns.
-    movable, which : arrays (n,) of bool
-        Bodies that move, and those of them that gyrate.
+    movable, gyrates : arrays (n,) of bool
+        Bodies that move, and those of them with a gyroscopic term.
     push : array (n, 3)
-        What torques that are no contacts' change of the spins (rad/s).
+        Change of the spins by torques other than those of contacts (rad/s).
     h, share : float
-        Step (s); what is a small share of a change.
+        Step (s); fraction of a change that counts as small.
     turned, turned_free : arrays (n, 6)
-        To be written: the velocities after and without contacts, under the same impulses.
+        Output: the velocities with and without contacts, under the same impulses.
 
     Returns
     -------
     bool
-        Is the change more than the share of that made by contacts, in the metric of the masses?
+        Whether the change is more than ``share`` of that made by contacts, in the metric of the masses.
     """
     kick = np.empty((len(before), 3))
     for i in range(len(before)):
@@ -188,17 +189,17 @@ def gyrate(
         for k in range(6):
             turned[i, k] = before[i, k]
     spin(turned, inertia, h, kick)
-    change, whole = 0.0, 0.0
+    change, total = 0.0, 0.0
     for i in range(len(before)):
         for k in range(6):
-            if k < 3 or not which[i]:
+            if k < 3 or not gyrates[i]:
                 turned[i, k] = after[i, k]
             impulse = after[i, k] - free[i, k]
             turned_free[i, k] = turned[i, k] - impulse
             if movable[i]:
                 change += masses[i, k] * (turned[i, k] - after[i, k]) ** 2
-                whole += masses[i, k] * impulse**2
-    return bool(change > share * share * whole)
+                total += masses[i, k] * impulse**2
+    return bool(change > share * share * total)
 
 
 def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
@@ -214,8 +215,8 @@ def work(mass: Array, inertia: Array, movable: Mask, before: Array, free: Array,
     for i in range(len(mass)):
         if movable[i]:
             for k in range(size):
-                own = mass[i] if k < d else inertia[i, k - d]
-                total += own * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
+                mass_k = mass[i] if k < d else inertia[i, k - d]
+                total += mass_k * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
     return 0.5 * total
 
 
@@ -309,7 +310,7 @@ def fill_couples_3d(
     G: Array,
     w: Array,
 ) -> None:
-    """Fill the rows 3 to 5 of G (n, 2, 6, 6) and w (n, 6): how b turns against a about the frame's axes."""
+    """Fill the rows 3 to 5 of G (n, 2, 6, 6) and w (n, 6): rotation of b relative to a along the frame."""
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
@@ -330,7 +331,7 @@ def fill_couples_3d(
 def fill_couples_2d(
     bodies: Indices, velocity: Array, inverse_root: Array, movable: Mask, G: Array, w: Array
 ) -> None:
-    """Fill the row 2 of G (n, 2, 3, 3) and w (n, 3): how b turns against a."""
+    """Fill the row 2 of G (n, 2, 3, 3) and w (n, 3): rotation of b relative to a."""
     for i in range(len(bodies)):
         for side in range(2):
             body = bodies[i, side]
@@ -352,7 +353,7 @@ def normal_velocity(
     orientation: Array,
     velocity: Array,
 ) -> float:
-    """The normal velocity at contact i of b relative to a, movable or not: positive when parting."""
+    """The normal velocity at contact i of b relative to a, movable or not: positive when separating."""
     total = 0.0
     for side in range(2):
         body = bodies[i, side]

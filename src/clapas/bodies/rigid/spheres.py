@@ -1,4 +1,4 @@
-"""Spheres as ``clapas.problems.sphere_blocks`` wants them."""
+"""Data of spheres for ``clapas.problems.sphere_blocks``."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from clapas.typing import Array, Indices
 
 
 def reach_of(normal: Array, point: Array, shift: Array, bodies: Indices, position: Array) -> Array:
-    """From the centres of the two bodies of each contact to its point, along the normal (n, 2).
+    """Distances along the normal from the centres of the two bodies of each contact to its point, (n, 2) (m).
 
     ``shift`` has no rows where there are no periodic images.
     """
     reach = np.empty((len(point), 2))
-    given = normal, point, shift, bodies, position
-    run_on_threads(_threads(len(point)), lambda worker: fill_reach(worker, *given, reach))
+    arguments = normal, point, shift, bodies, position
+    run_on_threads(_threads(len(point)), lambda worker: fill_reach(worker, *arguments, reach))
     return reach
 
 
-def world_rows(orientation: Array, velocity: Array, answer: Array) -> Array:
-    """Rows (N, 8) of velocity and spin in the world and of the answers 1/m, 1/J."""
+def world_rows(orientation: Array, velocity: Array, response: Array) -> Array:
+    """Rows (N, 8) of velocity and spin in the world, and of 1/m and 1/J (``response``)."""
     rows = np.empty((len(velocity), ROW))
     run_on_threads(
-        _threads(len(velocity)), lambda worker: fill_rows(worker, orientation, velocity, answer, rows)
+        _threads(len(velocity)), lambda worker: fill_rows(worker, orientation, velocity, response, rows)
     )
     return rows
 
@@ -37,8 +37,8 @@ def velocities_at(
 ) -> Array:
     """Velocities (n, 3) at contacts of bodies of any shape, numbered as in ``rows``."""
     u = np.empty_like(normal)
-    given = normal, point, shift, bodies, position, rows
-    run_on_threads(_threads(len(normal)), lambda worker: fill_velocities(worker, *given, u))
+    arguments = normal, point, shift, bodies, position, rows
+    run_on_threads(_threads(len(normal)), lambda worker: fill_velocities(worker, *arguments, u))
     return u
 
 
@@ -115,7 +115,7 @@ def fill_impulses(worker: Worker, normal: Array, r: Array, cohesion: Array, worl
 
 
 @kernel
-def fill_rows(worker: Worker, orientation: Array, velocity: Array, answer: Array, rows: Array) -> None:
+def fill_rows(worker: Worker, orientation: Array, velocity: Array, response: Array, rows: Array) -> None:
     """One thread's part of the rows."""
     first, last = chunk(worker, len(rows))
     for i in range(first, last):
@@ -123,4 +123,4 @@ def fill_rows(worker: Worker, orientation: Array, velocity: Array, answer: Array
         for k in range(3):
             rows[i, k] = velocity[i, k]
         rows[i, 3], rows[i, 4], rows[i, 5] = x, y, z
-        rows[i, 6], rows[i, 7] = answer[i, 0], answer[i, 1]
+        rows[i, 6], rows[i, 7] = response[i, 0], response[i, 1]
