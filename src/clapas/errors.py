@@ -1,7 +1,7 @@
 """Exceptions of the package, by cause.
 
-Every message says what came, what was expected and the way out. Slips of the user raise one of
-these; slips inside the package are assertions.
+Every message says what was given, what was expected and how to fix it. Errors of the user raise one of
+these; errors inside the package are assertions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SettingsError(Error, ValueError):
 
 
 class FormatError(Error, ValueError):
-    """A file is not what its name or its header promises."""
+    """A file does not have the format that its name or header says."""
 
 
 class WriteError(Error, OSError):
@@ -45,18 +45,18 @@ class WriteError(Error, OSError):
 
 
 class UnknownName(SettingsError, KeyError):
-    """Nothing is called by that name; also a KeyError, which ``in`` and ``get`` of mappings rely on."""
+    """An unknown name; also a KeyError, which ``in`` and ``get`` of mappings rely on."""
 
     def __str__(self) -> str:
         return Exception.__str__(self)  # a KeyError would put its message in quotes
 
 
 class OutOfRange(SettingsError, IndexError):
-    """A number beyond the last of a sequence; also an IndexError, which loops over sequences rely on."""
+    """An index beyond the end of a sequence; also an IndexError, which loops over sequences rely on."""
 
 
 def warn(message: str) -> None:
-    """Warn the user, at the line of theirs that called the package, however deep inside it this is."""
+    """Warn the user, with the line of user code that called the package, at any depth inside it."""
     package = str(Path(__file__).parent)
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
@@ -65,7 +65,7 @@ def warn(message: str) -> None:
 
 
 def unknown_name(kind: str, name: object, known: Collection[str]) -> UnknownName:
-    """The error for a name that is none of those known, with the nearest of them.
+    """The error for an unknown name, with the closest known one.
 
     >>> print(unknown_name("probe", "heigth", ["speed", "height"]))
     no probe is called 'heigth' (did you mean 'height'?): expected speed or height
@@ -97,8 +97,8 @@ class MissingDependency(Error, ImportError):
 class NotSolved(Error, RuntimeError):
     """A solver stopped above its tolerance; the best iterate is in :attr:`solution`.
 
-    ``solve(..., check=False)`` returns the same solution instead of raising. ``remark`` is a sentence more,
-    for instance on whether a solution is known to exist.
+    ``solve(..., check=False)`` returns the same solution instead of raising. ``remark`` is an additional
+    sentence, for instance on whether a solution is known to exist.
     """
 
     def __init__(self, solution: Solution, remark: str = "") -> None:

@@ -22,13 +22,13 @@ u_k' = u_k mu_k/max(mu) the ellipse is a circle and this is Coulomb's law again,
 Polygonal friction: the section of the cone is a convex polygon S, r_T ∈ mu r_N S, with coordinates along a
 material direction and across it: treads, lays, crystals. See :mod:`clapas.convex.section`.
 
-Thresholds: friction that does not follow the pressure, |r_T| ≤ θ dt whatever r_N (Tresca), or r_T = −α u_T dt
-without a threshold (viscous): a film of lubricant, glue that yields, laws of the books to compare with. See
+Thresholds: friction independent of the pressure, |r_T| ≤ θ dt whatever r_N (Tresca), or r_T = −α u_T dt
+without a threshold (viscous): a film of lubricant, glue that yields, comparison with textbook laws. See
 :mod:`clapas.convex.threshold`.
 
 Rolling and spinning resistance: a contact also carries a couple, at most ``rolling`` r_N across the
-normal and ``spinning`` r_N along it, against the relative rotation. The two lengths are those of the
-small patch that a real contact is. See :class:`clapas.problems.rolling.RollingProblem`.
+normal and ``spinning`` r_N along it, against the relative rotation. The two lengths are of the size of
+the small patch of a real contact. See :class:`clapas.problems.rolling.RollingProblem`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from clapas.geometry import checks
 from clapas.typing import Array
 
 LISTS = {"section": "the corners of a polygon, [[x, y], …]", "direction": "a vector"}
-"""Fields of a law that are no numbers, and what they are."""
+"""Fields of a law that are not numbers, and what they are."""
 
 
 MEANINGS = {
@@ -61,7 +61,7 @@ MEANINGS = {
     "threshold": "largest force of friction, whatever the pressure (N)",
     "viscosity": "force of friction per speed, whatever the pressure (N·s/m)",
 }
-"""Fields of a law in a few words, with their units, as scene files and tables of sweeps tell them."""
+"""Short descriptions of the fields of a law, with units, for scene files and tables of sweeps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class Law:
         Force of friction per speed (N·s/m), ≥ 0, whatever the pressure; 0 for Coulomb's law. With mu = 0.
     direction : 3 floats, optional
         Direction of the grain of the surface, in the frame of the body that was added first of the two
-        (a floor comes before what lies on it). What counts is its part along the contact plane.
+        (a floor comes before what lies on it). Only its component in the contact plane counts.
 
     Notes
     -----
@@ -143,7 +143,7 @@ class Law:
             object.__setattr__(self, "direction", tuple(float(x) for x in direction))
 
     def _require_one_friction(self) -> None:
-        """A threshold, or a viscosity, takes the place of mu."""
+        """Raise an error if more than one law of friction is given: mu, a threshold or a viscosity."""
         if not (self.threshold or self.viscosity):
             return
         if self.threshold and self.viscosity:
@@ -193,18 +193,18 @@ TYPICAL_FRICTION: dict[tuple[str, str], tuple[float, float]] = {
 def typical_friction(a: str, b: str) -> tuple[float, float]:
     """Smallest and largest usual coefficient of friction between two materials.
 
-    The range is wide on purpose: friction depends on surfaces more than on names. Measure yours.
+    The range is wide: friction depends on surfaces more than on names of materials. Measure it if you can.
 
     Examples
     --------
     >>> typical_friction("steel", "ice")
     (0.015, 0.03)
     """
-    found = TYPICAL_FRICTION.get((a, b)) or TYPICAL_FRICTION.get((b, a))
-    if found is None:
+    interval = TYPICAL_FRICTION.get((a, b)) or TYPICAL_FRICTION.get((b, a))
+    if interval is None:
         pairs = ", ".join(f"{first}-{second}" for first, second in TYPICAL_FRICTION)
         raise SceneError(f"no typical friction is known between '{a}' and '{b}'; known are {pairs}")
-    return found
+    return interval
 
 
 @dataclass(frozen=True)
@@ -234,10 +234,10 @@ class LawTable:
         """Table from a square list of laws."""
 
         def column(name: str) -> Array:
-            return np.array([[_numbers(law, name) for law in row] for row in laws], dtype=float)
+            return np.array([[_value(law, name) for law in row] for row in laws], dtype=float)
 
-        numbers = [name for name in LawTable.__dataclass_fields__ if name != "section"]
-        return LawTable(**{name: column(name) for name in numbers}, section=_sections(laws))
+        names = [name for name in LawTable.__dataclass_fields__ if name != "section"]
+        return LawTable(**{name: column(name) for name in names}, section=_sections(laws))
 
     @property
     def has_couples(self) -> bool:
@@ -251,22 +251,22 @@ class LawTable:
 
     @property
     def has_thresholds(self) -> bool:
-        """Whether friction somewhere does not follow the pressure."""
+        """Whether some friction is independent of the pressure."""
         return bool(self.threshold.any() or self.viscosity.any())
 
     @property
     def has_restitution(self) -> bool:
-        """Whether some contacts give back part of a velocity."""
+        """Whether some contacts have restitution."""
         return bool(self.restitution.any() or self.tangential_restitution.any())
 
     @property
     def is_elliptic(self) -> bool:
-        """Whether friction depends on the direction somewhere."""
+        """Whether some friction depends on the direction."""
         return bool((self.mu_across != self.mu).any())
 
 
 def _sections(laws: list[list[Law]]) -> Array:
-    """Corners of all sections, (m, m, k, 2): those of one with fewer repeat the last."""
+    """Corners of all sections, (m, m, k, 2); shorter ones are padded with their last corner."""
     most = max((len(law.section or ()) for row in laws for law in row), default=0)
     table = np.zeros((len(laws), len(laws), most, 2))
     for i, row in enumerate(laws):
@@ -277,8 +277,8 @@ def _sections(laws: list[list[Law]]) -> Array:
     return table
 
 
-def _numbers(law: Law, name: str) -> float | Sequence[float]:
-    """A number of a law, or its direction."""
+def _value(law: Law, name: str) -> float | Sequence[float]:
+    """A number or the direction of a law."""
     if name == "mu_across":
         return law.mu if law.mu_across is None else law.mu_across
     if name == "direction":

@@ -58,5 +58,5 @@ class Status(Enum):
 
     @property
     def is_answered(self) -> bool:
-        """Whether what was asked for was found: Coulomb's law, or that of a model of friction."""
+        """Whether the requested law holds: Coulomb's, or that of a model of friction."""
         return self in (Status.SOLVED, Status.OTHER_LAW)

@@ -1,4 +1,4 @@
-"""Units of numbers that are told: SI, and in the plane those of a slice one metre deep.
+"""Units of output: SI, and in the plane those of a slice one metre deep.
 
 A body in the plane stands for a prism: its density is in kg/m³ and a stress in Pa as in space, but its mass
 is in kg per metre of depth, and so are forces, impulses, torques, energies and flows.
@@ -6,13 +6,13 @@ is in kg per metre of depth, and so are forces, impulses, torques, energies and 
 
 from __future__ import annotations
 
-# Units of what grows with the depth of a body; angles, lengths, speeds, densities and stresses do not.
-GROWING = ("kg", "kg/s", "N", "N·s", "N·m", "N·m·s", "J")
-PER_LENGTH = {"N/m": "N/m²", "N·s/m": "N·s/m²"}  # stiffness, damping, viscosity: with the depth as well
+# Units of quantities proportional to the depth of a body; not angles, lengths, speeds, densities, stresses.
+PER_DEPTH = ("kg", "kg/s", "N", "N·s", "N·m", "N·m·s", "J")
+PER_LENGTH = {"N/m": "N/m²", "N·s/m": "N·s/m²"}  # stiffness, damping, viscosity: proportional as well
 
 
 def in_dimension(unit: str, d: int) -> str:
-    """A unit of space as it is told in d dimensions; several are separated by commas.
+    """The unit of a quantity in d dimensions from that in space; several are separated by commas.
 
     >>> in_dimension("N", 3), in_dimension("N", 2), in_dimension("m/s", 2)
     ('N', 'N/m', 'm/s')
@@ -24,11 +24,11 @@ def in_dimension(unit: str, d: int) -> str:
     if d == 3:
         return unit
     parts = unit.split(", ")
-    return ", ".join(f"{part}/m" if part in GROWING else PER_LENGTH.get(part, part) for part in parts)
+    return ", ".join(f"{part}/m" if part in PER_DEPTH else PER_LENGTH.get(part, part) for part in parts)
 
 
 def headed(name: str, unit: str) -> str:
-    """A name with its unit, as headings of columns and axes have it; pure numbers have none.
+    """A name with its unit, for headings of columns and axes; pure numbers have none.
 
     >>> headed("load", "N"), headed("contacts", "1"), headed("mu", "")
     ('load (N)', 'contacts', 'mu')
