@@ -1,7 +1,7 @@
 """Nonsmooth Gauss-Seidel (NSGS): solve the contacts one after another, in sweeps.
 
-The method is one; the forms below differ in what a visit reads. All give answers in the coordinates and the
-order of the problem, and ``solution.method`` says which one ran.
+There is one method; the forms below differ in the data a visit reads. All return impulses in the coordinates
+and the order of the problem, and ``solution.method`` says which one ran.
 
 ========================  =================================================  ===============================
 form (file)               serves                                             a visit reads
@@ -10,7 +10,7 @@ spheres (``spheres``)     many contacts between spheres (``SphereBlocks``)   fiv
                                                                              vectors, on threads
 by vectors (``blocked``)  64 contacts or more between bodies of one size     two blocks and two bodies, by
                                                                              vectors of eight, on threads
-uniform (``bodies``)      fewer contacts, or an order that was asked for     two blocks and two bodies
+uniform (``bodies``)      fewer contacts, or an order chosen by the user     two blocks and two bodies
 mixed (``rolling``)       some of many contacts carry couples                as by vectors; then as below
                                                                              where there are couples
 ragged (``ragged``)       bodies of any size, joints, compliance; few        a block per body it touches
@@ -22,11 +22,11 @@ by projections            other sections of friction                         its
 (``sections``)
 ========================  =================================================  ===============================
 
-What they share: the one-contact problem in canonical coordinates (``local``), its answer by the cone of the
-contact where contacts are visited one by one (``updates``), the order of visits (``orders``),
-Anderson acceleration (``sweeps``), the layout in slabs and vectors (``layout``, ``slabs``,
-``lanes``), which the caller keeps from step to step (``problem.kept``). Between spheres sweeps are led on by
-``momentum`` and may do with single ``precision``.
+They share the one-contact problem in canonical coordinates (``local``), its solution for each type of cone
+where contacts are visited one by one (``updates``), the order of visits (``orders``), Anderson acceleration
+(``sweeps``), and the layout in slabs and vectors (``layout``, ``slabs``, ``lanes``), which the caller keeps
+from step to step (``problem.kept``). Sweeps between spheres use ``momentum``, and single ``precision`` where
+it is sufficient.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from clapas.solvers.nsgs.sweeps import AcceleratedSweeps, ParallelSweeps, Sweeps
 from clapas.typing import Array
 
 COMPILED_SECTIONS = (Polygons, Ellipses, Thresholds, type(None))
-"""Sections of friction that visits know by more than their projections; None are discs."""
+"""Friction sections that have compiled visits; None stands for discs."""
 
 __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
 
@@ -57,17 +57,18 @@ __all__ = ["NSGS", "Coloured", "Given", "Order", "Shuffled"]
 class NSGS(IterativeSolver):
     """Nonsmooth Gauss-Seidel: solve the contacts one after another, in sweeps.
 
-    A sweep visits each contact i, holds every other impulse fixed, and replaces r_i by the answer
-    of its own small problem
+    A sweep visits each contact i, holds every other impulse fixed, and replaces r_i by the solution
+    of the one-contact problem
 
-        K_i* ∋ ũ_i ⟂ r_i ∈ K_i,    u_i = W_ii r_i + (what the other contacts send).
+        K_i* ∋ ũ_i ⟂ r_i ∈ K_i,    u_i = W_ii r_i + (contribution of the other contacts).
 
     Sweeps go on until ``problem.residual(r)`` is at most ``tol``. One iteration is one sweep.
 
     Suits large packings, moderate accuracy and warm starts. Slow on hyperstatic problems (walls,
     stacks) and when heavy bodies rest on light ones. Convergence is not guaranteed. Contacts that
-    carry couples (:class:`RollingProblem`) are visited one after another, the others as if there were none.
-    Sections of friction may be polygons or ellipses; others are visited by their projections, by colours.
+    carry couples (:class:`RollingProblem`) are visited one after another, the others as usual.
+    Friction sections may be polygons or ellipses; other sections are visited colour by colour, using their
+    projections.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ class NSGS(IterativeSolver):
         Factor ω in ]0, 2[ on each change of impulse; 1 is plain Gauss-Seidel.
     acceleration : int
         Past sweeps from which the next ones are extrapolated (Anderson acceleration) once a dozen have not
-        been enough: two to fifty times fewer sweeps where weight travels far, in walls and stacks. Many
-        contacts between spheres are led on by momentum instead, whatever this number: four times fewer
+        been enough: two to fifty times fewer sweeps where weight travels far, in walls and stacks. Problems
+        with many contacts between spheres use momentum instead, whatever this number: four times fewer
         sweeps in heaps. 0 is the plain method.
     form : "auto", "bodies" or "delassus"
         Work on body velocities (global problems whose contacts join two bodies each; W is never
@@ -124,16 +125,16 @@ class NSGS(IterativeSolver):
             raise SettingsError(f"form must be 'auto', 'bodies' or 'delassus', got '{self.form}'")
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Arrange the data of the problem for sweeps from a guess (n, d)."""
+        """Prepare sweeps of the problem from a guess (n, d)."""
         sweeps = self.sweeps(problem, guess)
-        if not self.acceleration or isinstance(sweeps, ParallelSweeps):  # these do it themselves
+        if not self.acceleration or isinstance(sweeps, ParallelSweeps):  # these accelerate in their kernels
             return sweeps
         return AcceleratedSweeps(sweeps, self.acceleration)
 
     def sweeps(self, problem: ContactProblem, guess: Array, is_single: bool | None = None) -> Sweeps:
-        """The form of sweeps that suits the problem: see the table at the head of the module.
+        """Select the form of sweeps for the problem: see the table at the head of the module.
 
-        ``is_single`` says in which precision those between spheres begin; by default the problem decides.
+        ``is_single`` sets the precision in which sweeps between spheres start; by default decided here.
         """
         # Kernels are imported here so that naming a solver does not load the compiler.
         from clapas.compiled import IS_SCALAR

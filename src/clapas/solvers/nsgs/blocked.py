@@ -61,16 +61,16 @@ class BlockedSweeps(ParallelSweeps):
         self._stored, self.number = blocks.contacts, blocks.number
         self._bodies, self._bounds = blocks.bodies, blocks.bounds
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
-        given = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
+        arguments = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
         n_threads = thread_count(settings.threads, len(self._turn), n_blocks)
-        run_on_threads(n_threads, lambda worker: fill_data(worker, self._stored, *given, self._data))
+        run_on_threads(n_threads, lambda worker: fill_data(worker, self._stored, *arguments, self._data))
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         write_impulses(self._stored, contacts.turn, guess, self.r)
         # Rows of whole cache lines: a body is read and written by vectors.
         self._y_free = aligned_zeros((contacts.n_bodies + n_slabs, -(-self._size // WIDTH) * WIDTH))
         self._y_free[blocks.number, : self._size] = contacts.y_free[:-1]
         self.y = aligned_empty(self._y_free.shape)
-        self._manner, self._memory = settings, memory(self.r, self.y, 0)
+        self._settings, self._memory = settings, memory(self.r, self.y, 0)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
@@ -92,18 +92,18 @@ class BlockedSweeps(ParallelSweeps):
         """Do ``count`` sweeps."""
         data, bodies, r = self._data.reshape(-1), self._bodies.reshape(-1), self.r.reshape(-1)
         size = (0,) * self._size
-        settings = self._manner.part, self._manner.relaxation, size, self._memory
+        settings = self._settings.part, self._settings.relaxation, size, self._memory
         arguments = self._bounds, data, bodies, *settings, r, self.y
-        n_threads = thread_count(self._manner.threads, len(self._turn), len(self._bounds) // 2)
+        n_threads = thread_count(self._settings.threads, len(self._turn), len(self._bounds) // 2)
         run_on_threads(n_threads, lambda worker: sweep_blocks(worker, count, *arguments))
 
     def _accelerated(self, count: int) -> int:
         """Extrapolate once the first sweeps have not been enough."""
-        if not self._manner.acceleration or self._done < PATIENCE or count < PERIOD:
-            self._memory = memory(self.r, self.y, 0)  # a memory would lead back to before these
+        if not self._settings.acceleration or self._sweeps_done < PATIENCE or count < PERIOD:
+            self._memory = memory(self.r, self.y, 0)  # older values would undo these sweeps
             return count
         if not len(self._memory.values):
-            self._memory = memory(self.r, self.y, self._manner.acceleration)
+            self._memory = memory(self.r, self.y, self._settings.acceleration)
         return whole(count)
 
 
@@ -154,33 +154,33 @@ def fill_data(
 
 
 @kernel
-def write_impulses(stored: Indices, turn: Array, given: Array, r: Array) -> None:
+def write_impulses(stored: Indices, turn: Array, impulses: Array, r: Array) -> None:
     """Put the impulses (n, d) in their lanes, tangents turned to canonical coordinates."""
     for place in range(len(stored)):
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i < 0:
             continue
-        r[block, 0, l] = given[i, 0]
-        if given.shape[1] == 2:
-            r[block, 1, l] = given[i, 1]
+        r[block, 0, l] = impulses[i, 0]
+        if impulses.shape[1] == 2:
+            r[block, 1, l] = impulses[i, 1]
         else:
-            r[block, 1, l] = turn[i, 0] * given[i, 1] + turn[i, 1] * given[i, 2]
-            r[block, 2, l] = turn[i, 0] * given[i, 2] - turn[i, 1] * given[i, 1]
+            r[block, 1, l] = turn[i, 0] * impulses[i, 1] + turn[i, 1] * impulses[i, 2]
+            r[block, 2, l] = turn[i, 0] * impulses[i, 2] - turn[i, 1] * impulses[i, 1]
 
 
 @kernel
-def read_impulses(stored: Indices, turn: Array, r: Array, wanted: Array) -> None:
+def read_impulses(stored: Indices, turn: Array, r: Array, impulses: Array) -> None:
     """Take the impulses (n, d) from their lanes, tangents turned back."""
     for place in range(len(stored)):
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i < 0:
             continue
-        wanted[i, 0] = r[block, 0, l]
-        if wanted.shape[1] == 2:
-            wanted[i, 1] = r[block, 1, l]
+        impulses[i, 0] = r[block, 0, l]
+        if impulses.shape[1] == 2:
+            impulses[i, 1] = r[block, 1, l]
         else:
-            wanted[i, 1] = turn[i, 0] * r[block, 1, l] - turn[i, 1] * r[block, 2, l]
-            wanted[i, 2] = turn[i, 0] * r[block, 2, l] + turn[i, 1] * r[block, 1, l]
+            impulses[i, 1] = turn[i, 0] * r[block, 1, l] - turn[i, 1] * r[block, 2, l]
+            impulses[i, 2] = turn[i, 0] * r[block, 2, l] + turn[i, 1] * r[block, 1, l]
 
 
 @inlined
@@ -220,7 +220,7 @@ def sweep_blocks(
     r: Array,
     y: Array,
 ) -> None:
-    """One thread's part of ``count`` sweeps: even slabs, then odd ones. ``size`` is as long as a body."""
+    """One thread's part of ``count`` sweeps: even slabs, then odd ones. ``len(size)`` is a body's size."""
     n_slabs, rows = len(bounds) - 1, y.reshape(-1)
     accelerates = len(memory.values) > 0
     for turn in range(count):

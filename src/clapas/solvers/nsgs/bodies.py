@@ -21,8 +21,8 @@ from clapas.typing import Array, Indices
 class BodySweeps(Sweeps):
     """Sweeps on body velocities, contact after contact.
 
-    Made for few contacts, where a call from Python costs as much as many visits: one kernel turns all
-    tangents, one does any number of sweeps in the given order, one turns the impulses back.
+    For few contacts, where a call from Python costs as much as many visits: one kernel rotates all
+    tangents, one does any number of sweeps in the same order, one rotates the impulses back.
     """
 
     form = "bodies of one size"
@@ -57,7 +57,7 @@ class BodySweeps(Sweeps):
         add_turned_impulses(self._rows, self._bodies, self.r, *self._dims, self.y)
 
     def sweep(self, count: int) -> None:
-        """Do ``count`` sweeps; in one call where they are all alike."""
+        """Do ``count`` sweeps; in one call where all have the same order."""
         data = self._rows, self._bodies, self._w, self._coefficients, self._part, self._relaxation
         calls = 1 if self._visits.are_alike else count
         for _ in range(calls):

@@ -32,7 +32,7 @@ SMALLEST_SLAB = 256
 
 
 class DelassusSweeps(Sweeps):
-    """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they meet."""
+    """Sweeps on the blocks of W: contact i reads its row of blocks and the impulses they multiply."""
 
     form = "blocks of W"
 
@@ -60,7 +60,7 @@ class DelassusSweeps(Sweeps):
         self._rows = (0,) * d, (0,) * (problem.d - d)
 
     def _store(self, W: Any, blocks: Array, cones: Updates, r: Array, q: Array) -> None:
-        """Keep the data in the order they will be met."""
+        """Store the data in the order of the visits."""
         order = np.argsort(self._place)
         lengths = np.diff(W.indptr)[order]
         indptr = np.concatenate(([0], np.cumsum(lengths)))
@@ -195,7 +195,10 @@ def visit_contact(
     u: Array,
     r: Array,
 ) -> None:
-    """Visit contact i. Unsigned indices spare a test for negative ones, plain ones the counting of views."""
+    """Visit contact i.
+
+    Unsigned indices avoid a test for negative ones, scalar indexing avoids reference counts of views.
+    """
     d, width = len(components), len(components) + len(couple)
     u_n, u_1, u_2, r_2 = q[i, 0], q[i, 1], 0.0, 0.0
     if d == 3:
@@ -236,8 +239,8 @@ def visit_contact(
             for k in range(d, width):
                 r[i, k] = x[k]
     if not is_special:
-        own = coefficients_of(coefficients, i)
-        n, t_1, t_2 = round_update(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
+        local = coefficients_of(coefficients, i)
+        n, t_1, t_2 = round_update(part, relaxation, local, r_n, r_1, r_2, u_n, u_1, u_2)
     r[i, 0] = n
     r[i, 1] = t_1
     if d == 3:

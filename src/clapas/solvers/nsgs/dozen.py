@@ -1,9 +1,9 @@
-"""The first dozen sweeps on few contacts in one call, measured as they go.
+"""The first dozen sweeps on few contacts in one compiled call, with their residuals.
 
 From the impulses of the last step a sweep or two are mostly enough, and then a call from Python costs more
-than all the sweeps. What is done here is what the loop of all methods (:mod:`clapas.solvers.loop`) does with
-:class:`clapas.solvers.nsgs.bodies.BodySweeps` before sweeps are accelerated, by the same kernels: the guess
-is measured, then the impulses after every four sweeps, until the residual is at most ``tol``. The impulses
+than all the sweeps. This kernel does what the loop of all methods (:mod:`clapas.solvers.loop`) does with
+:class:`clapas.solvers.nsgs.bodies.BodySweeps` before sweeps are accelerated, by the same kernels: it measures
+the guess, then the impulses after every four sweeps, until the residual is at most ``tol``. The impulses
 are the same, bit by bit.
 """
 
@@ -20,8 +20,8 @@ from clapas.solvers.local.canonical import N_COEFFICIENTS
 from clapas.solvers.nsgs.bodies import add_turned_impulses, sweep_bodies, turn_contacts, turned_back
 from clapas.typing import Array, Indices
 
-AT_A_TIME = 4  # sweeps between two measurements, as the loop does them between bodies
-MEASURED = 4  # times: the guess, and after 4, 8 and 12 sweeps
+AT_A_TIME = 4  # sweeps between two measurements, as in the loop
+MEASURED = 4  # number of measurements: the guess, and after 4, 8 and 12 sweeps
 
 
 @kernel
@@ -37,7 +37,7 @@ def residual_of(
     components: tuple[int, ...],
     size: tuple[int, ...],
 ) -> float:
-    """``problem.residual(r)`` of a problem by blocks whose free speed can be squared; infinity, never NaN."""
+    """``problem.residual(r)`` of a problem by blocks whose free speed can be squared; inf in place of NaN."""
     y = np.empty_like(y_free)
     put(y_free, y)
     add_by_blocks(G, bodies, r, y, components, size)
@@ -63,7 +63,7 @@ def dozen_sweeps(
     r: Array,
     measured: Array,
 ) -> int:
-    """Sweep until the residual is at most ``tol``; replace the guess r (n, d) by the answer.
+    """Sweep until the residual is at most ``tol``; replace the guess r (n, d) by the solution.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def dozen_sweeps(
     tol : float
         Residual to be reached.
     most : float
-        Residual of the guess from which on no sweep is done.
+        No sweep is done if the residual of the guess is this or more.
     components, size : tuples
-        As long as a contact and a body have components.
+        Their lengths are the numbers of components of a contact and of a body.
     r : array (n, d)
         The guess; left as it is if a dozen sweeps are not enough.
     measured : array (4,)
-        To be written: the residuals of the guess and after 4, 8 and 12 sweeps, as far as it came.
+        Output: the residuals of the guess and after 4, 8 and 12 sweeps, as far as they were done.
 
     Returns
     -------
@@ -88,27 +88,27 @@ def dozen_sweeps(
         Number of sweeps, −1 if they are not enough.
     """
     n, d, m = len(G), len(components), len(size)
-    given = G, bodies, y_free, w, mu, response, free_speed
-    measured[0] = residual_of(*given, r, components, size)
+    problem = G, bodies, y_free, w, mu, response, free_speed
+    measured[0] = residual_of(*problem, r, components, size)
     if measured[0] <= tol:
         return 0
     if not measured[0] < most:
         return -1
     rows, turned_w, coefficients = np.empty((n, 2 * d * m)), np.empty((n, d)), np.empty((n, N_COEFFICIENTS))
-    turn, own, y = np.empty((n, 2)), np.empty((n, d)), np.empty_like(y_free)
-    turn_contacts(G, w, mu, r, components, size, rows, turned_w, coefficients, turn, own)
+    turn, turned_r, y = np.empty((n, 2)), np.empty((n, d)), np.empty_like(y_free)
+    turn_contacts(G, w, mu, r, components, size, rows, turned_w, coefficients, turn, turned_r)
     order, pairs = np.empty(n, dtype=np.uint32), np.empty((n, 2), dtype=np.uint32)
     put(bodies, pairs)
     for i in range(n):
         order[i] = i
     for k in range(1, MEASURED):
         put(y_free, y)
-        add_turned_impulses(rows, pairs, own, components, size, y)
+        add_turned_impulses(rows, pairs, turned_r, components, size, y)
         sweep_bodies(
-            AT_A_TIME, order, rows, pairs, turned_w, coefficients, part, 1.0, components, size, own, y
+            AT_A_TIME, order, rows, pairs, turned_w, coefficients, part, 1.0, components, size, turned_r, y
         )
-        back = turned_back(own, turn)
-        measured[k] = residual_of(*given, back, components, size)
+        back = turned_back(turned_r, turn)
+        measured[k] = residual_of(*problem, back, components, size)
         if measured[k] <= tol:
             put(back, r)
             return AT_A_TIME * k

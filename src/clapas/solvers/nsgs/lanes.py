@@ -1,9 +1,9 @@
 """The one-contact problem solved on eight contacts side by side.
 
-``solve_lanes`` is chosen at compile time by the part. Each method does the same as its scalar twin in
+The type of the part selects ``solve_lanes`` at compile time. Each method does the same as its scalar twin in
 ``clapas.solvers.local`` with masks in place of branches: all lanes compute the open, sticking and
-sliding answers and keep one. What few lanes need (a root that Newton's method does not find at once,
-a contact without solution) is left to the scalar solver, whose bracket always ends.
+sliding solutions and keep one. Rare cases (a root that Newton's method does not find quickly, a contact
+without solution) are left to the scalar solver, whose bracketing always terminates.
 
 Impulses r, velocities u are (normal, tangent 1, tangent 2) and coefficients k are (1/W_NN, c_1, c_2,
 s_1, s_2, mu), each a tuple of lanes.
@@ -31,11 +31,11 @@ SETTLED = 1e-8
 
 @inlined
 def lane_by_lane(chosen: Lanes, new: Triple, r: Triple, u: Triple, k: Any) -> Triple:
-    """Replace the chosen lanes by the answer of the exact scalar solver."""
+    """Replace the chosen lanes by the result of the exact scalar solver."""
     n, t_1, t_2 = new
     for l in range(WIDTH):
         if lane_of(chosen, l):
-            numbers = (
+            coefficients = (
                 lane_of(k[0], l),
                 lane_of(k[1], l),
                 lane_of(k[2], l),
@@ -51,7 +51,7 @@ def lane_by_lane(chosen: Lanes, new: Triple, r: Triple, u: Triple, k: Any) -> Tr
                 lane_of(u[0], l),
                 lane_of(u[1], l),
                 lane_of(u[2], l),
-                numbers,
+                coefficients,
             )
             n, t_1, t_2 = with_lane(n, l, x_n), with_lane(t_1, l, x_1), with_lane(t_2, l, x_2)
     return n, t_1, t_2
@@ -87,13 +87,13 @@ def solve_exact_lanes(part: ExactPart, r: Triple, u: Triple, k: Any) -> Triple:
         t_2 = where(slides, -mu * ratio * b_2, t_2)
         rest = slides & ~(((s_1 == s_2) | (mu == 0.0)) & (n > 0.0))
         if any_lane(rest):
-            return slide_anyhow(rest, (a, b_1, b_2), (n, t_1, t_2), r, u, k)
+            return slide_anisotropic(rest, (a, b_1, b_2), (n, t_1, t_2), r, u, k)
     return n, t_1, t_2
 
 
 @inlined
-def slide_anyhow(slides: Lanes, free: Triple, new: Triple, r: Triple, u: Triple, k: Any) -> Triple:
-    """Sliding lanes with s_1 ≠ s_2: Newton's method on φ(α), then one by one what has not settled."""
+def slide_anisotropic(slides: Lanes, free: Triple, new: Triple, r: Triple, u: Triple, k: Any) -> Triple:
+    """Sliding lanes with s_1 ≠ s_2: Newton's method on φ(α); the scalar solver where it does not converge."""
     _, c_1, c_2, s_1, s_2, mu = k
     a, b_1, b_2 = free
     size = sqrt(b_1 * b_1 + b_2 * b_2)
@@ -130,7 +130,7 @@ def slide_anyhow(slides: Lanes, free: Triple, new: Triple, r: Triple, u: Triple,
 
 @inlined
 def solve_alart_curnier_lanes(part: AlartCurnierPart, r: Triple, u: Triple, k: Any) -> Triple:
-    """Newton's method of Alart and Curnier; the exact solver where it does not settle."""
+    """Newton's method of Alart and Curnier; the exact solver where it does not converge."""
     inverse, c_1, c_2, s_1, s_2, mu = k
     a, b_1, b_2 = free_values(r, u, k)
     closed = a > 0.0
@@ -177,7 +177,7 @@ def solve_alart_curnier_lanes(part: AlartCurnierPart, r: Triple, u: Triple, k: A
 
 @inlined
 def solve_de_saxce_lanes(part: DeSaxcePart, r: Triple, u: Triple, k: Any) -> Triple:
-    """Projections r ← P_K(r − ρ ũ), u following r through W_ii."""
+    """Projections r ← P_K(r − ρ ũ), with u updated through W_ii."""
     inverse, c_1, c_2, s_1, s_2, mu = k
     rho = inverse / (1.0 + c_1 * c_1 + c_2 * c_2 + inverse * where(s_1 > s_2, s_1, s_2))
     w_n = 1.0 / inverse
@@ -209,7 +209,7 @@ def project(x_n: Lanes, x_1: Lanes, x_2: Lanes, mu: Lanes) -> Triple:
 def projected_normal(normal: Lanes, size: Lanes, mu: Lanes) -> Lanes:
     """Normal part of the projection of vectors with this normal part and tangential size.
 
-    The tangential part is then the given one, cut to mu times the result.
+    The tangential part of the projection is that of the vector, cut to mu times the result.
     """
     # With mu = 0 the first test alone would take a vector along −e_N for one inside the cone.
     outside = (size > mu * normal) | (normal < 0.0)
@@ -232,7 +232,7 @@ METHODS: dict[type, Callable[..., Triple]] = {
 
 
 def solve_lanes(part: Any, r: Triple, u: Triple, k: Any) -> Triple:
-    """New impulses of eight contacts; inside kernels only."""
+    """Compute the new impulses of eight contacts; inside kernels only."""
     raise NotImplementedError("solve_lanes has a meaning only inside a kernel")
 
 

@@ -1,8 +1,8 @@
 """Where each contact is stored for blocked sweeps: slabs for threads, blocks of eight for vector registers.
 
-The layout depends on who touches whom and on nothing else. In a packing at rest that does not change
-from step to step, so the last layout is remembered and used again for the same contacts: by an
-:class:`BlockLayout` in ``problem.kept``, which belongs to the caller.
+The layout depends only on the graph of contacts. In a packing at rest that does not change from step to
+step, so a :class:`BlockLayout` in ``problem.kept``, which belongs to the caller, keeps the last layout and
+uses it again for the same contacts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Blocks:
 
 
 class BlockLayout:
-    """Arranges contacts, and remembers the last layout."""
+    """Layout of contacts in slabs and blocks, kept as long as the contacts stay the same."""
 
     def __init__(self) -> None:
         self._last: tuple[Indices, int, Blocks] | None = None
@@ -65,7 +65,7 @@ class BlockLayout:
             blocks = last[2]
         else:
             blocks = arrange(bodies, n_bodies)
-        self._last = bodies, n_bodies, blocks  # those of this problem: the ones before may go
+        self._last = bodies, n_bodies, blocks  # keeps these arrays alive, not equal older ones
         return blocks
 
 
@@ -105,7 +105,7 @@ def renumbered(bodies: Indices, number: Indices) -> tuple[Indices, Indices, Indi
 
 @kernel
 def store(place: Indices, pairs: Indices, n_bodies: int, bounds: Indices) -> tuple[Indices, Indices]:
-    """The contact in each lane, and the bodies of each block, the ground as that of the block's slab."""
+    """The contact in each lane, and the bodies of each block; each slab has its own number for the ground."""
     n_blocks, n_slabs = bounds[-1], len(bounds) - 1
     contacts = np.full(n_blocks * WIDTH, -1, dtype=np.int32)
     bodies = np.empty((n_blocks, 2, WIDTH), dtype=np.uint32)
@@ -116,8 +116,8 @@ def store(place: Indices, pairs: Indices, n_bodies: int, bounds: Indices) -> tup
             prefetch(pairs, contacts[min(spot + AHEAD, len(contacts) - 1)])
             i = contacts[spot]
             for side in range(2):
-                there = i >= 0 and pairs[i, side] < n_bodies
-                bodies[spot // WIDTH, side, spot % WIDTH] = pairs[i, side] if there else n_bodies + slab
+                is_body = i >= 0 and pairs[i, side] < n_bodies
+                bodies[spot // WIDTH, side, spot % WIDTH] = pairs[i, side] if is_body else n_bodies + slab
     return contacts, bodies
 
 
@@ -155,9 +155,9 @@ def fill_blocks(
             taken[body] = taken[body] >> np.uint64(late) if late < WINDOW else np.uint64(0)
             since[body] = start
         a, b = bodies[i, 0], bodies[i, 1]
-        taken[n_bodies] = np.uint64(0)  # the ground may stand in every lane
+        taken[n_bodies] = np.uint64(0)  # the ground may be in every lane
         closed = taken[a] | taken[b] | full
-        while closed == every:  # no open block fits: leave the oldest as it is
+        while closed == every:  # no open block fits: close the oldest
             start, full, closed = start + 1, full >> one, closed >> one
             for side in range(2):
                 taken[bodies[i, side]] >>= one

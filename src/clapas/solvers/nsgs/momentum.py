@@ -1,15 +1,15 @@
-"""Momentum between sweeps: most of what the last one changed is done again before the next.
+"""Momentum between sweeps: repeat most of the last change before the next sweep.
 
     r ← r + β_j (r − r_before),    β_j = min(β, j/(j + 3)) after the j-th sweep.
 
-Weight and blows travel through a packing of grains a layer at a time, by sweeps that all push the same way;
-with momentum they travel in steps that grow. Velocities depend on impulses linearly and are led on alike, so
-nothing is computed anew. What leaves the cone is brought back by the sweep that follows, and only what
-follows a sweep is shown.
+Sweeps carry weight and shocks through a packing of grains a layer at a time, always changing impulses in the
+same direction; with momentum the steps grow. Velocities depend linearly on impulses and are extrapolated
+with them, so nothing is recomputed. Impulses that leave the cone are brought back by the next sweep, and only
+impulses that follow a sweep are returned.
 
-Nesterov's β tends to 1, for projections along gradients. Sweeps in one direction are no gradients: beyond 0.9
-they swing, and a β of 0.85 is what flowing heaps of grains bear. Where residuals grow nevertheless, or do not
-fall, it becomes less.
+Nesterov's β tends to 1, for projected gradient steps. Sweeps in one direction are not gradient steps: beyond
+0.9 they oscillate, and 0.85 is what flowing heaps of grains bear. β is reduced where residuals grow
+nevertheless, or do not fall.
 
 On problems of a growing heap (6 700 contacts, residual 1e-3) plain sweeps take 350 to 550, Anderson's
 extrapolation 140 to 240, momentum 70 to 110, and it costs a seventh of a sweep where Anderson's costs a half.
@@ -28,15 +28,14 @@ from clapas.compiled.threads import Worker, chunk, wait
 from clapas.typing import Array
 
 SHARE = 0.85  # β
-FALLEN, GROWN = (
-    0.9,
-    1.25,
-)  # times the lowest residual seen: progress, and the sign of a momentum that misleads
-IDLE, SLOW = 12, 4  # sweeps without progress that are no sign, and as what part of those before they are none
+# Times the lowest residual so far: below is progress, above means that momentum is too large.
+FALLEN, GROWN = 0.9, 1.25
+# Sweeps without progress that are tolerated: at least IDLE, or one in SLOW of the sweeps before.
+IDLE, SLOW = 12, 4
 
 
 class Momentum(NamedTuple):
-    """What sweeps are led on by.
+    """Factors and previous iterate of the extrapolation between sweeps.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ class Momentum(NamedTuple):
     y: Array
 
     def correct(self, carried: Array, afresh: Array) -> None:
-        """Velocities have been computed afresh: by how much they had drifted is no motion to go on with."""
+        """Remove rounding drift: shift the previous velocities by what the fresh computation changed."""
         if len(self.y):
             self.y[:] += (afresh - carried).ravel()
 
@@ -62,14 +61,14 @@ class Momentum(NamedTuple):
 
 
 class Leader:
-    """Says how much momentum sweeps get: less from where residuals grow, or have long not fallen."""
+    """Control of β: reduced when residuals grow or stop falling."""
 
     def __init__(self) -> None:
         self._share, self._lowest = SHARE, np.inf
-        self._led = self._fell = 0  # sweeps with this β, and those after which the residual last fell
+        self._led = self._fell = 0  # sweeps with this β, and their number when the residual last fell
 
     def restart(self) -> None:
-        """Forget the sweeps before: the next one is a first."""
+        """Forget the sweeps before: the next one counts as the first."""
         self._led = self._fell = 0
 
     def ahead(self, count: int, before: Momentum, r: Array, y: Array) -> Momentum:
@@ -81,7 +80,7 @@ class Leader:
         return before._replace(shares=np.minimum(self._share, j / (j + 3.0)).astype(r.dtype))
 
     def watch(self, residual: float) -> None:
-        """Take note of a residual."""
+        """Record a residual; reduce β if it grew or has long not fallen."""
         if residual < FALLEN * self._lowest:
             self._lowest, self._fell = residual, self._led
         elif residual > GROWN * self._lowest or self._led > self._fell + max(IDLE, self._fell // SLOW):
@@ -91,7 +90,7 @@ class Leader:
 
 @inlined
 def lead_all_on(worker: Worker, share: float, momentum: Momentum, r: Array, y: Array) -> None:
-    """Lead impulses and velocities on before the next sweep, all workers together; flat arrays."""
+    """Extrapolate impulses and velocities before the next sweep, on all workers; flat arrays."""
     first, last = chunk(worker, len(r))
     lead_on(share, momentum.r[first:last], r[first:last])
     first, last = chunk(worker, len(y))
@@ -101,7 +100,7 @@ def lead_all_on(worker: Worker, share: float, momentum: Momentum, r: Array, y: A
 
 @inlined
 def lead_on(share: float, before: Array, now: Array) -> None:
-    """Now + β (now − before); what is now becomes what was before."""
+    """Replace now by now + β (now − before), and before by the old value of now."""
     for k in range(len(now)):  # over whole views, which the compiler turns into vector instructions
         value = now[k]
         now[k] = value + share * (value - before[k])

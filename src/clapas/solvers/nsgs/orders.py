@@ -1,4 +1,4 @@
-"""In which order a sweep visits the contacts."""
+"""Orders in which a sweep visits the contacts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from clapas.errors import SettingsError
 
-# From this number of contacts on, blocked sweeps pay for arranging the data: each takes a fifth of the time.
+# From this number of contacts on, blocked sweeps (a fifth of the time each) pay for arranging the data.
 SEVERAL = 64
 
 
@@ -22,7 +22,7 @@ class Shuffled:
 
     A new order at each sweep breaks the bias of a fixed one. With ``once`` the sweeps are cyclic: one order,
     drawn at the start. This is how Moreau (2003, section 8.2) explores the indeterminacy of forces: the
-    same start, another cyclic order per trial, hence at most (n − 1)! answers for n contacts.
+    same start, another cyclic order per trial, hence at most (n − 1)! solutions for n contacts.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""When single precision is enough for sweeps between spheres, and when it is no longer.
+"""Choice between single and double precision for sweeps between spheres.
 
-Eight singles take half the room of eight doubles and little more than half the time. Their rounding, 1e-7 of
-what impulses change, leaves residuals of 1e-4 and more alone, and the judge, who works in double precision,
-has the last word: if it refuses what sweeps took for solved, or impulses turn out large beside what is to be
-balanced, they go on in doubles.
+Eight singles take half the memory of eight doubles and little more than half the time. Their rounding, 1e-7
+of the velocities that impulses cause, does not affect residuals of 1e-4 and more. The final residual is
+measured in double precision: if it is above the tolerance where the sweeps' own estimate was below, or if
+impulses turn out large beside the load they balance, sweeps continue in doubles.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from clapas.typing import Array
 
 COARSE = 1e-4  # residuals from which on single precision is enough
 EPSILON = float(np.finfo(np.float32).eps)
-MARGIN = 4.0  # roundings of single precision that must fit in a residual
-MOST_UNLIKE = 1e4  # ratio of masses that single precision bears
+MARGIN = 4.0  # single-precision rounding errors that must fit in the tolerance
+LARGEST_MASS_RATIO = 1e4  # for single precision
 SMALLEST, LARGEST = 1e-13, 1e13  # impulses (N·s) whose squares, and parts of them, single precision holds
-NIMBLEST = 1e30  # answer of a body to an impulse or a moment
-REFUSALS = 3  # of what single precision takes for solved
+LARGEST_RESPONSE = 1e30  # of a body to an impulse or a moment
+REFUSALS = 3  # residuals within tol in single precision but not in double, before changing to doubles
 
 
 def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: Array) -> bool:
-    """Whether sweeps can reach a residual in single precision, as far as the data and a guess (n, 3) tell."""
-    answers = blocks.x_free[:-1, 6:]
-    if tol < COARSE or not len(answers):
+    """Whether sweeps can reach a residual in single precision, judging by the data and a guess (n, 3)."""
+    responses = blocks.x_free[:-1, 6:]
+    if tol < COARSE or not len(responses):
         return False
-    heaviest, lightest = answers[:, 0].min(), answers[:, 0].max()
-    if not (0.0 < heaviest and lightest <= MOST_UNLIKE * heaviest and answers.max() < NIMBLEST):
+    heaviest, lightest = responses[:, 0].min(), responses[:, 0].max()
+    if not (
+        0.0 < heaviest and lightest <= LARGEST_MASS_RATIO * heaviest and responses.max() < LARGEST_RESPONSE
+    ):
         return False
     speed = problem.free_speed
     impulse = speed / math.sqrt(max(1, blocks.n_contacts)) / lightest
@@ -42,19 +44,19 @@ def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: 
 
 
 class Doubts:
-    """What speaks against going on in single precision."""
+    """Evidence against continuing in single precision."""
 
     def __init__(self, tol: float) -> None:
         self._tol, self._refusals = tol, 0
 
     def note(self, residual: float, rounding: float) -> None:
-        """Take note of a residual seen by sweeps, and of what single precision may have added to it."""
+        """Record a residual estimated by sweeps, and its possible error by single precision."""
         if self._tol < MARGIN * rounding:
             self._refusals = REFUSALS
-        elif residual <= self._tol:  # the judge is asked now: if sweeps go on, it did not agree
+        elif residual <= self._tol:  # the residual is measured next: if sweeps go on, it was above tol
             self._refusals += 1
 
     @property
     def are_serious(self) -> bool:
-        """Whether sweeps are to go on in double precision."""
+        """Whether sweeps should continue in double precision."""
         return self._refusals >= REFUSALS

@@ -2,9 +2,9 @@
 
 The sweep of :mod:`clapas.solvers.nsgs.bodies` for blocks of different lengths and any number of bodies per
 contact (see :mod:`clapas.problems.ragged_bodies`): rods, finite elements and linkages among rigid bodies. A
-visit gathers the velocities at its contact, asks for the answer of its cone
-(:mod:`clapas.solvers.nsgs.updates`), and hands on what changes; the rows of couples are read only at the
-contacts that have some.
+visit gathers the velocities at its contact, solves the one-contact problem for its cone
+(:mod:`clapas.solvers.nsgs.updates`), and adds the change of impulse to the bodies; rows of couples are read
+only at contacts that have some.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def sweep_ragged(
 ) -> None:
     """Visit each contact once. The length of ``components`` is d; rows of couples follow.
 
-    A law of None is known at compile time: what concerns other cones than Coulomb's is then left out.
+    A law of None is known at compile time: code for cones other than Coulomb's is then left out.
     """
     d, width = len(components), r.shape[1]
     x, u = np.empty(width), np.empty(width)
@@ -168,8 +168,8 @@ def sweep_ragged(
                 if d == 3:
                     t_2 = x[2]
         if not is_special:
-            own = coefficients_of(coefficients, i)
-            n, t_1, t_2 = round_update(part, relaxation, own, r_n, r_1, r_2, u_n, u_1, u_2)
+            local = coefficients_of(coefficients, i)
+            n, t_1, t_2 = round_update(part, relaxation, local, r_n, r_1, r_2, u_n, u_1, u_2)
         d_n, d_1, d_2 = n - r_n, t_1 - r_1, t_2 - r_2
         r[i, 0] = n
         r[i, 1] = t_1

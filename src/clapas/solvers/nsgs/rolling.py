@@ -1,6 +1,6 @@
 """Gauss-Seidel where few of many contacts carry couples.
 
-Contacts without couples (lengths of zero) do not pay for those that have some. Where they are many they are
+Contacts without couples (lengths of zero) are not slowed down by the others. Where they are many they are
 swept by vectors and threads as if there were no couples, and those with couples are visited after each sweep,
 one after another. Where they are few, all are visited in one order (:mod:`clapas.solvers.nsgs.ragged`).
 """
@@ -24,8 +24,8 @@ from clapas.typing import Array, Indices
 class MixedSweeps(Sweeps):
     """Parallel sweeps over the contacts without couples, then a visit to each contact with couples.
 
-    Both work on the velocities of the blocked form, and their impulses are one array, so that what
-    accelerates sweeps sees them together.
+    Both work on the velocities of the blocked form, and their impulses are one array, so that acceleration
+    combines them together.
     """
 
     form = "bodies of one size, by vectors; contacts with couples one by one"
@@ -44,11 +44,11 @@ class MixedSweeps(Sweeps):
             rows, blocks.bodies[plain], blocks.y_free, w[plain, :d], cones.coefficients[plain], turn[plain]
         )
         self._sweeps = BlockedSweeps(contacts, settings._replace(acceleration=0), guess[plain, :d], layout)
-        self.y, own = self._sweeps.y, self._sweeps.r.size
-        self.r = aligned_zeros((own + len(rolling) * problem.d,))
-        self.r[:own] = self._sweeps.r.ravel()
-        self._sweeps.r = self.r[:own].reshape(self._sweeps.r.shape)
-        self._couples = self.r[own:].reshape(-1, problem.d)
+        self.y, plain_size = self._sweeps.y, self._sweeps.r.size
+        self.r = aligned_zeros((plain_size + len(rolling) * problem.d,))
+        self.r[:plain_size] = self._sweeps.r.ravel()
+        self._sweeps.r = self.r[:plain_size].reshape(self._sweeps.r.shape)
+        self._couples = self.r[plain_size:].reshape(-1, problem.d)
         self._turn = turn[rolling]
         self._couples[:] = turned_sliding(guess[rolling], self._turn, d)
         self._cones = cones.take(rolling)

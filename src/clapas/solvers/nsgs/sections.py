@@ -1,4 +1,4 @@
-"""Gauss-Seidel for friction sections known by their projections alone.
+"""Gauss-Seidel for friction sections known only by their projections.
 
 Contacts that share no body do not depend on each other: they get one colour and are visited together, so that
 a section projects the points of a whole colour in one call. A visit alternates, on the contact's own block of
@@ -6,8 +6,8 @@ W, between
 
     r_N ← max(0, r_N − u_N / W_NN),        r_T ← P_{mu r_N S} (r_T − u_T / λ_T),
 
-λ_T the largest eigenvalue of the tangential block. At a fixed point nothing is frozen: r_N and u_N are
-complementary and r_T resists the slip as much as it can, which is the law.
+λ_T the largest eigenvalue of the tangential block. At a fixed point r_N and u_N are complementary and r_T
+maximises dissipation over mu r_N S, which is the law.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SectionSweeps(Sweeps):
 
     def __init__(self, problem: ContactProblem, relaxation: float, guess: Array) -> None:
         assert problem.section is not None
-        assert not isinstance(problem.section, Thresholds)  # compiled visits answer these
+        assert not isinstance(problem.section, Thresholds)  # these have compiled visits
         self._relaxation, self._q = relaxation, problem.q
         W = problem.W.tocsr()
         local, n, d = problem.local_blocks, problem.n_contacts, problem.d
@@ -63,8 +63,8 @@ class SectionSweeps(Sweeps):
         self._colours: list[_Colour] = []
         for contacts in coloured(problem.W):
             rows = (d * contacts[:, None] + np.arange(d)).ravel()
-            own = problem.section.take(contacts), problem.mu[contacts], local[contacts], tangential[contacts]
-            self._colours.append(_Colour(contacts, W[rows], *own))
+            data = problem.section.take(contacts), problem.mu[contacts], local[contacts], tangential[contacts]
+            self._colours.append(_Colour(contacts, W[rows], *data))
         self.r, self.y = guess.copy().reshape(n, d), np.empty(0)
 
     def impulses(self) -> Array:
@@ -103,7 +103,7 @@ def visited(colour: _Colour, relaxation: float, r: Array, u: Array) -> Array:
 
 
 def coloured(W: sparse.bsr_array) -> list[Indices]:
-    """Contacts by colours: no two of a colour meet in W. Each takes the first colour that is free."""
+    """Contacts of each colour, not coupled in W. Greedy: each contact takes the first free colour."""
     n = len(W.indptr) - 1
     colour = np.full(n, -1, dtype=np.int64)
     for i in range(n):

@@ -1,6 +1,6 @@
 """Cut a graph into slabs so that each touches only its two neighbours.
 
-Nodes are numbered by reverse Cuthill-McKee: neighbours get close numbers, and memory is met in
+Nodes are numbered by reverse Cuthill-McKee: neighbours get close numbers, and memory is accessed in
 order. Consecutive nodes are then cut into slabs, each reaching at least as far as the edges of the
 one before. Slabs 0, 2, 4 … share no neighbour, nor do 1, 3, 5 …: two parallel stages sweep all.
 One barrier per stage, against a dozen for a plain colouring of the contacts.
@@ -48,30 +48,30 @@ def adjacency(n_nodes: int, a: Indices, b: Indices) -> tuple[Indices, Indices]:
 
 @kernel
 def numbered_by_layers(start: Indices, neighbours: Indices, by_degree: Indices) -> Indices:
-    """Reverse of the order in which a walk meets the nodes; ``by_degree`` says where it may start."""
+    """Reverse of the order of a breadth-first search that starts from the nodes of ``by_degree`` in turn."""
     n_nodes = len(by_degree)
     number, queue = np.full(n_nodes, -1, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-    met = 0
+    reached = 0
     for seed in by_degree:
         if number[seed] >= 0:
             continue
-        queue[met], number[seed] = seed, n_nodes - 1 - met
-        done, met = met, met + 1
-        while done < met:
-            node, first = queue[done], met
-            done += 1
+        queue[reached], number[seed] = seed, n_nodes - 1 - reached
+        expanded, reached = reached, reached + 1
+        while expanded < reached:
+            node, first = queue[expanded], reached
+            expanded += 1
             for k in range(start[node], start[node + 1]):
                 other = neighbours[k]
                 if number[other] >= 0:
                     continue
-                number[other] = 0  # met; its number follows when those met from this node are in order
-                degree, place = start[other + 1] - start[other], met
+                number[other] = 0  # reached; numbered below, once those reached from this node are sorted
+                degree, place = start[other + 1] - start[other], reached
                 while place > first and start[queue[place - 1] + 1] - start[queue[place - 1]] > degree:
                     queue[place] = queue[place - 1]
                     place -= 1
                 queue[place] = other
-                met += 1
-            for place in range(first, met):
+                reached += 1
+            for place in range(first, reached):
                 number[queue[place]] = n_nodes - 1 - place
     return number
 
@@ -86,17 +86,17 @@ def cut(n_nodes: int, low: Indices, high: Indices, smallest: int) -> Indices:
     while bounds[-1] < n_nodes:
         start = bounds[-1]
         end = start + smallest
-        if start > 0:  # what the previous slab touches must lie in this one
+        if start > 0:  # neighbours of the previous slab must lie in this one
             end = max(end, int(reach[start - 1]) + 1)
         bounds.append(min(end, n_nodes))
     if len(bounds) > 2 and bounds[-1] - bounds[-2] < smallest:
-        del bounds[-2]  # a last slab too small to be worth a thread
+        del bounds[-2]  # the last slab is too small for a thread
     return np.array(bounds, dtype=np.int64)
 
 
 @kernel
 def furthest(n_nodes: int, low: Indices, high: Indices) -> Indices:
-    """The last node that edges from node i, or from one before it, go to."""
+    """The highest node that an edge from node i, or from one before it, leads to."""
     reach = np.arange(n_nodes)
     for k in range(len(low)):
         reach[low[k]] = max(reach[low[k]], high[k])

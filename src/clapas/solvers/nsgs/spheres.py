@@ -1,9 +1,9 @@
 """Blocked sweeps between spheres.
 
-The same sweeps as in ``blocked``, led on by ``momentum``, with 8 rows of lanes per block in place of 45 (11
-where velocities are imposed), and one cache line per body that holds its velocity, its spin and how it
-answers (see ``clapas.problems.sphere_blocks``). Impulses are vectors of the world: no tangents are needed,
-for the answer of a contact between spheres is the same along all of them, and its exact solution is
+The same sweeps as in ``blocked``, with ``momentum``, 8 rows of lanes per block in place of 45 (11 where
+velocities are imposed), and one cache line per body that holds its velocity, its spin and its response
+(see ``clapas.problems.sphere_blocks``). Impulses are vectors of the world: no tangents are needed, because
+the response of a contact between spheres is the same along all of them, and its exact solution is
 
     r_N = max(0, r_N − u_N / W_N),     r_T = the tangential part of r − u / W_T, cut to |r_T| ≤ mu r_N.
 """
@@ -44,14 +44,14 @@ from clapas.solvers.nsgs.sweeps import ParallelSweeps, SweepSettings
 from clapas.typing import Array, Indices
 
 ROWS = 8  # normal (3), distances to the centres of a and b, 1/W_N, 1/W_T, mu
-REACH, ANSWERS, MU = 3, 5, 7
+REACH, INVERSES, MU = 3, 5, 7
 LINE = (0,) * ROW
 
 
 class SphereSweeps(ParallelSweeps):
     """Parallel sweeps on the velocities and spins of spheres, each contact solved exactly, with momentum.
 
-    In single precision where that is enough (see ``precision``).
+    In single precision where that is sufficient (see ``precision``).
     """
 
     form = "spheres, by vectors"
@@ -59,7 +59,7 @@ class SphereSweeps(ParallelSweeps):
     def __init__(
         self, problem: ContactProblem, blocks: SphereBlocks, settings: SweepSettings, guess: Array
     ) -> None:
-        self._problem, self._blocks, self._manner = problem, blocks, settings
+        self._problem, self._blocks, self._settings = problem, blocks, settings
         layout = problem.kept.of(BlockLayout)(blocks.bodies, blocks.n_bodies)
         self._stored, self._bodies = layout.contacts, layout.bodies.reshape(-1)
         self._bounds, self._number = layout.bounds, layout.number
@@ -71,7 +71,7 @@ class SphereSweeps(ParallelSweeps):
         self._place(guess, np.float32 if is_single else np.float64)
 
     def _place(self, guess: Array, precision: Any) -> None:
-        """Write the data of the contacts and their impulses (n, 3) in lanes of a precision."""
+        """Write the data of the contacts and their impulses (n, 3) in lanes of single or double precision."""
         problem, blocks, n_blocks = self._problem, self._blocks, len(self._bodies) // (2 * WIDTH)
         w = imposed(problem.imposed)
         self._data = aligned_empty((n_blocks, ROWS, WIDTH), precision)
@@ -80,17 +80,17 @@ class SphereSweeps(ParallelSweeps):
         self.r = aligned_zeros((n_blocks, 3, WIDTH), precision)
         self.y = aligned_zeros((blocks.n_bodies + len(self._bounds) - 1, ROW), precision)
         self._momentum = Momentum.none(precision)
-        given = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
-        self._together(lambda worker: fill(worker, self._stored, *given, self._data, self._w, self.r))
+        contacts = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
+        self._on_threads(lambda worker: fill(worker, self._stored, *contacts, self._data, self._w, self.r))
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
         r, normal = np.empty_like(self._blocks.normal), self._blocks.normal
-        self._together(lambda worker: read_impulses(worker, self._stored, normal, self.r, r))
+        self._on_threads(lambda worker: read_impulses(worker, self._stored, normal, self.r, r))
         return r
 
     def glance(self) -> float | None:
-        """The residual by the velocities carried along: less than a sweep, where the judge takes four."""
+        """The residual from the current velocities: costs less than a sweep, where the judge costs four."""
         scale = self._problem.free_speed
         if not SAFE < scale < 1.0 / SAFE:
             return None
@@ -101,20 +101,20 @@ class SphereSweeps(ParallelSweeps):
         return residual
 
     def squares(self) -> tuple[float, float]:
-        """Squares of the violation of the law, and of what impulses change, by the velocities kept."""
+        """Squares of the violation and of the velocities impulses cause, from the current velocities."""
         squares = np.zeros((len(self._bounds) - 1, 2))
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
         r, x = self.r.reshape(-1), self.y
-        self._together(lambda worker: violations(worker, *blocks, r, x, squares))
+        self._on_threads(lambda worker: violations(worker, *blocks, r, x, squares))
         total, changed = squares.sum(axis=0)
         return float(total), float(changed)
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
         carried = self.y.copy() if len(self._momentum.y) else self.y
-        self._together(lambda worker: put_free(worker, self._number, self._blocks.x_free, self.y))
+        self._on_threads(lambda worker: put_free(worker, self._number, self._blocks.x_free, self.y))
         blocks = self._bounds, self._data.reshape(-1), self._bodies, self.r.reshape(-1), self.y
-        self._together(lambda worker: push_all(worker, *blocks))
+        self._on_threads(lambda worker: push_all(worker, *blocks))
         self._momentum.correct(carried, self.y)
 
     def rows(self, bodies: Indices) -> Indices:
@@ -124,20 +124,20 @@ class SphereSweeps(ParallelSweeps):
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
-        r, y, relaxation, momentum = self.r.reshape(-1), self.y, self._manner.relaxation, self._momentum
-        self._together(lambda worker: sweep(worker, count, relaxation, *blocks, momentum, r, y))
+        r, y, relaxation, momentum = self.r.reshape(-1), self.y, self._settings.relaxation, self._momentum
+        self._on_threads(lambda worker: sweep(worker, count, relaxation, *blocks, momentum, r, y))
 
     def _accelerated(self, count: int) -> int:
-        """Lead the sweeps on; in double precision from where singles are in doubt."""
+        """Prepare momentum; change to double precision once single precision is in doubt."""
         if self._doubts.are_serious and self.r.dtype == np.float32:
             self._place(self.impulses(), np.float64)
             self._leader.restart()
             self._fresh_until = 0
-        if self._manner.acceleration:
+        if self._settings.acceleration:
             self._momentum = self._leader.ahead(count, self._momentum, self.r, self.y)
         return count
 
-    def _together(self, work: Any) -> None:
+    def _on_threads(self, work: Any) -> None:
         run_on_threads(self._threads, work)
 
 
@@ -176,7 +176,7 @@ def fill(
         for k in range(3):
             data[block, k, l] = normal[i, k]
         data[block, REACH, l], data[block, REACH + 1, l] = reach[i, 0], reach[i, 1]
-        data[block, ANSWERS, l], data[block, ANSWERS + 1, l] = 1.0 / along, 1.0 / across
+        data[block, INVERSES, l], data[block, INVERSES + 1, l] = 1.0 / along, 1.0 / across
         data[block, MU, l] = min(mu[i], LARGEST_MU)
         put(in_world(normal, i, guess[i, 0], guess[i, 1], guess[i, 2]), r, block, l)
         if len(w) > 0:
@@ -244,7 +244,7 @@ def sweep(
 
 @kernel
 def push_all(worker: Worker, bounds: Indices, data: Array, bodies: Indices, r: Array, x: Array) -> None:
-    """One thread's part of letting the impulses move the bodies."""
+    """One thread's part of adding the effect of all impulses to the velocities."""
     n_slabs = len(bounds) - 1
     for parity in range(2):
         first, last = chunk(worker, (n_slabs + 1 - parity) // 2)
@@ -265,16 +265,16 @@ def violations(
     x: Array,
     squares: Array,
 ) -> None:
-    """One thread's part of the squares of the violation, and of what impulses change, slab by slab."""
+    """One thread's part of the squares of the violation and of the velocities impulses cause, by slabs."""
     stride = 1 if len(w) == len(r) else 0
     first, last = chunk(worker, len(squares))
     for slab in range(first, last):
         total, changed = 0.0, 0.0
         for block in range(bounds[slab], bounds[slab + 1]):
-            missed, moved = block_violation(block, data, w, stride, bodies, r, x)
+            violation, change = block_violation(block, data, w, stride, bodies, r, x)
             for l in range(WIDTH):
-                total += lane_of(missed, l)
-                changed += lane_of(moved, l)
+                total += lane_of(violation, l)
+                changed += lane_of(change, l)
         squares[slab, 0], squares[slab, 1] = total, changed
 
 
@@ -282,25 +282,25 @@ def violations(
 def block_violation(
     block: int, data: Array, w: Array, stride: int, bodies: Indices, r: Array, x: Array
 ) -> tuple[Lanes, Lanes]:
-    """:func:`clapas.problems.judge.violation_square` at each contact, and the square of what r changes."""
+    """:func:`clapas.problems.judge.violation_square` at each contact, and the square of the response to r."""
     rows, a, at = block * ROWS * WIDTH, 2 * block * WIDTH, 3 * block * WIDTH
     x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
-    n, f, k = three(data, rows), three(r, at), three(data, rows + ANSWERS * WIDTH)
+    n, f, k = three(data, rows), three(r, at), three(data, rows + INVERSES * WIDTH)
     rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
     v, turn = approaching(x_a, x_b, rho_a, rho_b, n, three(w, at * stride))
-    response = where(k[0] > 0.0, (1.0 / k[0] + 2.0 / k[1]) / 3.0, 0.0)  # idle lanes answer nothing
+    response = where(k[0] > 0.0, (1.0 / k[0] + 2.0 / k[1]) / 3.0, 0.0)  # idle lanes do not respond
     along, approach = response * dot(f, n), dot(v, n)
-    pull = plus((response * f[0], response * f[1], response * f[2]), -along, n)
-    wish = plus(plus(plus(pull, -1.0, v), -1.0, turn), approach, n)
-    radius, square = k[2] * where(along > 0.0, along, 0.0), dot(wish, wish)
+    friction = plus((response * f[0], response * f[1], response * f[2]), -along, n)
+    trial = plus(plus(plus(friction, -1.0, v), -1.0, turn), approach, n)
+    radius, square = k[2] * where(along > 0.0, along, 0.0), dot(trial, trial)
     shrink = where(square > radius * radius, radius / sqrt(square), 1.0)
-    missed, gap = plus(pull, -1.0 * shrink, wish), where(approach < along, approach, along)
-    return gap * gap + dot(missed, missed), response * response * dot(f, f)
+    tangential, normal = plus(friction, -1.0 * shrink, trial), where(approach < along, approach, along)
+    return normal * normal + dot(tangential, tangential), response * response * dot(f, f)
 
 
 @inlined
 def push_block(block: int, data: Array, bodies: Indices, r: Array, x: Array) -> None:
-    """Let the impulses at the contacts of one block move their bodies; flat arrays but x."""
+    """Add the effect of the impulses of one block to its bodies; flat arrays but x."""
     rows, a = block * ROWS * WIDTH, 2 * block * WIDTH
     x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
     rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
@@ -316,13 +316,13 @@ def visit_block(
 ) -> None:
     """Visit the contacts of one block at the same time; flat arrays but x. Stride 0: one w for all blocks.
 
-    No array is handed on under a condition: counting references to it would cost more than the visit.
+    No array is passed on conditionally: counting references to it would cost more than the visit.
     """
     rows, a, at = block * ROWS * WIDTH, 2 * block * WIDTH, 3 * block * WIDTH
     x_a, x_b = gather_rows(x, bodies, a, LINE), gather_rows(x, bodies, a + WIDTH, LINE)
     n, old = three(data, rows), three(r, at)
     rho_a, rho_b = load(data, rows + REACH * WIDTH), load(data, rows + (REACH + 1) * WIDTH)
-    k = three(data, rows + ANSWERS * WIDTH)
+    k = three(data, rows + INVERSES * WIDTH)
     v, turn = approaching(x_a, x_b, rho_a, rho_b, n, three(w, at * stride))
     new = solved(old, v, turn, n, k)
     if relaxation != 1.0:
@@ -340,7 +340,7 @@ def visit_block(
 def approaching(
     x_a: Any, x_b: Any, rho_a: Lanes, rho_b: Lanes, n: Triple, w: Triple
 ) -> tuple[Triple, Triple]:
-    """Velocities at the contacts of a block: by the centres and what is imposed, and by the spins."""
+    """Velocities at the contacts of a block: those of the centres plus imposed ones; those by spins."""
     v = plus(w, 1.0, (x_b[0] - x_a[0], x_b[1] - x_a[1], x_b[2] - x_a[2]))
     z = (
         rho_a * x_a[3] + rho_b * x_b[3],
@@ -361,7 +361,7 @@ def solved(f: Triple, v: Triple, turn: Triple, n: Triple, k: Triple) -> Triple:
     along, approach = dot(f, n), dot(v, n)
     push = along - inverse * approach
     push = where(push > 0.0, push, 0.0)
-    # Sticking asks for the tangential part of f − u / W_T.
+    # A sticking contact has the tangential part of f − u / W_T.
     t = plus(plus(f, -along, n), -across, turn)
     t = plus(plus(t, -across, v), across * approach, n)
     return limited(push, t, n, mu * push)
@@ -390,15 +390,15 @@ def relaxed(omega: float, mu: Lanes, n: Triple, old: Triple, new: Triple) -> Tri
 
 
 @inlined
-def pushed(x: Any, light: Lanes, nimble: Lanes, f: Triple, moment: Triple) -> Any:
+def pushed(x: Any, inverse_mass: Lanes, spin_response: Lanes, f: Triple, moment: Triple) -> Any:
     """The rows of bodies after impulses and moments."""
     return (
-        x[0] + light * f[0],
-        x[1] + light * f[1],
-        x[2] + light * f[2],
-        x[3] + nimble * moment[0],
-        x[4] + nimble * moment[1],
-        x[5] + nimble * moment[2],
+        x[0] + inverse_mass * f[0],
+        x[1] + inverse_mass * f[1],
+        x[2] + inverse_mass * f[2],
+        x[3] + spin_response * moment[0],
+        x[4] + spin_response * moment[1],
+        x[5] + spin_response * moment[2],
         x[6],
         x[7],
     )

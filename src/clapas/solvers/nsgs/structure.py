@@ -1,4 +1,4 @@
-"""Contacts between bodies as the sweeps see them."""
+"""Contacts between bodies in the form the sweeps use."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""What all forms of sweeps share: their contract, the order of visits, Anderson acceleration.
+"""Common parts of all forms of sweeps: their interface, the order of visits, Anderson acceleration.
 
 Acceleration extrapolates from the last few sweeps. Two sweeps are a map r ↦ T(r) whose fixed points are the
-solutions. With the last values T_j and their gaps F_j = T_j − r_j, the next two sweeps start from
+solutions. With the last values T_j and their increments F_j = T_j − r_j, the next two sweeps start from
 
     r = Σ α_j T_j,    α = argmin |Σ α_j F_j|  with  Σ α_j = 1.
 
-Sweeps even out neighbours at once but carry weight across a packing slowly, a layer at a time; the gaps of
-such slow errors are nearly parallel, and cancel. Velocities depend on impulses linearly, so they are combined
-alike and never computed anew. The impulses combined may leave the cone; the sweeps that follow bring them
-back, and only what follows a sweep is shown. A gap larger than the smallest so far empties the memory: where
-contacts change their mode the past misleads, and without this rule one problem in hundreds never ends.
+Sweeps balance neighbours at once but carry weight across a packing slowly, a layer at a time; the increments
+of such slow errors are nearly parallel, and cancel. Velocities depend linearly on impulses, so they are
+combined in the same way and not recomputed. The combined impulses may leave the cone; the sweeps that follow
+bring them back, and only impulses that follow a sweep are returned. An increment larger than the smallest so
+far empties the memory: where contacts change their mode the past misleads, and without this rule one problem
+in hundreds never converges.
 
 Reference: Walker, Ni 2011 (Anderson acceleration for fixed-point iterations).
 """
@@ -31,10 +32,10 @@ from clapas.typing import Array, Indices
 
 
 class Visits:
-    """Hands out the order of the next sweep."""
+    """The order of visits, sweep after sweep."""
 
     def __init__(self, n: int, order: Given | Shuffled) -> None:
-        # Unsigned indices spare the kernels a test for negative ones.
+        # Unsigned: kernels then need no test for negative indices.
         self._order = np.arange(n, dtype=np.uint32)
         self._random = np.random.default_rng(order.seed) if isinstance(order, Shuffled) else None
         if isinstance(order, Shuffled) and order.once:
@@ -54,7 +55,7 @@ class Visits:
 
 
 class SweepSettings(NamedTuple):
-    """How parallel sweeps are done.
+    """Settings of parallel sweeps.
 
     Parameters
     ----------
@@ -65,11 +66,11 @@ class SweepSettings(NamedTuple):
     acceleration : int
         Past sweeps to extrapolate from.
     threads : int or None
-        Threads; None for as many as the problem is worth.
+        Threads; None for a number that suits the size of the problem.
     tol : float
-        Residual to be reached: coarse ones are reached in single precision where sweeps have it.
+        Residual to be reached; coarse ones in single precision where the form of sweeps has it.
     is_single : bool, optional
-        Whether they begin in single precision; decided by the problem if not said.
+        Whether they start in single precision; by default the problem decides.
     """
 
     part: Any
@@ -86,11 +87,11 @@ class Sweeps(Iteration):
     Parameters
     ----------
     form : str
-        What they work on, in words.
+        Data they work on, in words.
     r : array
         The impulses as the sweeps store them.
     y : array
-        What the impulses have made of the velocities; empty where sweeps compute it at each visit.
+        Velocities under the current impulses; empty where sweeps compute them at each visit.
     """
 
     form: ClassVar[str]
@@ -99,19 +100,19 @@ class Sweeps(Iteration):
 
     @property
     def ran(self) -> str:
-        """What runs, in words."""
+        """Description of the method that runs, in words."""
         return f"sweeps on {self.form}"
 
     @abstractmethod
     def refresh(self) -> None:
-        """Compute ``y`` from ``r`` afresh: it drifts by rounding."""
+        """Recompute ``y`` from ``r``: it drifts by rounding."""
 
     @abstractmethod
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps on ``r`` and ``y``."""
 
     def squares(self) -> tuple[float, float]:
-        """Squares of the violation of the law and of what impulses change, from ``y``; nan if not quick."""
+        """Squares of the violation and of the velocities impulses cause, from ``y``; nan if not available."""
         return math.nan, math.nan
 
     def rows(self, bodies: Indices) -> Indices:
@@ -119,31 +120,33 @@ class Sweeps(Iteration):
         return bodies
 
     def advance(self, count: int) -> int:
-        """Do ``count`` sweeps, from velocities computed afresh."""
+        """Do ``count`` sweeps, from recomputed velocities."""
         self.refresh()
         self.sweep(count)
         return count
 
 
 PERIOD = 2  # sweeps between two extrapolations, which cost about as much as one
-DEPENDENT = 1e-12  # gaps this close to parallel are not told apart, relative to their squares
+DEPENDENT = (
+    1e-12  # regularisation of the products, relative to their trace: increments this close to parallel
+)
 PATIENCE = 12  # plain sweeps at first: after a good guess they are enough
-FRESH = 64  # sweeps that carry velocities along, at most
-PIECE = 512
-STRIDE = 4096  # numbers added up before others, whatever the number of threads
+FRESH = 64  # most sweeps between two computations of the velocities
+PIECE = 512  # entries that stay in the nearest cache
+STRIDE = 4096  # entries per partial sum, whatever the number of threads: sums do not depend on it
 
 
 class Memory(NamedTuple):
-    """The last sweeps. Without rows, there is no acceleration.
+    """The last sweeps, for Anderson acceleration. Without rows there is no acceleration.
 
     Parameters
     ----------
-    values, velocities, gaps : arrays (depth + 1, …)
-        T_j, the velocities that belong to them, F_j.
+    values, velocities, increments : arrays (depth + 1, …)
+        T_j, their velocities, F_j.
     products : array (depth + 1, depth + 1)
         F_i·F_j.
     sums : array (pieces, depth + 1)
-        Parts of the products under way.
+        Partial sums of the products.
     best : array (1,)
         Smallest |F|² since the memory was empty.
     tally : array (2,)
@@ -152,7 +155,7 @@ class Memory(NamedTuple):
 
     values: Array
     velocities: Array
-    gaps: Array
+    increments: Array
     products: Array
     sums: Array
     best: Array
@@ -174,15 +177,15 @@ def memory(r: Array, y: Array, depth: int) -> Memory:
 
 
 class AcceleratedSweeps(Iteration):
-    """Sweeps one contact after another, accelerated; the parallel ones do it in their own kernels."""
+    """Accelerated sweeps, one contact after another; parallel sweeps accelerate in their own kernels."""
 
     def __init__(self, sweeps: Sweeps, depth: int) -> None:
         self._sweeps, self._r, self._y = sweeps, sweeps.r.reshape(-1), sweeps.y.reshape(-1)
-        self._memory, self._done = memory(self._r, self._y, depth), 0
+        self._memory, self._sweeps_done = memory(self._r, self._y, depth), 0
 
     @property
     def ran(self) -> str:
-        """What runs, in words."""
+        """Description of the method that runs, in words."""
         return self._sweeps.ran
 
     def impulses(self) -> Array:
@@ -191,9 +194,9 @@ class AcceleratedSweeps(Iteration):
 
     def advance(self, count: int) -> int:
         """Do ``count`` sweeps, or one less."""
-        if self._done < PATIENCE or count < PERIOD:
-            self._memory.tally[:] = 0  # it would lead back to before these
-            self._done += count
+        if self._sweeps_done < PATIENCE or count < PERIOD:
+            self._memory.tally[:] = 0  # older values would undo these sweeps
+            self._sweeps_done += count
             return self._sweeps.advance(count)
         count = whole(count)
         self._sweeps.refresh()
@@ -205,32 +208,32 @@ class AcceleratedSweeps(Iteration):
 
 
 def whole(count: int) -> int:
-    """As many sweeps as make whole steps of the acceleration, if at least one step."""
+    """Round the number of sweeps down to whole periods of the acceleration, if there is at least one."""
     return count if count < PERIOD else count - count % PERIOD
 
 
 class ParallelSweeps(Sweeps):
-    """Sweeps on several threads, whose kernels accelerate on their way.
+    """Sweeps on several threads, accelerated inside their kernels.
 
-    Velocities are computed afresh after a few sweeps, then four times as many, and so on: impulses change
+    Velocities are recomputed after a few sweeps, then after four times as many, and so on: impulses change
     most at first. That costs as much as two sweeps.
     """
 
-    _done = _fresh_until = 0
+    _sweeps_done = _fresh_until = 0
 
     def advance(self, count: int) -> int:
-        """Do ``count`` sweeps, or one less where whole steps of the acceleration ask for it."""
+        """Do ``count`` sweeps, or one less to make whole periods of the acceleration."""
         count = self._accelerated(count)
-        if self._done >= self._fresh_until:
+        if self._sweeps_done >= self._fresh_until:
             self.refresh()
-            self._fresh_until = self._done + min(max(1, 3 * self._done), FRESH)
+            self._fresh_until = self._sweeps_done + min(max(1, 3 * self._sweeps_done), FRESH)
         self.sweep(count)
-        self._done += count
+        self._sweeps_done += count
         return count
 
     @abstractmethod
     def _accelerated(self, count: int) -> int:
-        """Get ready to accelerate the next ``count`` sweeps; how many they are to be."""
+        """Prepare to accelerate the next ``count`` sweeps; return the number to do."""
 
 
 @kernel
@@ -247,7 +250,7 @@ def after(memory: Memory, r: Array, y: Array) -> None:
 
 @inlined
 def extrapolate(worker: Worker, memory: Memory, r: Array, y: Array) -> None:
-    """Start from the best combination of what is remembered; flat arrays, one thread's part."""
+    """Replace r and y by the best combination of the last sweeps; flat arrays, one thread's part."""
     filled, slot = memory.tally[0], memory.tally[1]
     weights = best_weights(memory.products, filled if filled >= 2 else 0)
     combine(worker, weights, memory.velocities, y)
@@ -255,13 +258,14 @@ def extrapolate(worker: Worker, memory: Memory, r: Array, y: Array) -> None:
     for start in range(first, last, PIECE):
         end = min(start + PIECE, last)
         combine_piece(weights, memory.values, start, end, r)
-        put_multiple(1.0, r[start:end], memory.gaps[slot, start:end])  # where these sweeps start, for now
+        # The starting point of these sweeps, until `remember` subtracts it.
+        put_multiple(1.0, r[start:end], memory.increments[slot, start:end])
     wait(worker)
 
 
 @subroutine
 def best_weights(products: Array, n: int) -> Array:
-    """Minimise |Σ α_j F_j| of the first n with Σ α_j = 1: α is along (FᵀF)⁻¹ 1, by Cholesky's factor."""
+    """Minimise |Σ α_j F_j| of the first n with Σ α_j = 1: α is parallel to (FᵀF)⁻¹ 1 (Cholesky's method)."""
     scale, total = 0.0, 0.0
     for i in range(n):
         scale += products[i, i]
@@ -293,7 +297,7 @@ def best_weights(products: Array, n: int) -> Array:
 
 @inlined
 def combine(worker: Worker, weights: Array, rows: Array, target: Array) -> None:
-    """One thread's part of Σ α_j rows_j; without weights the target stays as it is."""
+    """One thread's part of Σ α_j rows_j; without weights the target is unchanged."""
     first, last = chunk(worker, len(target))
     for start in range(first, last, PIECE):
         combine_piece(weights, rows, start, min(start + PIECE, last), target)
@@ -335,7 +339,7 @@ def put_difference(row: Array, target: Array) -> None:
 
 @inlined
 def product(a: Array, b: Array) -> float:
-    """Return a·b; four sums at a time, which no addition waits for."""
+    """Return a·b, by four independent partial sums, so that additions do not wait for each other."""
     n, s_0, s_1, s_2, s_3 = len(a) // 4, 0.0, 0.0, 0.0, 0.0
     for k in range(n):
         s_0 += a[4 * k] * b[4 * k]
@@ -349,7 +353,7 @@ def product(a: Array, b: Array) -> float:
 
 @inlined
 def remember(worker: Worker, memory: Memory, r: Array, y: Array) -> None:
-    """Keep what the sweeps just done have made; flat arrays, one thread's part."""
+    """Store the result of the last sweeps; flat arrays, one thread's part."""
     slot = memory.tally[1]
     filled = max(memory.tally[0], slot + 1)
     first, last = chunk(worker, len(memory.sums))
@@ -365,21 +369,21 @@ def remember(worker: Worker, memory: Memory, r: Array, y: Array) -> None:
 
 @inlined
 def keep_stride(stride: int, slot: int, filled: int, memory: Memory, r: Array) -> None:
-    """One stride of values and gaps, and of the products of the gap with all others."""
+    """Store one stride of the value and the increment, and its products with all increments."""
     memory.sums[stride] = 0.0
     last = min((stride + 1) * STRIDE, len(r))
     for start in range(stride * STRIDE, last, PIECE):
         end = min(start + PIECE, last)
-        own = memory.gaps[slot, start:end]
-        put_difference(r[start:end], own)
+        increment = memory.increments[slot, start:end]
+        put_difference(r[start:end], increment)
         put_multiple(1.0, r[start:end], memory.values[slot, start:end])
         for j in range(filled):
-            memory.sums[stride, j] += product(own, memory.gaps[j, start:end])
+            memory.sums[stride, j] += product(increment, memory.increments[j, start:end])
 
 
 @inlined
 def conclude(slot: int, filled: int, memory: Memory) -> None:
-    """Add up the products; empty the memory unless the gap is the smallest so far."""
+    """Add up the products; empty the memory unless the increment is the smallest so far."""
     rows = len(memory.products)
     for j in range(filled):
         total = 0.0

@@ -1,26 +1,26 @@
-"""The new impulse of a visited contact, by its cone.
+"""The new impulse of a visited contact, for each type of cone.
 
-All sweeps that visit contacts one after another share the frame of a visit: they gather the velocities at the
-contact, ask for its answer, and hand on what changes. What differs is the cone. At most contacts it is
-Coulomb's, and the local solver answers. The data of the others travel as a named tuple whose type selects the
-code at compile time (see :mod:`clapas.compiled`):
+All sweeps that visit contacts one after another have the same structure: gather the velocities at the
+contact, solve its one-contact problem, add the change of impulse to the bodies. Only the cone differs. At
+most contacts it is Coulomb's, solved by the local solver. The data of the other cones are a named tuple whose
+type selects the code at compile time (see :mod:`clapas.compiled`):
 
 * :class:`Polygonal`: the section of the cone is a polygon (:mod:`clapas.solvers.local.polygonal`);
-* :class:`Stretched`: the section is an ellipse, a disc in stretched tangents, where the local solver answers;
-* :class:`Limited`: friction has a threshold of its own (:mod:`clapas.solvers.local.threshold`);
+* :class:`Stretched`: the section is an ellipse, a disc in stretched tangents, for the local solver;
+* :class:`Limited`: the friction threshold is independent of pressure (:mod:`clapas.solvers.local.threshold`);
 * :class:`Coupled`: the contact also carries a couple.
 
 Other sections, known by their projection alone, are swept by :mod:`clapas.solvers.nsgs.sections`.
 
 A contact with a couple is solved for its impulse with the couple held, then for the couple with the impulse
-held: each part p of the couple answers to its own change by its own block, and must stay in a disc whose
+held: each part p of the couple responds to its change by its own block, and must stay in a disc whose
 radius is the normal impulse,
 
     p ← P_disc(r_N) (p − u_p / λ_p),    λ_p the largest eigenvalue of the block.
 
 The two are strongly tied where a body rolls (stopping the slip of a sphere and stopping its rolling undo each
-other by 5/7), so a visit repeats them, on the contact's own block of W: velocities are gathered once. At a
-fixed point nothing is frozen: it is the law of :class:`clapas.problems.rolling.RollingProblem`.
+other by 5/7), so a visit repeats them, on the contact's own block of W: velocities are gathered once. A fixed
+point satisfies the law of :class:`clapas.problems.rolling.RollingProblem`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ REPEATS = 6
 
 
 class Polygonal(NamedTuple):
-    """Sections of cones.
+    """Sections that are polygons.
 
     Parameters
     ----------
     corners : array (n, k, 2)
-        Those of the polygons, against the clock.
+        Vertices of the polygons, counterclockwise.
     mixed : array (n,)
-        The entry S_12 of their local problems, whose tangents are not turned.
+        The entry S_12 of their local problems, whose tangents are not rotated.
     """
 
     corners: Array
@@ -77,7 +77,7 @@ class Stretched(NamedTuple):
 
 
 class Limited(NamedTuple):
-    """Thresholds of friction that do not follow the pressure.
+    """Friction thresholds independent of the normal impulse.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class Limited(NamedTuple):
 
 
 class Coupled(NamedTuple):
-    """How contacts with couples respond.
+    """Response of contacts with couples.
 
     Parameters
     ----------
     blocks : array (n, k, k)
-        Diagonal blocks of W, the tangents turned.
+        Diagonal blocks of W, tangents in canonical coordinates.
     response : array (n, 2)
         Largest eigenvalues of the blocks of spin and rolling; zero where there is no couple.
     """
@@ -105,7 +105,7 @@ class Coupled(NamedTuple):
 
 
 class Updates(NamedTuple):
-    """What a sweep needs to know of the cones of its contacts.
+    """Data of the cones of the contacts that a sweep visits.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Updates(NamedTuple):
     law: Polygonal | Stretched | Limited | Coupled | None
 
     def take(self, contacts: Indices) -> Updates:
-        """Those of some contacts."""
+        """The data of some contacts."""
         law = None if self.law is None else type(self.law)(*(column[contacts] for column in self.law))
         return self._replace(
             coefficients=self.coefficients[contacts], special=self.special[contacts], law=law
@@ -136,7 +136,7 @@ class Updates(NamedTuple):
 
 
 def updates(problem: ContactProblem, part: Any, relaxation: float) -> tuple[Updates, Array]:
-    """What answers at the contacts of a problem, and the (cosine, sine) (n, 2) that turn their tangents."""
+    """Data of the cones of a problem, and the (cosine, sine) (n, 2) of the rotations of their tangents."""
     d, local = sliding_rows(problem), problem.local_blocks
     coefficients, turn = canonical_coefficients(np.ascontiguousarray(local[:, :d, :d]), problem.mu)
     law: Polygonal | Stretched | Limited | Coupled | None = None
@@ -147,8 +147,8 @@ def updates(problem: ContactProblem, part: Any, relaxation: float) -> tuple[Upda
         law = Coupled(np.ascontiguousarray(turned), _responses(local, d))
         special = np.asarray(law.response.any(axis=1))
     elif isinstance(problem.section, Thresholds):
-        its = problem.section
-        special, law = ~its.is_round, Limited(its.limit, its.softness)
+        thresholds = problem.section
+        special, law = ~thresholds.is_round, Limited(thresholds.limit, thresholds.softness)
     elif isinstance(problem.section, Ellipses):
         special[:] = True
         coefficients, law = _stretched(problem, problem.section)
@@ -167,7 +167,7 @@ def sliding_rows(problem: ContactProblem) -> int:
 def _polygonal(
     problem: ContactProblem, section: Polygons, coefficients: Array, turn: Array
 ) -> tuple[Mask, Polygonal]:
-    """Which contacts have polygons, and their data; their coefficients and turns are put right."""
+    """Select the contacts with polygons and collect their data; corrects their coefficients and rotations."""
     d, n = problem.d, problem.n_contacts
     chosen = np.ones(n, dtype=bool) if section.is_round is None else ~section.is_round
     corners = np.zeros((n, section.vertices.shape[1], 2))
@@ -215,8 +215,8 @@ def _responses(local: Array, d: int) -> Array:
     """Largest eigenvalues of the blocks of spin and rolling, (n, 2); in the plane there is no spin."""
     if d == 2:
         return np.column_stack((np.zeros(len(local)), local[:, 2, 2]))
-    one, other, mixed = local[:, 4, 4], local[:, 5, 5], local[:, 4, 5]
-    return np.column_stack((local[:, 3, 3], (one + other) / 2.0 + np.hypot((one - other) / 2.0, mixed)))
+    w_11, w_22, w_12 = local[:, 4, 4], local[:, 5, 5], local[:, 4, 5]
+    return np.column_stack((local[:, 3, 3], (w_11 + w_22) / 2.0 + np.hypot((w_11 - w_22) / 2.0, w_12)))
 
 
 # ---------------------------------------------------------------- inside kernels
@@ -244,9 +244,9 @@ def round_update(
 def special_update(
     law: Any, part: Any, relaxation: float, coefficients: Array, i: int | np.uint32, x: Array, u: Array
 ) -> None:
-    """Replace the impulse x of contact i, of another cone; u are its velocities, which may be overwritten.
+    """Replace the impulse x of contact i, whose cone is not Coulomb's; its velocities u may be overwritten.
 
-    This is the plain Python twin of the choice at compile time.
+    This is the plain Python twin of the selection at compile time.
     """
     SPECIAL[type(law)](law, part, relaxation, coefficients, i, x, u)
 
@@ -313,17 +313,17 @@ def _with_couple(
             _push(law.blocks, i, 2, t_2, x, u)
         limit = x[0]
         if in_space and spin > 0.0:
-            wish = x[3] - u[3] / spin
-            _push(law.blocks, i, 3, min(max(wish, -limit), limit), x, u)
+            trial = x[3] - u[3] / spin
+            _push(law.blocks, i, 3, min(max(trial, -limit), limit), x, u)
         if in_space and rolls > 0.0:
-            wish_1, wish_2 = x[4] - u[4] / rolls, x[5] - u[5] / rolls
-            size = np.sqrt(wish_1 * wish_1 + wish_2 * wish_2)
+            trial_1, trial_2 = x[4] - u[4] / rolls, x[5] - u[5] / rolls
+            size = np.sqrt(trial_1 * trial_1 + trial_2 * trial_2)
             shrink = limit / size if size > limit else 1.0
-            _push(law.blocks, i, 4, shrink * wish_1, x, u)
-            _push(law.blocks, i, 5, shrink * wish_2, x, u)
+            _push(law.blocks, i, 4, shrink * trial_1, x, u)
+            _push(law.blocks, i, 5, shrink * trial_2, x, u)
         elif rolls > 0.0:
-            wish = x[2] - u[2] / rolls
-            _push(law.blocks, i, 2, min(max(wish, -limit), limit), x, u)
+            trial = x[2] - u[2] / rolls
+            _push(law.blocks, i, 2, min(max(trial, -limit), limit), x, u)
         if limit == 0.0:
             break
 
