@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clapas
-from clapas.dynamics.evenness import are_shared_anew, even_impulses
+from clapas.dynamics.evenness import even_impulses, shared_force_changes
 
 G, PRESS, MASS = 9.81, 10.0, 0.5
 LIMIT = MASS * G / (2.0 * PRESS)
@@ -154,9 +154,9 @@ def test_with_carried_impulses_the_solution_next_to_them_is_found() -> None:
 def test_forces_are_shared_anew_where_several_contacts_of_a_held_body_bear_another_force() -> None:
     even, more = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[1.2, 0.0], [1.2, 0.0]])
     held, loose = np.array([True, False, False]), np.zeros(3, dtype=bool)
-    assert are_shared_anew(SAME_PAIR, even, more, held)
-    assert are_shared_anew(SAME_PAIR, np.array([[1.0, 0.0], [0.0, 0.0]]), even, held)
-    assert not are_shared_anew(SAME_PAIR, even, more, loose)
-    assert not are_shared_anew(SAME_PAIR, even, 1.01 * even, held)
-    assert not are_shared_anew(np.array([[0, 1], [0, 2]]), even, more, held)
-    assert not are_shared_anew(SAME_PAIR, even, np.array([[2.0, 0.0], [0.0, 0.0]]), held)
+    assert shared_force_changes(SAME_PAIR, even, more, held)
+    assert shared_force_changes(SAME_PAIR, np.array([[1.0, 0.0], [0.0, 0.0]]), even, held)
+    assert not shared_force_changes(SAME_PAIR, even, more, loose)
+    assert not shared_force_changes(SAME_PAIR, even, 1.01 * even, held)
+    assert not shared_force_changes(np.array([[0, 1], [0, 2]]), even, more, held)
+    assert not shared_force_changes(SAME_PAIR, even, np.array([[2.0, 0.0], [0.0, 0.0]]), held)

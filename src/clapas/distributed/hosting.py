@@ -26,7 +26,7 @@ from clapas.distributed.communication import Ranks
 from clapas.distributed.domain import Domain
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.contact_table import contact_modes
-from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated
+from clapas.dynamics.freemotion import free_motion, gyrated, work_of_loads
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.rigid_problem import rigid_problem
@@ -256,7 +256,7 @@ def step_of_host(
     if model.gyrates:
         free = gyrated(model, done.middle, free, velocity, dt)[1]
     taken = work(model.mass, model.inertia, others.movable, done.middle.velocity, free, velocity)
-    given = given_by_loads(others, state.velocity, done.middle, velocity, dt)
+    given = work_of_loads(others, state.velocity, done.middle, velocity, dt)
     solved = None if done.rows is None or asleep is None else done.rows >= 0
     return HostedStep(
         done,

@@ -19,7 +19,7 @@ from clapas.distributed.domain import Domain
 from clapas.distributed.hosting import follow_host, step_of_host
 from clapas.distributed.solving import Answer, BorderedProblem, motion_under_all, solve_on_ranks
 from clapas.dynamics.assembly import ContactsInStep
-from clapas.dynamics.freemotion import free_motion, given_by_loads, gyrated, lead
+from clapas.dynamics.freemotion import free_motion, gyrated, lead, work_of_loads
 from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.joints.reactions import Reactions
 from clapas.dynamics.model import Model
@@ -250,7 +250,7 @@ class _Here:
         which = own.movable & model.movable
         done = work(own.mass, own.inertia, which, middle.velocity, free, velocity)
         walls = part.work_of_walls(r)
-        given = given_by_loads(own, state.velocity, middle, velocity, dt) - walls
+        given = work_of_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds
         return RankStep(end, contacts_of, modes_of, *verdict, done + walls, given, n_contacts, solved)
 

@@ -1,9 +1,9 @@
-"""What every form of the contact problem of a step begins from: geometry of the contacts, then their laws.
+"""Common parts of all forms of the contact problem of a step: geometry of the contacts, then their laws.
 
-The forms differ in how they keep the masses of bodies: :mod:`clapas.dynamics.rigid_problem`,
+The forms differ in how they store the masses of bodies: :mod:`clapas.dynamics.rigid_problem`,
 :mod:`clapas.dynamics.small_bodies`, :mod:`clapas.dynamics.condensed` and :mod:`clapas.dynamics.mixed`. Each
 takes the rows H of the contacts from :func:`contact_geometry`, leaves out contacts that cannot part
-(:meth:`ContactsInStep.where`), and hands to :func:`under_laws` a function that makes the problem.
+(:meth:`ContactsInStep.where`), and passes to :func:`under_laws` a function that states the problem.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from clapas.problems.contact import ROUNDING, ContactProblem
 from clapas.typing import Array, Indices, Mask
 
 COUPLES = {2: 1, 3: 3}  # components of the couple at a contact, by dimension
-IDLE = 1e-14  # of the largest: a response below is that of a contact whose bodies cannot part
+IDLE = 1e-14  # of the largest response: below it, the bodies of a contact cannot part
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class ContactsInStep:
         Gap (m) up to which contacts touch and follow Moreau's rule, u_N ≥ 0. Those with a gap g above may
         close it, u_N + g/h ≥ 0 (:mod:`clapas.dynamics.reaching`).
     lead : array (n, d), optional
-        What the velocities of walls miss at the contacts (:func:`clapas.dynamics.freemotion.lead`).
+        Correction of the wall velocities at the contacts (:func:`clapas.dynamics.freemotion.lead`).
     crushed : Crushed, optional
         Bodies driven into each other at a contact that was left out.
     """
@@ -96,12 +96,12 @@ class ContactsInStep:
         return np.asarray((laws.threshold[pair] > 0.0) | (laws.viscosity[pair] > 0.0))
 
     def none(self) -> ContactsInStep:
-        """No contact: nothing happens at any."""
+        """The step without any contact."""
         return replace(self, contacts=self.contacts.take(np.empty(0, dtype=np.int64)), lead=None)
 
     @cached_property
     def materials(self) -> tuple[Indices, Indices]:
-        """The materials of both bodies at each contact, which tables of laws take as indices."""
+        """The materials of both bodies at each contact: indices into the tables of laws."""
         material = self.model.colliders.material
         return material[self.contacts.collider_a], material[self.contacts.collider_b]
 
@@ -115,9 +115,9 @@ class ContactsInStep:
 
 
 class Geometry(NamedTuple):
-    """The part of the problem that geometry and velocities make.
+    """The part of the problem that follows from geometry and velocities.
 
-    ``before`` are the velocities at the contacts at the start of the step, None if no law asks for them;
+    ``before`` are the velocities at the contacts at the start of the step, None if no law needs them;
     the other fields are those of :class:`StepProblem`.
     """
 
@@ -172,14 +172,14 @@ def _blocks(near: ContactsInStep, frame: Array) -> tuple[Array, Array]:
 
 
 def image_shifts(model: Model, contacts: Contacts) -> Array:
-    """Shifts to periodic images, as kernels take them: without rows if there are none."""
+    """Shifts to periodic images as an argument of kernels: without rows if there are no periods."""
     if all(period is None for period in model.period):
         return np.empty((0, model.d))
     return np.require(contacts.shift, requirements=("C", "W"))
 
 
 def with_ground(rows: Array) -> Array:
-    """The rows of the movable bodies, then the ground's, zero."""
+    """The rows of the movable bodies, followed by a zero row for the ground."""
     all_rows = np.zeros((len(rows) + 1, rows.shape[1]))
     all_rows[:-1] = rows
     return all_rows
@@ -203,12 +203,12 @@ def _along_grain(near: ContactsInStep) -> Array:
 
 
 def _scale(near: ContactsInStep, shape: tuple[int, ...]) -> Array:
-    """What one unit of each unknown stands for; see :class:`StepProblem`."""
+    """Impulse or couple per unit of each unknown; see :class:`StepProblem`."""
     laws, pair, scale = near.model.laws, near.materials, np.ones(shape)
     if laws.is_elliptic:
-        most = np.maximum(laws.mu, laws.mu_across)[pair]
+        largest = np.maximum(laws.mu, laws.mu_across)[pair]
         for k, mu in enumerate((laws.mu, laws.mu_across), start=1):
-            scale[:, k] = np.divide(mu[pair], most, out=np.ones_like(most), where=most > 0.0)
+            scale[:, k] = np.divide(mu[pair], largest, out=np.ones_like(largest), where=largest > 0.0)
     if laws.has_couples:
         scale[:, 2 if near.model.d == 2 else 4 :] = laws.rolling[pair][:, None]
         if near.model.d == 3:
@@ -219,12 +219,12 @@ def _scale(near: ContactsInStep, shape: tuple[int, ...]) -> Array:
 # -------------------------------------------------------------------- laws
 
 
-Made = Callable[[Array | None, Array, Array | None], ContactProblem]
-"""Makes the problem from imposed velocities w, friction mu and impulses (n, k) that act beforehand."""
+ProblemFactory = Callable[[Array | None, Array, Array | None], ContactProblem]
+"""Builds the problem from imposed velocities w, friction mu and given impulses (n, k), those of cohesion."""
 
 
-def under_laws(near: ContactsInStep, geometry: Geometry, made: Made) -> StepProblem:
-    """Add to the geometry of a step what the laws say: friction, restitution, cohesion, gaps to close."""
+def under_laws(near: ContactsInStep, geometry: Geometry, build: ProblemFactory) -> StepProblem:
+    """Add the laws to the geometry of a step: friction, restitution, cohesion, gaps to close."""
     laws, contacts = near.model.laws, near.contacts
     if near.lead is not None:
         geometry = geometry._replace(wall=_with_lead(near, geometry))
@@ -235,7 +235,7 @@ def under_laws(near: ContactsInStep, geometry: Geometry, made: Made) -> StepProb
         pull[:, 0] = -cohesion
     mu = near.law(np.maximum(laws.mu, laws.mu_across))
     apart = contacts.gap > near.touching
-    problem = made(_imposed(near, geometry, shape, apart), mu, pull)
+    problem = build(_imposed(near, geometry, shape, apart), mu, pull)
     return StepProblem(
         problem,
         contacts,
@@ -249,20 +249,20 @@ def under_laws(near: ContactsInStep, geometry: Geometry, made: Made) -> StepProb
 
 
 def _with_lead(near: ContactsInStep, geometry: Geometry) -> Array:
-    """Velocities of walls at the contacts, with what those that turn or speed up add."""
+    """Velocities of walls at the contacts, with the correction for walls that turn or speed up."""
     assert geometry.wall is not None
     assert near.lead is not None
-    missing = np.zeros_like(geometry.wall)
+    correction = np.zeros_like(geometry.wall)
     frame = frames(near.contacts.normal) if geometry.own_frame is None else geometry.own_frame
-    add_lead(frame, near.lead, missing)
-    return geometry.wall + missing * geometry.scale
+    add_lead(frame, near.lead, correction)
+    return geometry.wall + correction * geometry.scale
 
 
 def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], apart: Mask) -> Array | None:
-    """The velocities w: those of walls, and what contacts that touch and contacts apart add.
+    """The imposed velocities w: those of walls, plus a term of the law.
 
-    Where bodies touch, the share of the velocity before that restitution gives back; where they are apart,
-    the velocity at which the gap closes in one step.
+    Where bodies touch, restitution times the velocity before; where they are apart, the velocity at which
+    the gap closes in one step.
     """
     are_apart, d = bool(apart.any()), near.model.d
     if geometry.wall is None and geometry.before is None and not are_apart:
@@ -279,7 +279,7 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
 
 
 def sections(near: ContactsInStep, n_links: int = 0) -> Polygons | Thresholds | None:
-    """The shapes of friction of contacts and of links, whose cones are round; None if all are."""
+    """Friction sections of contacts, then of links, which are round; None if all sections are discs."""
     laws = near.model.laws
     if laws.has_thresholds:
         return _thresholds(near, n_links)
@@ -292,7 +292,7 @@ def sections(near: ContactsInStep, n_links: int = 0) -> Polygons | Thresholds | 
 
 
 def _thresholds(near: ContactsInStep, n_links: int) -> Thresholds:
-    """Friction that does not follow the pressure, over a step: s = threshold dt, κ = 1/(viscosity dt)."""
+    """Friction independent of the normal force, over a step: s = threshold dt, κ = 1/(viscosity dt)."""
     laws, pair = near.model.laws, near.materials
     limit, viscosity = laws.threshold[pair] * near.dt, laws.viscosity[pair] * near.dt
     is_round = (limit == 0.0) & (viscosity == 0.0)
@@ -305,7 +305,7 @@ def _thresholds(near: ContactsInStep, n_links: int) -> Thresholds:
 def is_rounding(problem: ContactProblem, largest_term: float, wall: Array | None) -> bool:
     """Whether bodies that touch move together: their free velocities at the contacts are rounding.
 
-    Then nothing happens at the contacts, and there is nothing to measure a solution against.
+    Then all impulses are zero, and the residual has no scale.
     """
-    most = largest_term + (0.0 if wall is None else float(np.max(np.abs(wall), initial=0.0)))
-    return problem.free_speeds[1] <= 16.0 * ROUNDING * most
+    largest = largest_term + (0.0 if wall is None else float(np.max(np.abs(wall), initial=0.0)))
+    return problem.free_speeds[1] <= 16.0 * ROUNDING * largest

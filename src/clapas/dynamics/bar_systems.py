@@ -43,15 +43,15 @@ from clapas.problems.mixed_lcp import MixedLCP
 from clapas.solvers.lcp import LCPSolver, Lemke, solve_lcp
 from clapas.typing import Array, Mask
 
-# A cable shorter than its length by this share of it is taut. A solver leaves the cables that hold at lengths
-# that are exact to its residual only; a sign asked of such a length lets half of them go at the next step:
-# with 1e-12 m an interior point of residual 1e-10 left the path of pivoting after two steps.
+# A cable shorter than its length by up to this share of it is taut. After a step the lengths of taut cables
+# are exact only to the residual of the solver; testing their sign would release half of them at the next
+# step: with 1e-12 m an interior point of residual 1e-10 left the path of pivoting after two steps.
 TAUT = 1e-9
 
 
 @dataclass(frozen=True)
 class BarStep:
-    """What a step leaves.
+    """Results of a step.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class BarSystems:
     tie_preload : float
         r⁰_l (N); infinite, the default, for bilateral ties.
     solver : LCPSolver, optional
-        Lemke's method by default, whose answers are exact to rounding. With inextensible cables τ is not
+        Lemke's method by default, whose results are exact to rounding. With inextensible cables τ is not
         unique (8 × 8 modules: 768 cables, rank 615) and depends on the solver; V does not.
 
     Examples
@@ -141,7 +141,7 @@ class BarSystems:
         self._e0 = np.zeros(len(cables))
         if not is_inextensible:
             self._e0 = truss.prestress[cables] / truss.stiffness[cables]
-        # What unit impulses of all rows do to all rates: W without compliance.
+        # W without compliance: rates of all rows per unit of force on each row.
         rows = sparse.csr_array(sparse.vstack((self._Bc, self._Bl), format="csr"))
         self._rows = rows
         self._W: Array = h * (rows @ self._factor.solve(rows.T.toarray()))
@@ -172,9 +172,9 @@ class BarSystems:
             at = np.flatnonzero(active)
             W[np.arange(len(at)), np.arange(len(at))] += 1.0 / (truss.stiffness[self._cables[at]] * h * theta)
             q[:n] -= np.maximum(e + self._e0, 0.0) / (h * theta)
-        found, residual = self._solved(W, q[kept], is_tie)
+        active_forces, residual = self._solved(W, q[kept], is_tie)
         forces = np.zeros(n + m)
-        forces[kept] = found
+        forces[kept] = active_forces
         after = self._factor.solve(momentum - h * (self._rows.T @ forces))
         self.U, self.V = U + h * (theta * after + (1.0 - theta) * V), after
         bolts = forces[n:] - (self.tie_preload if np.isfinite(self.tie_preload) else 0.0)
@@ -184,8 +184,8 @@ class BarSystems:
         if not len(q):
             return q, 0.0
         if not is_tie.any():
-            done = solve_lcp(LCP(W, q), self.solver)
-            return done.z, done.residual
+            solution = solve_lcp(LCP(W, q), self.solver)
+            return solution.z, solution.residual
         mixed = MixedLCP(W, q, is_tie)
         reduced = mixed.reduced()
         z = solve_lcp(reduced, self.solver).z if reduced.size else np.empty(0)

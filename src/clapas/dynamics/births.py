@@ -1,4 +1,4 @@
-"""Bodies that appear: all at the start, grains during the run."""
+"""Appearance of bodies: at the start, and of grains during the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clapas.dynamics.state import Impulses, State
 
 
 def initial_state(model: Model, time: float = 0.0) -> State:
-    """The state at the start: the bodies born by then, and what presses them together."""
+    """The state at the start: the bodies born by then, with their initial contact forces."""
     d = model.d
     empty = State(
         time=time,
@@ -48,7 +48,7 @@ def with_births(model: Model, state: State) -> State:
 
 
 def work_of_laying(model: Model, before: State, after: State) -> float:
-    """Work done on grains lowered when they appeared (J): negative, what they would have fallen with."""
+    """Work done on grains lowered when they appeared (J): minus the energy that falling would have given."""
     if model.laid is None:
         return 0.0
     new = slice(before.n_bodies, after.n_bodies)

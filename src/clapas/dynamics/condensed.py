@@ -5,7 +5,7 @@ With G = H M^(−1/2) and the rows of joints in units of unit mass and unit size
 
     W = G Gᵀ − Tᵀ S⁻¹ T + C,    T = A Gᵀ,    q = H v_J + w,
 
-where v_J are the velocities without contact, which the joints have changed already. The answer r gives
+where v_J are the velocities without contact but with joints. The solution r gives
 
     v = v_J + M^(−1/2) (Gᵀ r − Aᵀ S⁻¹ T r),    λ = λ_J − S⁻¹ T r.
 
@@ -35,21 +35,21 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
-MOST_ROWS = 450  # of contacts and links: more, and sparse matrices are faster
+MOST_ROWS = 450  # of contacts and links; beyond, sparse matrices are faster
 
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """What impulses at contacts and links do to jointed bodies.
+    """Response of jointed bodies to impulses at contacts and links.
 
     Parameters
     ----------
     joints : JointsInStep
         The joints.
-    held : array (N, size)
-        Velocities without contacts.
-    own : array (j,)
-        Impulses along the rows of the joints without contacts.
+    joined_velocity : array (N, size)
+        v_J: velocities with joints, without contacts.
+    joined_multipliers : array (j,)
+        λ_J: impulses along the rows of the joints without contacts.
     G : array (n, 2, d, size)
         Blocks of H in units of unit mass.
     bodies : array (n, 2)
@@ -59,18 +59,18 @@ class Condensed:
     """
 
     joints: JointsInStep
-    held: Array
-    own: Array
+    joined_velocity: Array
+    joined_multipliers: Array
     G: Array
     bodies: Indices
     X: Array
 
     def velocity(self, r: Array) -> Array:
         """Velocities (N, size) at the end of the step under the impulses r (n, d)."""
-        return np.asarray(self.held + self.change(r))
+        return np.asarray(self.joined_velocity + self.change(r))
 
     def change(self, r: Array) -> Array:
-        """What the impulses r (n, d) change of the velocities (N, size) while the joints hold."""
+        """Change of the velocities (N, size) by the impulses r (n, d), with joints."""
         motion = self.joints.motion
         y = np.zeros_like(motion.model.mass_root)
         push_bodies(self.G, self.bodies, r, y)
@@ -79,7 +79,7 @@ class Condensed:
 
     def multipliers(self, r: Array) -> Array:
         """Impulses λ (j,) along the rows of the joints."""
-        return np.asarray(self.own - self.joints.motion.in_units(self.X @ r.ravel()))
+        return np.asarray(self.joined_multipliers - self.joints.motion.in_units(self.X @ r.ravel()))
 
 
 def condensed_problem(
@@ -91,33 +91,33 @@ def condensed_problem(
     friction and motors of joints act.
     """
     model, contacts = near.model, near.contacts
-    own = joints.multipliers(free)
-    held = joints.velocity(free, own)
-    geometry = contact_geometry(near, held)
+    multipliers = joints.multipliers(free)
+    joined = joints.velocity(free, multipliers)
+    geometry = contact_geometry(near, joined)
     assert geometry.wall is not None
     n, width = len(contacts), geometry.scale.shape[1]
     spare = (0, width - model.d)  # rows of couples, which links do not have
-    links = joints.links(held) if linked else None
+    links = joints.links(joined) if linked else None
     G, bodies = geometry.blocks.G, np.where(model.movable[contacts.bodies], contacts.bodies, -1)
     if links is not None:
         rows, ends = joints.link_blocks()
         rows = np.pad(rows, ((0, 0), (0, 0), spare, (0, 0)))
         G, bodies = np.concatenate((G, rows)), np.concatenate((bodies, ends))
-    W, X, alone = _delassus(joints, G, bodies)
-    moves = np.diagonal(W)[::width][:n] > HELD_BY_JOINTS * alone[::width][:n]
-    y = held * model.mass_root
+    W, X, without_joints = _delassus(joints, G, bodies)
+    moves = np.diagonal(W)[::width][:n] > HELD_BY_JOINTS * without_joints[::width][:n]
+    y = joined * model.mass_root
     q_free = np.zeros((len(G), width))
     rates_of(G, bodies, y, q_free)
     # A contact that cannot part and yet rubs stays. Its normal row of W is zero: compliance keeps it open.
-    open_row = np.where(moves, 0.0, alone[::width][:n])
+    open_row = np.where(moves, 0.0, without_joints[::width][:n])
     if not moves.all():
         u = q_free[:n, 0] + geometry.wall[:, 0]
         if not (stays := moves | near.rub).all():
-            return condensed_problem(near.parting(stays, u, free, held), joints, free, linked)
-        crushed = near.parting(moves, u, free, held).crushed
+            return condensed_problem(near.parting(stays, u, free, joined), joints, free, linked)
+        crushed = near.parting(moves, u, free, joined).crushed
         near = replace(near, crushed=near.crushed or crushed)
 
-    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         q, C, n_links = q_free.copy(), np.zeros((len(G), width)), len(G) - n
         C[:n, 0] = open_row
         if w is not None:
@@ -130,11 +130,12 @@ def condensed_problem(
         kind = RollingProblem if model.laws.has_couples else ContactProblem
         return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=sections(near, n_links))
 
-    problem = under_laws(near, geometry, made)
-    owned = None
+    problem = under_laws(near, geometry, build)
+    link_rows = None
     if links is not None:
-        owned = LinkRows(np.full(len(links), OF_JOINTS), links)
-    problem = replace(problem, links=owned, condensed=Condensed(joints, held, own, G, bodies, X))
+        link_rows = LinkRows(np.full(len(links), OF_JOINTS), links)
+    condensed = Condensed(joints, joined, multipliers, G, bodies, X)
+    problem = replace(problem, links=link_rows, condensed=condensed)
     largest = float(np.max(np.abs(G), initial=0.0) * np.max(np.abs(y), initial=0.0))
     if len(G) and is_rounding(problem.problem, largest, problem.wall):
         return condensed_problem(near.none(), joints, free, linked=False)
@@ -142,21 +143,21 @@ def condensed_problem(
 
 
 def _delassus(joints: JointsInStep, G: Array, bodies: Indices) -> tuple[Array, Array, Array]:
-    """W without compliance, S⁻¹ T, and the diagonal of W with all joints open."""
+    """W without compliance, S⁻¹ T, and the diagonal of W without joints."""
     n, _, d, _ = G.shape
     motion = joints.motion
     W, T = np.zeros((n * d, n * d)), np.zeros((len(motion.rows), n * d))
-    meet(G, bodies, W)
-    alone = np.diagonal(W).copy()
+    add_delassus(G, bodies, W)
+    without_joints = np.diagonal(W).copy()
     motion.meet(G, bodies, T)
     X = motion.solve_unit(T)
     W -= T.T @ X
-    return 0.5 * (W + W.T), X, alone
+    return 0.5 * (W + W.T), X, without_joints
 
 
 @kernel
-def meet(G: Array, bodies: Indices, W: Array) -> None:
-    """Add G Gᵀ to W (n d × n d): contacts meet on bodies they share."""
+def add_delassus(G: Array, bodies: Indices, W: Array) -> None:
+    """Add G Gᵀ to W (n d × n d): contacts are coupled by the bodies they share."""
     n, _, d, size = G.shape
     for i in range(n):
         for j in range(i + 1):

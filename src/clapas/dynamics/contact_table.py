@@ -1,4 +1,4 @@
-"""The contacts of a step as a controller sees them: points, normals, forces, sliding or sticking."""
+"""The contacts of a step for controllers and users: points, normals, forces, sliding or sticking."""
 
 from __future__ import annotations
 
@@ -73,25 +73,25 @@ class ContactTable:
 
     @staticmethod
     def of(
-        model: Model, done: StepResult | None, first: Indices | None, second: Indices | None
+        model: Model, result: StepResult | None, first: Indices | None, second: Indices | None
     ) -> ContactTable:
         """The contacts of a step between two sets of bodies, of one set, or all.
 
         A set holds one body, or the carriers of a system.
         """
-        whole = np.empty(0, dtype=np.int64)
-        if done is None:
-            none = np.empty((0, model.d))
-            nothing = none[:, 0]
-            return ContactTable(model.names, whole, whole, none, none, nothing, none, nothing, whole, 0.0)
-        found = done.contacts
-        rows = np.ones(len(found), dtype=bool)
+        if result is None:
+            index, vector = np.empty(0, dtype=np.int64), np.empty((0, model.d))
+            number = vector[:, 0]
+            empty = index, index, vector, vector, number, vector, number, index
+            return ContactTable(model.names, *empty, 0.0)
+        contacts = result.contacts
+        rows = np.ones(len(contacts), dtype=bool)
         for bodies in (first, second):
             if bodies is not None:
-                rows &= np.isin(found.a, bodies) | np.isin(found.b, bodies)
+                rows &= np.isin(contacts.a, bodies) | np.isin(contacts.b, bodies)
         kept = np.flatnonzero(rows)
-        a, b = found.a[kept], found.b[kept]
-        # As asked: from the first to the second; of one set alone, from the others to it.
+        a, b = contacts.a[kept], contacts.b[kept]
+        # Normals point from the first set to the second; with one set only, from the others to it.
         last = first if second is None else second
         turned = np.zeros(len(kept), dtype=bool) if last is None else ~np.isin(b, last)
         sign = np.where(turned, -1.0, 1.0)[:, None]
@@ -99,13 +99,13 @@ class ContactTable:
             names=model.names,
             a=np.where(turned, b, a),
             b=np.where(turned, a, b),
-            point=found.point[kept],
-            normal=sign * found.normal[kept] + 0.0,
-            gap=found.gap[kept],
-            impulse=sign * done.state.impulses.impulse[kept] + 0.0,
-            slip=_slips(done)[kept],
-            mode=contact_modes(done)[kept],
-            dt=done.state.dt,
+            point=contacts.point[kept],
+            normal=sign * contacts.normal[kept] + 0.0,
+            gap=contacts.gap[kept],
+            impulse=sign * result.state.impulses.impulse[kept] + 0.0,
+            slip=_slips(result)[kept],
+            mode=contact_modes(result)[kept],
+            dt=result.state.dt,
         )
 
     def __len__(self) -> int:
@@ -158,24 +158,24 @@ class ContactTable:
         return np.asarray(self.mode == SLIDING)
 
 
-def contact_modes(done: StepResult) -> Indices:
+def contact_modes(result: StepResult) -> Indices:
     """Whether each contact of a step is open (0), sticking (1) or sliding (2), (n,)."""
-    known = getattr(done, "modes", None)
-    if known is not None:  # a step gathered from several ranks, each of which has told its own
+    known = getattr(result, "modes", None)
+    if known is not None:  # a step gathered from several ranks, each of which computed its own modes
         return np.asarray(known)
-    _, sticking, sliding = modes(*done.problem.sliding_part(done.solution.r))
+    _, sticking, sliding = modes(*result.problem.sliding_part(result.solution.r))
     mode = (sticking + 2 * sliding).astype(np.int8)
-    if done.rows is not None:  # between sleepers nothing slides
-        stuck = done.state.impulses.carrying
-        mode = np.append(mode, 0).astype(np.int8)[done.rows]
-        mode[done.rows < 0] = stuck[done.rows < 0]
+    if result.rows is not None:  # contacts between sleeping bodies do not slide
+        stuck = result.state.impulses.carrying
+        mode = np.append(mode, 0).astype(np.int8)[result.rows]
+        mode[result.rows < 0] = stuck[result.rows < 0]
     return np.asarray(mode)
 
 
-def _slips(done: StepResult) -> Array:
-    """Tangential speeds (n,) at the contacts of a step (m/s); zero between sleepers."""
-    d = done.contacts.normal.shape[1]
+def _slips(result: StepResult) -> Array:
+    """Tangential speeds (n,) at the contacts of a step (m/s); zero between sleeping bodies."""
+    d = result.contacts.normal.shape[1]
     # Unknowns and velocities at a contact are scaled inversely: their product is the work.
-    across = (done.solution.u / done.problem.scale)[:, 1:d]
+    across = (result.solution.u / result.problem.scale)[:, 1:d]
     speed = np.linalg.norm(across, axis=1)
-    return np.asarray(speed if done.rows is None else np.append(speed, 0.0)[done.rows])
+    return np.asarray(speed if result.rows is None else np.append(speed, 0.0)[result.rows])

@@ -1,9 +1,9 @@
-"""Grains laid down: lowered along gravity until they touch what lies below, then let go.
+"""Deposition: grains are lowered along gravity until they touch a body below, then released.
 
-A grain that touches nothing is falling itself: the new one passes it if there is room below. Laid on
-falling grains, those of a dense shower would stand on each other as a tower that is falling down.
+A grain without contacts is itself falling: the new one passes it if there is room below. If grains of a dense
+shower were deposited on falling ones, they would form a falling tower.
 
-Exact between spheres (disks in the plane) and planes, the shapes for which it is allowed.
+Exact between spheres (disks in the plane) and planes, the only shapes allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clapas.typing import Array, Indices, Mask
 
 
 def refuse_other_shapes(model: Model) -> None:
-    """Refuse deposition without gravity, or onto anything but spheres, disks and planes."""
+    """Raise an error for deposition without gravity, or onto anything but spheres, disks and planes."""
     if model.laid is None:
         return
     if not model.gravity.any():
@@ -45,9 +45,9 @@ def falling(model: Model, state: State) -> Mask:
 
 
 def laid_position(model: Model, body: int, position: Array, orientation: Array, falling: Mask) -> Array:
-    """Where a grain comes to lie, lowered from where the model draws it.
+    """Position of a grain after deposition from its initial position in the model.
 
-    It stays where it was drawn if something is in the way there, or nothing is below.
+    It keeps its initial position if that is occupied, or if nothing is below.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def laid_position(model: Model, body: int, position: Array, orientation: Array, 
     position, orientation : arrays
         Those of the other bodies.
     falling : array of bool
-        Which of them it may pass.
+        Those of them that it may pass.
     """
     start, down = model.position[body], model.gravity / np.linalg.norm(model.gravity)
     radius = float(model.colliders.size[body, 0])
@@ -64,11 +64,11 @@ def laid_position(model: Model, body: int, position: Array, orientation: Array, 
     flat = model.colliders.kind[others] == Kind.PLANE
     touch, leave = _to_spheres(model, start, down, radius, position, others[~flat])
     passed = falling[~flat]
-    below = [
+    obstacles = [
         touch[~passed & (leave > 0.0)],
         _to_planes(model, start, down, radius, position, orientation, others[flat]),
     ]
-    distance = float(min(found.min(initial=np.inf) for found in below))
+    distance = float(min(falls.min(initial=np.inf) for falls in obstacles))
     while (inside := passed & (touch < distance) & (distance < leave)).any():
         distance = float(touch[inside].min())  # no room below this one
     return np.asarray(start + max(distance, 0.0) * down if np.isfinite(distance) else start)
@@ -86,8 +86,8 @@ def _to_spheres(
     reach = radius + model.colliders.size[others, 0]
     within = reach**2 - (np.sum(away**2, axis=1) - ahead**2)
     half = np.sqrt(np.maximum(within, 0.0))
-    met = within > 0.0
-    return np.where(met, ahead - half, np.inf), np.where(met, ahead + half, np.inf)
+    hits = within > 0.0
+    return np.where(hits, ahead - half, np.inf), np.where(hits, ahead + half, np.inf)
 
 
 def _to_planes(
@@ -100,7 +100,7 @@ def _to_planes(
     others: Indices,
 ) -> Array:
     """Fall (m) at which the grain touches each of the planes it falls towards."""
-    colliders, found = model.colliders, []
+    colliders, falls = model.colliders, []
     up = np.eye(model.d)[-1]
     for k in others:
         turn = rotations.compose(orientation[k], colliders.orientation[k])
@@ -108,5 +108,5 @@ def _to_planes(
         origin = position[k] + rotations.rotate(orientation[k], colliders.position[k])
         towards = -float(normal @ down)
         if towards > 0.0:
-            found.append((float(normal @ (start - origin)) - radius) / towards)
-    return np.array(found)
+            falls.append((float(normal @ (start - origin)) - radius) / towards)
+    return np.array(falls)

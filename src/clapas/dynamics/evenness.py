@@ -1,26 +1,25 @@
-"""How contacts of a few bodies share a force that rigid bodies leave open: as contacts that are alike do.
+"""Even distribution of indeterminate forces over the contacts of a few bodies.
 
-Rigid plates that press a box say how much they press, not how the force is shared by the corners of a face.
-Coulomb's law has many solutions then. In some of them all corners hold, or all slide alike; in others one
-corner bears most, and the box pivots about it. Gauss–Seidel from nothing finds either. What real plates do
-is the limit of contacts that all give a little. So every contact is given the same small compliance α around
-impulses r₀,
+Rigid plates that press a box determine the total force, not its distribution over the corners of a face.
+Coulomb's law then has many solutions. In some of them all corners stick, or all slide alike; in others one
+corner bears most, and the box pivots about it. Gauss–Seidel from zero finds either. Real plates behave as the
+limit of slightly compliant contacts. So every contact gets the same small compliance α around impulses r₀,
 
     u = W r + q + α D (r − r₀),    D = diag(λ_i), the response of contact i to itself,
 
-which has one answer, found by Newton's method (:mod:`clapas.solvers.newton.proximal_step`). From r₀ = 0 it
-tells how much each pair of bodies presses; r₀ is then the same normal impulse at all contacts of a pair. Each
-further step is centred at the answer of the last, and gains a factor of the order of α: after three or four
-the compliance plays no part, and the answer is one of the problem itself, held or sliding, to rounding. It is
-judged as any answer is; where it is none, that of the solver stays.
+which has one solution, found by Newton's method (:mod:`clapas.solvers.newton.proximal_step`). From r₀ = 0 it
+gives the total force between each pair of bodies; r₀ is then the same normal impulse at all contacts of a
+pair. Each further step is centred at the solution of the last, and gains a factor of the order of α: after
+three or four the compliance has no effect, and the result solves the problem itself, sticking or sliding, to
+rounding. Its residual is measured as usual; where it fails, the solver's solution is kept.
 
-This is done where joints or guides hold bodies: where nothing is carried yet and nothing moves, and where
-several contacts of a held body with another share another force than before, as when fingers close, after
-that impact, or when a box slides off the edge of a plate. In between impulses are carried from step to step;
-what rounding leaves of bodies at rest grows, and is put right by the same steps, centred at what is carried.
+This is done where joints or guides hold bodies: where no impulse is carried yet and nothing moves, and where
+the force shared by several contacts of a held body with another changes, as when fingers close, after that
+impact, or when a box slides off the edge of a plate. In between, impulses are carried from step to step; the
+rounding errors of bodies at rest grow, and are corrected by the same steps, centred at the carried impulses.
 Structures of 64 contacts or more have sparse matrices and Newton steps for bodies at rest
-(:mod:`clapas.dynamics.resting`). Limits, friction and motors in joints are rows of the same problem. They are
-not evened.
+(:mod:`clapas.dynamics.resting`). Limits, friction and motors in joints are rows of the same problem; their
+impulses are not evened.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ from clapas.solvers.solution import History
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-SLOW = 1e3  # speeds below so many tolerances, of what gravity gives in a step, are those of bodies at rest
+SLOW = 1e3  # bodies are at rest below so many tolerances times the speed that gravity gives in a step
 COMPLIANCES = (1e-3, 1e-5, 1e-7)  # α tried: weak bounded motors give way under the first
 ACCURACY = 1e-3  # of a proximal step, relative to the velocity its compliance adds
-STEPS = 12  # proximal ones, at most
-DROPS = 0.3  # of the residual: what a step must leave of it to be followed by another
-AT_REST = 1e-11  # residual that carried impulses of bodies at rest may have
-FINE = 1e-3  # of the tolerance: what an answer may leave; what it leaves is carried on
-ANEW = 0.1  # of the largest impulse: a change by more is no small change of what is carried
-BEARS = 1e-6  # of the largest impulse: what a contact that bears bears at least
+STEPS = 12  # most proximal steps
+DROPS = 0.3  # factor by which a step must reduce the residual to be followed by another
+AT_REST = 1e-11  # largest residual of impulses carried between bodies at rest
+FINE = 1e-3  # of the tolerance: largest residual of an even solution, since its error is carried on
+ANEW = 0.1  # of the largest impulse: a larger change of a carried impulse calls for a new distribution
+BEARS = 1e-6  # of the largest impulse: contacts with more bear load
 
 
 def is_held(model: Model) -> bool:
     """Whether joints or guides hold bodies, as those of a gripper do.
 
-    Bodies that only lie on one another settle their forces as they always did.
+    Without joints and guides nothing is evened.
     """
     return model.joints is not None or model.blocked is not None
 
@@ -63,34 +62,34 @@ def holders(model: Model) -> Mask:
     return np.asarray(model.is_joined | guided)
 
 
-def looks_after(solver: Solver, n_contacts: int) -> bool:
-    """Whether a few contacts are looked after here: with the default solver, which names no selection."""
+def applies(solver: Solver, n_contacts: int) -> bool:
+    """Whether impulses are evened: for a few contacts, with the default solver, which names no selection."""
     return isinstance(solver, Auto) and 1 < n_contacts < SEVERAL and solver.time_limit == np.inf
 
 
 def begins_at_rest(solver: Solver, n_contacts: int, velocity: Array, carried: Array, gain: float) -> bool:
-    """Whether a few contacts begin to bear bodies that hardly move.
+    """Whether a few contacts start to bear bodies that hardly move.
 
     ``velocity`` (N, size) is that at the start of the step, ``carried`` the impulses from before it, and
     ``gain`` the speed that gravity gives in the step.
     """
-    if not looks_after(solver, n_contacts) or gain <= 0.0 or carried.any():
+    if not applies(solver, n_contacts) or gain <= 0.0 or carried.any():
         return False
     return float(np.abs(velocity).max(initial=0.0)) <= SLOW * solver.tol * gain
 
 
-def are_shared_anew(pairs: Indices, before: Array, after: Array, holds: Mask) -> bool:
-    """Whether contacts of a held body with another that share a force share another one after a step.
+def shared_force_changes(pairs: Indices, before: Array, after: Array, holds: Mask) -> bool:
+    """Whether the force shared by several contacts of a held body with another changes in a step.
 
-    So they do where one begins to bear beside another, and at an impact and after it. What of the force is
-    whose is then not known from before.
+    This happens where a contact starts to bear beside another, and at an impact and after it. The carried
+    impulses then do not determine the distribution.
 
     Parameters
     ----------
     pairs : array (n, 2)
         The bodies of the contacts.
     before, after : arrays (n, d)
-        The impulses carried to the step, and those of its answer.
+        The impulses carried to the step, and those of its solution.
     holds : array (N,) of bool
         The bodies that joints or guides hold.
     """
@@ -104,10 +103,10 @@ def are_shared_anew(pairs: Indices, before: Array, after: Array, holds: Mask) ->
 
 
 def tolerance_at_rest(solver: Solver, n_contacts: int, velocity: Array, gain: float) -> float:
-    """The tolerance to which impulses of a few contacts are carried on while bodies hardly move.
+    """The tolerance for carried impulses of a few contacts while bodies hardly move.
 
-    What a tolerance leaves accelerates a held body for as long as it is held. Where everything is at rest a
-    finer one costs a sweep now and then.
+    The remaining error accelerates a held body for as long as it is held. Where everything is at rest a
+    finer tolerance costs only an occasional sweep.
     """
     tol, is_few = float(solver.tol), isinstance(solver, Auto) and 0 < n_contacts < SEVERAL
     if not is_few or float(np.abs(velocity).max(initial=0.0)) > SLOW * tol * gain:
@@ -118,10 +117,10 @@ def tolerance_at_rest(solver: Solver, n_contacts: int, velocity: Array, gain: fl
 def solved_evenly(
     problem: ContactProblem, solver: Solver, pairs: Indices, carried: Array | None = None
 ) -> Solution | None:
-    """The solution in which contacts are alike, if it is found.
+    """The solution with evenly distributed impulses; None if it is not found.
 
-    The first contacts are those of ``pairs`` (n, 2), the bodies they are between; the others are links. With
-    carried impulses (n, d) it is the solution next to them.
+    ``pairs`` (n, 2) are the bodies of the first contacts; the other rows are links. With carried impulses
+    (n, d) it is the solution nearest to them.
     """
     if not isinstance(problem.cone, CoulombCone) or not problem.is_definite:
         return None
@@ -152,7 +151,7 @@ def even_impulses(
     compliance: float = COMPLIANCES[0],
     carried: Array | None = None,
 ) -> tuple[Array, int]:
-    """Impulses (n, d) of contacts that are alike, by proximal steps, and the number of Newton steps.
+    """Even impulses (n, d) by proximal steps, and the number of Newton steps.
 
     ``pairs`` (n, 2) are the bodies of the first contacts, those to be evened; ``compliance`` is α. With
     carried impulses (n, d) these are the first r₀.
@@ -169,9 +168,9 @@ def even_impulses(
     for k in range(STEPS):
         proximal = ProximalStep(equations, centre, compliance, ACCURACY)
         count += sum(1 for _ in proximal.run())
-        found = [scaled.to_impulses(x) + 0.0 for x in proximal.candidates]  # in which -0.0 is 0.0
-        residuals = [problem.residual(r) for r in found]
-        r, residual = found[int(np.argmin(residuals))], min(residuals)
+        candidates = [scaled.to_impulses(x) + 0.0 for x in proximal.candidates]  # -0.0 becomes 0.0
+        residuals = [problem.residual(r) for r in candidates]
+        r, residual = candidates[int(np.argmin(residuals))], min(residuals)
         if k == 0 and carried is None:
             centre = scaled.from_impulses(_evened(r, pairs))
             continue
@@ -184,11 +183,11 @@ def even_impulses(
 
 
 def _evened(r: Array, pairs: Indices) -> Array:
-    """Impulses (n, d) with the same normal part at all contacts of a pair that bear, and no other."""
+    """Impulses (n, d) with the same normal part at all bearing contacts of a pair, and no tangential part."""
     even = r.copy()
     even[: len(pairs), 1:] = 0.0
     bears = r[: len(pairs), 0] > 0.0
     for pair in np.unique(pairs[bears], axis=0):
-        its = np.flatnonzero((pairs == pair).all(axis=1) & bears)
-        even[its, 0] = r[its, 0].mean()
+        contacts = np.flatnonzero((pairs == pair).all(axis=1) & bears)
+        even[contacts, 0] = r[contacts, 0].mean()
     return even

@@ -1,20 +1,20 @@
-"""Motion that contacts do not make: gravity, loads, the gyroscopic term, and walls that are driven.
+"""Motion without contacts: gravity, loads, the gyroscopic term, and driven walls.
 
-Walls that turn or speed up carry what sticks to them. Contacts prescribe velocities at the end of a step,
-from positions in its middle. What sticks to a wall goes on with that velocity until the middle of the next
-step. If it is the velocity of the wall in the middle of this step, a body at x on a table that turns by Ω
-moves as x ← x + h Ω × x, and spirals out: |x| grows as exp(h Ω² t/2).
+Walls that turn or speed up carry the bodies that stick to them. Contacts prescribe velocities at the end of a
+step, from positions in its middle, and a sticking body keeps that velocity until the middle of the next step.
+If it were the velocity of the wall in the middle of this step, a body at x on a table that turns by Ω would
+move as x ← x + h Ω × x, and spiral out: |x| grows as exp(h Ω² t/2).
 
-So contacts are given the mean velocity of the wall from this middle to the next. A wall with its origin at c
-moves by h V and turns by R meanwhile, and carries what is at x to x + h V + (R − 1)(x − c). A body that
-sticks to it turns by R too, about its own centre, so x is that centre, whatever point of it touches:
+So contacts use the mean velocity of the wall from this middle to the next. A wall with its origin at c moves
+by h V and turns by R meanwhile, and carries a point x to x + h V + (R − 1)(x − c). A body that sticks to it
+turns by R too, about its own centre, so x is that centre, whatever point of it touches:
 
     V(x) = V + (R − 1)(x − c)/h     instead of     v + Ω × (x − c).
 
-It follows exactly, for any rigid motion of the wall about an axis of fixed direction. A body that slides or
-rolls leaves x: half-way to the next middle it is ½ h (v_b − V⁻(x)) further on, where V⁻ is the mean velocity
-of the wall since the last middle, and there the wall is faster by ½ h Ω × (v_b − V⁻(x)). With that the
-velocity is second order in h for such a body as well.
+The body then follows exactly, for any rigid motion of the wall about an axis of fixed direction. A body that
+slides or rolls leaves x: half-way to the next middle it is ½ h (v_b − V⁻(x)) further on, where V⁻ is the mean
+velocity of the wall since the last middle, and there the wall is faster by ½ h Ω × (v_b − V⁻(x)). With that
+term the velocity is second order in h for such a body as well.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from clapas.typing import Array, Indices, Mask
 
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
-    free, loads = np.empty_like(middle.velocity), pushes(model, middle, dt)
-    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, kicks(model, loads), dt, free)
+    free, loads = np.empty_like(middle.velocity), load_impulses(model, middle, dt)
+    spins = spin_changes(model, loads)
+    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, spins, dt, free)
     for body, push in loads.items():
         if model.movable[body]:  # and not held
-            # The spin of a body that gyrates has its push already.
+            # `fall` has already added the torque to the spin of a body that gyrates.
             gained = push[:3] if model.gyrates_freely[body] else push
             free[body, : len(gained)] += gained / model.masses[body, : len(gained)]
     if model.blocked is not None:
@@ -47,11 +48,11 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
 
 
 def gyrated(
-    model: Model, middle: State, free: Array, velocity: Array, dt: float, but: Mask | None = None
+    model: Model, middle: State, free: Array, velocity: Array, dt: float, excluded: Mask | None = None
 ) -> tuple[Array, Array, bool]:
-    """The gyroscopic term again, at the mean of the velocities before and after the impulses of contacts.
+    """Recompute the gyroscopic term at the mean of the velocities before and after the contact impulses.
 
-    ``but`` (N,) are bodies to be left as they are.
+    ``excluded`` (N,) are bodies to be left unchanged.
 
     Returns
     -------
@@ -60,54 +61,54 @@ def gyrated(
     free : array (N, 6)
         Those without the impulses of contacts.
     matters : bool
-        Is the change more than a thousandth of that made by contacts? Then so are velocities at contacts.
+        Whether the change is more than a thousandth of that by contacts: then it affects the contacts too.
     """
-    which = model.gyrates_freely if but is None else model.gyrates_freely & ~but
-    kick = kicks(model, pushes(model, middle, dt))
+    gyrates = model.gyrates_freely if excluded is None else model.gyrates_freely & ~excluded
+    spins = spin_changes(model, load_impulses(model, middle, dt))
     turned, turned_free = np.empty_like(free), np.empty_like(free)
-    bodies = model.masses, model.inertia, model.movable, which
-    given = middle.velocity, free, velocity, *bodies, kick, dt, GYRO_SHARE
-    return turned, turned_free, bool(gyrate(*given, turned, turned_free))
+    bodies = model.masses, model.inertia, model.movable, gyrates
+    arguments = middle.velocity, free, velocity, *bodies, spins, dt, GYRO_SHARE
+    return turned, turned_free, bool(gyrate(*arguments, turned, turned_free))
 
 
-def pushes(model: Model, middle: State, dt: float) -> dict[int, Array]:
+def load_impulses(model: Model, middle: State, dt: float) -> dict[int, Array]:
     """Impulses of the loads, forces in the world and torques in body frames; none along blocked axes."""
-    given: dict[int, Array] = {}
+    impulses: dict[int, Array] = {}
     for body, load in chain(model.loads.items(), middle.applied.items()):
         push = dt * load.in_body_frame(middle.time + 0.5 * dt, middle.orientation[body])
         if model.blocked is not None:
             push[model.blocked[body]] = 0.0
-        given[body] = given[body] + push if body in given else push
-    return given
+        impulses[body] = impulses[body] + push if body in impulses else push
+    return impulses
 
 
-def kicks(model: Model, loads: dict[int, Array]) -> Array:
-    """What loads change of the spins (N, 3) of the bodies that gyrate (rad/s)."""
-    kicks = np.zeros((len(model.mass), 3))
+def spin_changes(model: Model, loads: dict[int, Array]) -> Array:
+    """Changes of the spins (N, 3) of the bodies that gyrate, by loads (rad/s)."""
+    changes = np.zeros((len(model.mass), 3))
     for body, push in loads.items():
         if model.gyrates_freely[body]:
-            kicks[body] = push[3:] / model.inertia[body]
-    return kicks
+            changes[body] = push[3:] / model.inertia[body]
+    return changes
 
 
-def given_by_loads(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
+def work_of_loads(model: Model, before: Array, middle: State, after: Array, dt: float) -> float:
     """Work of loads, and of guides on the bodies they guide, during the step (J)."""
-    given = 0.0
-    for body, push in pushes(model, middle, dt).items():
-        given += 0.5 * float(push @ (middle.velocity[body] + after[body]))
+    work = 0.0
+    for body, push in load_impulses(model, middle, dt).items():
+        work += 0.5 * float(push @ (middle.velocity[body] + after[body]))
     if model.blocked is not None:
         guided = np.flatnonzero(model.movable & model.blocked.any(axis=1))
         gained = 0.5 * model.masses[guided] * (after[guided] ** 2 - before[guided] ** 2)
         fallen = 0.5 * dt * (middle.velocity + after)[guided, : model.d] * model.gravity
         gained[:, : model.d] -= model.mass[guided, None] * fallen
-        given += float(gained[model.blocked[guided]].sum())
-    return given
+        work += float(gained[model.blocked[guided]].sum())
+    return work
 
 
 def lead(
     model: Model, middle: State, contacts: Contacts, before: Array, theta: float, dt: float
 ) -> Array | None:
-    """What the velocities of walls in the middle of the step miss at contacts, b relative to a.
+    """Correction of the wall velocities in the middle of the step, at the contacts, b relative to a.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def lead(
     """
     if not model.motions:
         return None
-    missing, found = np.zeros_like(contacts.normal), False
+    correction, is_corrected = np.zeros_like(contacts.normal), False
     for wall in model.motions:
         if model.movable[wall] or not (ends := _touching(model, contacts, wall)):
             continue
@@ -143,13 +144,13 @@ def lead(
             arm = middle.position[body] + shift - middle.position[wall]
             since, until = mean[0] - _turn(-angle[0], arm) / dt, mean[1] + _turn(angle[1], arm) / dt
             drift = before[body, : model.d] - since
-            missing[at] += sign * (until - v[1] - _cross(spin[1], arm - 0.5 * dt * drift))
-            found = True
-    return missing if found else None
+            correction[at] += sign * (until - v[1] - _cross(spin[1], arm - 0.5 * dt * drift))
+            is_corrected = True
+    return correction if is_corrected else None
 
 
 def _touching(model: Model, contacts: Contacts, wall: int) -> list[tuple[Indices, Indices, float]]:
-    """Contacts of a wall with bodies that move: where they are, the bodies, 1 if the wall is b, −1 if a."""
+    """Contacts of a wall with movable bodies: their rows, the bodies, 1 if the wall is b, −1 if a."""
     ends: list[tuple[Indices, Indices, float]] = []
     for one, other, sign in ((contacts.a, contacts.b, -1.0), (contacts.b, contacts.a, 1.0)):
         at = np.flatnonzero((one == wall) & model.movable[other])
@@ -186,7 +187,7 @@ def _cross(spin: Array, arm: Array) -> Array:
 
 @kernel
 def add_lead(frame: Array, lead: Array, wall: Array) -> None:
-    """Add the lead of walls (n, d), in world coordinates, to their velocities (n, k) along the frames."""
+    """Add the correction ``lead`` (n, d), in the world, to the wall velocities (n, k) along the frames."""
     d = lead.shape[1]
     for i in range(len(lead)):
         for k in range(d):

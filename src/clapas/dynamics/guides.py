@@ -1,12 +1,12 @@
 """Guided bodies: free along some axes, held or driven along the others.
 
 A lid that slides up and down under a pressure, a plate of a shear cell, a wheel on its axle. The guide is
-exact: blocked velocities are what the imposed motion says, zero without one, whatever touches the body, and
-contacts feel them as those of a wall. Along the free axes it has its mass, and moves under gravity, loads
+exact: blocked velocities are those of the imposed motion, zero without one, whatever touches the body, and
+contacts treat them as those of a wall. Along the free axes it has its mass, and moves under gravity, loads
 and contacts like any body.
 
 A body that only slides, without a free rotation and not along all axes, is a wall that yields. Like other
-walls it may be wider than a periodic cell, meets bodies but no other wall, and counts as a wall in measures.
+walls it may be wider than a periodic cell, touches bodies but no other wall, and is a wall in measures.
 
 Axes are those of the world: "x", "y", "z" for the motion of the centre of mass, "rx", "ry", "rz" for
 rotations about them; in 2-D "x", "y", "r".
@@ -24,7 +24,7 @@ from clapas.geometry.checks import Vector
 from clapas.typing import Array, Mask
 
 AXES = {2: ("x", "y", "r"), 3: ("x", "y", "z", "rx", "ry", "rz")}
-HELD = 1e-24  # share of the largest response to an impulse that is rounding
+HELD = 1e-24  # of the largest response to an impulse: less is rounding
 WORDS = re.compile(r"r[xyz]?|[xyz]")
 
 
@@ -89,7 +89,7 @@ def inertia_about_axes(moments: Vector, axes: Array) -> Vector:
 
 
 def can_part(G: Array) -> Mask:
-    """Contacts (n,) at which a normal impulse changes something; the guides hold the others as they are.
+    """Contacts (n,) at which a normal impulse has an effect; guides prevent it at the others.
 
     ``G`` (n, 2, k, size) are the blocks of the contacts (see :class:`clapas.problems.blocks.BodyBlocks`).
     Where both normal rows are zero, no impulse follows from Coulomb's law, and none is needed.

@@ -1,7 +1,7 @@
-"""Bodies and joints of a simulation as a controller sees them, to read and to drive.
+"""Handles by which a controller reads and drives the bodies and joints of a simulation.
 
-Handles are made when asked for and hold no data of their own: they read the state their simulation has at
-that moment. What they return are copies.
+Handles are created on request and hold no data of their own: they read the current state of their simulation
+and return copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clapas.typing import Array
 if TYPE_CHECKING:
     from clapas.scenes.simulation import Simulation
 
-NEAR = 3  # names offered for one that is not known
+NEAR = 3  # names suggested for an unknown one
 
 
 def known_name(word: str, words: str, name: Any, names: Sequence[str]) -> int:
@@ -41,13 +41,13 @@ def known_name(word: str, words: str, name: Any, names: Sequence[str]) -> int:
             return names.index(name)
         near = difflib.get_close_matches(name, names, n=NEAR)
         if near:
-            offered = f"did you mean {' or '.join(repr(one) for one in near)}?"
+            hint = f"did you mean {' or '.join(repr(one) for one in near)}?"
         elif names:
             some = ", ".join(f"'{one}'" for one in names[: 4 * NEAR])
-            offered = f"there are {some}{' …' if len(names) > 4 * NEAR else ''}"
+            hint = f"there are {some}{' …' if len(names) > 4 * NEAR else ''}"
         else:
-            offered = f"there are no {words}"
-        raise SceneError(f"no {word} is called '{name}': {offered}")
+            hint = f"there are no {words}"
+        raise SceneError(f"no {word} is called '{name}': {hint}")
     if isinstance(name, bool) or not isinstance(name, int | np.integer) or not 0 <= name < len(names):
         numbered = f"{words} are numbered 0 to {len(names) - 1}" if names else f"there are no {words}"
         raise SceneError(f"there is no {word} {name!r}: {numbered}")
@@ -178,12 +178,12 @@ class BodyHandle:
         push = np.zeros(d) if force is None else np.array(checks.vector(label, "force", force, d))
         turn = np.zeros(size)
         if torque is not None:
-            given = (torque,) if np.ndim(torque) == 0 else torque
-            turn += checks.vector(label, "torque", given, size)
+            components = (torque,) if np.ndim(torque) == 0 else torque
+            turn += checks.vector(label, "torque", components, size)
         if at is not None:
             turn += _moment(np.array(checks.vector(label, "at", at, d)) - self.position, push)
         load = Load(d, Constant(tuple(push.tolist())), Constant(tuple(turn.tolist())))
-        self._of("position")  # it must be born
+        self._of("position")  # raises an error if the body is not born yet
         self._simulation.push(self.number, load)
 
     @property
@@ -336,7 +336,7 @@ class JointHandle:
                 body.apply(torque=sign * effort * (axis if model.d == 3 else np.ones(1)))
 
     def _row_of_gimbal(self) -> Array:
-        """What an effort along an angle of a gimbal is as a torque on b, (3,): across the two other axes."""
+        """Torque on b per unit of effort along an angle of a gimbal, (3,): normal to the two other axes."""
         model, state = self._simulation.model, self._simulation.state
         placed = placed_in(model, state, state.coordinates)[0]
         rows = model.joints

@@ -1,4 +1,4 @@
-"""Contacts between bodies that are held: no part of the contact problem, they keep their impulses."""
+"""Contacts between held bodies: they are not part of the contact problem and keep their impulses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
 
 
-class Answered(NamedTuple):
-    """Contacts of a step, their impulses in the same order, and where they are among those solved, or −1."""
+class ListedContacts(NamedTuple):
+    """Contacts of a step, their impulses in the same order, and their rows among those solved, or −1."""
 
     contacts: Contacts
     impulses: Impulses
@@ -33,10 +33,10 @@ def with_held(
     solved: Contacts,
     impulses: Impulses,
     old: Impulses,
-    longer: float,
+    ratio: float,
     touching: float,
-) -> Answered:
-    """Put together the contacts that were solved and those between bodies that cannot move.
+) -> ListedContacts:
+    """Combine the contacts that were solved and those between bodies that cannot move.
 
     Of the latter those count that touch, or carried an impulse in the step before.
 
@@ -48,29 +48,29 @@ def with_held(
         All contacts of the step, and those of its problem that count.
     impulses, old : Impulses
         Those of the problem, and those of the step before.
-    longer : float
+    ratio : float
         Length of the step over that of the step before: forces persist, not impulses.
     touching : float
         Gap up to which contacts touch (m).
     """
-    answered = places(solved.a, solved.b, solved.feature, found)
-    before = places(old.a, old.b, old.feature, found)
+    solved_row = places(solved.a, solved.b, solved.feature, found)
+    old_row = places(old.a, old.b, old.feature, found)
     rows = np.empty(len(found), dtype=np.int64)
-    rows = rows[: choose(found.a, found.b, found.gap, model.movable, touching, answered, before, rows)]
-    contacts, answered, before = found.take(rows), answered[rows], before[rows]
-    which = contacts.a, contacts.b, contacts.feature
-    impulse = _put_together(answered, before, impulses.impulse, old.impulse, longer)
+    rows = rows[: choose(found.a, found.b, found.gap, model.movable, touching, solved_row, old_row, rows)]
+    contacts, solved_row, old_row = found.take(rows), solved_row[rows], old_row[rows]
+    identity = contacts.a, contacts.b, contacts.feature
+    impulse = _merged(solved_row, old_row, impulses.impulse, old.impulse, ratio)
     if not (model.laws.has_couples or old.couple.any()):
-        return Answered(contacts, Impulses(*which, impulse), answered)
-    couple = _put_together(answered, before, impulses.couple, old.couple, longer)
-    return Answered(contacts, Impulses(*which, impulse, couple), answered)
+        return ListedContacts(contacts, Impulses(*identity, impulse), solved_row)
+    couple = _merged(solved_row, old_row, impulses.couple, old.couple, ratio)
+    return ListedContacts(contacts, Impulses(*identity, impulse, couple), solved_row)
 
 
-def _put_together(answered: Indices, before: Indices, new: Array, old: Array, longer: float) -> Array:
-    """Rows of ``new`` where the contact was solved, else ``longer`` times those of ``old``, else zero."""
-    rows = np.zeros((len(answered), new.shape[1]))
-    made, kept = (np.require(each, requirements=("C", "W")) for each in (new, old))
-    put_rows(answered, before, made, kept, longer, rows)
+def _merged(solved_row: Indices, old_row: Indices, new: Array, old: Array, ratio: float) -> Array:
+    """Rows of ``new`` where the contact was solved, else ``ratio`` times those of ``old``, else zero."""
+    rows = np.zeros((len(solved_row), new.shape[1]))
+    new, old = (np.require(table, requirements=("C", "W")) for table in (new, old))
+    put_rows(solved_row, old_row, new, old, ratio, rows)
     return rows
 
 
@@ -81,16 +81,16 @@ def choose(
     gap: Array,
     movable: Mask,
     touching: float,
-    answered: Indices,
-    before: Indices,
+    solved_row: Indices,
+    old_row: Indices,
     rows: Indices,
 ) -> int:
     """List the contacts that count and return their number; those solved drop their old impulses."""
     count = 0
     for i in range(len(a)):
-        if answered[i] >= 0:
-            before[i] = -1
-        elif movable[a[i]] or movable[b[i]] or (gap[i] > touching and before[i] < 0):
+        if solved_row[i] >= 0:
+            old_row[i] = -1
+        elif movable[a[i]] or movable[b[i]] or (gap[i] > touching and old_row[i] < 0):
             continue
         rows[count] = i
         count += 1
@@ -98,11 +98,13 @@ def choose(
 
 
 @kernel
-def put_rows(answered: Indices, before: Indices, new: Array, old: Array, longer: float, rows: Array) -> None:
+def put_rows(
+    solved_row: Indices, old_row: Indices, new: Array, old: Array, ratio: float, rows: Array
+) -> None:
     """Fill rows from the new table or the old one."""
     for i in range(len(rows)):
         for k in range(rows.shape[1]):
-            if answered[i] >= 0:
-                rows[i, k] = new[answered[i], k]
-            elif before[i] >= 0:
-                rows[i, k] = longer * old[before[i], k]
+            if solved_row[i] >= 0:
+                rows[i, k] = new[solved_row[i], k]
+            elif old_row[i] >= 0:
+                rows[i, k] = ratio * old[old_row[i], k]

@@ -1,11 +1,11 @@
-"""Roots fixed in a rigid body that feels them: rods clamped on something that moves freely.
+"""Roots of rods clamped in a movable rigid body, with their reaction on it.
 
-The root of a rod at x, with frame F, stays where it was in the frame of its holder (centre c, orientation R):
-at x* = c + R a with frame F* = R A. The rows say so of the velocities at the end of the step,
+The root of a rod at x, with frame F, is fixed in the frame of its holder (centre c, orientation R): at
+x* = c + R a with frame F* = R A. The rows constrain the velocities at the end of the step,
 
     v_root − v_holder(x*) + (x − x*)/h = 0,    ω_root − ω_holder + e/h = 0,    e = ½ Σ F*_i × F_i,
 
-and are solved with the contacts, as joints are. What is left of an error closes within a step.
+and are solved with the contacts, as joints are. Position errors are removed within a step.
 """
 
 from __future__ import annotations

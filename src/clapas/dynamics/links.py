@@ -1,6 +1,6 @@
 """The links of a step: rows that kinds and joints bring to the contact problem, after the contacts.
 
-Each has rows on its own velocities; here they stand side by side on all velocities of the problem,
+Each has rows on the velocities of its owner; here they become rows on all velocities of the problem,
 
     H = [H_rigid  H_1  H_2  …],
 
@@ -59,13 +59,13 @@ class LinkRows:
 
         Velocities beyond the length of ``mean`` are zero.
         """
-        its = self.links.account == account
-        if not its.any():
+        chosen = self.links.account == account
+        if not chosen.any():
             return 0.0
         all_velocities = np.zeros(self.links.H.shape[1])
         all_velocities[: len(mean)] = mean
         rate = np.asarray(self.links.H @ all_velocities).reshape(r.shape)
-        return float(np.sum(r[its] * rate[its]))
+        return float(np.sum(r[chosen] * rate[chosen]))
 
 
 def side_by_side(links: Sequence[Links | None], sizes: Sequence[int]) -> LinkRows | None:
@@ -74,17 +74,17 @@ def side_by_side(links: Sequence[Links | None], sizes: Sequence[int]) -> LinkRow
     ``sizes`` are the numbers of velocities of the rigid bodies, of each system, and of what follows them.
     """
     ends = np.concatenate(([0], np.cumsum(sizes)))
-    there = [(k, part) for k, part in enumerate(links) if part is not None and len(part)]
-    if not there:
+    present = [(k, part) for k, part in enumerate(links) if part is not None and len(part)]
+    if not present:
         return None
     wide = []
-    for k, part in there:
+    for k, part in present:
         H = sparse.csr_array(part.H)
         columns = H.indices + ends[k]
         wide.append(sparse.csr_array((H.data, columns, H.indptr), shape=(H.shape[0], int(ends[-1]))))
-    owner = np.concatenate([np.full(len(part), OF_JOINTS + k) for k, part in there])
+    owner = np.concatenate([np.full(len(part), OF_JOINTS + k) for k, part in present])
     fields = (
-        np.concatenate([getattr(part, name) for _, part in there])
+        np.concatenate([getattr(part, name) for _, part in present])
         for name in ("identity", "w", "mu", "compliance", "account")
     )
     identity, w, mu, compliance, account = fields

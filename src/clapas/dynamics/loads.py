@@ -1,7 +1,7 @@
 """Loads: forces and torques on bodies, besides gravity and contacts.
 
-A load is constant, a table in time, or a Python function of time; the last one no file can hold. A wall under
-a pressure is a guided body (:mod:`clapas.dynamics.guides`) with a force: the pressure times the area.
+A load is constant, a table in time, or a Python function of time, which cannot be written to a file. A wall
+under a pressure is a guided body (:mod:`clapas.dynamics.guides`) with a force: the pressure times the area.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Course(ABC):
 
     @abstractmethod
     def to_entry(self) -> Any:
-        """As scene files write it."""
+        """Its entry in a scene file."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class FunctionOfTime(Course):
     size: int
 
     def __call__(self, time: float) -> Array:
-        """What the function gives."""
+        """The value of the function, checked."""
         name = f"{self.name} at t = {time}"
         return np.array(_vector(self.label, name, self.function(time), self.size))
 
     def to_entry(self) -> Any:
-        """Refused."""
+        """Raise an error: a function cannot be written to a file."""
         raise SceneError(
             f"{self.label}: its {self.name} is a Python function, which no file can hold; "
             "give constant components, or (times, values)"
@@ -117,7 +117,7 @@ class Load:
         return force, torque
 
     def plus(self, other: Load) -> Load:
-        """Both at once, as they are at time 0: for loads that last one step."""
+        """The sum of both at time 0: for loads that last one step."""
         force, torque = (tuple(map(float, a + b)) for a, b in zip(self(0.0), other(0.0), strict=True))
         return Load(self.d, Constant(force), Constant(torque))
 

@@ -1,11 +1,11 @@
 """The contact problem of rigid bodies, joints and bodies of other kinds together, as sparse matrices.
 
-The velocities of other kinds join those of the rigid bodies,
+The velocities of other kinds follow those of the rigid bodies,
 
     M = diag(M_rigid, M̃_1, M̃_2, …, I),    H = [H_rigid  H_1  H_2  …  0],
 
-where H_k are the velocities of material points at the contacts, from the kind, along the contact frames. A
-soft row of joints, J v + b + E λ = 0, is a row on one more velocity, of unit mass, that enters it by √E.
+where H_k maps the velocities of kind k to those of material points at the contacts, along the contact frames.
+A soft row of joints, J v + b + E λ = 0, is written with one more velocity, of unit mass, and coefficient √E.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def mixed_problem(
     links = side_by_side((acting, *systems.links), sizes)
     bilateral = _bilateral(systems, joints, rigid.n_bodies * rigid.size, n_soft, M.shape[0])
     inverses = systems.inverses(rigid.n_bodies * rigid.size)
-    made = _Statement(near, width, M, H, v_free, open_row, links, *bilateral, inverses)
-    problem = under_laws(near, geometry, made)
+    build = _Statement(near, width, M, H, v_free, open_row, links, *bilateral, inverses)
+    problem = under_laws(near, geometry, build)
     problem = replace(problem, links=links)
     largest = float(np.max(abs(problem.problem.H) @ np.abs(v_free), initial=0.0))
     if problem.problem.n_contacts and is_rounding(problem.problem, largest, problem.wall):
@@ -111,7 +111,7 @@ def _held(joints: JointsInStep, free: Array, n_soft: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Statement:
-    """Makes the problem from what laws say: see :data:`clapas.dynamics.assembly.Made`."""
+    """Builds the problem from the data of the laws: see :data:`clapas.dynamics.assembly.ProblemFactory`."""
 
     near: ContactsInStep
     width: int
@@ -133,12 +133,12 @@ class _Statement:
             C[:, 0] = self.open_row
         n_links = 0
         if self.links is not None:
-            its, n_links, d, width = self.links.links, len(self.links), self.near.model.d, self.width
-            rows = sparse.csr_array(sparse.vstack((self.H, _widened(its.H, d, width)), format="csr"))
+            links, n_links, d, width = self.links.links, len(self.links), self.near.model.d, self.width
+            rows = sparse.csr_array(sparse.vstack((self.H, _widened(links.H, d, width)), format="csr"))
             spare = ((0, 0), (0, width - d))  # links have no couples
-            w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(its.w, spare)))
-            C = np.concatenate((np.zeros((n, width)) if C is None else C, np.pad(its.compliance, spare)))
-            mu = np.concatenate((mu, its.mu))
+            w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(links.w, spare)))
+            C = np.concatenate((np.zeros((n, width)) if C is None else C, np.pad(links.compliance, spare)))
+            mu = np.concatenate((mu, links.mu))
         kind = RollingProblem if self.near.model.laws.has_couples else ContactProblem
         return kind(
             M=self.M,
@@ -163,19 +163,20 @@ def _bilateral(
     ``before`` and ``after`` are the numbers of velocities before and after those of the systems, ``size``
     that of all.
     """
-    found = []
+    constraints = []
     if joints is not None:
-        found.append((joints.rows_with_soft(size), joints.b))
-    if (bound := systems.rows(before, after)) is not None:
-        found.append(bound)
-    if not found:
+        constraints.append((joints.rows_with_soft(size), joints.b))
+    if (of_systems := systems.rows(before, after)) is not None:
+        constraints.append(of_systems)
+    if not constraints:
         return None, None
-    J = found[0][0] if len(found) == 1 else sparse.vstack([rows for rows, _ in found], format="csr")
-    return sparse.csr_array(J), np.concatenate([b for _, b in found])
+    rows = [J for J, _ in constraints]
+    J = rows[0] if len(rows) == 1 else sparse.vstack(rows, format="csr")
+    return sparse.csr_array(J), np.concatenate([b for _, b in constraints])
 
 
 def _widened(H: sparse.csr_array, d: int, width: int) -> sparse.csr_array:
-    """Rows of d a link, spread to ``width`` a link."""
+    """Rows of links, d each, padded with empty rows to ``width`` each."""
     if width == d:
         return H
     n = H.shape[0] // d
@@ -191,7 +192,7 @@ def _with_systems(
     own: list[sparse.csr_array],
     along: Array,
 ) -> Geometry:
-    """The geometry with velocities of walls and of before as carriers that move and bend make them."""
+    """The geometry with wall velocities and velocities before corrected for carriers that move and bend."""
     assert geometry.wall is not None
     wall, before, d = geometry.wall.copy(), geometry.before, near.model.d
     for k, system in enumerate(systems.systems):
@@ -199,7 +200,7 @@ def _with_systems(
             bent = np.zeros_like(wall)
             bent[:, :d] = _bending(near, k, system.bending, systems.parts[k], along)
             wall, before = wall + bent, None if before is None else before + bent
-    # The velocities of carriers are unknown: what the table of bodies has for walls must not count them.
+    # The velocities of carriers are unknowns: remove them from the velocities of walls.
     for matrix, part in zip(own, systems.parts, strict=True):
         wall -= np.asarray(matrix @ part.v).reshape(wall.shape)
     return geometry._replace(wall=wall, before=before)
@@ -208,7 +209,7 @@ def _with_systems(
 def _jacobian(
     model: Model, k: int, systems: SystemsInStep, contacts: Contacts, along: Array, width: int
 ) -> sparse.csr_array:
-    """H_k (width·n × m_k): what the velocities of system k are along the frames of the contacts.
+    """H_k (width·n × m_k): from the velocities of system k to those along the frames of the contacts.
 
     Rows of couples, if any, are empty: no couple acts on a system.
     """
@@ -232,29 +233,30 @@ def _jacobian(
 
 
 def _bending(near: ContactsInStep, k: int, bodies: BendingBodies, part: Part, along: Array) -> Array:
-    """Velocities at contacts, less those that carriers would give if they were rigid, (n, d)."""
+    """Velocities at contacts minus those of rigid carriers, (n, d)."""
     model, middle, contacts = near.model, near.middle, near.contacts
-    missing = np.zeros_like(contacts.normal)
+    difference = np.zeros_like(contacts.normal)
     for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
         at: Indices = np.flatnonzero(model.system_of[body] == k)
         if not at.size:
             continue
-        who, point = body[at], contacts.point[at] - shift * contacts.shift[at]
-        twist, arm = middle.velocity[who], point - middle.position[who]
+        carriers, point = body[at], contacts.point[at] - shift * contacts.shift[at]
+        twist, arm = middle.velocity[carriers], point - middle.position[carriers]
         if model.d == 2:
             rigid = twist[:, :2] + twist[:, 2:] * np.column_stack((-arm[:, 1], arm[:, 0]))
         else:
-            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[who], twist[:, 3:]), arm)
-        true = bodies.velocities(part, Touches(model.carrier_of[who], point))
-        missing[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
-    return missing
+            rigid = twist[:, :3] + np.cross(rotate(middle.orientation[carriers], twist[:, 3:]), arm)
+        true = bodies.velocities(part, Touches(model.carrier_of[carriers], point))
+        difference[at] += sign * np.einsum("nij,nj->ni", along[at], true - rigid)
+    return difference
 
 
 def _parting(
     H: sparse.csr_array, width: int, M: sparse.csr_array, joints: JointsInStep | None = None
 ) -> tuple[Array, Mask]:
-    """Normal responses (n,) without joints, roughly; and which contacts can part: their bodies can move along
-    the normal, joints included. Responses that are rounding are zero.
+    """Normal responses (n,) without joints, and which contacts can part, joints considered.
+
+    Responses that are rounding are zero.
     """
     normal = H[::width]
     response = np.asarray(normal.multiply(normal) @ (1.0 / M.diagonal())).ravel()

@@ -59,7 +59,7 @@ class System:
         holder = int(np.searchsorted(bodies, self.holder)) if self.holder >= 0 else -1
         return replace(self, rows=np.searchsorted(bodies, self.rows), holder=holder)
 
-    # Whether an object has all that a protocol lists takes tens of microseconds to find: once is enough.
+    # Cached: testing whether an object has all members of a protocol takes tens of microseconds.
 
     @cached_property
     def bending(self) -> BendingBodies | None:
@@ -78,7 +78,7 @@ class System:
 
     @cached_property
     def nonlinear(self) -> NonlinearBodies | None:
-        """The bodies, if one linearisation does not serve a step."""
+        """The bodies, if one linearisation per step may not be enough."""
         return self.bodies if isinstance(self.bodies, NonlinearBodies) else None
 
 
@@ -117,9 +117,9 @@ class Model:
     period : tuple
         Lengths of the periodic cell along x and y, or None.
     names : Names
-        Names of the bodies; none where nobody asks for them.
+        Names of the bodies; empty where they are not needed.
     probes : tuple of Probe
-        Quantities to write down at every step.
+        Quantities to record at every step.
     systems : tuple of System
         Bodies of other kinds.
     joints : JointRows, optional
@@ -171,7 +171,7 @@ class Model:
         return self.masses_of(slice(None))
 
     def masses_of(self, bodies: Mask | slice) -> Array:
-        """Rows of :attr:`masses`, which steps of many spheres can do without."""
+        """Rows of :attr:`masses`, without computing the table: steps of many spheres do not need it."""
         return np.hstack((np.repeat(self.mass[bodies, None], self.d, axis=1), self.inertia[bodies]))
 
     @cached_property
@@ -181,8 +181,8 @@ class Model:
         return inverse if self.blocked is None else np.where(self.blocked, 0.0, inverse)
 
     @cached_property
-    def answers(self) -> Array:
-        """1/m and 1/J of spheres, (N, 2): what contacts ask of them. Zero for bodies that are not movable."""
+    def sphere_response(self) -> Array:
+        """1/m and 1/J of spheres, (N, 2). Zero for bodies that are not movable."""
         masses = np.column_stack((self.mass, self.inertia[:, 0]))
         return np.where(self.movable[:, None], 1.0 / np.sqrt(masses), 0.0) ** 2
 
@@ -193,7 +193,7 @@ class Model:
 
     @cached_property
     def moving(self) -> Indices | slice:
-        """Where the movable bodies are: a slice if nothing stands between them, which copies nothing."""
+        """Rows of the movable bodies: a slice if they are consecutive, which avoids copies."""
         where = np.flatnonzero(self.movable)
         if len(where) and where[-1] - where[0] + 1 == len(where):
             return slice(int(where[0]), int(where[-1]) + 1)
@@ -215,7 +215,7 @@ class Model:
 
     @cached_property
     def has_spheres(self) -> bool:
-        """Whether all movable bodies are spheres in space, with isotropic sliding friction alone."""
+        """Whether all movable bodies are spheres in space, with isotropic sliding friction only."""
         laws = self.laws
         if (
             self.d == 2
@@ -232,7 +232,7 @@ class Model:
 
     @cached_property
     def gyrates_freely(self) -> Mask:
-        """Movable bodies of unequal moments of inertia, free to spin about all axes: they feel their spin."""
+        """Movable bodies with a gyroscopic term: unequal moments of inertia, free to spin about all axes."""
         if self.d == 2:
             return np.zeros_like(self.movable)
         uneven = self.movable & (self.inertia != self.inertia[:, :1]).any(axis=1)
@@ -242,7 +242,7 @@ class Model:
 
     @cached_property
     def gyrates(self) -> bool:
-        """Whether any body feels its spin so."""
+        """Whether any body has a gyroscopic term."""
         return bool(self.gyrates_freely.any())
 
     @cached_property
@@ -288,7 +288,7 @@ class Model:
 
     @cached_property
     def linkages(self) -> Linkages:
-        """The movable bodies that joints join, analysed once."""
+        """The structure of the movable bodies with joints, analysed once."""
         assert self.joints is not None
         return linkages(self.joints, self.movable)
 
@@ -302,7 +302,7 @@ class Model:
 
     @cached_property
     def apart(self) -> Indices:
-        """Pairs of bodies (p, 2) that never touch each other: ignored, or joined by a joint that says so."""
+        """Pairs of bodies (p, 2) that never touch each other: ignored, or excluded by their joint."""
         ignored = [] if self.ignored is None else [self.ignored]
         joined = [] if self.joints is None else [self.joints.pairs, self._joined_to_systems]
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *ignored, *joined])
@@ -310,23 +310,23 @@ class Model:
     @property
     def _joined_to_systems(self) -> Indices:
         """Pairs (p, 2) of bodies and of carriers, of joints that hold systems and do not let them collide."""
-        found = set()
+        pairs: set[tuple[int, int]] = set()
         for joint in self.joints.joints if self.joints is not None else ():
             if joint.collide or not joint.rows.holds:
                 continue
             first, second = self._bodies_of(joint.a), self._bodies_of(joint.b)
             if isinstance(joint.a, SystemEnd) or isinstance(joint.b, SystemEnd):
-                found |= {(min(a, b), max(a, b)) for a in first for b in second if a != b}
-        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+                pairs |= {(min(a, b), max(a, b)) for a in first for b in second if a != b}
+        return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
     def _bodies_of(self, end: int | SystemEnd | None) -> list[int]:
         """The body at the end of a joint, or the carriers that stand for it."""
         if isinstance(end, SystemEnd):
-            system, own = self.systems[end.system], end.anchor.carriers
+            system, carriers = self.systems[end.system], end.anchor.carriers
             return [
                 int(row)
                 for row, carrier in zip(system.rows, system.carrier, strict=True)
-                if own is None or carrier in own
+                if carriers is None or carrier in carriers
             ]
         return [] if end is None else [end]
 
@@ -351,39 +351,39 @@ class Model:
         return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))
 
     def driven(self, body: int, velocity: Array, time: float) -> Array:
-        """The velocity of a body under its imposed motion at a time; on blocked axes alone if guided."""
+        """The velocity of a body under its imposed motion at a time; only on blocked axes if guided."""
         imposed = np.concatenate(self.motions[body](time))
         if self.blocked is None or not self.movable[body]:
             return imposed
         return np.where(self.blocked[body], imposed, velocity)
 
     def holding(self, held: Mask) -> Model:
-        """The model in which some bodies, too, cannot move; made once while they are the same."""
+        """The model in which some more bodies cannot move; cached while they are the same."""
         if (last := self._holding.get("last")) is not None and np.array_equal(last[0], held):
             return last[1]
-        made = replace(self, movable=self.movable & ~held)
+        model = replace(self, movable=self.movable & ~held)
         if self.joints is not None and not (held & self.is_joined).any():
-            made.__dict__["linkages"] = self.linkages  # as they were: no need to analyse them again
-        for name in ("masses", "reach", "thickness"):  # the same, whichever bodies move
-            made.__dict__[name] = getattr(self, name)
-        self._holding["last"] = held.copy(), made
-        return made
+            model.__dict__["linkages"] = self.linkages  # unchanged: no need to analyse them again
+        for name in ("masses", "reach", "thickness"):  # independent of which bodies move
+            model.__dict__[name] = getattr(self, name)
+        self._holding["last"] = held.copy(), model
+        return model
 
     def first(self, count: int) -> Model:
         """The model of the first bodies: those born so far."""
         if count == self.n_bodies:
             return self
         if count not in self._parts:
-            self._parts.clear()  # births come one after another: the last part is enough
+            self._parts.clear()  # the number of bodies only grows: the last part is enough
             self._parts[count] = self._part(count)
         return self._parts[count]
 
     def of_bodies(self, bodies: Indices, *, whole: bool = False) -> Model:
         """The model of some bodies, in increasing order, renumbered from 0.
 
-        What depends on all bodies together keeps the value it has for the whole model: the smallest body,
-        whether all are spheres, whether any gyrates. Names and probes are left out; joints and systems stay
-        if the bodies are ``whole``: all that are joined or carry something are among them.
+        Properties of all bodies together keep the value of the whole model: the smallest body, whether all
+        are spheres, whether any gyrates. Names and probes are left out; joints and systems stay if the bodies
+        are ``whole``: all jointed bodies and carriers are among them.
         """
         number = {int(body): k for k, body in enumerate(bodies)} if self.motions or self.loads else {}
         ignored = self.ignored

@@ -5,7 +5,7 @@ world) and the angular velocity (rad/s). In space the angular velocity is along 
 body and coincide with those of the world at the start: for a body that turns about one fixed axis, which
 is the usual case, these are simply the axes of the world.
 
-The named motions can be written in a scene file. A Python function is a motion too, but no file holds it.
+The named motions can be written in a scene file. A Python function is a motion too, but cannot be written.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Velocities = tuple[Array, Array]
 
 
 class Motion(ABC):
-    """A motion that is imposed: time ↦ (velocity, angular velocity)."""
+    """An imposed motion: time ↦ (velocity, angular velocity)."""
 
     word: ClassVar[str]
-    """What it is called in files."""
+    """Its name in files."""
     d: int
     """Dimension, 2 or 3."""
 
@@ -42,7 +42,7 @@ class Motion(ABC):
         """Velocity (d,) in m/s and angular velocity, (3,) or (1,) in 2-D, in rad/s."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Its word and its numbers, as scene files write them."""
+        """Its name and its parameters, as in scene files."""
         entries: dict[str, Any] = {"type": self.word}
         for field in fields(self):  # type: ignore[arg-type]  # every motion is a dataclass
             value = getattr(self, field.name)
@@ -52,7 +52,7 @@ class Motion(ABC):
 
 
 def _set(motion: Motion, **values: object) -> None:
-    """Set the checked form of the fields, once, while the motion is being made."""
+    """Set the checked fields of a frozen motion during its construction."""
     for name, value in values.items():
         object.__setattr__(motion, name, value)
 
@@ -258,7 +258,7 @@ class Table(Motion):
 
 @dataclass(frozen=True)
 class FunctionMotion(Motion):
-    """A Python function of time as a motion; no file can hold it.
+    """A Python function of time as a motion; it cannot be written to a file.
 
     Parameters
     ----------
@@ -276,18 +276,18 @@ class FunctionMotion(Motion):
     label: str
 
     def __call__(self, time: float) -> Velocities:
-        """What the function gives, checked."""
-        given = self.function(time)
-        if not isinstance(given, tuple | list) or len(given) != 2:
+        """The value of the function, checked."""
+        value = self.function(time)
+        if not isinstance(value, tuple | list) or len(value) != 2:
             raise SceneError(
                 f"{self.label}: its motion must return (velocity, angular velocity), "
-                f"got {given!r} at t = {time}"
+                f"got {value!r} at t = {time}"
             )
-        velocity = checks.vector(self.label, f"velocity at t = {time}", given[0], self.d)
-        return np.array(velocity), np.array(spin_vector(self.label, given[1], self.d))
+        velocity = checks.vector(self.label, f"velocity at t = {time}", value[0], self.d)
+        return np.array(velocity), np.array(spin_vector(self.label, value[1], self.d))
 
     def to_dict(self) -> dict[str, Any]:
-        """Refused."""
+        """Raise an error: a function cannot be written to a file."""
         raise SceneError(
             f"{self.label}: its motion is a Python function, which no file can hold; "
             "use ConstantVelocity, Oscillation, Rotation or Table"
@@ -296,12 +296,12 @@ class FunctionMotion(Motion):
 
 @dataclass(frozen=True)
 class InBodyFrame:
-    """A motion with its angular velocity in the frame of a body, as the engine keeps it.
+    """A motion with its angular velocity in the frame of a body, as the engine uses it.
 
     Parameters
     ----------
     motion : Motion
-        As written by a person.
+        As the user wrote it.
     orientation : tuple
         Of the body at the start.
     """
@@ -350,7 +350,7 @@ def _dimension(label: str, name: str, value: Any) -> int:
 
 
 def _numbers(name: str, value: Any) -> Array:
-    """An array of numbers; rows of different lengths are none."""
+    """An array of numbers; raises an error for rows of different lengths."""
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

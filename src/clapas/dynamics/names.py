@@ -11,10 +11,10 @@ from clapas.typing import Indices
 
 
 class Names(Sequence[str]):
-    """Names that are read as a tuple of them is, and kept as one string.
+    """A sequence of names, read like a tuple and stored as one string.
 
-    A million strings take four times the room. Worse, each sits among the objects from which a scene was
-    compiled, and keeps the page it is on from being given back when these are gone.
+    A million strings take four times the memory. Worse, each lies among the objects from which a scene was
+    compiled, and keeps its page of memory from being released when these are gone.
 
     >>> names = Names(["floor", "body 1", "ball"])
     >>> names[2], names.index("floor"), names == ("floor", "body 1", "ball")
@@ -24,9 +24,9 @@ class Names(Sequence[str]):
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        given = list(names)
-        self._text = "".join(given)
-        self._ends: Indices = np.cumsum([len(name) for name in given], dtype=np.int64)
+        names = list(names)
+        self._text = "".join(names)
+        self._ends: Indices = np.cumsum([len(name) for name in names], dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -36,7 +36,7 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, which: slice) -> Names: ...
     def __getitem__(self, which: int | slice) -> str | Names:
-        chosen = range(len(self))[which]  # counts from the end if negative, refuses what is beyond
+        chosen = range(len(self))[which]  # handles negative indices, raises IndexError beyond the end
         if isinstance(chosen, int):
             return self._text[self._start(chosen) : self._ends[chosen]]
         if chosen.step != 1:

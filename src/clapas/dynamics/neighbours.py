@@ -17,10 +17,10 @@ from clapas.problems.workspace import Workspace
 from clapas.typing import Array
 
 PATIENCE = 20_000
-"""Steps after which compiling the kernels of few bodies, half a minute, takes less than they save."""
+"""Steps after which the kernels of few bodies save more time than their compilation takes, half a minute."""
 TOUCHING = 16.0 * float(np.finfo(float).eps)
-"""Gap that counts as zero, relative to the largest coordinate: what rounding leaves of two bodies placed
-against each other. It is no margin: at 1 m from the origin it is 4e-15 m."""
+"""Gap that counts as zero, relative to the largest coordinate: the rounding error between two bodies placed
+against each other. It is not a margin: at 1 m from the origin it is 4e-15 m."""
 
 
 def touching_gap(state: State) -> float:
@@ -29,17 +29,17 @@ def touching_gap(state: State) -> float:
 
 
 class Neighbours:
-    """The contacts of the bodies born so far.
+    """Contact detection among the bodies born so far.
 
-    Keeps a detector with its neighbour list while no body is born, and in ``kept`` what solvers use again.
-    What it returns depends on the state alone, never on the list.
+    Keeps a detector with its neighbour list while no body is born, and in ``kept`` the workspace of solvers.
+    Its results depend only on the state, never on the list.
 
     Parameters
     ----------
     model : Model
-        What moves.
+        The bodies.
     patience : int
-        Steps after which the kernels of few bodies are compiled, if they never were.
+        Steps after which the kernels of few bodies are compiled, if they are not in the cache.
     """
 
     def __init__(self, model: Model, *, patience: int = PATIENCE) -> None:
@@ -53,11 +53,10 @@ class Neighbours:
         self.kept = Workspace()
 
     def few(self, state: State) -> FewBodies | None:
-        """The bodies of a state, if they are of a sort that :mod:`clapas.dynamics.few` serves.
+        """The bodies of a state, if :mod:`clapas.dynamics.few` supports them.
 
-        None in a step in which bodies appear, and as long as some of many bodies are still to appear. Where
-        the kernels of such steps were never compiled, they are only after so many steps that the time is
-        worth it; the answer is the same to the last bit.
+        None in a step in which bodies appear, and as long as some of many bodies are still to appear. Kernels
+        not in the cache are compiled only after ``patience`` steps; results are the same, bit by bit.
         """
         model, count = self._model, state.n_bodies
         if not self._stay_few and count < model.n_bodies:
@@ -72,7 +71,7 @@ class Neighbours:
         return self._few if self._few.serves else None
 
     def mechanism(self, state: State) -> Mechanism | None:
-        """The bodies of a state, if some have joints and :mod:`clapas.dynamics.jointed` serves them all.
+        """The bodies of a state, if some have joints and :mod:`clapas.dynamics.jointed` supports them all.
 
         None while bodies are still to appear.
         """

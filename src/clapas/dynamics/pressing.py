@@ -1,10 +1,10 @@
-"""Forces with which bodies press each other when a run begins.
+"""Initial contact forces.
 
-Friction leaves forces open, and a step begins from the impulses of the one before: the state of a frictional
-system includes its contact forces (Moreau 2003, section 8). A bar between walls that converge upward stands
-if it was wedged in, and falls if it was not, from the same positions and velocities. Forces at the start are
-written as impulses of an instant before it, of no length that matters, and the first step takes them for
-those of its past.
+With friction, contact forces are indeterminate, and a step starts from the impulses of the one before: the
+state of a frictional system includes its contact forces (Moreau 2003, section 8). A bar between walls that
+converge upward stands if it was wedged in, and falls if it was not, from the same positions and velocities.
+Initial forces are stored as impulses of a very short step before the start, and the first step takes them
+for those of the last one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from clapas.dynamics.state import State
     from clapas.geometry.colliders import Contacts
 
-INSTANT = 1e-9  # s, over which forces at the start have acted
-NEAR = 1e-6  # of the largest coordinate: bodies that are to press each other may be so far apart
+INSTANT = 1e-9  # s, length of the step before the start
+NEAR = 1e-6  # of the largest coordinate: largest gap between bodies with initial forces
 
 
 class Pressed(NamedTuple):
@@ -42,7 +42,7 @@ class Pressed(NamedTuple):
     force: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As scene files hold it."""
+        """Its entry in a scene file."""
         force = self.force[0] if len(self.force) == 1 else list(self.force)
         return {"a": self.a, "b": self.b, "force": force}
 
@@ -92,6 +92,6 @@ def pressed_contacts(model: Model, state: State) -> Contacts:
     found = Neighbours(model).detect(state, near)
     pairs = np.array([(a, b) for a, b, _ in model.pressed]).reshape(-1, 2)
     n = model.n_bodies
-    wanted = np.sort(pairs, axis=1) @ (n, 1)
-    ours = np.minimum(found.a, found.b) * n + np.maximum(found.a, found.b)
-    return found.take(np.flatnonzero(np.isin(ours, wanted)))
+    pressed_keys = np.sort(pairs, axis=1) @ (n, 1)
+    keys = np.minimum(found.a, found.b) * n + np.maximum(found.a, found.b)
+    return found.take(np.flatnonzero(np.isin(keys, pressed_keys)))

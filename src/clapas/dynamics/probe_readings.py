@@ -28,7 +28,7 @@ def read(model: Model, parts: Sequence[StepResult], state: State) -> Reading:
 
     ``parts`` are the parts of that step, one unless it was divided; none at the start. Forces are the
     impulses of all parts divided by the length of the whole step: their sum times dt is the momentum they
-    gave. Moments are about the centre of mass where contacts were found. The smallest gap of no contact is
+    gave. Moments are about the centre of mass in the middle of the step. Without contacts the smallest gap is
     NaN.
     """
     values = [np.atleast_1d(_value(probe, model, parts, state)) for probe in model.probes]
@@ -85,9 +85,9 @@ def _of_joint(probe: Probe, model: Model, parts: Sequence[StepResult], state: St
 
 
 def _impulse(probe: Probe, part: StepResult) -> Array | float:
-    """What the contacts of a body give it in one part of a step: N·s, N·m·s."""
+    """Impulse or moment of the contacts of a body in one part of a step (N·s, N·m·s)."""
     contacts, rows = part.contacts, _rows(probe, part)
-    # Impulses are given on b.
+    # Impulses act on b.
     sign = np.where(contacts.b[rows] == probe.body, 1.0, -1.0)[:, None]
     impulse = sign * part.state.impulses.impulse[rows]
     outward = sign * contacts.normal[rows]
@@ -104,7 +104,7 @@ def _impulse(probe: Probe, part: StepResult) -> Array | float:
 
 
 def _touching(probe: Probe, part: StepResult) -> set[tuple[int, ...]]:
-    """Identities of the contacts of a body that touch or carry: within reach alone does not count."""
+    """Identities of the contacts of a body that touch or carry; those merely within reach do not count."""
     contacts, carrying = part.contacts, part.state.impulses.carrying
     rows = _rows(probe, part) & (carrying | (contacts.gap <= 0.0))
     identity = np.column_stack((contacts.a, contacts.b, contacts.feature))[rows]
@@ -112,7 +112,7 @@ def _touching(probe: Probe, part: StepResult) -> set[tuple[int, ...]]:
 
 
 def _rows(probe: Probe, part: StepResult) -> Mask:
-    """The contacts a probe looks at."""
+    """The contacts that a probe measures."""
     a, b = part.contacts.a, part.contacts.b
     rows = (a == probe.body) | (b == probe.body)
     if probe.other is not None:

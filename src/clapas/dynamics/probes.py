@@ -1,4 +1,4 @@
-"""Probes: what to write down at every step, about one body, between two, or about a joint.
+"""Probes: quantities recorded at every step, of one body, of a pair, or of a joint.
 
 Positions and velocities are those at the end of the step. Forces, moments, gaps and contacts are those of the
 whole step, all parts of a divided one together: forces and moments are means over it.
@@ -56,7 +56,7 @@ class Probe:
     joint : str, optional
         Name of the joint.
     coordinate : "angle" or "displacement", optional
-        What the coordinate of the joint is; it decides on the unit. Recordings of early versions do not say.
+        Type of the joint's coordinate, which decides its unit. Not stored in recordings of early versions.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Probe:
             raise SceneError(f"probe '{self.name}': body and other are the same body {self.body}")
 
     def unit(self, d: int) -> str:
-        """Its unit in d dimensions, or an empty word.
+        """Its unit in d dimensions, or an empty string.
 
         >>> Probe("pull", "force", 1).unit(3), Probe("pull", "force", 1).unit(2)
         ('N', 'N/m')
@@ -95,7 +95,7 @@ class Probe:
         """
         words = QUANTITIES[self.quantity]
         if not words.endswith(")") or (self.quantity == "orientation" and d == 3):
-            return ""  # a number, and the components of a quaternion
+            return ""  # counts, and the components of a quaternion
         unit = words.rpartition("(")[2].removesuffix(")")
         if self.coordinate is not None and ", " in unit:
             of_angles, of_displacements = unit.split(", ")
@@ -117,7 +117,7 @@ class Probe:
         return ("",)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, as scene files write them."""
+        """Its entry in a scene file."""
         entries: dict[str, Any] = {"name": self.name, "quantity": self.quantity}
         if self.joint is not None:
             return {**entries, "joint": self.joint}

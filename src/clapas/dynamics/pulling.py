@@ -1,4 +1,4 @@
-"""Penetrations removed by moving bodies apart, their velocities as they are."""
+"""Removal of penetrations by moving bodies apart, without changing their velocities."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def pulled_apart(model: Model, state: State, problem: StepProblem, share: float)
 
 
 def _with_joints(model: Model, state: State, problem: StepProblem, share: float) -> State:
-    """The same where joints hold: they were eliminated, and links take no part."""
-    n, d, its = len(problem.contacts), model.d, problem.condensed
-    assert its is not None
+    """The same with joints, which were eliminated; links are ignored."""
+    n, d, condensed = len(problem.contacts), model.d, problem.condensed
+    assert condensed is not None
     w = np.zeros((n, d))
     w[:, 0] = share * np.minimum(problem.contacts.gap, 0.0)
     W = problem.problem.W.toarray()[: n * d, : n * d]
-    found = solve(ContactProblem(W=W, q=w, mu=0.0, d=d), NSGS(tol=1e-3, max_iterations=200), check=False)
-    r = np.zeros((len(its.G), d))
-    r[:n] = found.r
-    position, orientation = moved(state.position, state.orientation, its.change(r), 1.0)
+    solution = solve(ContactProblem(W=W, q=w, mu=0.0, d=d), NSGS(tol=1e-3, max_iterations=200), check=False)
+    r = np.zeros((len(condensed.G), d))
+    r[:n] = solution.r
+    position, orientation = moved(state.position, state.orientation, condensed.change(r), 1.0)
     return replace(state, position=position, orientation=orientation)

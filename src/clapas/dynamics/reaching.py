@@ -1,18 +1,18 @@
 """Contacts within reach: bodies that are about to touch, or have just parted by rounding.
 
 Moreau's rule takes a contact as active when its gap g at the middle of the step is not positive. Bodies at
-rest then lose and find their contacts by rounding, and each lost contact lets its bodies fall for a step. A
-contact a little apart that closes slowly is therefore kept, under the law that lets it close and no further:
+rest then lose and regain contacts by rounding, and each lost contact lets its bodies fall for a step. A
+contact with a small gap that closes slowly is therefore kept, under a law that lets it close and no further:
 
     0 ≤ u_N + g/h  ⟂  r_N ≥ 0.
 
 From one middle to the next a body moves by h v⁺ (*Computation* in the documentation), so an impulse
-acts only where the next gap is zero. Contacts that close faster than reach/h wait until they touch: an
-impact, with its restitution, is Moreau's.
+acts only where the next gap is zero. Contacts that close faster than reach/h become active when they touch:
+an impact, with its restitution, follows Moreau's rule.
 
-Cohesion needs touch, and a contact in tension is held by nothing else: what the solver leaves of its velocity
-would open it for good. A cohesive contact that was there at the last step, and had not yielded, is therefore
-kept within reach too, and closes its gap; one that was not there must touch first.
+Cohesion acts only at contacts that touch, and nothing else holds a contact in tension: the error of the
+solver in its velocity would open it for good. A cohesive contact that was active at the last step, and had
+not yielded, is therefore kept within reach too, and closes its gap; a new one must touch first.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices, Mask
 
 SHARE = 1e-3
-"""Of the radius of the smallest movable body: the reach is never longer by itself."""
+"""Of the radius of the smallest movable body: the default reach is never longer."""
 
 YIELDED = 1e-9
 """A contact with no more than this share of its cohesion left has yielded: zero but for rounding."""
 
 
 def default_reach(model: Model, dt: float) -> float:
-    """How far (m) a body that has lost its contacts falls from one middle to the next, |gravity| h².
+    """Distance (m) that a body without contacts falls from one middle to the next, |gravity| h².
 
     Where cohesion can give the lightest body a larger acceleration, that one counts. Never more than 1e-3 of
     the smallest movable body; zero without gravity and cohesion.
@@ -71,7 +71,7 @@ def within_reach(
 
 
 def _held(old: Impulses, found: Contacts, cohesion: Array) -> Mask:
-    """Which contacts were there at the last step without yielding to the largest tension (N·s)."""
+    """Whether each contact was active at the last step without yielding to the largest tension (N·s)."""
     place = places(old.a, old.b, old.feature, found)
     normal = np.einsum("ni,ni->n", old.impulse[place], found.normal) if len(old.a) else np.zeros(len(found))
     return (place >= 0) & (normal + cohesion > YIELDED * cohesion)

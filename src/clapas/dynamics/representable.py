@@ -1,8 +1,8 @@
-"""Motion that numbers can hold: finite speeds and energies, and places finer than the bodies.
+"""Checks that states are representable: finite speeds and energies, coordinates finer than the bodies.
 
-Nonsense in the data (a density of 1e300, a time step of a year) ends in speeds whose squares overflow, or
-carries bodies to where the distance of neighbouring numbers is that of their size: contacts found there mean
-nothing, and no residual tells. A run ends at the first such state, and does not record it.
+Absurd data (a density of 1e300, a time step of a year) lead to speeds whose squares overflow, or carry bodies
+to where neighbouring floating-point numbers are a body size apart: contacts found there are meaningless, and
+no residual shows it. A run ends at the first such state, and does not record it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from clapas.errors import SceneError
 from clapas.typing import Array
 
 COARSE = 0.1
-"""Distance of neighbouring numbers, over the radius of a body, from which its place means nothing."""
+"""Spacing of floating-point numbers over the radius of a body from which its position is meaningless."""
 ADVICE = "look at the time step, and at the densities, velocities and forces of the scene"
 
 
 def is_fast_beyond_numbers(velocity: Array) -> bool:
     """Whether Σ v² of generalised velocities, of any shape, is not a finite number."""
     flat = velocity.reshape(-1)
-    # Not by np.vdot: from some thousand bodies on, BLAS would wake its threads for this sum at every step.
+    # Not np.vdot: from some thousand bodies on, BLAS would start its threads for this sum at every step.
     return not math.isfinite(np.einsum("i,i->", flat, flat))
 
 
@@ -42,7 +42,7 @@ def require_speeds(model: Model, state: State) -> None:
 
 
 def require_places(model: Model, state: State, energy: Energy) -> None:
-    """Raise a SceneError if energies are not finite, or a movable body is where its size is lost."""
+    """Raise a SceneError if energies are not finite, or a movable body is too far away for its size."""
     if not math.isfinite(energy.kinetic + energy.potential):
         raise SceneError(
             f"{_when(state)} the kinetic energy is {energy.kinetic:g} J and the potential energy "

@@ -42,10 +42,10 @@ def rigid_problem(
     free : array (N, size)
         Velocities at the end of the step without contact.
     part_of : int, optional
-        Where these are some of the contacts of a larger problem: how many it has. The form is then that of
-        the whole, and contacts whose free velocities are rounding stay, since others may push them.
+        Where these are some of the contacts of a larger problem: their number there. The form is then that
+        of the whole, and contacts whose free velocities are rounding stay, since others may move them.
     pushed : callable, optional
-        Bodies whose free motion has felt impulses at these contacts, and at those of the other parts.
+        Adds the effect of impulses at these contacts, and at those of the other parts, to the free motion.
     """
     model = near.model
     whole = len(near.contacts) if part_of is None else part_of
@@ -61,11 +61,11 @@ def rigid_problem(
         return rigid_problem(near.parting(parting, u, free), free, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
-    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         moved = blocks if pull is None else pushed(blocks, pull)
         return kind.from_blocks(moved, mu=mu, w=w, section=sections(near))
 
-    problem = under_laws(near, geometry, made)
+    problem = under_laws(near, geometry, build)
     is_whole = part_of is None and len(near.contacts) > 0
     if is_whole and is_rounding(problem.problem, blocks.largest_term(), problem.wall):
         return rigid_problem(near.none(), free)
@@ -77,7 +77,7 @@ def _geometry_of_spheres(near: ContactsInStep, free: Array) -> Geometry:
     model, middle, contacts = near.model, near.middle, near.contacts
     bodies = contacts.bodies
     place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
-    turn, response = middle.orientation, model.answers
+    turn, response = middle.orientation, model.sphere_response
     x_free = with_ground(world_rows(turn, free, response)[model.moving])
     turned = np.ascontiguousarray(turn[model.moving])
     blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)

@@ -1,23 +1,22 @@
 """Sleep: bodies that hardly move are held for a while, and leave the contact problem.
 
-Steps go in rounds. First all bodies are awake for ``watch`` steps, and what each has moved is added up. Those
-slower than ``speed`` radii per second, in this watch and on the mean of those before, then sleep for ``rest``
-steps:
+Steps are grouped in rounds. First all bodies are awake for ``watch`` steps, and their displacements are added
+up. Those slower than ``speed`` radii per second, in this watch and on the mean of those before, then sleep
+for ``rest`` steps:
 
-    a sleeper        has velocity zero, and is to the others what a fixed body is
-    two sleepers     keep the impulses of their contacts, which are not solved for
-    woken at once    one that has borne, from those awake, more than ``overload`` times what it bears in a
-                     rest at the pace of the watch; with it, those that touch it. The step is solved again:
-                     a heavy blow never meets bodies that are held. Also one that touches a body with a motion
+    a sleeping body  has velocity zero, and acts on the others as a fixed body
+    between two      contacts keep their impulses, and are not solved
+    woken at once    a body that has borne, from those awake, more than ``overload`` times its load over a
+                     rest, extrapolated from the watch; with it, those that touch it. The step is solved
+                     again: a heavy impact never acts on held bodies. Also one that touches a driven body
 
-After the rest all wake, so every body is judged by its own motion among neighbours that are free. What is
-lost is the motion of sleepers: a body that creeps at a steady pace below ``speed`` falls behind by less than
-``speed`` radii per second, one that sets out during a rest by what it would do in that rest. Sleep takes
-kinetic energy, which counts as work of the contacts, and never gives any. A watch is a sample: the bound
-holds for what creeps steadily, not for every body. ``benchmarks/README.md`` tells of a heap.
+After the rest all wake, so every body is judged by its own motion among free neighbours. The motion of
+sleeping bodies is lost: a body that creeps at a steady pace below ``speed`` falls behind by less than
+``speed`` radii per second, one that starts to move during a rest by its motion in that rest. Sleep removes
+kinetic energy, which counts as work of the contacts, and never adds any. A watch is a sample: the bound
+holds for steady creep, not for every body. ``benchmarks/README.md`` reports on a heap.
 
-Bodies with a load or a motion of their own, guided and jointed ones, and those that touch nothing never
-sleep.
+Bodies with loads or imposed motions, guided and jointed ones, and those without contacts never sleep.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from clapas.typing import Array, Mask
 
 @dataclass(frozen=True, kw_only=True)
 class Sleeping:
-    """When bodies may sleep.
+    """Settings of sleep.
 
     Parameters
     ----------
@@ -48,9 +47,9 @@ class Sleeping:
         Bodies slower than this sleep: radii (distance to their farthest point) per second, plus radians per
         second.
     watch, rest : int
-        Steps during which all are awake, and steps that sleepers are held after them.
+        Steps during which all are awake, and steps that sleeping bodies are held after them.
     overload : float
-        How many times its usual load wakes a sleeper.
+        Load that wakes a sleeping body, relative to its usual load.
 
     Examples
     --------
@@ -83,69 +82,71 @@ def step_with_sleep(
     sleeping: Sleeping,
     commands: Commands | None = None,
 ) -> StepResult:
-    """Advance a state by one time step, its sleepers held; wake some, let others fall asleep."""
+    """Advance a state by one time step with sleeping bodies held; update which bodies sleep."""
     sleep = state.sleep or Sleep.none(state.velocity.shape[1])
     while True:
-        done = step(model, state, dt, solver, scheme, neighbours, asleep=sleep.asleep, commands=commands)
-        sleep = sleep.of_more(done.state.n_bodies)
-        borne = _borne(done, sleep.asleep)
-        woken = _woken(model, sleep, borne, done, sleeping)
+        result = step(model, state, dt, solver, scheme, neighbours, asleep=sleep.asleep, commands=commands)
+        sleep = sleep.of_more(result.state.n_bodies)
+        borne = _borne(result, sleep.asleep)
+        woken = _woken(model, sleep, borne, result, sleeping)
         if not woken.any():
             break
         sleep = replace(sleep, asleep=sleep.asleep & ~woken)
-    return _remembered(model, done, sleep, borne, dt, sleeping)
+    return _with_sleep(model, result, sleep, borne, dt, sleeping)
 
 
-def _borne(done: StepResult, asleep: Mask) -> Array:
-    """Sum of the sizes of the impulses each body bears, (N,): a sleeper those from bodies that are awake."""
-    contacts, impulses = done.contacts, done.state.impulses.impulse
+def _borne(result: StepResult, asleep: Mask) -> Array:
+    """Sum of the sizes of the impulses each body bears, (N,); a sleeping one only those from bodies awake."""
+    contacts, impulses = result.contacts, result.state.impulses.impulse
     size = np.linalg.norm(impulses, axis=1)
-    if done.rows is not None:
-        size[done.rows < 0] = 0.0
+    if result.rows is not None:
+        size[result.rows < 0] = 0.0
     n = len(asleep)
     return np.asarray(np.bincount(contacts.a, size, n) + np.bincount(contacts.b, size, n))
 
 
-def _woken(model: Model, sleep: Sleep, borne: Array, done: StepResult, sleeping: Sleeping) -> Mask:
-    """The sleepers to be woken: overloaded, with those that touch them, or touching what has a motion."""
+def _woken(model: Model, sleep: Sleep, borne: Array, result: StepResult, sleeping: Sleeping) -> Mask:
+    """The sleeping bodies to be woken: overloaded, touching an overloaded one, or touching a driven body."""
     if not sleep.asleep.any():
         return np.zeros_like(sleep.asleep)
     usual = sleep.load * (sleeping.rest / sleeping.watch)
     source = sleep.asleep & (sleep.borne + borne > sleeping.overload * usual)
     source[[body for body in model.motions if body < len(source)]] = True
-    a, b = done.contacts.a, done.contacts.b
+    a, b = result.contacts.a, result.contacts.b
     woken = source.copy()
     woken[b[source[a]]] = True
     woken[a[source[b]]] = True
     return np.asarray(woken & sleep.asleep)
 
 
-def _remembered(
-    model: Model, done: StepResult, sleep: Sleep, borne: Array, dt: float, sleeping: Sleeping
+def _with_sleep(
+    model: Model, result: StepResult, sleep: Sleep, borne: Array, dt: float, sleeping: Sleeping
 ) -> StepResult:
-    """The step with what it adds to the memory of sleep; at the end of a watch, with new sleepers."""
-    state = done.state
+    """The step with an updated sleep state; at the end of a watch, with newly sleeping bodies."""
+    state = result.state
     sleep = replace(sleep, step=sleep.step + 1)
     if sleep.step > sleeping.watch:  # the rest
         sleep = replace(sleep, borne=sleep.borne + borne)
         is_over = sleep.step == sleeping.watch + sleeping.rest
         sleep = sleep.woken_up() if is_over else sleep
-        return replace(done, state=replace(state, sleep=sleep))
+        return replace(result, state=replace(state, sleep=sleep))
     sleep = replace(sleep, moved=sleep.moved + dt * state.velocity, load=sleep.load + borne)
     if sleep.step < sleeping.watch:
-        return replace(done, state=replace(state, sleep=sleep))
+        return replace(result, state=replace(state, sleep=sleep))
     sleep = judged(model.first(state.n_bodies), sleep, dt, sleeping)
     sleep = sleep if sleep.asleep.any() else sleep.woken_up()
     velocity = np.where(sleep.asleep[:, None], 0.0, state.velocity)
     masses = model.first(state.n_bodies).masses_of(sleep.asleep)
     taken = 0.5 * float(np.sum(masses * state.velocity[sleep.asleep] ** 2))
-    return replace(done, state=replace(state, velocity=velocity, sleep=sleep), work=done.work - taken)
+    return replace(result, state=replace(state, velocity=velocity, sleep=sleep), work=result.work - taken)
 
 
 def judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
-    """The end of a watch: which bodies sleep, and the mean pace of all."""
+    """Decide at the end of a watch which bodies sleep, and update the mean pace of all."""
     d, lasted = model.d, sleeping.watch * dt
-    radius = np.where(model.reach > 0.0, model.reach, 1.0)  # bodies without form touch nothing: never slow
+    radius = np.where(
+        model.reach > 0.0, model.reach, 1.0
+    )  # bodies without shape have no contacts and never sleep
     travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / radius
     pace = (travelled + np.linalg.norm(sleep.moved[:, d:], axis=1)) / lasted
     is_known = np.isfinite(sleep.pace)

@@ -1,7 +1,7 @@
 """The contact problem of rigid bodies and of bodies of a few velocities each, without sparse matrices.
 
-Rods, for instance, have full masses M = L Lᵀ of some ten or twenty velocities. Their rows H of the contacts
-are brought to units of unit mass, G = H L⁻ᵀ, contact by contact, and packed beside those of rigid bodies
+Rods, for instance, have full mass matrices M = L Lᵀ of some ten or twenty velocities. Their rows H of the
+contacts are scaled to unit mass, G = H L⁻ᵀ, contact by contact, and packed beside those of rigid bodies
 (:class:`clapas.problems.packed_bodies.PackedBodies`). Joints, links and systems of other kinds need
 :func:`clapas.dynamics.mixed.mixed_problem`.
 """
@@ -46,7 +46,7 @@ def are_small(model: Model, systems: SystemsInStep) -> bool:
 def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Array) -> StepProblem:
     """State the problem of a step; ``free`` (N, size) are the velocities of rigid bodies without contact."""
     model, middle = near.model, near.middle
-    # Velocities of carriers are unknown: they must not count as those of walls.
+    # Velocities of carriers are unknowns, not those of walls.
     velocity = np.where(model.system_of[:, None] >= 0, 0.0, middle.velocity)
     geometry = contact_geometry(replace(near, middle=replace(middle, velocity=velocity)), free)
     n, d, rigid = len(near.contacts), model.d, geometry.blocks
@@ -63,21 +63,21 @@ def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Arr
         assert geometry.wall is not None
         return small_bodies_problem(near.parting(parting, geometry.wall[:, 0], free), systems, free)
     unit = [mass.roots for mass in masses]
-    own = np.linalg.inv(rigid.root).transpose(0, 2, 1) if rigid.n_bodies else rigid.root
+    rigid_root = np.linalg.inv(rigid.root).transpose(0, 2, 1) if rigid.n_bodies else rigid.root
     packed = PackedBodies(
         Packed(*pack_pairs(raw, bodies, start)),
         start,
         np.concatenate((rigid.y_free[:-1].ravel(), *map(_in_unit_mass, masses, systems.free))),
-        np.concatenate((own.ravel(), *(lower for lower, _ in unit))),
+        np.concatenate((rigid_root.ravel(), *(lower for lower, _ in unit))),
         np.concatenate((rigid.root.ravel(), *(inverse for _, inverse in unit))),
         d,
     )
 
-    def made(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         moved = packed if pull is None else packed.pushed(pull)
         return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(near))
 
-    problem = under_laws(near, geometry, made)
+    problem = under_laws(near, geometry, build)
     if n and is_rounding(problem.problem, packed.largest_term(), problem.wall):
         return small_bodies_problem(near.none(), systems, free)
     return problem
@@ -93,7 +93,7 @@ def _fill(
 ) -> Geometry:
     """Write the blocks (n, 2, d, most) of the systems and their bodies (n, 2) beside those of rigid bodies.
 
-    Returns the geometry with the velocities of walls and of before that systems add.
+    Returns the geometry with the contributions of systems to the wall velocities and the velocities before.
     """
     assert geometry.wall is not None
     assert geometry.own_frame is not None
@@ -112,8 +112,8 @@ def _fill(
             rows = kind.rows(part, Touches(model.carrier_of[body[at]], point))
             bodies[at, side] = offset + rows.body
             imposed, moved = np.zeros((n, d)), np.zeros((n, d))
-            own = mass.start, mass.roots[1], part.v
-            fill_side(at, side, sign, along, *rows, *own, raw, imposed, moved)
+            velocities = mass.start, mass.roots[1], part.v
+            fill_side(at, side, sign, along, *rows, *velocities, raw, imposed, moved)
             wall += imposed
             before = None if before is None else before + imposed + moved
         offset += len(mass.start) - 1
@@ -157,7 +157,7 @@ def fill_side(
     wall: Array,
     moved: Array,
 ) -> None:
-    """Blocks G of one side of contacts, and what imposed and present velocities are there.
+    """Write the blocks G of one side of contacts, and the imposed and current velocities there.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ def fill_side(
     body, entries, imposed
         See :class:`clapas.bodies.touched.Rows`.
     start, root, v : arrays
-        Velocities of the bodies: where they are, their inverse roots, what they are.
+        First velocity of each body, inverse roots of the masses, velocities.
     raw, wall, moved : arrays (n, 2, d, most), (n, d) and (n, d)
-        Written.
+        Output.
     """
     d = along.shape[1]
     place = np.zeros(len(start), dtype=np.int64)  # of the matrix of a body
@@ -183,15 +183,15 @@ def fill_side(
         i, b = at[k], body[k]
         o, m, R = start[b], start[b + 1] - start[b], place[b]
         for c in range(d):
-            there, speed = 0.0, 0.0
+            imposed_speed, speed = 0.0, 0.0
             row[:m] = 0.0
             for l in range(d):
                 share = sign * along[i, c, l]
-                there += share * imposed[k, l]
+                imposed_speed += share * imposed[k, l]
                 for j in range(m):
                     row[j] += share * entries[k, l, j]
             for j in range(m):
                 speed += row[j] * v[o + j]
                 for l in range(j, m):  # R is upper triangular
                     raw[i, side, c, l] += row[j] * root[R + j * m + l]
-            wall[i, c], moved[i, c] = there, speed
+            wall[i, c], moved[i, c] = imposed_speed, speed

@@ -1,16 +1,16 @@
-"""The velocities at the end of a step: the contact problem, and what depends on its solution.
+"""The velocities at the end of a step: the contact problem, and the data that depend on its solution.
 
-Most steps state one problem and solve it. Two things that go into the problem depend weakly on the velocities
-that come out of it: the gyroscopic term of bodies that spin, and what joints impose, which is said at the end
-of the step (:mod:`clapas.dynamics.joints.instep`). Both are found by repeating, and the repetition ends when
-they change less than a small share of what impulses change. A third thing depends on them by jumps: which
-cables are taut (:class:`clapas.bodies.nonlinear.Pieces`). There the repetition ends when none has changed,
-with the exact answer; where it does not end, the cables join the contact problem as links.
+Most steps state one problem and solve it. Two data of the problem depend weakly on its solution: the
+gyroscopic term of bodies that spin, and the rows of joints, which are evaluated at the end of the step
+(:mod:`clapas.dynamics.joints.instep`). Both are found by fixed-point iteration, which ends when they change
+less than a small share of the change by impulses. A third datum changes by jumps: which cables are taut
+(:class:`clapas.bodies.nonlinear.Pieces`). There the iteration ends when none has changed, with the exact
+solution; where it does not end, the cables join the contact problem as links.
 
-Jointed bodies that nothing touches, and on which no limit, friction or bounded motor acts, are no part of the
-contact problem: there the repetition costs little.
+Jointed bodies without contacts, and on which no limit, friction or bounded motor acts, are not part of the
+contact problem: there the iteration costs little.
 
-Systems whose forces are not linear are linearised about the answer, until the forces there agree: Newton's
+Systems whose forces are not linear are linearised about the solution, until the forces there agree: Newton's
 method with a contact problem in place of a linear system.
 """
 
@@ -26,11 +26,11 @@ from clapas.bodies.rigid.motion import GYRO_ROUNDS
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.condensed import MOST_ROWS, condensed_problem
 from clapas.dynamics.evenness import (
-    are_shared_anew,
+    applies,
     begins_at_rest,
     holders,
     is_held,
-    looks_after,
+    shared_force_changes,
     solved_evenly,
     tolerance_at_rest,
 )
@@ -58,14 +58,14 @@ from clapas.solvers.loop import Solver
 from clapas.status import Status
 from clapas.typing import Array
 
-JOINT_ROUNDS = 12  # at most, to find what joints impose and the gyroscopic term without contacts
-JOINT_SHARE = 1e-12  # of what joints and contacts change: less is rounding
-PIECES = 20  # tried at most, before what changes from piece to piece joins the contact problem
-JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each round is a contact problem
-Answering = Callable[[ContactProblem, Array], Solution]
+JOINT_ROUNDS = 12  # most iterations for the rows of joints and the gyroscopic term without contacts
+JOINT_SHARE = 1e-12  # of the change of velocities by joints and contacts: less is rounding
+PIECES = 20  # most pieces tried before piecewise forces join the contact problem as links
+JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each iteration is a contact problem
+ProblemSolver = Callable[[ContactProblem, Array], Solution]
 """Solves the contact problem of a step from a guess (n, d)."""
 LINEARISATIONS = 12  # of nonlinear systems in one step, at most
-BALANCED = 1e-8  # of the largest impulse: what linearised forces may miss
+BALANCED = 1e-8  # of the largest impulse: largest imbalance of linearised forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Instant:
     systems : SystemsInStep
         Bodies of other kinds.
     kept : Workspace
-        What methods keep from step to step.
+        Data that methods keep from step to step.
     solved_by : callable, optional
         Solves the contact problem in place of the solver; it is then stated with M, H and J.
     """
@@ -90,11 +90,11 @@ class Instant:
     near: ContactsInStep
     systems: SystemsInStep
     kept: Workspace
-    solved_by: Answering | None = None
+    solved_by: ProblemSolver | None = None
 
     @property
     def model(self) -> Model:
-        """The bodies that are there."""
+        """The model of the bodies born so far."""
         return self.near.model
 
     @property
@@ -130,7 +130,7 @@ class Instant:
 
 
 class Solved(NamedTuple):
-    """Velocities at the end of a step and what made them.
+    """Velocities at the end of a step, and the problem and solution they follow from.
 
     Parameters
     ----------
@@ -145,11 +145,11 @@ class Solved(NamedTuple):
     free : array (N, size)
         Velocities without any impulse.
     joints : JointsInStep, or None
-        The joints, as the velocities at the end lead them.
+        The joints, with rows evaluated for the velocities at the end.
     multipliers : array (j,), or None
         Impulses along their rows.
     systems : SystemsInStep
-        Bodies of other kinds, with the forces they have at these velocities.
+        Bodies of other kinds, with their forces at these velocities.
     """
 
     problem: StepProblem
@@ -174,24 +174,24 @@ def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver
 
 
 def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
-    """The velocities at which the forces of systems, in their pieces, are those of the linearisation."""
+    """The velocities at which the forces of systems agree with their linearisation, in given pieces."""
     answer = _linear(at, free, joints, solver)
     if at.systems.are_linear:
         return answer
     for _ in range(LINEARISATIONS):
-        systems, missing = at.systems.relinearised(answer.others)
-        if missing <= BALANCED:
+        systems, imbalance = at.systems.relinearised(answer.others)
+        if imbalance <= BALANCED:
             return answer
         at = replace(at, systems=systems)
         answer = _linear(at, free, joints, solver)
-    missing = at.systems.relinearised(answer.others)[1]
-    if missing <= BALANCED:
+    imbalance = at.systems.relinearised(answer.others)[1]
+    if imbalance <= BALANCED:
         return answer
-    residual = max(answer.solution.residual, missing)
+    residual = max(answer.solution.residual, imbalance)
     if residual <= solver.tol:
         return answer._replace(solution=replace(answer.solution, residual=residual))
     note = (
-        f"forces of deformable bodies miss {missing:.1e} of the largest impulse after {LINEARISATIONS} "
+        f"forces of deformable bodies miss {imbalance:.1e} of the largest impulse after {LINEARISATIONS} "
         "linearisations: a shorter time step helps, more iterations do not"
     )
     last = replace(
@@ -204,7 +204,7 @@ def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Sol
 
 
 def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
-    """The same where systems are as linear as they are now."""
+    """The velocities with the current linearisation of the systems."""
     if joints is None:
         return _in_contact(at, free, None, solver)
     joints, free = _joined(joints.beside(at.systems, at.kept), free)
@@ -212,22 +212,22 @@ def _linear(at: Instant, free: Array, joints: JointsInStep | None, solver: Solve
     joints = joints.watching(velocity, joints.others(free))
     if joints.hold_systems or joints.touch(at.near.contacts) or joints.acting is not None:
         return _in_contact(at, free, joints, solver)
-    apart = _in_contact(at, velocity, None, solver, but_joined=True)
+    apart = _in_contact(at, velocity, None, solver, skip_joined=True)
     unforced = apart.free - (velocity - free)
     return apart._replace(free=unforced, joints=joints, multipliers=joints.multipliers(free))
 
 
 def _in_contact(
-    at: Instant, free: Array, joints: JointsInStep | None, solver: Solver, but_joined: bool = False
+    at: Instant, free: Array, joints: JointsInStep | None, solver: Solver, skip_joined: bool = False
 ) -> Solved:
-    """State and solve the contact problem until what depends on its solution has settled.
+    """State and solve the contact problem until the data that depend on its solution have converged.
 
-    ``but_joined`` leaves alone the gyroscopic term of jointed bodies that are no part of it.
+    ``skip_joined`` does not update the gyroscopic term of jointed bodies, which are not part of it.
     """
     model, middle, state = at.model, at.middle, at.start
     problem = at.problem(free, joints)
-    longer = at.dt / state.dt if state.dt else 1.0
-    guess = problem.guess(followed(model, state.impulses, problem.contacts), longer, state.links)
+    ratio = at.dt / state.dt if state.dt else 1.0
+    guess = problem.guess(followed(model, state.impulses, problem.contacts), ratio, state.links)
     solution = _solution(at, problem, solver, guess)
     velocity, others = _velocities(at, problem, solution, free)
     alone = joints is not None and joints.hold_systems and not problem.problem.n_contacts
@@ -241,22 +241,22 @@ def _in_contact(
                 break
             joints, free = replace(led, active=led.active | passed), turned
         else:
-            but = model.is_joined if but_joined else None
-            turned, free, matters = gyrated(model, middle, free, velocity, at.dt, but)
+            excluded = model.is_joined if skip_joined else None
+            turned, free, matters = gyrated(model, middle, free, velocity, at.dt, excluded)
             if not matters or left == 0:
                 velocity = turned
                 break
         last, r = problem, solution.r
         problem = at.problem(free, joints)
-        if problem.problem.n_contacts != len(r):  # a limit has joined: impulses are found by identity
+        if problem.problem.n_contacts != len(r):  # a limit was added: match impulses by identity
             r = problem.guess(last.impulses(r), 1.0, last.of_links(r))
         solution = _solution(at, problem, solver, r)
         velocity, others = _velocities(at, problem, solution, free)
     multipliers = None
     if joints is not None:
-        its = problem.condensed
-        multipliers = its.multipliers(solution.r) if its is not None else solution.multipliers
-        if multipliers is not None:  # those of constraints of systems follow
+        condensed = problem.condensed
+        multipliers = condensed.multipliers(solution.r) if condensed is not None else solution.multipliers
+        if multipliers is not None:  # leave out those of constraints of systems, which follow
             multipliers = multipliers[: len(joints.motion.rows)]
     if problem.crushed is not None:
         solution = problem.crushed.refused(solution, model.names)
@@ -269,32 +269,30 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
-    is_looked_after = is_held(at.model) and looks_after(solver, n)
-    found = None
-    if is_looked_after and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
-        found = solved_evenly(problem, solver, stated.contacts.bodies)
-    elif (
-        is_looked_after and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol
-    ):
-        found = solved_evenly(problem, solver, stated.contacts.bodies, guess)
+    evens = is_held(at.model) and applies(solver, n)
+    solution = None
+    if evens and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
+        solution = solved_evenly(problem, solver, stated.contacts.bodies)
+    elif evens and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol:
+        solution = solved_evenly(problem, solver, stated.contacts.bodies, guess)
     elif are_at_rest(solver, problem.n_contacts, before, carried, gain) and is_between_bodies(problem):
         after = problem.motion(guess)
-        found = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
-    if found is not None:
-        return found
-    found = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
-    if is_looked_after:
+        solution = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
+    if solution is not None:
+        return solution
+    solution = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
+    if evens:
         pairs = stated.contacts.bodies
-        if are_shared_anew(pairs, guess[:n], found.r[:n], holders(at.model)):
-            return solved_evenly(problem, solver, pairs) or found
-    return found
+        if shared_force_changes(pairs, guess[:n], solution.r[:n], holders(at.model)):
+            return solved_evenly(problem, solver, pairs) or solution
+    return solution
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
-    """What the joints impose, and velocities without joints, if there were no contact.
+    """The rows of the joints, and the velocities without joints, for a step without contacts.
 
-    Both depend on the velocities at the end: what joints impose by the pose there, the others by the
-    gyroscopic term.
+    Both depend on the velocities at the end: the rows by the pose there, the velocities by the gyroscopic
+    term.
     """
     velocity = joints.velocity(free)
     for _ in range(JOINT_ROUNDS):
@@ -310,19 +308,19 @@ def _led(
 ) -> tuple[JointsInStep, Array, bool]:
     """The joints and the velocities without impulses if the step ends with these velocities (N, size).
 
-    Last whether they differ from those given by more than a share of what impulses change.
+    Also returns whether they differ from the present ones by more than a share of the change by impulses.
     """
     model, led, turned = joints.model, joints.led_by(velocity, others), free
-    own = model.masses[model.movable]
+    masses = model.masses[model.movable]
     change = joints.change(led)
     if model.gyrates:
         turned = gyrated(model, joints.middle, free, velocity, joints.dt)[1]
-        change += 0.5 * float(np.sum(own * (turned - free)[model.movable] ** 2))
-    kick = 0.5 * float(np.sum(own * (velocity - free)[model.movable] ** 2))
+        change += 0.5 * float(np.sum(masses * (turned - free)[model.movable] ** 2))
+    by_impulses = 0.5 * float(np.sum(masses * (velocity - free)[model.movable] ** 2))
     if joints.hold_systems:
-        for M, v, own_free in zip(joints.systems.mass, others, joints.systems.free, strict=True):
-            kick += 0.5 * float((v - own_free) @ (M @ (v - own_free)))
-    return led, turned, change > share**2 * kick
+        for M, v, v_free in zip(joints.systems.mass, others, joints.systems.free, strict=True):
+            by_impulses += 0.5 * float((v - v_free) @ (M @ (v - v_free)))
+    return led, turned, change > share**2 * by_impulses
 
 
 def _velocities(

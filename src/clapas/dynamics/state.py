@@ -104,7 +104,7 @@ class Impulses:
 
     @staticmethod
     def zero(contacts: Contacts) -> Impulses:
-        """Those of contacts that bear nothing."""
+        """Zero impulses of these contacts."""
         nothing = np.zeros(contacts.normal.shape)
         return Impulses(contacts.a, contacts.b, contacts.feature, nothing)
 
@@ -146,20 +146,20 @@ class LinkImpulses:
 
     def at(self, owner: Indices, identity: Indices) -> Array:
         """Impulses (m, d) of the links with these identities, zero for those that are not here."""
-        found = np.zeros((len(owner), self.impulse.shape[1]))
+        impulse = np.zeros((len(owner), self.impulse.shape[1]))
         if len(self.owner) and len(owner):
             base = 1 + max(int(self.identity.max()), int(identity.max()))
-            mine, wanted = self.owner * base + self.identity, owner * base + identity
-            place = np.minimum(np.searchsorted(mine, wanted), len(mine) - 1)
-            there = mine[place] == wanted
-            found[there] = self.impulse[place[there]]
-        return found
+            old, new = self.owner * base + self.identity, owner * base + identity
+            place = np.minimum(np.searchsorted(old, new), len(old) - 1)
+            persists = old[place] == new
+            impulse[persists] = self.impulse[place[persists]]
+        return impulse
 
 
 def carries(force: Array) -> Mask:
-    """Which contacts carry, (n,), from their forces or impulses (n, d): those whose force is not zero.
+    """Whether each contact carries, (n,), from forces or impulses (n, d): those whose force is not zero.
 
-    The one definition behind every count of contacts. Bodies that are near each other, or that touch
+    The only definition behind every count of contacts. Bodies that are near each other, or that touch
     without a force, do not carry. A cohesive contact in tension does: its normal force is negative.
     """
     return np.asarray(np.any(force != 0.0, axis=1))
@@ -176,11 +176,11 @@ class Sleep:
     asleep : array (N,) of bool
         The bodies that are held.
     moved : array (N, 6), or (N, 3) in 2-D
-        How far each went in the watch: translation (m) and rotation (rad).
+        Displacement of each body in the watch: translation (m) and rotation (rad).
     pace : array (N,)
         Mean pace of the watches so far (radii/s, rad/s); infinite for a body that was in none.
     load, borne : arrays (N,)
-        Impulses borne in the watch, and those a sleeper bore from bodies awake (N·s).
+        Impulses borne in the watch, and those a sleeping body bore from bodies awake (N·s).
     """
 
     step: int
@@ -192,12 +192,12 @@ class Sleep:
 
     @staticmethod
     def none(size: int) -> Sleep:
-        """Nothing to remember yet; ``size`` is the number of degrees of freedom of a body."""
+        """The empty sleep state; ``size`` is the number of degrees of freedom of a body."""
         nothing = np.empty(0)
         return Sleep(0, np.empty(0, dtype=bool), np.empty((0, size)), nothing, nothing, nothing)
 
     def of_more(self, count: int) -> Sleep:
-        """The memory of so many bodies: those born since are awake."""
+        """The sleep state of so many bodies: those born since are awake."""
         new = count - len(self.asleep)
         if new == 0:
             return self

@@ -1,4 +1,4 @@
-"""The contact problem of a step, and how impulses on bodies are read from its solution."""
+"""The contact problem of a step, and the conversion between its unknowns and impulses on bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepProblem:
-    """The contact problem of one step, and what is needed to read its solution.
+    """The contact problem of one step, and the data needed to read its solution.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class StepProblem:
     apart : array (n,) of bool
         Those that do not touch but are within reach.
     own_frame : array (n, d, d), or None
-        Their frames, normal and tangents; None where the tangents are those that follow from the normals.
+        Their frames, normal and tangents; None where they follow from the normals by the default rule.
     wall : array (n, k), or None
         The part of the contact velocities due to imposed motions (m/s); None if nothing is driven.
     cohesion : array (n,)
@@ -47,7 +47,7 @@ class StepProblem:
     links : LinkRows, optional
         The links, whose rows follow those of the contacts; None without.
     condensed : Condensed, optional
-        Where joints were eliminated, what impulses do to the bodies; else None.
+        Where joints were eliminated, the response of the bodies to impulses; else None.
     crushed : Crushed, optional
         Bodies driven into each other at a contact that is no part of the problem, as no impulse changes it.
     """
@@ -85,12 +85,12 @@ class StepProblem:
             carry_to_spheres(place, ratio, old.impulse, new.normal, self.cohesion, r)
         else:
             r = np.zeros((len(new), self.scale.shape[1]))
-            couple = np.require(old.couple, requirements=("C", "W"))  # zeros may have no room of their own
+            couple = np.require(old.couple, requirements=("C", "W"))  # zeros may be a broadcast view
             carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)
         if self.links is None:
             return r
-        own = self.links.guess(links, ratio)
-        return np.concatenate((r, np.pad(own, ((0, 0), (0, r.shape[1] - own.shape[1])))))
+        link_r = self.links.guess(links, ratio)
+        return np.concatenate((r, np.pad(link_r, ((0, 0), (0, r.shape[1] - link_r.shape[1])))))
 
     def of_links(self, r: Array) -> LinkImpulses | None:
         """Impulses of the links, from the unknowns r; None without links."""
@@ -102,23 +102,23 @@ class StepProblem:
 
     def impulses(self, r: Array) -> Impulses:
         """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
-        which, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
+        identity, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
         if self.has_spheres:
-            return Impulses(*which, impulses_in_world(self.contacts.normal, r, self.cohesion))
-        frame, own = self.frame, r * self.scale
-        own[:, 0] -= self.cohesion
+            return Impulses(*identity, impulses_in_world(self.contacts.normal, r, self.cohesion))
+        frame, local = self.frame, r * self.scale
+        local[:, 0] -= self.cohesion
         d = frame.shape[1]
-        couple = own[:, d:]
+        couple = local[:, d:]
         if couple.shape[1] == 3:
             couple = np.einsum("nij,ni->nj", frame, couple)
-        world = np.empty((len(own), d))
-        to_world(frame, own, world)
-        return Impulses(*which, world, couple)
+        world = np.empty((len(local), d))
+        to_world(frame, local, world)
+        return Impulses(*identity, world, couple)
 
     def carrying(self, r: Array) -> Indices | None:
-        """Rows of the contacts that count as such: they touch, or carry an impulse. None if all do.
+        """Rows of the contacts that touch or carry an impulse; None if all rows do.
 
-        The others were within reach, and nothing came of it; or they are no contacts but links.
+        The others are within reach without an impulse, or are links.
         """
         apart = np.flatnonzero(self.apart)
         idle = apart[~r[apart].any(axis=1)]
@@ -129,7 +129,7 @@ class StepProblem:
         return np.flatnonzero(counts)
 
     def contacts_at(self, rows: Indices | None) -> Contacts:
-        """The contacts at these rows; all of them for None, as :meth:`carrying` tells."""
+        """The contacts at these rows; all of them for None, as :meth:`carrying` returns it."""
         return self.contacts if rows is None else self.contacts.take(rows)
 
     def work_of_walls(self, r: Array) -> float:

@@ -26,7 +26,7 @@ from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
 from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.few.stepping import Outcome, step_of_few
-from clapas.dynamics.freemotion import free_motion, given_by_loads, lead
+from clapas.dynamics.freemotion import free_motion, lead, work_of_loads
 from clapas.dynamics.held_contacts import between_free, with_held
 from clapas.dynamics.jointed.outcome import JointedOutcome
 from clapas.dynamics.jointed.stepping import step_of_mechanism
@@ -40,7 +40,7 @@ from clapas.dynamics.neighbours import Neighbours, touching_gap
 from clapas.dynamics.pulling import pulled_apart
 from clapas.dynamics.reaching import default_reach, within_reach
 from clapas.dynamics.schemes import STEP_SCHEME, MoreauJean
-from clapas.dynamics.solving import Answering, Instant, Solved, solved
+from clapas.dynamics.solving import Instant, ProblemSolver, Solved, solved
 from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import (
@@ -61,29 +61,29 @@ from clapas.typing import Indices, Mask
 
 @dataclass(frozen=True)
 class StepResult:
-    """A step done.
+    """The result of a time step.
 
     Parameters
     ----------
     state : State
-        Where it led.
+        The state at its end.
     middle : State
-        Where contacts were found, with the velocities of the start.
+        Positions at which contacts were found, with the velocities of the start.
     problem : StepProblem
         The problem that was solved.
     solution : Solution
         Its solution.
     work : float
-        Work of the contacts, and of laying grains down (J): negative when energy is lost.
+        Work of the contacts, and of depositing grains (J): negative when energy is lost.
     given : float
         External work (J): of loads, guides, and walls that move, also through joints.
     listed : Contacts, or None
         The contacts that touch or carry an impulse, where they are not all of the problem: some bodies sleep,
         or none was solved.
     rows : array (n,), or None
-        Where each of those is in the problem, −1 between bodies that sleep. None if they are the same.
+        Row of each of those in the problem, −1 between bodies that sleep. None if they are the same.
     joints : Reactions, or None
-        What joints did to the bodies, by name; None without joints.
+        Reactions of the joints, by name; None without joints.
     """
 
     state: State
@@ -94,24 +94,24 @@ class StepResult:
     given: float
     listed: Contacts | None
     rows: Indices | None = None
-    joints: Reactions | None = field(default_factory=lambda: None)  # none of the class: see __getattr__
+    joints: Reactions | None = field(default_factory=lambda: None)  # not a class attribute: see __getattr__
 
     @staticmethod
-    def made(outcome: Outcome | JointedOutcome) -> StepResult:
-        """A step by compiled kernels; fields that a loop does not need are made when first read."""
-        done = object.__new__(StepResult)
-        done.__dict__.update(
+    def of(outcome: Outcome | JointedOutcome) -> StepResult:
+        """A step by compiled kernels; fields that a loop does not need are computed when first read."""
+        result = object.__new__(StepResult)
+        result.__dict__.update(
             state=outcome.state, work=outcome.work, given=outcome.given, rows=outcome.rows, outcome=outcome
         )
         if isinstance(outcome, Outcome):
-            done.__dict__["joints"] = None
-        return done
+            result.__dict__["joints"] = None
+        return result
 
     @cached_property
     def contacts(self) -> Contacts:
         """The contacts that touch or carry an impulse, in the order of the impulses of the state."""
         outcome = self.__dict__.get("outcome")
-        if isinstance(outcome, JointedOutcome):  # loops of control ask for them, and for nothing else
+        if isinstance(outcome, JointedOutcome):  # control loops read only these: skip the other details
             return outcome.contacts()
         if self.listed is not None:
             return self.listed
@@ -152,14 +152,14 @@ def step(
     *,
     asleep: Mask | None = None,
     commands: Commands | None = None,
-    solved_by: Answering | None = None,
+    solved_by: ProblemSolver | None = None,
 ) -> StepResult:
     """Advance a state by one time step.
 
     Parameters
     ----------
     model, state
-        What moves, and from where.
+        The bodies, and the state at the start of the step.
     dt : float
         Time step (s).
     solver : Solver, optional
@@ -174,15 +174,15 @@ def step(
     commands : Commands, optional
         Targets of motors; those of the scene by default.
     solved_by : callable, optional
-        Solves the contact problem in place of the solver: other ranks add contacts of theirs to it.
+        Solves the contact problem in place of the solver, for problems shared with other ranks.
     """
     scheme, neighbours = scheme or STEP_SCHEME, neighbours or Neighbours(model)
     solver = solver or STEP_SOLVER
     if asleep is None and scheme.projection == 0.0:
         outcome = _compiled(state, dt, solver, scheme, neighbours, commands)
         if outcome is not None:
-            return StepResult.made(outcome)
-    # Matrices of systems have some hundred rows, on which threads of BLAS cost more than they bring.
+            return StepResult.of(outcome)
+    # Matrices of systems have some hundred rows, for which threads of BLAS cost more than they gain.
     with one_blas_thread() if model.systems else nullcontext():
         return _moreau(model, state, dt, solver, scheme, neighbours, asleep, commands, solved_by)
 
@@ -196,9 +196,9 @@ def _moreau(
     neighbours: Neighbours,
     asleep: Mask | None,
     commands: Commands | None,
-    solved_by: Answering | None,
+    solved_by: ProblemSolver | None,
 ) -> StepResult:
-    """The step in its parts, for any bodies; see :func:`step`."""
+    """The general step, for any bodies; see :func:`step`."""
     before, state = state, with_births(model, state)
     alive = model.first(state.n_bodies)
     held = asleep if asleep is not None and asleep.any() else None
@@ -209,7 +209,7 @@ def _moreau(
     free = free_motion(alive, middle, dt)
     found, treated, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
     if held is None:
-        found = treated  # of a million grains the others are a quarter of a gigabyte
+        found = treated  # frees the others: a quarter of a gigabyte for a million grains
     ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
     near = ContactsInStep(alive, middle, treated, dt, touching, ahead)
     joints = None
@@ -223,9 +223,11 @@ def _moreau(
     listed, impulses, rows = _borne(at, answer, found, held is not None)
     end = replace(end, impulses=impulses)
     reactions = None if answer.joints is None else _reactions(answer.joints, answer)
-    done, given = _accounts(at, answer, end)
-    done, given = done + work_of_laying(model, before, state), given + lift
-    return StepResult(end, middle, answer.problem, answer.solution, done, given, listed, rows, reactions)
+    contact_work, given = _accounts(at, answer, end)
+    contact_work, given = contact_work + work_of_laying(model, before, state), given + lift
+    return StepResult(
+        end, middle, answer.problem, answer.solution, contact_work, given, listed, rows, reactions
+    )
 
 
 def _compiled(
@@ -236,7 +238,7 @@ def _compiled(
     neighbours: Neighbours,
     commands: Commands | None,
 ) -> Outcome | JointedOutcome | None:
-    """The same step by compiled kernels, for few bodies or a mechanism; None where they do not serve."""
+    """The same step by compiled kernels, for few bodies or a mechanism; None where they do not apply."""
     if few := neighbours.few(state):
         outcome = step_of_few(few, state, dt, solver, scheme, neighbours)
         if outcome is not None:
@@ -247,7 +249,7 @@ def _compiled(
 
 
 def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[State, SystemsInStep]:
-    """Positions (1 − θ) h later, and the velocities the step starts from (imposed ones at its middle)."""
+    """The middle of the step: positions (1 − θ) h later, initial velocities (imposed ones at the middle)."""
     velocity = state.velocity if scheme.inertia else np.zeros_like(state.velocity)
     if model.motions or velocity[model.walls].any():
         velocity = velocity.copy()
@@ -265,9 +267,9 @@ def drifted(model: Model, state: State, scheme: MoreauJean, dt: float) -> tuple[
 def _detected(
     model: Model, middle: State, neighbours: Neighbours, scheme: MoreauJean, dt: float, holding: bool
 ) -> tuple[Contacts, Contacts, float]:
-    """All contacts within reach, those that the step treats, and the gap (m) up to which they touch.
+    """All contacts within reach, those in the problem of the step, and the gap (m) up to which they touch.
 
-    ``holding`` says whether some bodies are held: contacts between them are left out.
+    ``holding`` says whether some bodies are held: contacts between them are left out of the problem.
     """
     reach = default_reach(model, dt) if scheme.reach is None else scheme.reach
     touching = touching_gap(middle)
@@ -284,7 +286,7 @@ def _detected(
 def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, float]:
     """The state at the end: positions from the middle at the new velocities, joints closed.
 
-    Last the potential energy (J) that closing the joints lifted.
+    Also returns the potential energy (J) gained by closing the joints.
     """
     middle, state, h = at.middle, at.start, scheme.theta * at.dt
     position, orientation = moved(middle.position, middle.orientation, answer.velocity, h)
@@ -318,39 +320,39 @@ def _advanced(at: Instant, answer: Solved, scheme: MoreauJean) -> tuple[State, f
 def _borne(
     at: Instant, answer: Solved, found: Contacts, holding: bool
 ) -> tuple[Contacts | None, Impulses, Indices | None]:
-    """The contacts that count, their impulses, and where they are in the problem; see :class:`StepResult`."""
+    """The contacts that touch or carry, their impulses and rows in the problem; see :class:`StepResult`."""
     problem, r, state = answer.problem, answer.solution.r, at.start
     contacts, impulses, rows = None, problem.impulses(r), problem.carrying(r)
     if rows is not None:
         impulses = impulses.take(rows)
     if holding:
         among = np.arange(len(problem.contacts)) if rows is None else rows
-        longer = at.dt / state.dt if state.dt else 1.0
+        ratio = at.dt / state.dt if state.dt else 1.0
         contacts, impulses, place = with_held(
             at.model,
             found,
             problem.contacts_at(rows),
             impulses,
             state.impulses,
-            longer,
+            ratio,
             at.near.touching,
         )
         rows = np.where(place < 0, -1, np.append(among, -1)[place])
     elif len(at.near.contacts) and not len(problem.contacts) and at.model.blocked is None:
-        # What touches and moves together was in no problem: it bears nothing.
+        # Bodies that touch and move together were left out of the problem: their impulses are zero.
         contacts = at.near.contacts.take(np.flatnonzero(at.near.contacts.gap <= at.near.touching))
         impulses, rows = Impulses.zero(contacts), np.full(len(contacts), -1)
     return contacts, impulses, rows
 
 
 def _reactions(joints: JointsInStep, answer: Solved) -> Reactions:
-    """Impulses of the joints: along their rows, and all that acts along their coordinates."""
+    """Impulses of the joints: along their rows, and the total along their coordinates."""
     rows, links = joints.motion.rows, answer.problem.links
     assert answer.multipliers is not None
-    impulse, own = rows.of_terms(answer.multipliers), None
+    impulse, link_impulses = rows.of_terms(answer.multipliers), None
     if links is not None and joints.acting is not None:
-        own = answer.problem.link_rows(answer.solution.r)[links.owner == OF_JOINTS]
-    impulse[rows.n_closing :] += joints.along(own)
+        link_impulses = answer.problem.link_rows(answer.solution.r)[links.owner == OF_JOINTS]
+    impulse[rows.n_closing :] += joints.along(link_impulses)
     return Reactions(rows, joints.motion.placed, impulse, joints.dt)
 
 
@@ -358,21 +360,21 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
-    done = work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
-    done += answer.systems.work(answer.others)
+    internal = work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
+    internal += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
-    outside = given_by_loads(model, at.start.velocity, middle, velocity, at.dt) - walls
+    outside = work_of_loads(model, at.start.velocity, middle, velocity, at.dt) - walls
     through = 0.0
     if problem.links is not None:
         rigid = 0.5 * (middle.velocity + velocity)[model.movable]
         mean = np.concatenate((rigid.ravel(), *at.systems.mean(answer.others)))
-        its = problem.link_rows(r)
-        done -= problem.links.work(its, mean, Account.STORED)
-        through += problem.links.work(its, mean, Account.GIVEN)
+        link_r = problem.link_rows(r)
+        internal -= problem.links.work(link_r, mean, Account.STORED)
+        through += problem.links.work(link_r, mean, Account.GIVEN)
     if answer.joints is not None:
         assert answer.multipliers is not None
         mean, others = 0.5 * (middle.velocity + velocity), answer.systems.mean(answer.others)
         through += answer.joints.given(answer.multipliers, mean, others)
-        done += answer.joints.stored(end)
-    done += walls - through
-    return done, outside + through
+        internal += answer.joints.stored(end)
+    internal += walls - through
+    return internal, outside + through

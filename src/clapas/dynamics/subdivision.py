@@ -1,13 +1,13 @@
 """Shorter steps where bodies are fast: a step divided into equal parts.
 
-A body that crosses more than its own thickness in one step may pass through another unseen. With
+A body that moves by more than its own thickness in one step may pass through another undetected. With
 ``scheme.travel`` = s, a step of length dt is done in 2^k equal parts, k the least number for which
 
     (|v| + |ω| reach + |g| dt + fastest wall) dt / 2^k ≤ s · thickness
 
 for every movable body and every carrier of a system; k is at most ``scheme.halvings``. Parts are whole
-fractions of dt: kept frames, durations and births stay where they are. The rule looks at the state at the
-start of the step and at nothing else, so a resumed run divides the same steps.
+fractions of dt: recorded frames, durations and births are unaffected. The rule depends only on the state at
+the start of the step, so a resumed run divides the same steps.
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ def divided_step(
     """One time step in the number of parts that the scheme requires; the last part ends the step."""
     count, start, applied = parts(model, state, dt, scheme), state.step, state.applied
     neighbours = neighbours or Neighbours(model)
-    done: list[StepResult] = []
+    results: list[StepResult] = []
     for _ in range(count):
-        given = model, replace(state, step=start, applied=applied), dt / count, solver, scheme, neighbours
+        state = replace(state, step=start, applied=applied)
+        arguments = model, state, dt / count, solver, scheme, neighbours
         if sleeping is None:
-            part = step(*given, commands=commands)
+            part = step(*arguments, commands=commands)
         else:
-            part = step_with_sleep(*given, sleeping, commands)
+            part = step_with_sleep(*arguments, sleeping, commands)
         state = part.state
-        done.append(part)
-    return done
+        results.append(part)
+    return results
 
 
 def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:

@@ -30,7 +30,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True)
 class SubstructuredStep:
-    """What a step leaves: iterations and measures of the method, and energies at its end (J)."""
+    """Results of a step: iterations and measures of the method, and energies at its end (J)."""
 
     iterations: int
     indicator: float

@@ -1,7 +1,7 @@
 """Moreau's sweeping process: a point that a moving set pushes along.
 
-A point q(t) must stay in a moving closed set Φ(t). Lazy, it rests while it is inside and, when the
-boundary reaches it, moves along the inward normal just enough:
+A point q(t) must stay in a moving closed set Φ(t). It rests while it is inside and, when the boundary
+reaches it, moves along the inward normal just enough:
 
     −dq/dt ∈ N_Φ(t)(q).
 
@@ -28,7 +28,7 @@ NEWTON_STEPS = 100
 
 
 class Projects(Protocol):
-    """A convex set one can project on (see :mod:`clapas.convex`)."""
+    """A convex set with a projection (see :mod:`clapas.convex`)."""
 
     def project(self, x: Array) -> Array:
         """Nearest points of the set, row by row."""

@@ -1,8 +1,8 @@
 """Bodies of other kinds in a step: linkages, trusses, rods beside rigid bodies.
 
-The engine asks a kind what :mod:`clapas.bodies.kind` lists and nothing else. Its carriers stand in the table
+The engine uses a kind only through the interface of :mod:`clapas.bodies.kind`. Its carriers are in the table
 of bodies as walls that move by themselves: detection, recordings and the viewer need no more. In the contact
-problem their velocities join those of the rigid bodies (:mod:`clapas.dynamics.mixed`).
+problem their velocities follow those of the rigid bodies (:mod:`clapas.dynamics.mixed`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SystemsInStep:
     Parameters
     ----------
     systems : tuple of System
-        They.
+        The systems.
     parts : tuple of Part
         Their coordinates at the middle of the step, with the velocities of its start.
     mass : tuple of sparse matrices, BodyMasses or FactoredMass
@@ -76,7 +76,7 @@ class SystemsInStep:
         return [mass.matrix if isinstance(mass, (BodyMasses, FactoredMass)) else mass for mass in self.mass]
 
     def inverses(self, first: int) -> dict[int, Inverse]:
-        """Inverses that systems keep, by their first velocities; those of the systems begin at ``first``."""
+        """Stored inverse masses, by the index of their first velocity; systems start at index ``first``."""
         starts = first + np.cumsum([0, *map(len, self.free)])
         return {
             int(start): mass.inverse
@@ -123,7 +123,7 @@ class SystemsInStep:
         )
 
     def in_piece_of(self, velocities: tuple[Array, ...]) -> SystemsInStep:
-        """The systems with forces of the pieces to which velocities at the end belong; itself if they do."""
+        """The systems with forces of the pieces that contain the final velocities; itself if unchanged."""
         mass, free, piece = list(self.mass), list(self.free), list(self.piece)
         changed = False
         for k, (forces, v) in enumerate(zip(self.pieces, velocities, strict=True)):
@@ -138,7 +138,7 @@ class SystemsInStep:
         return replace(self, mass=tuple(mass), free=tuple(free), piece=tuple(piece))
 
     def without_pieces(self) -> SystemsInStep:
-        """The systems with all that changes from piece to piece as links of the contact problem."""
+        """The systems with all piecewise forces as links of the contact problem."""
         mass, free, links = list(self.mass), list(self.free), list(self.links)
         for k, forces in enumerate(self.pieces):
             if forces is not None:
@@ -152,15 +152,14 @@ class SystemsInStep:
 
     @property
     def are_linear(self) -> bool:
-        """Whether one linearisation serves the step."""
+        """Whether one linearisation is enough for the step."""
         return all(system.nonlinear is None or system.nonlinear.is_linear for system in self.systems)
 
     def relinearised(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
-        """The systems linearised about velocities at the end of the step, and what was out of balance.
+        """The systems linearised about velocities at the end of the step, and the imbalance before.
 
-        M̃ (v − v_free) is the impulse that v asks for: by the new linearisation exactly, by the old one as
-        far as forces are linear. What they differ by, beyond rounding, is relative to the largest impulse of
-        the step.
+        M̃ (v − v_free) is the impulse required for v: exact by the new linearisation, approximate by the old
+        one. The imbalance is their difference beyond rounding, relative to the largest impulse of the step.
         """
         assert self.span is not None
         mass, free, worst = list(self.mass), list(self.free), 0.0
@@ -187,7 +186,7 @@ class SystemsInStep:
 def systems_in_step(
     model: Model, state: State, middle: State, theta: float, dt: float, *, inertia: bool = True
 ) -> tuple[SystemsInStep, State]:
-    """The systems at the middle of a step, and the middle with their carriers where they are."""
+    """The systems at the middle of a step, and the middle state with the poses of their carriers."""
     parts, mass, free, links, bindings, pieces, piece = [], [], [], [], [], [], []
     span = Span(state.time + 0.5 * dt, dt, theta, model.gravity)
     for system, part in zip(model.systems, state.parts, strict=True):
@@ -225,7 +224,7 @@ def systems_in_step(
 
 
 def with_carriers(model: Model, state: State) -> State:
-    """The state with the poses and velocities of carriers as its parts have them."""
+    """The state with the poses and velocities of carriers taken from its parts."""
     position, orientation, velocity = state.position.copy(), state.orientation.copy(), state.velocity.copy()
     for system, part in zip(model.systems, state.parts, strict=True):
         poses, twists = system.bodies.poses(part), system.bodies.twists(part)
@@ -245,7 +244,7 @@ def energy_of(model: Model, state: State) -> Energy:
 
 
 def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
-    """The contacts without those between carriers of one system, unless it may touch itself."""
+    """The contacts without those between carriers of one system, unless self-contact is allowed."""
     a, b = model.system_of[contacts.a], model.system_of[contacts.b]
     inner = (a >= 0) & (a == b)
     if not inner.any():
@@ -256,13 +255,13 @@ def apart_from_themselves(model: Model, contacts: Contacts) -> Contacts:
 
 
 def bending_margin(model: Model, parts: tuple[Part, ...]) -> float:
-    """Distance (m) by which detection must look further because carriers of some systems bend."""
+    """Distance (m) added to the range of detection because carriers of some systems bend."""
     pairs = zip(model.systems, parts, strict=True)
     return max((s.bending.margin(part) for s, part in pairs if s.bending is not None), default=0.0)
 
 
 def on_true_surfaces(model: Model, state: State, contacts: Contacts, distance: float) -> Contacts:
-    """The contacts with gap ≤ distance (m), those of carriers that bend put right by their systems."""
+    """The contacts with gap ≤ distance (m), those of carriers that bend corrected by their systems."""
     where = Neighbourhood(model.colliders, Poses(state.position, state.orientation))
     for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
         if system.bending is not None:

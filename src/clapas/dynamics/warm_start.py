@@ -1,10 +1,10 @@
 """Impulses carried from one step to the next, and between the frames of contacts and the world.
 
-Contacts may travel along a body from one carrier to the next, and take their impulses along. A rod touches by
+Contacts may travel along a body from one carrier to the next, and keep their impulses. A rod touches by
 segments, and the segment is part of the identity of a contact. One that slides over the border of two
-segments is, by its identity, a new contact beside one that has ended. Here the old one is given the identity
-of the new one where the two are neighbours: the same body or the next carrier of the same chain on each side,
-and an impulse that presses the right way.
+segments is, by its identity, a new contact beside one that has ended. The old one then gets the identity of
+the new one where the two are neighbours: the same body or the next carrier of the same chain on each side,
+and an impulse with a positive component along the new normal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clapas.typing import Array, Indices
 
 
 def places(a: Indices, b: Indices, feature: Indices, contacts: Contacts) -> Indices:
-    """Where the contacts are in a list sorted as they are, −1 for those that are not."""
+    """Rows of the contacts in a list sorted in the same way, −1 for those not in it."""
     place = np.full(len(contacts), -1, dtype=np.int64)
     match(a, b, feature, contacts.a, contacts.b, contacts.feature, place)
     return place
@@ -36,7 +36,7 @@ def match(
     new_feature: Indices,
     place: Indices,
 ) -> None:
-    """Merge two lists sorted by (a, b, feature): where the contacts that persist are in the old list."""
+    """Merge two lists sorted by (a, b, feature): rows of persisting contacts in the old list."""
     old, n_old = 0, len(a)
     for i in range(len(new_a)):
         while old < n_old and (
@@ -122,7 +122,7 @@ def product(r: Array, u: Array) -> float:
 
 
 def followed(model: Model, old: Impulses, contacts: Contacts) -> Impulses:
-    """The impulses, under the identities that their contacts have now."""
+    """The impulses under the current identities of their contacts."""
     chain = model.chain_of
     if chain is None or not len(old.a) or not len(contacts):
         return old
@@ -155,7 +155,7 @@ def rename(
     feature: Indices,
 ) -> int:
     """Give ended contacts, sorted by a, the identity of a new neighbour; return their number."""
-    count, now = 0, np.full(len(a), -1)  # renamed at the end: searches are by what a was
+    count, now = 0, np.full(len(a), -1)  # renamed at the end: searches need the old a
     first = np.searchsorted(a, new_a[fresh] - 1, side="left")
     last = np.searchsorted(a, new_a[fresh] + 1, side="right")
     for k in range(len(fresh)):

@@ -31,7 +31,7 @@ from clapas.dynamics.few.kernels import (
     settle,
 )
 from clapas.dynamics.few.tables import Carried, FewBodies, Met, Placed, Posed
-from clapas.dynamics.freemotion import free_motion, given_by_loads, kicks, lead, pushes
+from clapas.dynamics.freemotion import free_motion, lead, load_impulses, spin_changes, work_of_loads
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING, Neighbours
 from clapas.dynamics.reaching import within_reach
@@ -248,7 +248,7 @@ def step_of_few(
 
 def _loaded(model: Model, middle: State, dt: float) -> tuple[Array, Array]:
     """Velocities (N, size) without contacts under loads, and what these change of the spins (N, 3)."""
-    return free_motion(model, middle, dt), kicks(model, pushes(model, middle, dt))
+    return free_motion(model, middle, dt), spin_changes(model, load_impulses(model, middle, dt))
 
 
 def _leave_out(problem: Problem, state: State, reach: float) -> None:
@@ -292,7 +292,7 @@ def _outcome(
     outside = 0.0
     if few.model.loads or state.applied:
         middle = problem.middle.state(state)
-        outside = given_by_loads(few.model, state.velocity, middle, velocity, problem.dt)
+        outside = work_of_loads(few.model, state.velocity, middle, velocity, problem.dt)
     return Outcome(end, work + walls, outside - walls, rows, state, problem, free, r, answer, solver)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from clapas.compiled import plain
 from clapas.dynamics.few.tables import BoundModel, Carried, Laws, Placed, Rigid, kernels_know
-from clapas.dynamics.freemotion import kicks, pushes
+from clapas.dynamics.freemotion import load_impulses, spin_changes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
 from clapas.dynamics.jointed.meeting import Meeting
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
@@ -108,7 +108,7 @@ class Mechanism(BoundModel):
     def driven(self, middle: State, dt: float) -> Driven:
         """What the world does in a step."""
         loaded = self.model.loads or middle.applied
-        kick = kicks(self.model, pushes(self.model, middle, dt)) if loaded else self._no_kick
+        kick = spin_changes(self.model, load_impulses(self.model, middle, dt)) if loaded else self._no_kick
         return Driven(self.is_driven, self.imposed(middle.time + dt), kick)
 
 

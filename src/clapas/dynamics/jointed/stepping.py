@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clapas.dynamics.evenness import are_shared_anew, begins_at_rest, looks_after, tolerance_at_rest
+from clapas.dynamics.evenness import applies, begins_at_rest, shared_force_changes, tolerance_at_rest
 from clapas.dynamics.few.kernels import Way, begin
 from clapas.dynamics.few.stepping import EXACTLY
 from clapas.dynamics.few.tables import Met, Placed
-from clapas.dynamics.freemotion import free_motion, given_by_loads, lead
+from clapas.dynamics.freemotion import free_motion, lead, work_of_loads
 from clapas.dynamics.jointed.advancing import DONE, LEAVE_OUT, After, Asked, advance_jointed
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.jointed.meeting import meet
@@ -83,7 +83,7 @@ def step_of_mechanism(
     if how != DONE:
         return None
     n, pairs = len(met.gap), meeting.pairs
-    if looks_after(solver, n) and are_shared_anew(pairs, meeting.guess, after.r[:n], model.is_joined):
+    if applies(solver, n) and shared_force_changes(pairs, meeting.guess, after.r[:n], model.is_joined):
         return None
 
     end, rows = _ended(its, state, dt, met, touching, after)
@@ -91,7 +91,7 @@ def step_of_mechanism(
     _, linked, _, residual, work, walls_work, through, lift = after.account.tolist()
     outside = 0.0 - walls_work
     if is_loaded:
-        outside += given_by_loads(model, state.velocity, at_middle, end.velocity, dt)
+        outside += work_of_loads(model, state.velocity, at_middle, end.velocity, dt)
     return JointedOutcome(
         state=end,
         work=work + walls_work - through,
