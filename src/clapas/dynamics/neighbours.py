@@ -68,7 +68,7 @@ class Neighbours:
             return None
         if self._few is None or self._few.model.n_bodies != count:
             self._few = FewBodies(model.first(count))
-        return self._few if self._few.serves else None
+        return self._few if self._few.is_supported else None
 
     def mechanism(self, state: State) -> Mechanism | None:
         """The bodies of a state, if some have joints and :mod:`clapas.dynamics.jointed` supports them all.
@@ -79,7 +79,7 @@ class Neighbours:
             return None
         if self._mechanism is None:
             self._mechanism = Mechanism(self._model)
-        return self._mechanism if self._mechanism.serves else None
+        return self._mechanism if self._mechanism.is_supported else None
 
     def detect(self, state: State, distance: float) -> Contacts:
         """All contacts with gap ≤ distance, without those of pairs that never touch."""

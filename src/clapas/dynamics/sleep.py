@@ -144,9 +144,7 @@ def _with_sleep(
 def judged(model: Model, sleep: Sleep, dt: float, sleeping: Sleeping) -> Sleep:
     """Decide at the end of a watch which bodies sleep, and update the mean pace of all."""
     d, lasted = model.d, sleeping.watch * dt
-    radius = np.where(
-        model.reach > 0.0, model.reach, 1.0
-    )  # bodies without shape have no contacts and never sleep
+    radius = np.where(model.reach > 0.0, model.reach, 1.0)  # without a shape: no contacts, never asleep
     travelled = np.linalg.norm(sleep.moved[:, :d], axis=1) / radius
     pace = (travelled + np.linalg.norm(sleep.moved[:, d:], axis=1)) / lasted
     is_known = np.isfinite(sleep.pace)

@@ -243,7 +243,7 @@ def in_step(
 def test_both_steps_give_the_same_bits(name: str) -> None:
     scene, steps = SCENES[name]
     model = compile_scene(scene())
-    assert FewBodies(model).serves
+    assert FewBodies(model).is_supported
     for one, two in in_step(model, steps, Auto(tol=1e-4)):
         assert "outcome" in vars(one)
         assert "outcome" not in vars(two)
@@ -348,25 +348,25 @@ def test_laws_the_kernels_do_not_know_are_left_to_the_general_step(law: dict[str
     scene.law(**law)
     scene.add(Plane())
     scene.add(Sphere(0.1), (0, 0, 0.1), density=1000)
-    assert not FewBodies(compile_scene(scene)).serves
+    assert not FewBodies(compile_scene(scene)).is_supported
 
 
 def test_guides_are_left_to_the_general_step() -> None:
     scene = slope(20.0)
     scene.add(Box((0.1, 0.1, 0.1)), (1, 0, 1), density=1000, free="z")
-    assert not FewBodies(compile_scene(scene)).serves
+    assert not FewBodies(compile_scene(scene)).is_supported
 
 
 def test_periodic_cells_and_many_bodies_are_left_to_the_general_step() -> None:
     cell = Scene(period=(1.0, None))
     cell.law(mu=0.5)
     cell.add(Sphere(0.1), density=1000)
-    assert not FewBodies(compile_scene(cell)).serves
+    assert not FewBodies(compile_scene(cell)).is_supported
     many = Scene()
     many.law(mu=0.5)
     for k in range(MOST + 1):
         many.add(Sphere(0.1), (0.3 * k, 0, 0), density=1000)
-    assert not FewBodies(compile_scene(many)).serves
+    assert not FewBodies(compile_scene(many)).is_supported
 
 
 def long_wall() -> Scene:

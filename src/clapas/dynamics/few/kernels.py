@@ -1,10 +1,10 @@
 """The kernels of a step of few bodies, in the order of the step.
 
-``begin`` drifts to the middle and falls freely; ``pose`` makes the problem of the contacts, as
-:mod:`clapas.dynamics.assembly` does for contacts that only slide, alike in all directions; ``settle`` goes
-from free velocities and a guess to impulses, or to the news that the solver must be asked; ``respond`` and
-``end`` give velocities under the impulses, positions, impulses in the world, and work. ``advance`` is all
-from the contacts on in one call, as long as a dozen sweeps are enough.
+``begin`` computes the middle of the step and the free motion; ``pose`` states the problem of the contacts, as
+:mod:`clapas.dynamics.assembly` does for isotropic sliding friction; ``settle`` computes impulses from free
+velocities and a guess, or reports that the solver is needed; ``respond`` and ``end`` give velocities under
+the impulses, positions, impulses in the world, and work. ``advance`` does all from the contacts on in one
+call, as long as a dozen sweeps are enough.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ from clapas.bodies.rigid.motion import (
     work,
 )
 from clapas.compiled import kernel, put, rounded
-from clapas.dynamics.few.tables import Carried, Laws, Met, Placed, Posed, Rigid, Sizes, blank_problem
+from clapas.dynamics.few.tables import (
+    CarriedImpulses,
+    ContactArrays,
+    Laws,
+    Placed,
+    Posed,
+    Rigid,
+    Sizes,
+    blank_problem,
+)
 from clapas.dynamics.freemotion import add_lead
 from clapas.dynamics.reaching import mark_within_reach
 from clapas.dynamics.warm_start import carry, match, product, to_world
@@ -70,7 +79,7 @@ def begin(
     drift, dt : float
         Time from the start to the middle, and the step h (s).
     middle, free : Placed and array (N, size)
-        To be written.
+        Output.
 
     Returns
     -------
@@ -93,7 +102,7 @@ def begin(
 
 @kernel
 def pose(
-    met: Met,
+    contacts: ContactArrays,
     pairs: Indices,
     middle: Placed,
     rigid: Rigid,
@@ -103,10 +112,10 @@ def pose(
     touching: float,
     sizes: Sizes,
 ) -> Posed:
-    """Make the problem of the contacts, but for what depends on the free velocities.
+    """State the problem of the contacts, except for the data that depend on the free velocities.
 
-    ``pairs`` (n, 2) are the bodies; ``lead`` (n, d) is what the velocities of walls miss at the contacts,
-    without rows where nothing is missed; ``touching`` (m) the gap up to which contacts touch.
+    ``pairs`` (n, 2) are the bodies; ``lead`` (n, d) corrects the velocities of walls at the contacts, without
+    rows where there is no correction; ``touching`` (m) is the gap up to which contacts touch.
     """
     n, d, ground = len(pairs), len(sizes.components), 0
     movable, diagonals = rigid.flags[0], rigid.diagonals
@@ -115,8 +124,8 @@ def pose(
     posed = blank_problem(n, d, ground, len(sizes.body))
     for i in range(n):
         posed.bodies[i, 0], posed.bodies[i, 1] = rigid.number[pairs[i, 0]], rigid.number[pairs[i, 1]]
-        write_frame(met.normal, i, posed.frame)
-    place = pairs, met.point, np.empty((0, d)), posed.frame
+        write_frame(contacts.normal, i, posed.frame)
+    place = pairs, contacts.point, np.empty((0, d)), posed.frame
     at = middle.position, middle.orientation, middle.velocity, diagonals[2], movable
     if d == 3:
         fill_blocks_3d(*place, *at, posed.G, posed.wall)
@@ -132,48 +141,48 @@ def pose(
     if len(lead) > 0:
         add_lead(posed.frame, lead, posed.wall)
     for i in range(n):
-        one, two = laws.material[met.colliders[0, i]], laws.material[met.colliders[1, i]]
-        posed.mu[i], posed.apart[i] = laws.tables[0, one, two], met.gap[i] > touching
+        m_a, m_b = laws.material[contacts.colliders[0, i]], laws.material[contacts.colliders[1, i]]
+        posed.mu[i], posed.apart[i] = laws.tables[0, m_a, m_b], contacts.gap[i] > touching
         for k in range(d):
             posed.w[i, k] = posed.wall[i, k]
             if laws.has_restitution and not posed.apart[i]:
-                share = laws.tables[1 if k == 0 else 2, one, two]
-                posed.w[i, k] = plus_multiple(posed.w[i, k], share, before[i, k])
+                restitution = laws.tables[1 if k == 0 else 2, m_a, m_b]
+                posed.w[i, k] = plus_multiple(posed.w[i, k], restitution, before[i, k])
         if posed.apart[i]:
-            posed.w[i, 0] = with_closing(posed.w[i, 0], met.gap[i], dt)
+            posed.w[i, 0] = with_closing(posed.w[i, 0], contacts.gap[i], dt)
     return posed
 
 
 @rounded
 def with_closing(w: float, gap: float, dt: float) -> float:
-    """The imposed velocity and that at which a gap closes in one step."""
+    """The imposed velocity plus that at which a gap closes in one step."""
     return w + gap / dt
 
 
 @kernel
-def guess(met: Met, frame: Array, old: Carried, r: Array) -> None:
+def guess(contacts: ContactArrays, frame: Array, old: CarriedImpulses, r: Array) -> None:
     """Write the impulses carried from the last step, in the frames (n, d, d); zero at new contacts."""
     n, d = r.shape
-    place, who, scale = np.empty(n, dtype=np.int64), met.identity, np.empty((1, d))
+    place, identity, scale = np.empty(n, dtype=np.int64), contacts.identity, np.empty((1, d))
     for i in range(n):
         place[i] = -1
         for k in range(d):
             r[i, k] = 0.0
     for k in range(d):
         scale[0, k] = 1.0
-    match(old.a, old.b, old.feature, who[0], who[1], who[2], place)
+    match(old.a, old.b, old.feature, identity[0], identity[1], identity[2], place)
     carry(place, old.ratio, old.impulse, np.empty((0, 3)), frame, np.zeros(n), scale, r)
 
 
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 SETTLED, UNSETTLED, STILL, REFUSED = 0, 1, 2, 3
-"""How it ends: the impulses meet the tolerance; they do not; nothing happens at the contacts; the numbers are
-not finite, or their squares are not."""
+"""Endings of :func:`settle`: the impulses meet the tolerance; they do not; the free velocities at contacts
+are rounding, and all impulses zero; the numbers are not finite, or their squares are not."""
 
 
-class Way(NamedTuple):
-    """How impulses are looked for.
+class SweepPlan(NamedTuple):
+    """Which problems are swept here, and to what accuracy.
 
     Parameters
     ----------
@@ -182,9 +191,9 @@ class Way(NamedTuple):
     tol : float
         Residual to be reached.
     most, most_if_near : int
-        Contacts up to which sweeps are done from any guess, and from one that is nearly good.
+        Most contacts to be swept from any guess, and from one that nearly solves the problem.
     near : float
-        Residual below which a guess is nearly good.
+        Residual below which a guess nearly solves the problem.
     """
 
     part: Any
@@ -196,11 +205,11 @@ class Way(NamedTuple):
 
 @kernel
 def settle(
-    posed: Posed, free: Array, rigid: Rigid, way: Way, sizes: Sizes, r: Array, measured: Array
+    posed: Posed, free: Array, rigid: Rigid, plan: SweepPlan, sizes: Sizes, r: Array, measured: Array
 ) -> tuple[int, int]:
-    """Measure the impulses r (n, d) under free velocities (N, size), and sweep where that may be enough.
+    """Measure the residual of the impulses r (n, d) at free velocities (N, size), and sweep if allowed.
 
-    Returns how it ends and the number of sweeps; ``measured`` (4,) are the residuals on the way.
+    Returns the ending and the number of sweeps; the residuals are written to ``measured`` (4,).
     """
     movable, mass_root = rigid.flags[0], rigid.diagonals[1]
     for body in range(len(movable)):
@@ -222,24 +231,24 @@ def settle(
     if not SAFE < speed < 1.0 / SAFE:
         return REFUSED, 0
     problem = posed.G, posed.bodies, posed.y_free, posed.w, posed.mu, posed.response, speed
-    worth_sweeping = 0.0
-    if len(r) <= way.most:
-        worth_sweeping = np.inf
-    elif len(r) <= way.most_if_near:
-        worth_sweeping = way.near
+    largest_residual = 0.0
+    if len(r) <= plan.most:
+        largest_residual = np.inf
+    elif len(r) <= plan.most_if_near:
+        largest_residual = plan.near
     dimensions = sizes.components, sizes.body
-    done = dozen_sweeps(*problem, way.part, way.tol, worth_sweeping, *dimensions, r, measured)
-    if done < 0:
+    sweeps = dozen_sweeps(*problem, plan.part, plan.tol, largest_residual, *dimensions, r, measured)
+    if sweeps < 0:
         return UNSETTLED, 0
     for i in range(len(r)):
         for k in range(len(sizes.components)):
             r[i, k] = plus_zero(r[i, k])
-    return SETTLED, done
+    return SETTLED, sweeps
 
 
 @rounded
 def plus_zero(x: float) -> float:
-    """The number, zero without its sign."""
+    """The number, with −0.0 replaced by 0.0."""
     return x + 0.0
 
 
@@ -250,7 +259,7 @@ def respond(
     before: Array,
     free: Array,
     rigid: Rigid,
-    kick: Array,
+    spin_change: Array,
     dt: float,
     sizes: Sizes,
     velocity: Array,
@@ -258,9 +267,9 @@ def respond(
 ) -> bool:
     """Write the velocities (N, size) under the impulses r (n, d), and those without impulses.
 
-    Where bodies gyrate, both with the gyroscopic term at the mean of the velocities before and after
-    (:func:`clapas.bodies.rigid.motion.gyrate`), to which loads add ``kick`` (N, 3), in rad/s. Returns
-    whether that matters to the contacts.
+    Where bodies gyrate, both have the gyroscopic term at the mean of the velocities before and after
+    (:func:`clapas.bodies.rigid.motion.gyrate`), to which loads add ``spin_change`` (N, 3), in rad/s. Returns
+    whether that affects the contacts.
     """
     movable, gyrates = rigid.flags[0], rigid.flags[1]
     masses, inverse_root = rigid.diagonals[0], rigid.diagonals[2]
@@ -277,14 +286,14 @@ def respond(
         number += gyrates[body]
     if number > 0 and len(r) > 0:
         bodies = masses, rigid.inertia, movable, gyrates
-        return gyrate(before, free, plain, *bodies, kick, dt, GYRO_SHARE, velocity, without)
+        return gyrate(before, free, plain, *bodies, spin_change, dt, GYRO_SHARE, velocity, without)
     put(plain, velocity)
     put(free, without)
     return False
 
 
 Ended: TypeAlias = tuple[int, float, float]
-"""How many contacts touch or carry, and the work of contacts and of walls (J)."""
+"""Number of contacts that touch or carry, and the work of contacts and of walls (J)."""
 
 
 @kernel
@@ -298,7 +307,7 @@ def end(
     after: Placed,
     impulse: Array,
 ) -> Ended:
-    """Write where a step ends, ``rest`` (s) after its middle, and the impulses (n, d) in the world.
+    """Write the poses at the end of a step, ``rest`` (s) after its middle, and impulses (n, d) in the world.
 
     ``without`` (N, size) are the velocities without impulses.
     """
@@ -316,7 +325,7 @@ def end(
 
 
 OUT_OF_REACH = 4
-"""Beside the endings of :func:`settle`: some contacts do not count, and are to be left out first."""
+"""A further ending of :func:`advance`: some contacts are out of reach and must be left out first."""
 
 
 class Span(NamedTuple):
@@ -330,17 +339,17 @@ class Span(NamedTuple):
 
 @kernel
 def advance(
-    met: Met,
+    contacts: ContactArrays,
     middle: Placed,
     free: Array,
-    old: Carried,
+    old: CarriedImpulses,
     rigid: Rigid,
     laws: Laws,
     lead: Array,
     span: Span,
-    way: Way,
+    plan: SweepPlan,
     sizes: Sizes,
-    kick: Array,
+    spin_change: Array,
     after: Placed,
     r: Array,
     impulse: Array,
@@ -348,16 +357,16 @@ def advance(
 ) -> tuple[int, int, Ended]:
     """Pose the problem, solve it from the carried impulses and end the step.
 
-    ``free`` (N, size), velocities at the end without contacts, are left as the last problem took them, or as
-    they are if that is not solved; ``kick`` (N, 3) is what loads change of spins. Returns how it ends, the
-    number of sweeps of the last problem, and the rest of the answer if that is SETTLED.
+    ``free`` (N, size), velocities at the end without contacts, become those of the last problem if that is
+    solved; ``spin_change`` (N, 3) is the change of spins by loads. Returns the ending, the number of sweeps
+    of the last problem, and the results of :func:`end` if the ending is SETTLED.
     """
     n, nothing = len(r), (0, 0.0, 0.0)
     pairs = np.empty((n, 2), dtype=np.int64)
     for i in range(n):
-        pairs[i, 0], pairs[i, 1] = met.identity[0, i], met.identity[1, i]
+        pairs[i, 0], pairs[i, 1] = contacts.identity[0, i], contacts.identity[1, i]
     kept, no_shift = np.empty(n, dtype=np.bool_), np.empty((0, len(sizes.components)))
-    place = pairs, met.point, no_shift, met.normal, met.gap
+    place = pairs, contacts.point, no_shift, contacts.normal, contacts.gap
     at = middle.position, middle.orientation, middle.velocity
     mark_within_reach(*place, *at, span.touching, span.reach, span.dt, kept)
     left_out = 0
@@ -365,17 +374,17 @@ def advance(
         left_out += not kept[i]
     if left_out > 0:
         return OUT_OF_REACH, 0, nothing
-    posed = pose(met, pairs, middle, rigid, laws, lead, span.dt, span.touching, sizes)
-    guess(met, posed.frame, old, r)
+    posed = pose(contacts, pairs, middle, rigid, laws, lead, span.dt, span.touching, sizes)
+    guess(contacts, posed.frame, old, r)
     without, at_first, sweeps = np.empty_like(free), np.empty_like(free), 0
     put(free, at_first)
     for left in range(GYRO_ROUNDS - 1, -1, -1):
-        how, sweeps = settle(posed, free, rigid, way, sizes, r, measured)
-        if how != SETTLED:
+        ending, sweeps = settle(posed, free, rigid, plan, sizes, r, measured)
+        if ending != SETTLED:
             put(at_first, free)
-            return how, 0, nothing
-        given = posed, r, middle.velocity, free, rigid, kick, span.dt, sizes
-        if not respond(*given, after.velocity, without) or left == 0:
+            return ending, 0, nothing
+        arguments = posed, r, middle.velocity, free, rigid, spin_change, span.dt, sizes
+        if not respond(*arguments, after.velocity, without) or left == 0:
             break
         put(without, free)
     return SETTLED, sweeps, end(posed, r, middle, without, rigid, span.rest, after, impulse)

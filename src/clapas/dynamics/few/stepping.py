@@ -1,7 +1,7 @@
-"""One step of few bodies: Moreau's method again, by kernels.
+"""One step of few bodies: Moreau's method by compiled kernels.
 
-The state is there at once; what people ask of a step but a loop does not need, its problem and its solution,
-is made when asked for (:class:`Outcome`).
+Only the state is computed at once; the problem and the solution, which a loop does not need, are built on
+request (:class:`Outcome`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clapas.dynamics.few.kernels import (
     UNSETTLED,
     Ended,
     Span,
-    Way,
+    SweepPlan,
     advance,
     begin,
     end,
@@ -30,7 +30,7 @@ from clapas.dynamics.few.kernels import (
     respond,
     settle,
 )
-from clapas.dynamics.few.tables import Carried, FewBodies, Met, Placed, Posed
+from clapas.dynamics.few.tables import CarriedImpulses, ContactArrays, FewBodies, Placed, Posed
 from clapas.dynamics.freemotion import free_motion, lead, load_impulses, spin_changes, work_of_loads
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import TOUCHING, Neighbours
@@ -67,38 +67,38 @@ if TYPE_CHECKING:
 
 @dataclass
 class Problem:
-    """What the contact problem of a step is made of.
+    """Data of the contact problem of a step.
 
     Parameters
     ----------
     few : FewBodies
         The bodies.
     middle : Placed
-        Where they are in the middle of the step, with the velocities of its start.
-    met : Met
+        Their poses in the middle of the step, with the velocities of its start.
+    contacts : ContactArrays
         The contacts.
     lead : array (n, d), without rows where it is zero
-        What the velocities of walls miss (m/s).
+        Correction of the velocities of walls (m/s).
     dt, touching : float
         The step (s), and the gap up to which contacts touch (m).
     """
 
     few: FewBodies
     middle: Placed
-    met: Met
+    contacts: ContactArrays
     lead: Array
     dt: float
     touching: float
 
     def posed(self) -> Posed:
         """The arrays of the problem; the free velocities are still zero."""
-        few, met = self.few, self.met
-        pairs = np.ascontiguousarray(met.identity[:2].T)
-        given = self.middle, few.rigid, few.laws, self.lead, self.dt, self.touching, few.sizes
-        return pose(met, pairs, *given)
+        few, contacts = self.few, self.contacts
+        pairs = np.ascontiguousarray(contacts.identity[:2].T)
+        arguments = self.middle, few.rigid, few.laws, self.lead, self.dt, self.touching, few.sizes
+        return pose(contacts, pairs, *arguments)
 
-    def made(self, posed: Posed, free: Array) -> StepProblem:
-        """The problem as the rest of the package knows it, for free velocities (N, size)."""
+    def step_problem(self, posed: Posed, free: Array) -> StepProblem:
+        """The problem in the form of the general step, for free velocities (N, size)."""
         model, n = self.few.model, len(posed.mu)
         y_free = np.zeros_like(posed.y_free)
         y_free[:-1] = (free * model.mass_root)[model.moving]
@@ -107,7 +107,7 @@ class Problem:
         problem = ContactProblem.from_blocks(blocks, mu=posed.mu, w=posed.w if imposes else None)
         wall = posed.wall if model.motions else None
         reading = np.zeros(n), np.ones((1, model.d))  # no cohesion; unknowns are impulses
-        return StepProblem(problem, self.met.contacts(), posed.apart, posed.frame, wall, *reading)
+        return StepProblem(problem, self.contacts.as_contacts(), posed.apart, posed.frame, wall, *reading)
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Settled:
         return float(self.measured[self.sweeps // AT_A_TIME])
 
     def solution(self, problem: ContactProblem, solver: Solver, r: Array) -> Solution:
-        """The same as the solver would have said, which begins alike."""
+        """The solution that the solver would have returned, which starts with the same sweeps."""
         count = 1 + self.sweeps // AT_A_TIME
         residuals = self.measured[:count].copy()
         swept = self.sweeps > 0 and isinstance(solver, Auto)
@@ -145,28 +145,28 @@ class Settled:
 
 @dataclass
 class Outcome:
-    """A step done; ``details`` make the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
+    """Result of a step; ``details`` gives the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
 
     Parameters
     ----------
     state : State
-        Where it led.
+        The state at its end.
     work, given, rows
         See :class:`clapas.dynamics.stepping.StepResult`.
     before : State
-        Where it began.
+        The state at its start.
     problem : Problem
-        What was solved.
+        The problem.
     free : array (N, size)
         The velocities without impulses of the problem.
     r : array (n, d)
-        Its answer.
+        Its solution.
     answer : Settled or Solution
-        How that was found; a solution if by the solver.
+        How that was found; a Solution if by the solver.
     solver : Solver
-        The solver asked for.
+        The solver that the user chose.
     idle : Contacts, optional
-        Contacts that are in no problem because nothing happens there.
+        Contacts left out of the problem because their bodies move together.
     """
 
     state: State
@@ -183,7 +183,7 @@ class Outcome:
 
     def details(self) -> dict[str, Any]:
         """Middle, problem, solution and contacts."""
-        problem = self.problem.made(self.problem.posed(), self.free)
+        problem = self.problem.step_problem(self.problem.posed(), self.free)
         solution = self.answer
         if isinstance(solution, Settled):
             solution = solution.solution(problem.problem, self.solver, self.r)
@@ -191,7 +191,7 @@ class Outcome:
         return {"middle": middle, "problem": problem, "solution": solution, "listed": self.idle}
 
 
-EXACTLY = ExactPart(MAX_STEPS)
+EXACT = ExactPart(MAX_STEPS)
 
 
 def step_of_few(
@@ -208,56 +208,60 @@ def step_of_few(
         return None
     gain, reach = few.gain_and_reach(dt)
     reach = reach if scheme.reach is None else float(scheme.reach)
-    start, old = few.taken(state, dt)
+    start, old = few.arrays_of(state, dt)
     middle, free = Placed.blank(start), np.empty(state.velocity.shape)
     imposed, drift = few.imposed(state.time + 0.5 * dt), (1.0 - theta) * dt
     touching = TOUCHING * few.call(
         begin, start, imposed, few.rigid, gain, bool(scheme.inertia), drift, dt, middle, free
     )
-    kick = few.no_kick
+    spin_change = few.no_spin_change
     if model.loads or state.applied:
-        free, kick = _loaded(model, middle.state(state), dt)
-    met = Met(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
-    if model.has_spheres and len(met.gap) >= MANY:
+        free, spin_change = _loaded(model, middle.state(state), dt)
+    contacts = ContactArrays(*near.find(middle.position, middle.orientation, max(reach, touching))[:5])
+    if model.has_spheres and len(contacts.gap) >= MANY:
         return None
-    problem = Problem(few, middle, met, few.no_lead, dt, touching)
+    problem = Problem(few, middle, contacts, few.no_lead, dt, touching)
     if model.motions:
         _leave_out(problem, state, reach)
-        ahead = lead(model, middle.state(state), problem.met.contacts(), state.velocity, theta, dt)
+        ahead = lead(model, middle.state(state), problem.contacts.as_contacts(), state.velocity, theta, dt)
         problem.lead = few.no_lead if ahead is None else ahead
 
     carried = state.impulses.impulse
-    rests = are_at_rest(solver, len(problem.met.gap), middle.velocity, carried, gained)
-    way = _way(solver, rests)
+    rests = are_at_rest(solver, len(problem.contacts.gap), middle.velocity, carried, gained)
+    plan = _sweep_plan(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
-    how = OUT_OF_REACH
-    while how == OUT_OF_REACH:
-        n = len(problem.met.gap)
+    ending = OUT_OF_REACH
+    while ending == OUT_OF_REACH:
+        n = len(problem.contacts.gap)
         r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
-        given = problem.met, middle, free, old, few.rigid, few.laws, problem.lead, span, way, few.sizes
-        how, sweeps, ended = few.call(advance, *given, kick, after, r, impulse, measured)
-        if how == OUT_OF_REACH:
+        bodies = few.rigid, few.laws, problem.lead, span, plan, few.sizes, spin_change
+        arguments = problem.contacts, middle, free, old, *bodies, after, r, impulse, measured
+        ending, sweeps, ended = few.call(advance, *arguments)
+        if ending == OUT_OF_REACH:
             _leave_out(problem, state, reach)
-    pushed = rests and how == SETTLED and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
-    if how != SETTLED or pushed:
-        return _by_solver(problem, state, free, kick, old, span, way, solver, rests, pushed, near.kept)
+    is_settled = ending == SETTLED
+    pushed = rests and is_settled and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
+    if not is_settled or pushed:
+        return _by_solver(
+            problem, state, free, spin_change, old, span, plan, solver, rests, pushed, near.kept
+        )
     answer = Settled(sweeps, measured, time.perf_counter() - began)
     return _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
 
 
 def _loaded(model: Model, middle: State, dt: float) -> tuple[Array, Array]:
-    """Velocities (N, size) without contacts under loads, and what these change of the spins (N, 3)."""
+    """Velocities (N, size) without contacts under loads, and the changes of the spins by these (N, 3)."""
     return free_motion(model, middle, dt), spin_changes(model, load_impulses(model, middle, dt))
 
 
 def _leave_out(problem: Problem, state: State, reach: float) -> None:
-    """Leave out the contacts that a step need not consider."""
-    model, found = problem.few.model, problem.met.contacts()
+    """Leave out the contacts that are not within reach."""
+    model, found = problem.few.model, problem.contacts.as_contacts()
     middle = problem.middle.state(state)
     kept = within_reach(model, middle, found, problem.touching, reach, problem.dt)
     if kept is not found:
-        problem.met = Met.of(kept)
+        problem.contacts = ContactArrays.of(kept)
 
 
 def _outcome(
@@ -271,12 +275,12 @@ def _outcome(
     impulse: Array,
     ended: Ended,
 ) -> Outcome:
-    """The step that ends like this."""
-    few, identity, rows = problem.few, problem.met.identity, None
+    """The result of a step, from the output of its kernels."""
+    few, identity, rows = problem.few, problem.contacts.identity, None
     count, work, walls = ended
     if count < len(r):
-        rows = np.flatnonzero((problem.met.gap <= problem.touching) | r.any(axis=1))
-        # In rows, as kernels are bound to it: NumPy may lay chosen columns out the other way round.
+        rows = np.flatnonzero((problem.contacts.gap <= problem.touching) | r.any(axis=1))
+        # C order, to which kernels are bound: indexing columns may give Fortran order.
         identity, impulse = np.ascontiguousarray(identity[:, rows]), impulse[rows]
     position, orientation, velocity = after
     end = State(
@@ -300,62 +304,62 @@ def _by_solver(
     problem: Problem,
     state: State,
     free: Array,
-    kick: Array,
-    old: Carried,
+    spin_change: Array,
+    old: CarriedImpulses,
     span: Span,
-    way: Way,
+    plan: SweepPlan,
     solver: Solver,
     rests: bool,
     pushed: bool,
     kept: Workspace,
 ) -> Outcome | None:
-    """The step whose problem a dozen sweeps do not solve, or at whose contacts nothing happens.
+    """The step whose problem a dozen sweeps do not solve, or whose touching bodies move together.
 
     ``rests`` says that bodies are at rest, ``pushed`` that the carried impulses set them in motion; ``kept``
-    is what solvers use again. None if numbers are refused: the general step says why.
+    is the workspace of solvers. None if numbers are not finite: the general step reports the error.
     """
-    few, middle, treated = problem.few, problem.middle, problem.met
+    few, middle, treated = problem.few, problem.middle, problem.contacts
     posed, measured, began = problem.posed(), np.empty(MEASURED), time.perf_counter()
     r, without = np.empty((len(treated.gap), few.model.d)), np.empty_like(free)
     after = Placed.blank(middle)
     guess(treated, posed.frame, old, r)
     for left in range(GYRO_ROUNDS - 1, -1, -1):
-        how, sweeps = settle(posed, free, few.rigid, way, few.sizes, r, measured)
-        if how == REFUSED or (how == STILL and left < GYRO_ROUNDS - 1):
+        ending, sweeps = settle(posed, free, few.rigid, plan, few.sizes, r, measured)
+        if ending == REFUSED or (ending == STILL and left < GYRO_ROUNDS - 1):
             return None
-        if how == STILL:
-            problem.met, problem.lead = treated.take(np.empty(0, dtype=np.int64)), few.no_lead
+        if ending == STILL:
+            problem.contacts, problem.lead = treated.take(np.empty(0, dtype=np.int64)), few.no_lead
             posed, r = problem.posed(), r[:0]
-            settle(posed, free, few.rigid, way, few.sizes, r, measured)
+            settle(posed, free, few.rigid, plan, few.sizes, r, measured)
         answer: Settled | Solution
-        if how == UNSETTLED or (how == SETTLED and pushed):
-            made, found = problem.made(posed, free).problem, None
-            made.kept = kept
-            if rests:  # else the sweeps are done
-                found = solved_at_rest(made, solver, r, pushed) or solved_from_near(made, solver, r)
-            answer = found or solve(made, solver, r, check=False)
+        if ending == UNSETTLED or (ending == SETTLED and pushed):
+            stated, solution = problem.step_problem(posed, free).problem, None
+            stated.kept = kept
+            if rests:  # otherwise the sweeps have been tried already
+                solution = solved_at_rest(stated, solver, r, pushed) or solved_from_near(stated, solver, r)
+            answer = solution or solve(stated, solver, r, check=False)
             r = answer.r
         else:
             answer = Settled(sweeps, measured, time.perf_counter() - began)
-        given = posed, r, middle.velocity, free, few.rigid, kick, span.dt, few.sizes
-        if not respond(*given, after.velocity, without) or left == 0:
+        arguments = posed, r, middle.velocity, free, few.rigid, spin_change, span.dt, few.sizes
+        if not respond(*arguments, after.velocity, without) or left == 0:
             break
         free = without.copy()
     impulse = np.empty(r.shape)
     ended = end(posed, r, middle, without, few.rigid, span.rest, after, impulse)
-    done = _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
-    if how == STILL:  # what touches and moves together bears nothing
-        done.idle = treated.take(np.flatnonzero(treated.gap <= problem.touching)).contacts()
-        done.rows = np.full(len(done.idle), -1)
-        done.state = replace(done.state, impulses=Impulses.zero(done.idle))
-    return done
+    outcome = _outcome(problem, state, free, r, answer, solver, after, impulse, ended)
+    if ending == STILL:  # bodies that touch and move together: zero impulses
+        outcome.idle = treated.take(np.flatnonzero(treated.gap <= problem.touching)).as_contacts()
+        outcome.rows = np.full(len(outcome.idle), -1)
+        outcome.state = replace(outcome.state, impulses=Impulses.zero(outcome.idle))
+    return outcome
 
 
-def _way(solver: Solver, rests: bool) -> Way:
-    """How the impulses are looked for before the solver is asked, which would begin alike.
+def _sweep_plan(solver: Solver, rests: bool) -> SweepPlan:
+    """Sweeps to try before the solver, which would start with the same ones.
 
-    Those of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.resting`.
+    Impulses of bodies at rest are measured and not swept: see :mod:`clapas.dynamics.resting`.
     """
     sweeps, tol = begins_with_sweeps(solver), float(solver.tol)
     swept = MOST_SWEPT if sweeps and not rests else 0
-    return Way(EXACTLY, tol, SEVERAL - 1 if sweeps and not rests else 0, swept, NEAR * tol)
+    return SweepPlan(EXACT, tol, SEVERAL - 1 if sweeps and not rests else 0, swept, NEAR * tol)

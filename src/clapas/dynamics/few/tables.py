@@ -1,7 +1,7 @@
 """The arrays that the kernels of a step of few bodies read and write, and a model bound to them.
 
-A call from Python costs a tenth of a microsecond for every array, so what belongs together is one array with
-a row for each quantity. What does not change from step to step is made once (:class:`FewBodies`).
+A call from Python costs a tenth of a microsecond for every array, so related quantities are rows of one
+array. Constant arrays are built once (:class:`FewBodies`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clapas.typing import Array, Indices, Mask
 
 
 class Rigid(NamedTuple):
-    """What does not change of the N bodies; see the properties of :class:`Model`.
+    """Constant data of the N bodies; see the properties of :class:`Model`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Laws(NamedTuple):
 
     @staticmethod
     def of(model: Model) -> Laws:
-        """The laws of a model whose contacts only slide, alike in all directions."""
+        """The laws of a model with isotropic sliding friction only."""
         laws = model.laws
         tables = np.stack((laws.mu, laws.restitution, laws.tangential_restitution))
         return Laws(model.colliders.material, tables, laws.has_restitution)
@@ -86,16 +86,16 @@ class Placed(NamedTuple):
 
     @staticmethod
     def blank(like: Placed) -> Placed:
-        """Room for as many."""
+        """Uninitialised arrays of the same shapes."""
         x, q, v = like
         return Placed(np.empty(x.shape), np.empty(q.shape), np.empty(v.shape))
 
     def state(self, before: State) -> State:
-        """The state of these places, all else as before."""
+        """The state ``before`` with these positions, orientations and velocities."""
         return replace(before, **self._asdict())
 
 
-class Met(NamedTuple):
+class ContactArrays(NamedTuple):
     """Contacts (see :class:`clapas.geometry.colliders.Contacts`).
 
     ``identity`` (3, n) are a, b and feature, ``colliders`` (2, n) those of a and of b.
@@ -108,25 +108,25 @@ class Met(NamedTuple):
     gap: Array
 
     @staticmethod
-    def of(contacts: Contacts) -> Met:
+    def of(contacts: Contacts) -> ContactArrays:
         """The arrays of some contacts."""
         c = contacts
         identity, colliders = np.stack((c.a, c.b, c.feature)), np.stack((c.collider_a, c.collider_b))
-        return Met(identity, colliders, c.point, c.normal, c.gap)
+        return ContactArrays(identity, colliders, c.point, c.normal, c.gap)
 
-    def take(self, rows: Indices) -> Met:
+    def take(self, rows: Indices) -> ContactArrays:
         """Some of the contacts, in the given order."""
         columns = np.ascontiguousarray(self.identity[:, rows]), np.ascontiguousarray(self.colliders[:, rows])
-        return Met(*columns, self.point[rows], self.normal[rows], self.gap[rows])
+        return ContactArrays(*columns, self.point[rows], self.normal[rows], self.gap[rows])
 
-    def contacts(self) -> Contacts:
+    def as_contacts(self) -> Contacts:
         """The contacts of the arrays."""
         a, b, feature = self.identity
         return Contacts(a, b, *self.colliders, feature, self.point, self.normal, self.gap)  # type: ignore[call-arg]
 
 
-class Carried(NamedTuple):
-    """Impulses of the last step (:class:`clapas.dynamics.state.Impulses`); how much longer this one is."""
+class CarriedImpulses(NamedTuple):
+    """Impulses of the last step (:class:`clapas.dynamics.state.Impulses`), and the ratio of time steps."""
 
     a: Indices
     b: Indices
@@ -165,7 +165,7 @@ class Posed(NamedTuple):
 
 @subroutine
 def blank_problem(n: int, d: int, n_movable: int, size: int) -> Posed:
-    """Room for a problem of n contacts; its blocks are zero, as are the ground's velocities."""
+    """Arrays for a problem of n contacts; blocks and the velocities of the ground are zero."""
     return Posed(
         np.zeros((n, 2, d, size)),
         np.empty((n, 2), dtype=np.int64),
@@ -180,7 +180,7 @@ def blank_problem(n: int, d: int, n_movable: int, size: int) -> Posed:
 
 
 class Sizes(NamedTuple):
-    """Numbers known when compiling: tuples as long as a contact and a body have components."""
+    """Numbers known at compile time, as lengths of tuples: components of a contact and of a body."""
 
     components: tuple[int, ...]
     body: tuple[int, ...]
@@ -192,21 +192,21 @@ class BoundModel:
     Parameters
     ----------
     model : Model
-        Its bodies are all born.
+        All its bodies are born.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.sizes = Sizes((0,) * model.d, (0,) * model.velocity.shape[1])
         self.no_lead = np.empty((0, model.d))
-        self.last: State | None = None  # the state the last step led to
+        self.last: State | None = None  # the state at the end of the last step
         self._of_dt = -1.0, np.empty(0), 0.0
         self._no_couples = zeros_without_room((0, 1))
         self._gravity = float(np.linalg.norm(model.gravity))
         self._entries: dict[Any, Callable[..., Any]] = {}
 
     def __reduce__(self) -> tuple[type[BoundModel], tuple[Model]]:
-        return type(self), (self.model,)  # machine code stays here
+        return type(self), (self.model,)  # machine code cannot be pickled
 
     def call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Call a kernel; its arguments always have the same types (see :func:`clapas.compiled.bound`)."""
@@ -216,17 +216,17 @@ class BoundModel:
         return entry(*arguments)
 
     def gain_and_reach(self, dt: float) -> tuple[Array, float]:
-        """What gravity adds to velocities in a step (m/s), and the default reach (m)."""
+        """Change of velocity by gravity in a step (m/s), and the default reach (m)."""
         if dt != self._of_dt[0]:
             self._of_dt = dt, dt * self.model.gravity, default_reach(self.model, dt)
         return self._of_dt[1:]
 
     def speed_gained(self, dt: float) -> float:
-        """What gravity adds to a speed in a step (m/s)."""
+        """Speed that gravity gives in a step (m/s)."""
         return dt * self._gravity
 
     def no_couples(self, n: int) -> Array:
-        """The couples of n contacts that carry none."""
+        """Zero couples of n contacts."""
         if len(self._no_couples) != n:
             self._no_couples = zeros_without_room((n, 3 if self.model.d == 3 else 1))
         return self._no_couples
@@ -245,8 +245,8 @@ class BoundModel:
         return velocity
 
 
-def kernels_know(model: Model) -> bool:
-    """Whether contacts only slide, in a space without periods: the laws that these kernels have."""
+def has_plain_contacts(model: Model) -> bool:
+    """Whether contacts have only isotropic sliding friction, without periods: the laws of these kernels."""
     laws = model.laws
     is_plain = not (laws.has_couples or laws.is_elliptic or laws.has_sections or laws.cohesion.any())
     is_plain &= not laws.has_thresholds
@@ -254,8 +254,8 @@ def kernels_know(model: Model) -> bool:
 
 
 MOST = 256
-"""Movable bodies up to which all steps are done here. Beyond, only those of bodies at rest are: where the
-solver is asked, what lies between the kernels costs little."""
+"""Most movable bodies for which all steps are done here. Beyond, only steps of bodies at rest are: where the
+solver is needed, the Python code between the kernels costs little."""
 
 
 class FewBodies(BoundModel):
@@ -264,22 +264,22 @@ class FewBodies(BoundModel):
     Parameters
     ----------
     model : Model
-        Its bodies are all born.
+        All its bodies are born.
     """
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self.serves = serves(model)
+        self.is_supported = is_supported(model)
         self.are_few = are_few(model)
-        if self.serves:
+        if self.is_supported:
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
-            self.no_kick = np.zeros((model.n_bodies, 3))
+            self.no_spin_change = np.zeros((model.n_bodies, 3))
 
-    def taken(self, state: State, dt: float) -> tuple[Placed, Carried]:
-        """A state and its impulses, for a step of length dt, in arrays that kernels can be bound to."""
+    def arrays_of(self, state: State, dt: float) -> tuple[Placed, CarriedImpulses]:
+        """Arrays of a state and its impulses, for a step of length dt, of the types of the bound kernels."""
         ratio, old, last = float(dt / state.dt) if state.dt else 1.0, state.impulses, self.last
         placed = Placed(state.position, state.orientation, state.velocity)
-        carried = Carried(old.a, old.b, old.feature, old.impulse, ratio)
+        carried = CarriedImpulses(old.a, old.b, old.feature, old.impulse, ratio)
         if (
             last is not None
             and last.position is state.position
@@ -287,25 +287,25 @@ class FewBodies(BoundModel):
             and last.velocity is state.velocity
             and last.impulses is old
         ):
-            return placed, carried  # made here
+            return placed, carried  # arrays of the last step: their types are right
         a, b, feature = (plain(column, np.int64) for column in carried[:3])
-        carried = Carried(a, b, feature, plain(old.impulse, float), ratio)
+        carried = CarriedImpulses(a, b, feature, plain(old.impulse, float), ratio)
         return Placed(*(plain(column, float) for column in placed)), carried
 
 
 def are_few(model: Model) -> bool:
-    """Whether the bodies that move are few enough for every step to be done here."""
+    """Whether the movable bodies are few enough for every step to be done here."""
     return int(model.movable.sum()) <= MOST
 
 
-def serves(model: Model) -> bool:
-    """Whether all a step does is in the kernels: rigid bodies that slide, loads on them, and walls.
+def is_supported(model: Model) -> bool:
+    """Whether the kernels cover all features of a model: rigid bodies that slide, loads on them, and walls.
 
     Many spheres have a form of their own (:mod:`clapas.problems.sphere_blocks`).
 
     Cohesion is left to the general step because it changes the unknown of the problem, guides because their
-    bodies are walls along some axes: both would be in every kernel from ``pose`` on, for few scenes.
+    bodies are walls along some axes: both would complicate every kernel from ``pose`` on, for few scenes.
     """
     is_rigid = not model.systems and model.joints is None and model.blocked is None
     fits = model.ignored is None and (are_few(model) or not model.has_spheres)
-    return kernels_know(model) and is_rigid and fits
+    return has_plain_contacts(model) and is_rigid and fits

@@ -26,20 +26,20 @@ from clapas.typing import Array, Indices, Mask
 
 
 @subroutine
-def write_impulses(order: Indices, r: Array, frame: Array, apart: Mask, own: Array, impulse: Array) -> int:
-    """Write impulses ``own`` (m, d) in the order of contacts and links, and those (n, d) in the world.
+def write_impulses(order: Indices, r: Array, frame: Array, apart: Mask, listed: Array, impulse: Array) -> int:
+    """Write impulses ``listed`` (m, d) in the order of contacts and links, and those (n, d) in the world.
 
-    Returns how many contacts touch or carry.
+    ``r`` (m, d) are in the order of the islands. Returns the number of contacts that touch or carry.
     """
     n, d, count = len(apart), r.shape[1], 0
     for i in range(len(r)):
         for k in range(d):
-            own[order[i], k] = r[i, k]
-    to_world(frame, own[:n], impulse)
+            listed[order[i], k] = r[i, k]
+    to_world(frame, listed[:n], impulse)
     for i in range(n):
         carries = False
         for k in range(d):
-            carries = carries or own[i, k] != 0.0
+            carries = carries or listed[i, k] != 0.0
         count += 1 if carries or not apart[i] else 0
     return count
 
@@ -47,7 +47,7 @@ def write_impulses(order: Indices, r: Array, frame: Array, apart: Mask, own: Arr
 @subroutine
 def works(
     acting: Acting,
-    own: Array,
+    r: Array,
     wall: Array,
     linked: Linked,
     drives: DriveTable,
@@ -59,7 +59,7 @@ def works(
 ) -> tuple[float, float, float]:
     """Work (J) of all impulses, of walls, and through joints, of a step that ends with velocities (N, size).
 
-    ``own`` are the impulses of contacts and links, ``before`` the velocities at the start.
+    ``r`` are the impulses of contacts and links, ``before`` the velocities at the start.
     """
     n, n_closing, mean = len(wall), linked.terms.n_closing, np.empty(velocity.shape)
     ends, movable, of = linked.terms.ends, rigid.flags[0], held.of
@@ -71,7 +71,7 @@ def works(
         law, k = acting.identity[i] % LAWS_PER_COORDINATE, acting.identity[i] // LAWS_PER_COORDINATE
         if law == MOTOR:
             rate = own_rate_of(ends, n_closing + k, of, mean, movable)
-            through += own[n + i, 1] * acting.scale[i] * rate
+            through += r[n + i, 1] * acting.scale[i] * rate
     for k in range(held.along.shape[1]):
         if held.along[3, k] != 0.0:
             through += held.along[3, k] * own_rate_of(ends, n_closing + k, of, mean, movable)
@@ -81,11 +81,11 @@ def works(
             y[i, k] = mean[i, k] * rigid.diagonals[1, i, k]
     along_rows(linked.blocks, held.rows.A, y, rates)
     n_held = linked.sums.n_held
-    for j in range(len(rates)):  # driven bodies and motors without bound; springs keep what they are given
+    for j in range(len(rates)):  # driven bodies and motors without bound; not springs, which store energy
         if not n_held <= j < n_held + drives.n_springs:
             through += rows_impulse[j] * rates[j] * length[j]
-    done = work(rigid.diagonals[0, :, 0], rigid.inertia, movable, before, held.free, velocity)
-    return done, product(own[:n], wall), through
+    total = work(rigid.diagonals[0, :, 0], rigid.inertia, movable, before, held.free, velocity)
+    return total, product(r[:n], wall), through
 
 
 @subroutine
@@ -101,10 +101,10 @@ def end_jointed(
     after: Placed,
     coordinates: Array,
 ) -> tuple[bool, float, float]:
-    """Write where a step ends, with the joints closed; its velocities are those of ``after`` already.
+    """Write the poses at the end of a step, with the joints closed; ``after`` already has its velocities.
 
-    Written too are ``coordinates`` (k,). Returns whether joints could be closed, the work (J) of lifting
-    bodies onto them, and what springs have more.
+    Also writes ``coordinates`` (k,). Returns whether joints could be closed, the work (J) of lifting bodies
+    onto them, and the energy stored in springs.
     """
     position, velocity, movable = after.position, after.velocity, rigid.flags[0]
     ends, n_closing = linked.terms.ends, linked.terms.n_closing
@@ -176,9 +176,9 @@ def close(
         size = left
     for k in range(len(coordinates)):
         coordinates[k] = value[terms.n_closing + k]
-    # Rows left out follow the others, or they do not: then singular values share what cannot be closed.
-    most = 1e3 * ROUNDING if are_redundant(rows.inverse) else OPEN
-    return bool(size <= most * extent)
+    # Rows left out may contradict the others: then singular values must distribute the remaining error.
+    largest = 1e3 * ROUNDING if are_redundant(rows.inverse) else OPEN
+    return bool(size <= largest * extent)
 
 
 @subroutine

@@ -1,7 +1,7 @@
-"""The joints at the middle of a step, and the motion there would be without contact.
+"""The joints at the middle of a step, and the motion without contact.
 
-What joints impose is said at the end of the step, and depends on the velocities there
-(:mod:`clapas.dynamics.joints.instep`): it is found by repeating until the velocities stay the same.
+The right-hand side of the rows refers to the end of the step, and depends on the velocities there
+(:mod:`clapas.dynamics.joints.instep`): it is found by iterating until the velocities stay the same.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from clapas.dynamics.jointed.tables import (
 from clapas.dynamics.joints.drives import AT_LIMIT
 from clapas.typing import Array, Indices, Mask
 
-ROUNDS = 12  # at most
-SHARE = 1e-12  # of what joints change: less is rounding
-ROUNDING = 4.0 * float(np.finfo(float).eps)  # of the velocities: nor can less be told
+ROUNDS = 12  # most iterations
+SHARE = 1e-12  # of the change of velocities by joints: less is rounding
+ROUNDING = 4.0 * float(np.finfo(float).eps)  # of the velocities: less is rounding, too
 
 
 @subroutine
@@ -53,20 +53,20 @@ def hold(
     driven: Driven,
     scheme: Scheme,
 ) -> tuple[bool, Held]:
-    """Make the rows at the middle of a step, and find the velocities at its end without contact.
+    """Compute the rows at the middle of a step, and the velocities at its end without contact.
 
     Parameters
     ----------
     linked, drives, rigid
-        What does not change.
+        Constant data.
     start, middle : Placed
         The bodies there; the velocities of the middle are those the step starts from.
     free : array (N, size)
         Velocities at the end without joints.
     x, target : arrays (k,)
-        Coordinates at the start, and what motors are asked for.
+        Coordinates at the start, and targets of motors.
     driven, scheme
-        What the world does; the step.
+        Driven walls and loads; the step.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def hold(
 
 @subroutine
 def pushed(ends: Indices, of: Array, impulse: Array, movable: Mask, inverse_root: Array) -> Array:
-    """What impulses (k,) along the coordinates change of the velocities (N, size)."""
+    """Change of the velocities (N, size) by impulses (k,) along the coordinates."""
     change, first = np.zeros(inverse_root.shape), ends.shape[1] - len(impulse)
     for k in range(len(impulse)):
         for side in range(2):
@@ -137,11 +137,11 @@ def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -
 
     See :mod:`clapas.dynamics.joints.drives`.
     """
-    numbers, its = drives.numbers, drives.soft
-    count, h, theta = len(its), scheme.dt, scheme.theta
+    numbers, coordinates = drives.numbers, drives.soft
+    count, h, theta = len(coordinates), scheme.dt, scheme.theta
     soft, imposed = np.zeros(count), np.empty(count)
     for i in range(count):
-        k = its[i]
+        k = coordinates[i]
         if i < drives.n_springs:
             stiffness, rest, damping = numbers[5, k], numbers[6, k], numbers[7, k]
             s = h * (theta * theta * h * stiffness + damping)
@@ -156,7 +156,7 @@ def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -
 def motor_row(
     numbers: Array, motor: int, k: int, middle: float, target: float, scheme: Scheme
 ) -> tuple[float, float]:
-    """The same of the velocity motor, which is not soft, or servo on coordinate k."""
+    """Compliance and imposed rate of the velocity motor, which is not soft, or servo on coordinate k."""
     if motor != SERVO:
         return 0.0, -target
     stiffness, h = numbers[9, k], scheme.dt
@@ -205,9 +205,9 @@ def lead(
     ahead: Array,
     free: Array,
 ) -> None:
-    """Write what joints impose if the step ends with velocities (N, size), and those without impulses.
+    """Write ``ahead`` and ``free`` of :class:`Held` for a step that ends with velocities (N, size).
 
-    ``of`` are the derivatives at the middle; ``ahead`` and ``free`` are those of :class:`Held`.
+    ``of`` are the derivatives at the middle.
     """
     ends, movable = terms.ends, rigid.flags[0]
     position, orientation = np.empty(middle.position.shape), np.empty(middle.orientation.shape)
@@ -222,23 +222,23 @@ def lead(
     if scheme.gyrates:
         turned, without = np.empty(velocity.shape), np.empty(velocity.shape)
         bodies = rigid.diagonals[0], rigid.inertia, movable, rigid.flags[1]
-        given = middle.velocity, free, velocity, *bodies, driven.kick, scheme.dt, GYRO_SHARE
-        gyrate(*given, turned, without)
+        arguments = middle.velocity, free, velocity, *bodies, driven.spin_change, scheme.dt, GYRO_SHARE
+        gyrate(*arguments, turned, without)
         put(without, free)
 
 
 @subroutine
 def differ(movable: Mask, masses: Array, before: Array, after: Array, free: Array, share: float) -> bool:
-    """Whether velocities (N, size) changed by more than a share of what impulses change of those without."""
-    change, kick, all_of_it = 0.0, 0.0, 0.0
+    """Whether velocities (N, size) changed by more than a share of their change by impulses, after − free."""
+    change, by_impulses, total = 0.0, 0.0, 0.0
     for i in range(len(before)):
         if movable[i]:
             for k in range(before.shape[1]):
                 mass = masses[i, k]
                 change += mass * (after[i, k] - before[i, k]) ** 2
-                kick += mass * (after[i, k] - free[i, k]) ** 2
-                all_of_it += mass * after[i, k] ** 2
-    return bool(change > share * share * kick and change > ROUNDING * ROUNDING * all_of_it)
+                by_impulses += mass * (after[i, k] - free[i, k]) ** 2
+                total += mass * after[i, k] ** 2
+    return bool(change > share * share * by_impulses and change > ROUNDING * ROUNDING * total)
 
 
 # ---------------------------------------------------------------- limits
@@ -261,7 +261,7 @@ def watch(ends: Indices, n_closing: int, numbers: Array, movable: Mask, scheme: 
         fast = max(abs(rate), abs(before))
         slow = abs(before) <= abs(rate - before)
         for side in range(2):
-            gap, nothing = gap_of(numbers[1 + side, k], along[1, k], side)
-            # With restitution an impact waits until the limit is passed.
-            waits = numbers[3, k] > 0.0 and gap > nothing and not slow
-            active[k, side] = gap <= 2.0 * scheme.dt * fast + nothing and not waits and np.isfinite(gap)
+            gap, zero = gap_of(numbers[1 + side, k], along[1, k], side)
+            # With restitution a limit acts only once it is passed.
+            waits = numbers[3, k] > 0.0 and gap > zero and not slow
+            active[k, side] = gap <= 2.0 * scheme.dt * fast + zero and not waits and np.isfinite(gap)

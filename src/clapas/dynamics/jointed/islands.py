@@ -1,4 +1,4 @@
-"""Islands: what contacts and joints connect, and where their rows and numbers are stored."""
+"""Islands: sets of bodies connected by contacts and joints, and the storage of their rows and matrices."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Islands(NamedTuple):
     Parameters
     ----------
     order : array (m,)
-        Which contact or link stands at each place.
+        The contact or link at each place.
     start : array (i + 1,)
         First place of each island.
     matrix : array (i + 1,)
-        First number of its matrix W in an array of all.
+        First entry of its matrix W in the array of all matrices.
     labels, label_start : arrays (l,) and (i + 1,)
         Linkages of each island, one island after another.
     """
@@ -35,7 +35,7 @@ class Islands(NamedTuple):
 
 @inlined
 def root_of(parent: Indices, body: int) -> int:
-    """The body that stands for all that are connected with one."""
+    """The representative of all bodies connected with one."""
     while parent[body] != body:
         parent[body] = parent[parent[body]]
         body = parent[body]
@@ -55,18 +55,18 @@ def islands_of(leader: Indices, of_linkage: Indices, bodies: Indices, d: int) ->
         if bodies[i, 0] >= 0 and bodies[i, 1] >= 0:
             a, b = root_of(parent, bodies[i, 0]), root_of(parent, bodies[i, 1])
             parent[max(a, b)] = min(a, b)
-    number, own, count = np.full(len(parent), -1, dtype=np.int64), np.empty(m, dtype=np.int64), 0
+    number, island, count = np.full(len(parent), -1, dtype=np.int64), np.empty(m, dtype=np.int64), 0
     for i in range(m):
         root = root_of(parent, bodies[i, 0] if bodies[i, 0] >= 0 else bodies[i, 1])
         if number[root] < 0:
             number[root] = count
             count += 1
-        own[i] = number[root]
+        island[i] = number[root]
     start, order = np.zeros(count + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
     of_label = np.full(len(of_linkage), -1, dtype=np.int64)
     label_start = np.zeros(count + 1, dtype=np.int64)
     for i in range(m):
-        start[own[i] + 1] += 1
+        start[island[i] + 1] += 1
     for label in range(len(of_label)):
         if of_linkage[label] >= 0:
             of_label[label] = number[root_of(parent, of_linkage[label])]
@@ -81,8 +81,8 @@ def islands_of(leader: Indices, of_linkage: Indices, bodies: Indices, d: int) ->
     for i in range(count):
         place[i], label_place[i] = start[i], label_start[i]
     for i in range(m):
-        order[place[own[i]]] = i
-        place[own[i]] += 1
+        order[place[island[i]]] = i
+        place[island[i]] += 1
     labels = np.empty(label_start[count], dtype=np.int64)
     for label in range(len(of_label)):
         if of_label[label] >= 0:
@@ -101,9 +101,9 @@ def eliminate(
     bodies: Indices,
     labels: Indices,
     W: Array,
-    alone: Array,
+    without_joints: Array,
 ) -> None:
-    """Write W = G Gᵀ − Yᵀ D⁻¹ Y of an island, L Y = A Gᵀ, and its diagonal with all joints open.
+    """Write W = G Gᵀ − Yᵀ D⁻¹ Y of an island, L Y = A Gᵀ, and the diagonal of W without joints.
 
     ``row`` (p,) are the rows of the blocks of A; ``G`` (m, 2, d, size) on ``bodies`` (m, 2) are the rows of
     the island, ``labels`` its linkages.
@@ -126,7 +126,7 @@ def eliminate(
                     W[i * d + k, j * d + l] = total
                     W[j * d + l, i * d + k] = total
     for i in range(width):
-        alone[i] = W[i, i]
+        without_joints[i] = W[i, i]
     for which in range(len(labels)):
         first, last = label_start[labels[which]], label_start[labels[which] + 1]
         Y = np.zeros((last - first, width))
@@ -138,26 +138,26 @@ def eliminate(
                     continue
                 for e in range(body_start[body], body_start[body + 1]):
                     p = by_body[e]
-                    its = row_place[row[p]]
+                    at = row_place[row[p]]
                     for k in range(d):
                         total = 0.0
                         for c in range(size):
                             total += A[p, c] * G[i, s, k, c]
-                        Y[its, i * d + k] += total
+                        Y[at, i * d + k] += total
         for q in range(first, last):
-            j, mine = columns[q], Y[q - first]
-            is_idle = True
+            j, y = columns[q], Y[q - first]
+            is_zero = True
             for c in range(width):
-                if mine[c] != 0.0:
-                    is_idle = False
+                if y[c] != 0.0:
+                    is_zero = False
                     break
-            if is_idle:
+            if is_zero:
                 continue
             for p in range(pointers[j], pointers[j + 1]):
-                add_multiple(-L[p], mine, Y[place[structure[p]]])
+                add_multiple(-L[p], y, Y[place[structure[p]]])
             for c in range(width):
-                if mine[c] != 0.0:
-                    add_multiple(-inverse[j] * mine[c], mine, W[c])
+                if y[c] != 0.0:
+                    add_multiple(-inverse[j] * y[c], y, W[c])
 
 
 @inlined

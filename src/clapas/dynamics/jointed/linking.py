@@ -22,9 +22,9 @@ class Acting(NamedTuple):
     Parameters
     ----------
     identity : array (l,)
-        Coordinate · 4 + what it is.
+        Coordinate · 4 + law.
     scale : array (l,)
-        By which the row of the coordinate is multiplied: −1 for upper limits, times a length for angles.
+        Factor on the row of the coordinate: −1 for upper limits, times a length for angles.
     G, bodies : arrays (l, 2, d, size) and (l, 2)
         Rows in units of unit mass; −1 for a body that cannot move.
     w, compliance, mu : arrays (l, d), (l, d) and (l,)
@@ -60,13 +60,13 @@ def links(
             continue
         soft, before = response * length * length, along[2, k]
         for law in range(LAWS_PER_COORDINATE):
-            sign, rate, bound, own = 1.0, 0.0, 0.0, 0.0
+            sign, rate, bound, motor_compliance = 1.0, 0.0, 0.0, 0.0
             if law <= UPPER:
                 if not active[k, law]:
                     continue
                 sign = 1.0 if law == 0 else -1.0
-                gap, nothing = gap_of(numbers[1 + law, k], along[1, k], law)
-                rate = sign * numbers[3, k] * before if gap <= nothing else max(gap, 0.0) / h
+                gap, zero = gap_of(numbers[1 + law, k], along[1, k], law)
+                rate = sign * numbers[3, k] * before if gap <= zero else max(gap, 0.0) / h
             elif law == FRICTION:
                 if not numbers[4, k] > 0.0:
                     continue
@@ -74,7 +74,7 @@ def links(
             else:
                 if not (motor[k] in (VELOCITY, SERVO) and np.isfinite(numbers[8, k])):
                     continue
-                own, rate = motor_row(numbers, motor[k], k, along[1, k], target[k], scheme)
+                motor_compliance, rate = motor_row(numbers, motor[k], k, along[1, k], target[k], scheme)
                 bound = h * numbers[8, k]
             rate = length * (rate + sign * ahead[term])
             for j in range(d):
@@ -82,8 +82,8 @@ def links(
             if law <= UPPER:
                 w[count, 0], compliance[count, 0] = rate, 0.0
             else:
-                # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound; ρ is the impulse to be expected.
-                w[count, 1], compliance[count, 1] = rate, length * length * own
+                # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound; ρ is the expected impulse.
+                w[count, 1], compliance[count, 1] = rate, length * length * motor_compliance
                 here = own_rate_of(ends, term, of, velocity, movable)
                 speed = max(abs(length * here + rate), abs(length * before))
                 bound /= length
@@ -106,16 +106,16 @@ def links(
 
 @subroutine
 def coordinate_response(ends: Indices, of: Array, inverse_root: Array, term: int) -> tuple[float, float]:
-    """Rate of a coordinate per unit of impulse with all joints open, and the length its row is multiplied by.
+    """Rate of a coordinate per unit of impulse without joints, and the length its row is multiplied by.
 
     The length is the radius of gyration of the bodies about the axis of a turn, 1 for a displacement.
     """
-    response, light = 0.0, 0.0
+    response, inverse_mass = 0.0, 0.0
     for end in range(2):
         body = ends[1 + end, term]
         if body >= 0:
             for e in range(of.shape[2]):
                 response += (of[end, term, e] * inverse_root[body, e]) ** 2
-            light += inverse_root[body, 0] ** 2
-    turns = ends[0, term] >= TURN and response > 0.0 and light > 0.0
-    return response, np.sqrt(light / response) if turns else 1.0
+            inverse_mass += inverse_root[body, 0] ** 2
+    turns = ends[0, term] >= TURN and response > 0.0 and inverse_mass > 0.0
+    return response, np.sqrt(inverse_mass / response) if turns else 1.0

@@ -1,14 +1,14 @@
-"""Constant data of a model for steps with joints, made once."""
+"""Constant data of a model for steps with joints, built once."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clapas.compiled import plain
-from clapas.dynamics.few.tables import BoundModel, Carried, Laws, Placed, Rigid, kernels_know
+from clapas.dynamics.few.tables import BoundModel, CarriedImpulses, Laws, Placed, Rigid, has_plain_contacts
 from clapas.dynamics.freemotion import load_impulses, spin_changes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
-from clapas.dynamics.jointed.meeting import Meeting
+from clapas.dynamics.jointed.meeting import PosedContacts
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
@@ -19,7 +19,7 @@ from clapas.typing import Array
 
 
 class Mechanism(BoundModel):
-    """The arrays of a model with joints, and whether its steps can be done by kernels alone.
+    """The arrays of a model with joints, and whether its steps can be done by kernels only.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class Mechanism(BoundModel):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self.serves = serves(model)
-        self.no_contact = Meeting.none(self.sizes)
-        self._no_kick = np.zeros((model.n_bodies, 3))
+        self.is_supported = is_supported(model)
+        self.no_contact = PosedContacts.none(self.sizes)
+        self._no_spin_change = np.zeros((model.n_bodies, 3))
         self._no_links = np.empty(0, dtype=np.int64), np.empty((0, model.d))
         self.is_driven = np.zeros(model.n_bodies, dtype=bool)
         self.is_driven[list(model.motions)] = True
-        if self.serves:
+        if self.is_supported:
             assert model.joints is not None
             self.rigid, self.laws = Rigid.of(model), Laws.of(model)
             self.linked, drives = Linked.of(model), DriveTable.of(model)
@@ -45,8 +45,8 @@ class Mechanism(BoundModel):
             self.target: Array = plain(model.joints.drives.target, float)
             self.motors = model.joints.drives.motors
 
-    def taken(self, state: State, dt: float) -> tuple[Before, Carried]:
-        """A state for a step of length dt, as arrays to bind kernels to, and the impulses of its contacts."""
+    def arrays_of(self, state: State, dt: float) -> tuple[Before, CarriedImpulses]:
+        """Arrays of a state for a step of length dt, of the types of the bound kernels; contact impulses."""
         ratio, old, links, last = (
             float(dt / state.dt) if state.dt else 1.0,
             state.impulses,
@@ -55,7 +55,7 @@ class Mechanism(BoundModel):
         )
         identity, linked = self._no_links if links is None else (links.identity, links.impulse)
         placed = Placed(state.position, state.orientation, state.velocity)
-        carried = Carried(old.a, old.b, old.feature, old.impulse, ratio)
+        carried = CarriedImpulses(old.a, old.b, old.feature, old.impulse, ratio)
         if (
             last is not None
             and last.coordinates is not None
@@ -65,7 +65,7 @@ class Mechanism(BoundModel):
             and last.impulses is old
             and last.links is links
             and last.coordinates is state.coordinates
-        ):  # made here
+        ):  # arrays of the last step: their types are right
             return Before(placed, last.coordinates, identity, linked, ratio), carried
         a, b, feature = (plain(column, np.int64) for column in carried[:3])
         before = Before(
@@ -75,10 +75,10 @@ class Mechanism(BoundModel):
             plain(linked, float),
             ratio,
         )
-        return before, Carried(a, b, feature, plain(old.impulse, float), ratio)
+        return before, CarriedImpulses(a, b, feature, plain(old.impulse, float), ratio)
 
     def room(self, n: int) -> After:
-        """Room for what a step with n contacts leaves."""
+        """Arrays for the output of a step with n contacts."""
         model, k, most = self.model, len(self.target), self._most_links
         x, turn, v = model.position.shape, model.orientation.shape, model.velocity.shape
         return After(
@@ -102,17 +102,18 @@ class Mechanism(BoundModel):
         return commands.on(self.target, self.motors)
 
     def scheme(self, theta: float, dt: float) -> Scheme:
-        """The step as kernels take it."""
+        """The step as an argument of kernels."""
         return Scheme((1.0 - theta) * dt, theta * dt, dt, theta, bool(self.model.gyrates))
 
     def driven(self, middle: State, dt: float) -> Driven:
-        """What the world does in a step."""
-        loaded = self.model.loads or middle.applied
-        kick = spin_changes(self.model, load_impulses(self.model, middle, dt)) if loaded else self._no_kick
-        return Driven(self.is_driven, self.imposed(middle.time + dt), kick)
+        """Driven walls and loads of a step."""
+        spin_change = self._no_spin_change
+        if self.model.loads or middle.applied:
+            spin_change = spin_changes(self.model, load_impulses(self.model, middle, dt))
+        return Driven(self.is_driven, self.imposed(middle.time + dt), spin_change)
 
 
-def serves(model: Model) -> bool:
-    """Whether all a step does is in the kernels: rigid bodies with joints, contacts that slide, walls."""
+def is_supported(model: Model) -> bool:
+    """Whether the kernels cover a model: rigid bodies with joints, sliding contacts, walls."""
     is_rigid = model.joints is not None and not model.systems and model.blocked is None
-    return kernels_know(model) and is_rigid and bool(model.movable.any())
+    return has_plain_contacts(model) and is_rigid and bool(model.movable.any())

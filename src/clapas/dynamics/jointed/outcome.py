@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clapas.dynamics.assembly import ContactsInStep
-from clapas.dynamics.few.tables import Met
+from clapas.dynamics.few.tables import ContactArrays
 from clapas.dynamics.jointed.advancing import After
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.joints.commands import Commands
@@ -27,22 +27,22 @@ from clapas.typing import Array, Indices
 
 @dataclass
 class JointedOutcome:
-    """A step done; ``details`` make the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
+    """Result of a step; ``details`` gives the rest of a :class:`~clapas.dynamics.stepping.StepResult`.
 
     Parameters
     ----------
     state, work, given, rows
         See :class:`clapas.dynamics.stepping.StepResult`.
     iterations, residual, seconds
-        How impulses were found.
+        Iterations, residual and time (s) of the solution.
     before, middle : State
-        Where it began, and its middle.
+        The states at its start and in its middle.
     mechanism, solver, commands, theta
-        What was asked for.
+        Arguments of the step.
     touching, lead, treated
         See :class:`clapas.dynamics.assembly.ContactsInStep`.
     after : After
-        What the kernels wrote.
+        Output of the kernels.
     r : array (m, d)
         Impulses of contacts and links.
     """
@@ -62,13 +62,13 @@ class JointedOutcome:
     theta: float
     touching: float
     lead: Array | None
-    treated: Met
+    treated: ContactArrays
     after: After
     r: Array
 
     @property
     def answer(self) -> JointedOutcome:
-        """What knows the status and the residual: steps that are not solved are not done here."""
+        """The object with status and residual: itself, as steps that are not solved are not done here."""
         return self
 
     @property
@@ -77,26 +77,26 @@ class JointedOutcome:
         return Status.SOLVED
 
     def contacts(self) -> Contacts:
-        """Those that touch or carry an impulse."""
-        treated = self.treated.contacts()
+        """The contacts that touch or carry an impulse."""
+        treated = self.treated.as_contacts()
         if self.rows is None:
             return treated
-        if len(self.rows) and self.rows[0] < 0:  # nothing happens at those that touch
+        if len(self.rows) and self.rows[0] < 0:  # bodies that touch move together
             return treated.take(np.flatnonzero(treated.gap <= self.touching))
         return treated.take(self.rows)
 
     def details(self) -> dict[str, Any]:
         """Middle, problem, solution, contacts and reactions, by the general form of a step."""
-        model, dt, treated = self.mechanism.model, self.state.dt, self.treated.contacts()
+        model, dt, treated = self.mechanism.model, self.state.dt, self.treated.as_contacts()
         joints = joints_in_step(model, self.before, self.middle, self.theta, dt, self.commands)
         joints = replace(joints, ahead=self.after.ahead, active=self.after.active)
         near = ContactsInStep(model, self.middle, treated, dt, self.touching, self.lead)
         at = Instant(self.before, near, SystemsInStep.none(), Workspace())
         problem = at.problem(self.after.free, joints)
         r = self.r
-        if problem.problem.n_contacts != len(r):  # nothing happens at the contacts
+        if problem.problem.n_contacts != len(r):  # bodies that touch move together
             r = np.zeros((problem.problem.n_contacts, model.d))
-        seen = np.array([self.iterations]), np.array([self.seconds]), np.array([self.residual])
+        history = np.array([self.iterations]), np.array([self.seconds]), np.array([self.residual])
         solution = Solution(
             problem=problem.problem,
             solver=self.solver,
@@ -105,7 +105,7 @@ class JointedOutcome:
             residual=self.residual,
             iterations=self.iterations,
             time=self.seconds,
-            history=History(*seen),
+            history=History(*history),
         )
         rows, links = joints.motion.rows, self.r[len(treated) :]
         impulse = rows.of_terms(joints.motion.smallest(self.after.rows))

@@ -12,14 +12,14 @@ from clapas.dynamics.crushing import HELD_BY_JOINTS
 from clapas.dynamics.few.tables import Rigid
 from clapas.dynamics.jointed.islands import Islands, eliminate, islands_of
 from clapas.dynamics.jointed.linking import Acting
-from clapas.dynamics.jointed.meeting import Meeting
+from clapas.dynamics.jointed.meeting import PosedContacts
 from clapas.dynamics.jointed.tables import Linked, UnitRows
 from clapas.solvers.dense.kernels import turn_rows
 from clapas.solvers.local.canonical import canonical_coefficients
 from clapas.typing import Array, Indices, Mask
 
 POSED, TOO_LARGE, HELD_FAST = 0, 1, 2
-"""How it ends: well; an island is too large for a full matrix; joints let some contacts no motion."""
+"""Endings: done; an island is too large for a full matrix; joints prevent the motion of some contacts."""
 
 
 class Listed(NamedTuple):
@@ -56,7 +56,7 @@ class Matrices(NamedTuple):
 
 
 class JointedProblem(NamedTuple):
-    """The problem of a step, but for what depends on the velocities without contact."""
+    """The problem of a step, except for the data that depend on the velocities without contact."""
 
     islands: Islands
     listed: Listed
@@ -65,7 +65,7 @@ class JointedProblem(NamedTuple):
 
 @subroutine
 def pose_jointed(
-    meeting: Meeting,
+    posed: PosedContacts,
     acting: Acting,
     rows: UnitRows,
     linked: Linked,
@@ -75,16 +75,16 @@ def pose_jointed(
     ratio: float,
     kept: Mask,
 ) -> tuple[int, JointedProblem, Array]:
-    """Make the problem of contacts and links, and the guess (m, d).
+    """State the problem of contacts and links, and compute the guess (m, d).
 
-    ``old_identity`` and ``old_links`` are the impulses of links in the last step, than which this one is
-    ``ratio`` times as long. Contacts that joints let no motion are marked in ``kept`` (n,).
+    ``old_identity`` and ``old_links`` are the impulses of links in the last step; this one is ``ratio`` times
+    as long. Contacts whose motion joints prevent are marked in ``kept`` (n,).
     """
-    n, d, size = len(meeting.pairs), meeting.w.shape[1], rigid.diagonals.shape[2]
-    bodies = bodies_of(meeting.pairs, acting.bodies, rigid.flags[0])
+    n, d, size = len(posed.pairs), posed.w.shape[1], rigid.diagonals.shape[2]
+    bodies = bodies_of(posed.pairs, acting.bodies, rigid.flags[0])
     m = len(bodies)
     islands = islands_of(linked.trees.leader, linked.trees.of_label, bodies, d)
-    listed, r = listed_by(islands.order, meeting, acting, bodies, size)
+    listed, r = listed_by(islands.order, posed, acting, bodies, size)
     find_links(acting.identity, islands.order, n, old_identity, old_links, ratio, r)
     code, total = POSED, islands.matrix[len(islands.matrix) - 1]
     for i in range(len(islands.start) - 1):
@@ -111,16 +111,16 @@ def bodies_of(pairs: Indices, of_links: Indices, movable: Mask) -> Indices:
 
 @subroutine
 def listed_by(
-    order: Indices, meeting: Meeting, acting: Acting, bodies: Indices, size: int
+    order: Indices, posed: PosedContacts, acting: Acting, bodies: Indices, size: int
 ) -> tuple[Listed, Array]:
-    """Contacts and links in the order of the islands, and the guess (m, d), yet without that of links."""
-    n, d, m = len(meeting.pairs), meeting.w.shape[1], len(bodies)
+    """Contacts and links in the order of the islands, and the guess (m, d), still without that of links."""
+    n, d, m = len(posed.pairs), posed.w.shape[1], len(bodies)
     G, w, mu, r = np.empty((m, 2, d, size)), np.empty((m, d)), np.empty(m), np.zeros((m, d))
     ordered, soft = np.empty((m, 2), dtype=np.int64), np.zeros((m, d))
     for place in range(m):
         i = order[place]
-        blocks = meeting.G[i] if i < n else acting.G[i - n]
-        mu[place] = meeting.mu[i] if i < n else acting.mu[i - n]
+        blocks = posed.G[i] if i < n else acting.G[i - n]
+        mu[place] = posed.mu[i] if i < n else acting.mu[i - n]
         for end in range(2):
             ordered[place, end] = bodies[i, end]
             for k in range(d):
@@ -128,7 +128,7 @@ def listed_by(
                     G[place, end, k, e] = blocks[end, k, e]
         for k in range(d):
             if i < n:
-                w[place, k], r[place, k] = meeting.w[i, k], meeting.guess[i, k]
+                w[place, k], r[place, k] = posed.w[i, k], posed.guess[i, k]
             else:
                 w[place, k], soft[place, k] = acting.w[i - n, k], acting.compliance[i - n, k]
     return Listed(G, ordered, w, soft, mu), r
@@ -144,26 +144,35 @@ def condense(
     matrices: Matrices,
     kept: Mask,
 ) -> bool:
-    """Write the matrices W of the islands with the joints eliminated; False if those let a contact no motion.
+    """Write the matrices W of the islands with the joints eliminated; False if joints hold a contact.
 
-    Of the first ``n`` of contacts and links, the contacts, such are marked in ``kept``.
+    Such contacts, among the first ``n`` of contacts and links, are marked in ``kept``.
     """
     all_kept, d = True, listed.w.shape[1]
     G, bodies, _, soft, mu = listed
     for island in range(len(islands.start) - 1):
         s, e = islands.start[island], islands.start[island + 1]
         o, p, width = islands.matrix[island], islands.matrix[island + 1], d * (e - s)
-        W, alone = matrices.columns[o:p].reshape((width, width)), np.empty(width)
+        W, without_joints = matrices.columns[o:p].reshape((width, width)), np.empty(width)
         labels = islands.labels[islands.label_start[island] : islands.label_start[island + 1]]
         eliminate(
-            linked.trees, linked.elimination, linked.blocks[0], rows, G[s:e], bodies[s:e], labels, W, alone
+            linked.trees,
+            linked.elimination,
+            linked.blocks[0],
+            rows,
+            G[s:e],
+            bodies[s:e],
+            labels,
+            W,
+            without_joints,
         )
         local = np.empty((e - s, d, d))
         for i in range(e - s):
             which = islands.order[s + i]
-            if which < n and W[i * d, i * d] <= HELD_BY_JOINTS * alone[i * d]:
+            if which < n and W[i * d, i * d] <= HELD_BY_JOINTS * without_joints[i * d]:
                 kept[which] = all_kept = False
-                W[i * d, i * d] = max(W[i * d, i * d], 1.0)  # to divide by; it is taken out before use
+                # Avoids a division by zero; the contact is left out before use.
+                W[i * d, i * d] = max(W[i * d, i * d], 1.0)
             mean = 0.0
             for k in range(d):
                 W[i * d + k, i * d + k] += soft[s + i, k]

@@ -1,4 +1,4 @@
-"""Velocities at the end of the step under known impulses, and what joints impose there."""
+"""Velocities at the end of the step under known impulses, and the correction of the rows of joints."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clapas.dynamics.jointed.tables import Driven, DriveTable, Held, Linked, Sch
 from clapas.dynamics.joints.drives import AT_LIMIT, PASSED
 from clapas.typing import Array, Indices, Mask
 
-SHARE = 1e-5  # of what joints and contacts change: less, and the problem is not solved again
+SHARE = 1e-5  # of the change by joints and contacts: below it the problem is not solved again
 
 ENDS, GOES_ON, PASSES = 0, 1, 2
-"""The velocities are those of the end; what joints impose has changed; a limit is to join the problem."""
+"""Converged; the rows of joints have changed; a limit must be added to the problem."""
 
 
 @subroutine
@@ -36,8 +36,8 @@ def respond(
 ) -> int:
     """Write velocities (N, size) and impulses of joints (j,) under the impulses r (m, d).
 
-    Where what joints impose changes with them by more than a share, ``held`` is put right, unless it
-    ``is_last``.
+    Where the rows of joints change with them by more than a share, ``held`` is updated, unless this is the
+    last iteration (``is_last``).
     """
     terms, movable, inverse_root = linked.terms, rigid.flags[0], rigid.diagonals[2]
     y, change = np.zeros(velocity.shape), np.zeros(len(impulse))
@@ -48,7 +48,7 @@ def respond(
         impulse[j] = held.impulse[j] + change[j]
     if is_last or len(r) == 0:
         return ENDS
-    ahead, own = held.ahead.copy(), held.impulse.copy()
+    ahead, row_impulse = held.ahead.copy(), held.impulse.copy()
     free, without = np.empty(velocity.shape), np.empty(velocity.shape)
     put(held.free, free)
     put(held.velocity, without)
@@ -64,8 +64,8 @@ def respond(
     put(without, held.velocity)
     for i in range(len(ahead)):
         held.ahead[i] = ahead[i]
-    for j in range(len(own)):
-        held.impulse[j] = own[j]
+    for j in range(len(row_impulse)):
+        held.impulse[j] = row_impulse[j]
     return ENDS
 
 
@@ -92,15 +92,15 @@ def add_motion(velocity: Array, y: Array, inverse_root: Array, moved: Array) -> 
 
 @subroutine
 def pass_limits(ends: Indices, numbers: Array, movable: Mask, dt: float, velocity: Array, held: Held) -> bool:
-    """Mark the limits, without restitution, that velocities (N, size) pass; whether there are some."""
+    """Mark the limits, without restitution, that velocities (N, size) pass; return whether there are any."""
     of, along, ahead, active, passes = held.of, held.along, held.ahead, held.active, False
     for k in range(len(active)):
         i = ends.shape[1] - len(active) + k
         rate = own_rate_of(ends, i, of, velocity, movable) + ahead[i]
         for side in range(2):
-            gap, nothing = gap_of(numbers[1 + side, k], along[1, k], side)
+            gap, zero = gap_of(numbers[1 + side, k], along[1, k], side)
             travel = dt * (rate if side == 0 else -rate)
-            beyond = max(gap, 0.0) + travel < -PASSED / AT_LIMIT * nothing
+            beyond = max(gap, 0.0) + travel < -PASSED / AT_LIMIT * zero
             if beyond and np.isfinite(gap) and numbers[3, k] == 0.0 and not active[k, side]:
                 active[k, side] = passes = True
     return passes

@@ -1,4 +1,4 @@
-"""The rows of joints inside a step: where they are, their factor, and what impulses along them do."""
+"""The rows of joints inside a step: their values and derivatives, their factor, the effect of impulses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clapas.dynamics.joints.rows import FIRST, FULL_TURN, TURN, place_rows
 from clapas.linalg.ldl import factorise_columns
 from clapas.typing import Array, Indices, Mask
 
-VANISHES = 1e-13  # of the unit diagonal: a pivot that is rounding
+VANISHES = 1e-13  # of the unit diagonal: a smaller pivot is rounding
 
 
 @subroutine
@@ -20,8 +20,7 @@ def place(
 ) -> None:
     """Write the values (t,) of the terms from ``first`` on, and their derivatives (2, t, size).
 
-    Angles are counted to within half a turn of ``near`` (k,). Of the derivatives only what is not zero is
-    written.
+    Angles are those within half a turn of ``near`` (k,). Only nonzero derivatives are written.
     """
     ends, frames, numbers, start, n_closing = terms
     (n, d), count = position.shape, len(value)
@@ -91,9 +90,9 @@ def factor_rows(
     of: Array,
     soft: Array,
 ) -> tuple[bool, UnitRows]:
-    """The rows in units of unit mass and size and their factor; False if that is not to be trusted.
+    """The rows in units of unit mass and size and their factor; False if that is not reliable.
 
-    Rows that others determine are left out of the factor: their pivots vanish up to rounding, and their
+    Redundant rows are left out of the factor: their pivots vanish up to rounding, and their
     ``inverse`` is zero. A pivot that is small but does not vanish needs singular values.
     """
     entries, factor, offset, _ = sums
@@ -167,9 +166,9 @@ def along_bodies(blocks: Indices, A: Array, x: Array, y: Array) -> None:
 
 @subroutine
 def hold_back(blocks: Indices, elimination: Elimination, rows: UnitRows, y: Array, impulse: Array) -> None:
-    """Take off velocities y (N, size), in units of unit mass, what joints do not let pass.
+    """Project velocities y (N, size), in units of unit mass, onto those that joints allow.
 
-    y ← y − Aᵀ (A Aᵀ + E)⁻¹ A y; the impulses (j,) of the joints, in units, are taken off theirs.
+    y ← y − Aᵀ (A Aᵀ + E)⁻¹ A y; the corresponding impulses of the joints are added to ``impulse`` (j,).
     """
     A, length, L, inverse = rows
     x = np.zeros(len(length))

@@ -1,81 +1,81 @@
-"""Impulses of the islands, one by one: the guess if it is good enough, else sweeps and Newton steps."""
+"""Impulses of the islands, one by one: the guess if it is accurate enough, else sweeps and Newton steps."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clapas.compiled import subroutine
-from clapas.dynamics.few.kernels import ROUNDING, Way
+from clapas.dynamics.few.kernels import ROUNDING, SweepPlan
 from clapas.dynamics.jointed.posing import JointedProblem, Listed
 from clapas.linalg.norms import SAFE
 from clapas.solvers.dense.kernels import Dense, turned
 from clapas.solvers.dense.rounds import few_rounds
 from clapas.typing import Array
 
-ROUNDS = 3  # on an island, before the solver is asked
+ROUNDS = 3  # on an island, before the solver is called
 STILL, MOVES, REFUSED, UNSOLVED = range(4)
-"""How it ends: nothing happens at the contacts; solved; numbers are not finite, or their squares are not; not
-solved."""
+"""Endings: bodies that touch move together, all impulses are zero; solved; numbers are not finite, or their
+squares are not; not solved."""
 
 
 @subroutine
 def settle(
-    problem: JointedProblem, velocity: Array, mass_root: Array, way: Way, r: Array
+    problem: JointedProblem, velocity: Array, mass_root: Array, plan: SweepPlan, r: Array
 ) -> tuple[int, int, float]:
     """Solve the islands from the guess r (m, d), in place, at velocities (N, size) without contact.
 
-    An island is solved to the tolerance of its own free velocity, and so is the whole. Return how it ends,
-    the number of sweeps and Newton steps, and the residual of the whole.
+    Each island is solved to the tolerance relative to its own free velocity, hence so is the whole. Returns
+    the ending, the number of sweeps and Newton steps, and the residual of the whole.
     """
     start, matrix, listed = problem.islands.start, problem.islands.matrix, problem.listed
     rows, columns, response, coefficients, turn = problem.matrices
-    d, iterations, square, violation, how = r.shape[1], 0, 0.0, 0.0, STILL
+    d, iterations, square, violation, ending = r.shape[1], 0, 0.0, 0.0, STILL
     q, sizes = np.empty(r.shape), np.empty(r.shape)
     free_velocities(listed, velocity, mass_root, q, sizes)
     for island in range(len(start) - 1):
         s, e = start[island], start[island + 1]
-        own, fastest, largest = 0.0, 0.0, 0.0
+        island_square, fastest, largest = 0.0, 0.0, 0.0
         for i in range(s, e):
             for k in range(d):
-                own += q[i, k] * q[i, k]
+                island_square += q[i, k] * q[i, k]
                 fastest, largest = max(fastest, abs(q[i, k])), max(largest, sizes[i, k])
-        if not np.isfinite(own):
+        if not np.isfinite(island_square):
             return REFUSED, 0, 0.0
-        square += own
-        if fastest <= ROUNDING * largest:  # what touches moves together
+        square += island_square
+        if fastest <= ROUNDING * largest:  # bodies that touch move together
             for i in range(s, e):
                 for k in range(d):
                     r[i, k] = 0.0
             continue
-        speed = np.sqrt(own)
+        speed = np.sqrt(island_square)
         if not SAFE < speed < 1.0 / SAFE:
             return REFUSED, 0, 0.0
         o, p, width = matrix[island], matrix[island + 1], d * (e - s)
-        its_turn, goal = turn[s:e], way.tol * speed
+        island_turn, goal = turn[s:e], plan.tol * speed
         data = Dense(
             rows[o:p].reshape((width, width)),
             columns[o:p].reshape((width, width)),
-            turned(q[s:e], its_turn, 1.0),
+            turned(q[s:e], island_turn, 1.0),
             listed.mu[s:e],
             response[s:e],
             coefficients[s:e],
         )
-        own_r = turned(r[s:e], its_turn, 1.0)
-        done, missed = few_rounds(ROUNDS if way.most > 0 else 0, goal, data, way.part, own_r)
-        if not missed <= goal:
+        island_r = turned(r[s:e], island_turn, 1.0)
+        steps, error = few_rounds(ROUNDS if plan.most > 0 else 0, goal, data, plan.part, island_r)
+        if not error <= goal:
             return UNSOLVED, 0, 0.0
-        how, iterations, violation = MOVES, max(iterations, done), violation + missed * missed
-        if done > 0:
-            back = turned(own_r, its_turn, -1.0)
+        ending, iterations, violation = MOVES, max(iterations, steps), violation + error * error
+        if steps > 0:
+            back = turned(island_r, island_turn, -1.0)
             for i in range(e - s):
                 for k in range(d):
                     r[s + i, k] = back[i, k] + 0.0
-    return how, iterations, np.sqrt(violation / square) if square > 0.0 else 0.0
+    return ending, iterations, np.sqrt(violation / square) if square > 0.0 else 0.0
 
 
 @subroutine
 def free_velocities(listed: Listed, velocity: Array, mass_root: Array, q: Array, sizes: Array) -> None:
-    """Write q (m, d) at velocities (N, size) without contact, and the largest of the parts of each number."""
+    """Write q (m, d) at velocities (N, size) without contact, and the largest term of each entry."""
     G, bodies, w, _, _ = listed
     for i in range(len(q)):
         for k in range(q.shape[1]):

@@ -1,7 +1,6 @@
-"""The arrays the kernels of a step with joints read and write.
+"""The arrays that the kernels of a step with joints read and write.
 
-What belongs together is one array with a row for each quantity: a call from Python costs a tenth of a
-microsecond for every array.
+Related quantities are rows of one array: a call from Python costs a tenth of a microsecond for every array.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ NO_MOTOR, TORQUE, VELOCITY, SERVO = range(4)
 
 
 class Terms(NamedTuple):
-    """The t numbers that poses give (:class:`clapas.dynamics.joints.rows.JointRows`), k of them coordinates.
+    """The t terms, functions of poses (:class:`clapas.dynamics.joints.rows.JointRows`), k being coordinates.
 
     Parameters
     ----------
@@ -49,9 +48,9 @@ class Sums(NamedTuple):
     entries, factor : arrays (4, e) and (e,)
         Row, term, and the blocks they add to on a and b; factors.
     offset : array (j,)
-        Values of rows where they hold.
+        Values that rows must have.
     n_held : int
-        Rows that hold positions; those of springs and motors follow.
+        Rows that constrain positions; those of springs and motors follow.
     """
 
     entries: Indices
@@ -61,9 +60,9 @@ class Sums(NamedTuple):
 
 
 class Filling(NamedTuple):
-    """Where the entries of A Aᵀ + E are (:class:`clapas.linalg.ldl.SparsePattern`).
+    """Places of the entries of A Aᵀ + E (:class:`clapas.linalg.ldl.SparsePattern`).
 
-    ``products`` (2, q) are the blocks whose products they are.
+    Each entry is the product of two blocks, ``products`` (2, q).
     """
 
     products: Indices
@@ -81,14 +80,14 @@ class Elimination(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Which bodies and rows make linkages.
+    """Bodies and rows of each linkage.
 
     Parameters
     ----------
     columns, label_start : arrays (j,) and (labels + 1,)
         Columns of L, in the order of elimination, of each linkage one after another.
     place, row_place : arrays (j,)
-        Where each column stands in its linkage, and where that of each row does.
+        Index of each column in its linkage, and that of the column of each row.
     by_body, body_start : arrays (p,) and (N + 1,)
         Blocks sorted by body.
     leader : array (N,)
@@ -108,9 +107,9 @@ class Trees(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """What does not change of the joints.
+    """Constant data of the joints.
 
-    Kernels take the parts that they read: each array that is passed on is paid for when they are compiled.
+    Kernels take only the parts that they read: each array argument adds to their compile time.
     ``blocks`` (2, p) are the row and the body of each block of A, sorted by row.
     """
 
@@ -169,7 +168,7 @@ def _trees(model: Model) -> Trees:
 
 
 def _leaders(model: Model) -> tuple[Indices, Indices]:
-    """The first body of the linkage of each body, and of each linkage; −1 for rows on nothing that moves."""
+    """The first body of the linkage of each body, and of each linkage; −1 for rows without movable bodies."""
     plan = model.linkages
     leader = np.arange(model.n_bodies)
     of_label = np.full(int(plan.label.max(initial=-1)) + 1, -1)
@@ -181,7 +180,7 @@ def _leaders(model: Model) -> tuple[Indices, Indices]:
 
 
 class DriveTable(NamedTuple):
-    """What acts along the k coordinates (:class:`clapas.dynamics.joints.drives.Drives`).
+    """Laws of the k coordinates (:class:`clapas.dynamics.joints.drives.Drives`).
 
     Parameters
     ----------
@@ -193,7 +192,7 @@ class DriveTable(NamedTuple):
     soft : array (s,)
         Coordinates of the soft rows: springs and dampers, then motors without bound.
     n_springs : int
-        How many of them are springs and dampers.
+        Number of springs and dampers among them.
     has_links : bool
         Whether there is a limit, friction or a bounded motor.
     """
@@ -224,14 +223,14 @@ class DriveTable(NamedTuple):
 
 
 class Driven(NamedTuple):
-    """What the world does in a step: which walls are driven, their velocities at its end, torques of loads.
+    """Driven walls in a step, their velocities at its end, and torques of loads.
 
-    ``is_driven`` (N,) of bool; ``velocity`` (N, size); ``kick`` (N, 3), what loads change of spins (rad/s).
+    ``is_driven`` (N,) of bool; ``velocity`` (N, size); ``spin_change`` (N, 3), by loads (rad/s).
     """
 
     is_driven: Mask
     velocity: Array
-    kick: Array
+    spin_change: Array
 
 
 class UnitRows(NamedTuple):
@@ -256,11 +255,11 @@ class Held(NamedTuple):
     along : array (4, k)
         Coordinates at the start and at the middle, rates at the start, impulses of torque motors.
     imposed : array (s,)
-        What springs and motors impose on their rows.
+        Rates that springs and motors impose on their rows.
     push : array (N, size)
-        What torque motors change of the velocities.
+        Changes of the velocities by torque motors.
     ahead : array (t,)
-        What the rates of the terms at the end have beyond those at the middle.
+        Rates of the terms at the end minus those at the middle.
     free, velocity : arrays (N, size)
         Velocities at the end without joints, and with them.
     impulse : array (j,)
