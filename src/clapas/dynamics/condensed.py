@@ -149,7 +149,7 @@ def _delassus(joints: JointsInStep, G: Array, bodies: Indices) -> tuple[Array, A
     W, T = np.zeros((n * d, n * d)), np.zeros((len(motion.rows), n * d))
     add_delassus(G, bodies, W)
     without_joints = np.diagonal(W).copy()
-    motion.meet(G, bodies, T)
+    motion.add_coupling(G, bodies, T)
     X = motion.solve_unit(T)
     W -= T.T @ X
     return 0.5 * (W + W.T), X, without_joints

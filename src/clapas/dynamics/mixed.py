@@ -265,5 +265,5 @@ def _parting(
     if joints is None or not len(response):
         return response, parting
     rigid = sparse.csr_array(normal[:, : joints.motion.rigid_J.shape[1]])
-    taken = joints.motion.taken(rigid)
-    return response, np.asarray(parting & (response - taken > HELD_BY_JOINTS * response))
+    lost = joints.motion.response_lost(rigid)
+    return response, np.asarray(parting & (response - lost > HELD_BY_JOINTS * response))

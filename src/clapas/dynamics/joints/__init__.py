@@ -1,1 +1,1 @@
-"""Joints between rigid bodies: what they are, their rows in a step, drift, reactions."""
+"""Joints between rigid bodies: definitions, rows in a step, correction of drift, reactions."""

@@ -1,14 +1,14 @@
-"""Where joints hold bodies of other kinds, and how these answer.
+"""Anchors of joints on bodies of other kinds, and the response of these.
 
 A joint on a node of a truss, a section of a rod or a link of a Lagrangian system holds a frame that moves
 with it: an *anchor* (:class:`clapas.bodies.joined.Anchor`). The twists of the anchors of a system are
-t = T v + t⁰ on its velocities v, t⁰ from motions that are imposed on it. To the rows of joints an anchor is
+t = T v + t⁰ on its velocities v, t⁰ from motions that are imposed on it. In the rows of joints an anchor is
 one more body,
 
     ġ = of_a t_a + of_b t_b,
 
-whose inverse mass is that of the system seen from its anchors, G = T M̃⁻¹ Tᵀ. It couples all anchors of a
-system, and may be singular: nodes do not turn.
+whose inverse mass is that of the system at its anchors, G = T M̃⁻¹ Tᵀ. It couples all anchors of a system,
+and may be singular: nodes do not turn.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Mass: TypeAlias = sparse.csr_array | BodyMasses | FactoredMass
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """All anchors of the joints of a model, where the systems are.
+    """All anchors of the joints of a model, for given configurations of the systems.
 
     Parameters
     ----------
     of : tuple of arrays
         The anchors of each system.
     poses : Poses
-        Where they are.
+        Their poses.
     J : tuple of sparse matrices (size·k × n_dof)
         T of each system: velocities in the world, and angular velocities in the frames of the anchors.
     imposed : array (K, size)
@@ -59,9 +59,9 @@ class Anchors:
     def changes(self, velocities: Sequence[Array]) -> Array:
         """T v (K, size), from the velocities of the systems."""
         twist = np.zeros_like(self.imposed)
-        for its, J, v in zip(self.of, self.J, velocities, strict=True):
-            if len(its):
-                twist[its] = np.asarray(J @ v).reshape(len(its), -1)
+        for chosen, J, v in zip(self.of, self.J, velocities, strict=True):
+            if len(chosen):
+                twist[chosen] = np.asarray(J @ v).reshape(len(chosen), -1)
         return twist
 
     def twists(self, velocities: Sequence[Array]) -> Array:
@@ -70,22 +70,23 @@ class Anchors:
 
 
 def anchors_of(ends: Sequence[SystemEnd], systems: Sequence[System], parts: Sequence[Part]) -> Anchors:
-    """The anchors of joints, where the parts of the systems are."""
+    """The anchors of joints, for the given parts of the systems."""
     d = systems[0].bodies.d
     size = 6 if d == 3 else 3
     position, orientation = np.empty((len(ends), d)), np.empty((len(ends), 4 if d == 3 else 1))
     imposed, of, J = np.zeros((len(ends), size)), [], []
     number = np.array([end.system for end in ends], dtype=np.int64)
     for k, (system, part) in enumerate(zip(systems, parts, strict=True)):
-        its, bodies = np.flatnonzero(number == k), system.bodies
-        of.append(its)
-        if not len(its):
+        chosen, bodies = np.flatnonzero(number == k), system.bodies
+        of.append(chosen)
+        if not len(chosen):
             J.append(sparse.csr_array((0, bodies.n_dof)))
             continue
         assert isinstance(bodies, JoinedBodies)
-        found: Anchored = bodies.anchored(part, [ends[int(i)].anchor for i in its])
-        position[its], orientation[its], imposed[its] = found.position, found.orientation, found.imposed
-        J.append(sparse.csr_array(found.J))
+        anchored: Anchored = bodies.anchored(part, [ends[int(i)].anchor for i in chosen])
+        position[chosen], orientation[chosen] = anchored.position, anchored.orientation
+        imposed[chosen] = anchored.imposed
+        J.append(sparse.csr_array(anchored.J))
     return Anchors(tuple(of), Poses(position, orientation), tuple(J), imposed)
 
 
@@ -107,7 +108,7 @@ class MassFactors:
 
 @dataclass(frozen=True, eq=False)
 class Grips:
-    """The anchors of joints with the masses behind them.
+    """The anchors of joints with the effective masses of their systems.
 
     Parameters
     ----------
@@ -129,15 +130,15 @@ class Grips:
         """The grips on systems with these masses M̃."""
         pushed = []
         for k, (J, M) in enumerate(zip(anchors.J, mass, strict=True)):
-            held = np.empty((J.shape[1], 0))
+            response = np.empty((J.shape[1], 0))
             if J.shape[0]:
                 factor, columns = factors.of(k, M), J.toarray()
-                held = np.column_stack([factor.solve(column) for column in columns])
-            pushed.append(held)
+                response = np.column_stack([factor.solve(column) for column in columns])
+            pushed.append(response)
         return Grips(anchors, tuple(pushed), mass, factors)
 
     def at(self, anchors: Anchors) -> Grips:
-        """The same grips where the anchors are now."""
+        """The same grips at new poses of the anchors."""
         return Grips.on(anchors, self.mass, self.factors)
 
     @cached_property
@@ -145,10 +146,10 @@ class Grips:
         """G as blocks (K, K, size, size)."""
         K, size = self.anchors.imposed.shape
         G = np.zeros((K, K, size, size))
-        for its, J, pushed in zip(self.anchors.of, self.anchors.J, self.pushed, strict=True):
-            k = len(its)
-            own = np.asarray(J @ pushed).reshape(k, size, k, size)
-            G[its[:, None], its] = own.transpose(0, 2, 1, 3)
+        for chosen, J, pushed in zip(self.anchors.of, self.anchors.J, self.pushed, strict=True):
+            k = len(chosen)
+            blocks = np.asarray(J @ pushed).reshape(k, size, k, size)
+            G[chosen[:, None], chosen] = blocks.transpose(0, 2, 1, 3)
         return G
 
     @cached_property
@@ -156,18 +157,19 @@ class Grips:
         """R with R Rᵀ = G, as blocks (K, K, size, size)."""
         K, size = self.anchors.imposed.shape
         R = np.zeros((K, K, size, size))
-        for its in self.anchors.of:
-            k = len(its)
+        for chosen in self.anchors.of:
+            k = len(chosen)
             if not k:
                 continue
-            G = self.response[its[:, None], its].transpose(0, 2, 1, 3).reshape(k * size, k * size)
+            G = self.response[chosen[:, None], chosen].transpose(0, 2, 1, 3).reshape(k * size, k * size)
             values, vectors = np.linalg.eigh(0.5 * (G + G.T))
-            own = vectors * np.sqrt(np.maximum(values, 0.0))
-            R[its[:, None], its] = own.reshape(k, size, k, size).transpose(0, 2, 1, 3)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            R[chosen[:, None], chosen] = root.reshape(k, size, k, size).transpose(0, 2, 1, 3)
         return R
 
     def moved(self, impulse: Array) -> tuple[Array, ...]:
-        """What impulses on the anchors, (K, size), change of the velocities of the systems."""
+        """Changes of the velocities of the systems by impulses on the anchors, (K, size)."""
         return tuple(
-            pushed @ impulse[its].ravel() for its, pushed in zip(self.anchors.of, self.pushed, strict=True)
+            pushed @ impulse[chosen].ravel()
+            for chosen, pushed in zip(self.anchors.of, self.pushed, strict=True)
         )

@@ -1,4 +1,4 @@
-"""Commands: what motors are asked for, changed between steps without a new model."""
+"""Commands: targets of motors, changed between steps without a new model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Commands:
 
     @staticmethod
     def of(model: Model) -> Commands:
-        """What the motors of a model are asked for in the scene."""
+        """The targets of the motors of a model that the scene sets."""
         if model.joints is None:
             return Commands((), np.empty(0))
         drives = model.joints.drives
@@ -55,11 +55,11 @@ class Commands:
 
     def on(self, default: Array, motors: Indices) -> Array:
         """Targets (k,) of all coordinates, those with motors at the places ``motors``."""
-        given = np.asarray(self.target, dtype=float)
-        if given.shape != motors.shape:
-            raise SettingsError(f"commands: {len(motors)} motors need as many targets, got {given.shape}")
-        if not np.isfinite(given).all():
-            raise SettingsError(f"commands: targets must be finite, got {given.tolist()}")
+        values = np.asarray(self.target, dtype=float)
+        if values.shape != motors.shape:
+            raise SettingsError(f"commands: {len(motors)} motors need as many targets, got {values.shape}")
+        if not np.isfinite(values).all():
+            raise SettingsError(f"commands: targets must be finite, got {values.tolist()}")
         target = default.copy()
-        target[motors] = given
+        target[motors] = values
         return target

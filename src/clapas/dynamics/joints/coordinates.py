@@ -55,8 +55,8 @@ def joint_coordinates(model: Model, state: State) -> JointCoordinates:
     """The coordinates of the joints of a model in a state, and their rates.
 
     Hinges and pins have an angle, sliders, slots and cylindrical joints a displacement. Angles count turns
-    from step to step; in a state that was not reached by steps they are within half a turn of where they
-    start.
+    from step to step; in a state that was not reached by steps they are within half a turn of their starting
+    values.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""A joint as a person describes it: two bodies, a point, an axis.
+"""Definitions of joints: two bodies, a point, an axis.
 
-Each kind is a set of rows, equations that the poses of two bodies obey, of four forms:
+Each kind is a set of rows, equations between the poses of two bodies, of four forms:
 
     point       P_b − P_a = 0, along the axes of the world
     line        n_a·(P_b − P_a) = 0, with n_a fixed in a
@@ -9,11 +9,11 @@ Each kind is a set of rows, equations that the poses of two bodies obey, of four
 
 where P_a and P_b are the points of a and b that were at the joint at the start. Directions come from the
 frame of the joint: its axis first, then those across. Some kinds have a coordinate, an angle or a
-displacement (:mod:`clapas.dynamics.joints.laws`). Four kinds are a coordinate and nothing else, without
-rows: a *turn*, a *travel*, a *swing* and a *gimbal*. They put laws on what joints with several freedoms leave
-free. A gimbal is one of three angles by which b turns in a row, as three hinges in one place would: the first
-axis is fixed in a, the third in b, and the second, at right angles to both, turns with the first angle. Where
-the first and the third axis come together it locks, and nothing acts along it.
+displacement (:mod:`clapas.dynamics.joints.laws`). Four kinds are only a coordinate, without rows: a *turn*, a
+*travel*, a *swing* and a *gimbal*. They add laws to the freedoms of joints with several degrees of freedom. A
+gimbal is one of three successive angles of b, as of three hinges in one place: the first axis is fixed in a,
+the third in b, and the second, at right angles to both, turns with the first angle. Where the first and the
+third axis coincide it locks, and no law acts along it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class JointKind:
     Parameters
     ----------
     meaning : str
-        What it leaves free, in words.
+        The freedoms it leaves, in words.
     point : bool
         Whether the points of the two bodies stay together.
     lines : tuple of int
-        Directions of the frame, fixed in a, along which they do not part.
+        Directions of the frame, fixed in a, along which the points do not separate.
     angles : tuple of (int, int)
         Pairs of directions, the first fixed in a, the second in b, that stay at right angles.
     distance : bool
@@ -58,7 +58,7 @@ class JointKind:
     third : bool
         Whether it has three axes, and ``which`` says which of their angles is meant.
     coordinate : "angle", "displacement", "swing", "gimbal" or None
-        What is measured of the motion left, about, along or from the axis.
+        The coordinate of the remaining motion, about, along or from the axis.
     """
 
     meaning: str
@@ -73,12 +73,12 @@ class JointKind:
 
     @property
     def holds(self) -> bool:
-        """Whether it has rows: a coordinate alone holds nothing."""
+        """Whether it has rows: a coordinate without rows constrains nothing."""
         return bool(self.point or self.lines or self.angles or self.distance)
 
     @property
     def measure(self) -> Literal["angle", "displacement"] | None:
-        """What its coordinate is, in rad or in m; None without one."""
+        """Type of its coordinate, in rad or in m; None without one."""
         if self.coordinate is None or self.coordinate == "displacement":
             return self.coordinate
         return "angle"  # a swing and a gimbal as well
@@ -185,7 +185,7 @@ class SystemEnd(NamedTuple):
     carrier : int or None
         Number of the body of the scene that was named: one of its carriers.
     anchor : Anchor
-        What the joint holds.
+        The part of the system that the joint holds.
     """
 
     system: int
@@ -243,7 +243,7 @@ class Joint:
         return np.stack((axis, across, np.cross(axis, across)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, without those that have their default, as scene files write them."""
+        """Its entry in a scene file: its fields, without those that have their default."""
         entries: dict[str, Any] = {
             "kind": self.kind,
             "name": self.name,
@@ -262,7 +262,7 @@ class Joint:
 
 
 def _written(end: int | SystemEnd | None) -> int | str:
-    """An end as scene files write it."""
+    """The entry of an end in a scene file."""
     if isinstance(end, SystemEnd):
         return end.name if end.carrier is None else end.carrier
     return WORLD if end is None else end
@@ -284,7 +284,7 @@ def make_joint(
     collide: bool = False,
     **laws: Any,
 ) -> Joint:
-    """A joint from what a person gives, checked; ``laws`` are the fields of :class:`JointLaws`.
+    """A joint from the arguments of the user, checked; ``laws`` are the fields of :class:`JointLaws`.
 
     Examples
     --------
@@ -300,8 +300,8 @@ def make_joint(
         )
     rows = known[kind]
     if a == b:
-        who = "the world" if a is None else f"body {a}" if isinstance(a, int) else str(a)
-        raise SceneError(f"{label}: it joins {who} to itself; name two bodies, or one and the world")
+        body = "the world" if a is None else f"body {a}" if isinstance(a, int) else str(a)
+        raise SceneError(f"{label}: it joins {body} to itself; name two bodies, or one and the world")
     if at is None:
         raise SceneError(f"{label}: at is missing: give the point of the joint, in the world (m)")
     at = checks.vector(label, "at", at, d)
@@ -363,7 +363,7 @@ def make_joint(
 
 
 def _check_gimbal(label: str, axis: Vector, second: Vector, third: Vector) -> None:
-    """Refuse axes of a gimbal between which angles do not determine one another."""
+    """Raise an error if the axes of a gimbal do not define its angles."""
     if abs(np.dot(second, third)) > PERPENDICULAR:
         raise SceneError(
             f"{label}: the second axis must be at right angles to the third, got {list(second)} and "
@@ -379,7 +379,7 @@ def _check_gimbal(label: str, axis: Vector, second: Vector, third: Vector) -> No
 def _refuse_what_does_not_turn(
     label: str, d: int, kind: str, a: int | SystemEnd | None, b: int | SystemEnd | None, laws: JointLaws
 ) -> None:
-    """Refuse directions, and laws about them, at ends that have none."""
+    """Raise an error if a joint needs directions at an end that does not turn."""
     rows, point = KINDS[d][kind], "ball" if d == 3 else "pin"
     still = [end for end in (a, b) if isinstance(end, SystemEnd) and not end.anchor.turns]
     if not still:

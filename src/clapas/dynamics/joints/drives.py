@@ -8,17 +8,17 @@ For a coordinate x of rate ẋ = a·v, with ẋ⁻ and ẋ⁺ at the two ends of
 
 which is a soft bilateral row, ẋ⁺ + P/s + p/s = 0 with s = h (θ² h k + c). With θ = ½ a spring keeps its
 energy exactly. A damper takes the rate at the end: at ẋ_θ a stiff one would turn the rate round in each step.
-So does a *servo*, with the coordinate at the end as well, p = −h [k (x⁺ − target) + c ẋ⁺]. A velocity motor
+A *servo* takes both the rate and the coordinate at the end, p = −h [k (x⁺ − target) + c ẋ⁺]. A velocity motor
 without bound is a row that is not soft, ẋ⁺ = rate.
 
 *Limits* are contacts without friction. A coordinate that would pass its limit within the step comes to it and
-no further, 0 ≤ ẋ⁺ + g/h ⟂ p ≥ 0 with the gap g at the middle of the step, so that it stands at the limit
-exactly at the next middle. With restitution e > 0 it passes first (by less than a step) and the bounce is
-Moreau's, ẋ⁺ ≥ −e ẋ⁻, unless it is slower than what the loads of one step give.
+no further, 0 ≤ ẋ⁺ + g/h ⟂ p ≥ 0 with the gap g at the middle of the step, so that it is exactly at the limit
+at the next middle. With restitution e > 0 it passes first (by less than a step) and the bounce is Moreau's,
+ẋ⁺ ≥ −e ẋ⁻, unless its rate is less than the loads give in one step.
 
 *Bounded* friction and motors need no law but Coulomb's: the normal row is empty, u_N = c (r_N − ρ), so that
-r_N = ρ, whatever happens, and the tangential row is that of the coordinate, u_T = ẋ⁺ − rate. Its cone says
-|p| ≤ mu ρ = h τ_max (ρ is of the size of the impulse to be expected), with the sign against u_T where it
+always r_N = ρ, and the tangential row is that of the coordinate, u_T = ẋ⁺ − rate. Its cone is
+|p| ≤ mu ρ = h τ_max (ρ is of the size of the expected impulse), with the sign against u_T where it
 slides: friction with rate 0, a motor with another. A bounded servo has a compliance 1/s on that row as a
 spring has.
 
@@ -41,9 +41,9 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.typing import Array, Indices, Mask
 
 AT_LIMIT = 16.0 * float(np.finfo(float).eps)  # relative to the limit: a gap that counts as zero
-PASSED = 1e-12  # relative to the limit: going beyond it by more calls for the limit in the problem
+PASSED = 1e-12  # relative to the limit: a larger violation adds the limit to the problem
 LEAST_SHARE = 1e-9  # of a bound: the least impulse that a normal row fixes
-LOWER, UPPER, FRICTION, MOTOR = range(4)  # what a link on a coordinate is
+LOWER, UPPER, FRICTION, MOTOR = range(4)  # laws of links on coordinates
 LAWS_PER_COORDINATE = 4
 
 
@@ -62,7 +62,7 @@ class Drives:
     is_torque, is_velocity, is_servo : arrays of bool
         Which motor there is, if any.
     target, bound
-        What it is asked for, by default, and its largest force.
+        Its default target, and its largest force.
     servo_stiffness, servo_damping
         Of servos, else zero.
     """
@@ -106,12 +106,12 @@ class Drives:
 
     @cached_property
     def soft(self) -> Indices:
-        """Coordinate of each bilateral row that holds no position: springs and dampers, then motors."""
+        """Coordinate of each bilateral row that fixes no position: springs and dampers, then motors."""
         return np.concatenate((self.springs, self.unbounded))
 
     @cached_property
     def has_links(self) -> bool:
-        """Whether anything here is a link: a limit, friction, a bounded motor."""
+        """Whether there are links: limits, friction or bounded motors."""
         limited = np.isfinite(self.lower) | np.isfinite(self.upper)
         return bool(limited.any() or self.friction.any() or len(self.bounded))
 
@@ -150,7 +150,7 @@ def drives_of(joints: Sequence[Joint]) -> Drives:
 
 
 class CoordinateLinks(NamedTuple):
-    """Links on coordinates: what each is, without the rows of bodies.
+    """Links on coordinates, without the rows of bodies.
 
     Parameters
     ----------
@@ -159,13 +159,13 @@ class CoordinateLinks(NamedTuple):
     sign : array (n,)
         −1 for upper limits.
     w : array (n,)
-        What is imposed on the row, sign times the rate (rad/s, m/s).
+        Imposed velocity of the row, sign times the rate (rad/s, m/s).
     bound : array (n,)
-        Largest impulse (N·m·s, N·s); nothing for limits.
+        Largest impulse (N·m·s, N·s); zero for limits.
     soft : array (n,)
         Compliance of that row, of servos.
     account : array (n,)
-        Where its work goes.
+        Account of its work.
     """
 
     coordinate: Indices
@@ -178,8 +178,8 @@ class CoordinateLinks(NamedTuple):
 
     def take(self, kept: Indices) -> CoordinateLinks:
         """Some of the links."""
-        whole = {name: getattr(self, name)[kept] for name in self._fields}
-        return CoordinateLinks(**whole)
+        columns = {name: getattr(self, name)[kept] for name in self._fields}
+        return CoordinateLinks(**columns)
 
     @property
     def is_limit(self) -> Mask:
@@ -188,7 +188,7 @@ class CoordinateLinks(NamedTuple):
 
     @property
     def identity(self) -> Indices:
-        """A number for each, increasing."""
+        """A unique number of each, increasing."""
         return self.coordinate * LAWS_PER_COORDINATE + self.law
 
 
@@ -199,11 +199,11 @@ class DrivesInStep:
     Parameters
     ----------
     drives : Drives
-        They.
+        The laws.
     theta, dt : float
         Of the scheme; the step (s).
     target : array (k,)
-        What motors are asked for.
+        Targets of the motors.
     x, middle : arrays (k,)
         Coordinates at the start and at the middle of the step.
     before : array (k,)
@@ -230,7 +230,7 @@ class DrivesInStep:
         return np.concatenate((1.0 / s, compliance)), np.concatenate((P / s, imposed))
 
     def _motors(self, k: Indices) -> tuple[Array, Array]:
-        """The same of velocity motors, which are not soft, and servos on the coordinates k."""
+        """Compliance and imposed rate of velocity motors, which are not soft, and servos on coordinates k."""
         drives, h = self.drives, self.dt
         s = h * (self.theta * h * drives.servo_stiffness[k] + drives.servo_damping[k])
         P = h * drives.servo_stiffness[k] * (self.middle[k] - self.target[k])
@@ -244,7 +244,7 @@ class DrivesInStep:
         return np.where(self.drives.is_torque, self.dt * self.target, 0.0)
 
     def gaps(self) -> Array:
-        """How far coordinates are from their lower and upper limits, (k, 2)."""
+        """Distances of coordinates from their lower and upper limits, (k, 2)."""
         return np.column_stack((self.middle - self.drives.lower, self.drives.upper - self.middle))
 
     def near(self, rate: Array) -> Mask:
@@ -252,7 +252,7 @@ class DrivesInStep:
         gap = self.gaps()
         fast = np.maximum(np.abs(rate), np.abs(self.before))[:, None]
         near = gap <= 2.0 * self.dt * fast + self._nothing
-        # With restitution an impact waits until the limit is passed.
+        # With restitution a limit acts only once it is passed.
         bounces = (self.drives.restitution > 0.0)[:, None] & (gap > self._nothing)
         slow = np.abs(self.before) <= np.abs(rate - self.before)
         return np.asarray(near & ~(bounces & ~slow[:, None]) & np.isfinite(gap))
@@ -279,7 +279,7 @@ class DrivesInStep:
         soft, towards = self._motors(motors)
         none = np.zeros(len(k))
         still = np.zeros(len(rubbing))
-        together = CoordinateLinks(
+        links = CoordinateLinks(
             coordinate=np.concatenate((k, rubbing, motors)),
             law=np.concatenate((side, np.full(len(rubbing), FRICTION), np.full(len(motors), MOTOR))),
             sign=np.concatenate((sign, np.ones(len(rubbing) + len(motors)))),
@@ -293,7 +293,7 @@ class DrivesInStep:
                 )
             ),
         )
-        return together.take(np.argsort(together.identity, kind="stable"))
+        return links.take(np.argsort(links.identity, kind="stable"))
 
     @property
     def _nothing(self) -> Array:

@@ -1,22 +1,22 @@
-"""Joints during one step: what the velocity at its end must be, said at its middle.
+"""Joints during one step: constraints on the velocity at its end, stated at its middle.
 
 The contact problem of a step is stated at its middle q_m, and so are the rows, J = ∂g/∂q at q_m, along which
-joints push. The velocity v⁺ belongs to the end of the step, where the pose is q⁺ = q_m ⊕ θ h v⁺ and where it
-must obey the joints. If it obeyed them at q_m instead, a pendulum would lose the part 1 − cos φ of its speed
-in each step, φ the angle of a step: an error of first order. So the rows are given what they must be,
+joint impulses act. The velocity v⁺ belongs to the end of the step, where the pose is q⁺ = q_m ⊕ θ h v⁺ and
+where it must satisfy the joints. If it satisfied them at q_m instead, a pendulum would lose the part
+1 − cos φ of its speed in each step, φ the angle of a step: an error of first order. So the rows get a term b,
 
     J(q_m) v⁺ + b = 0,    b = J(q⁺) v⁺ + J_walls(q⁺) V − J(q_m) v⁺,
 
-which says J(q⁺) v⁺ + J_walls(q⁺) V = 0 with the velocities V of driven bodies at the end of the step. b is
-small, of the order of h, and depends weakly on v⁺: it is found by repeating, first without contacts. As
-J(q_m)(v⁻ + v⁺) is then zero up to h³, joints do no work but that of driven bodies. What is left of b
-that redundant rows contradict is taken off, in the sense of least squares.
+which is J(q⁺) v⁺ + J_walls(q⁺) V = 0 with the velocities V of driven bodies at the end of the step. b is
+small, of the order of h, and depends weakly on v⁺: it is found by iteration, first without contacts. As
+J(q_m)(v⁻ + v⁺) is then zero up to h³, joints do no work but that of driven bodies. The part of b that
+contradicts redundant rows is removed, in the sense of least squares.
 
-Coordinates are treated alike: their rates at the end of the step are those of the rows at q_m plus the same
-kind of term, and all that acts along them (:mod:`clapas.dynamics.joints.drives`) speaks of the end.
+Coordinates are treated in the same way: their rates at the end of the step are those of the rows at q_m plus
+the same kind of term, and their laws (:mod:`clapas.dynamics.joints.drives`) refer to the end.
 
 Joints may hold bodies of other kinds (:mod:`clapas.dynamics.joints.anchors`). ``others`` are the velocities
-of all systems, wherever joints need them; without such joints they are not looked at.
+of all systems; they are used only if there are such joints.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class JointsInStep:
     model : Model
         The bodies.
     middle : State
-        Where they are at the middle of the step.
+        Their state at the middle of the step.
     motion : LeastMotion
         The joints there.
     drives : DrivesInStep
-        What acts along their coordinates.
+        Laws of their coordinates.
     theta, dt : float
         Of the scheme; the step (s).
     ahead : array (t,)
-        What the rates of the terms at the end of the step have beyond those of the rows at its middle.
+        Rates of the terms at the end of the step minus those of the rows at its middle.
     active : array (k, 2) of bool
         The limits of coordinates that are part of the problem.
     systems : SystemsInStep
@@ -84,7 +84,7 @@ class JointsInStep:
         return bool(self.motion.rows.ends)
 
     def beside(self, systems: SystemsInStep, kept: Workspace) -> JointsInStep:
-        """The joints with the effective masses that the systems have now."""
+        """The joints with the current effective masses of the systems."""
         if not self.hold_systems:
             return self
         anchors = anchors_of(self.motion.rows.ends, systems.systems, systems.parts)
@@ -93,7 +93,7 @@ class JointsInStep:
 
     @cached_property
     def b(self) -> Array:
-        """What the rows of J v + b + E λ = 0 impose, (j,)."""
+        """The term b (j,) of the rows J v + b + E λ = 0."""
         rows = self.motion.rows
         b = rows.of_rows(self.ahead)
         b[rows.n_held :] += self.drives.soft_rows[1]
@@ -101,14 +101,14 @@ class JointsInStep:
 
     @cached_property
     def push(self) -> Array | float:
-        """What torque motors change of the velocities (N, size); 0 without."""
+        """Changes of the velocities (N, size) by torque motors; 0 without."""
         if not self.drives.push.any():
             return 0.0
         rows, placed = self.motion.rows, self.motion.placed
         changed = np.zeros((self.model.n_bodies, placed.of_a.shape[1]))
-        its = rows.n_closing + np.flatnonzero(self.drives.push)
+        terms = rows.n_closing + np.flatnonzero(self.drives.push)
         impulse = self.drives.push[self.drives.push != 0.0][:, None]
-        for body, of in ((rows.a[its], placed.of_a[its]), (rows.b[its], placed.of_b[its])):
+        for body, of in ((rows.a[terms], placed.of_a[terms]), (rows.b[terms], placed.of_b[terms])):
             rigid = body >= 0
             np.add.at(changed, body[rigid], (impulse * of)[rigid])
         return np.asarray(changed * self.model.inverse_root**2)
@@ -132,15 +132,15 @@ class JointsInStep:
 
     def velocity(self, free: Array, multipliers: Array | None = None) -> Array:
         """Velocities (N, size) at the end of the step without contact, from those without joints."""
-        own = self.multipliers(free) if multipliers is None else multipliers
-        return np.asarray(free + self.push + self.motion.motion(own))
+        impulses = self.multipliers(free) if multipliers is None else multipliers
+        return np.asarray(free + self.push + self.motion.motion(impulses))
 
     def others(self, free: Array) -> Others:
         """Velocities of the systems at the same time; none if joints hold none."""
         if not self.hold_systems:
             return ()
         changes = self.motion.others(self.multipliers(free))
-        return tuple(own + change for own, change in zip(self.free_others, changes, strict=True))
+        return tuple(v + change for v, change in zip(self.free_others, changes, strict=True))
 
     def led_by(self, velocity: Array, others: Others = ()) -> JointsInStep:
         """The joints if the step ends with these velocities (N, size)."""
@@ -158,13 +158,13 @@ class JointsInStep:
         return replace(self, ahead=end.rate(rows, at_end, twists) - self._own_rate(velocity, others))
 
     def _own_rate(self, velocity: Array, others: Others) -> Array:
-        """Rates (t,) of the terms at the middle, of what can move."""
+        """Rates (t,) of the terms at the middle, by movable bodies and systems."""
         changes, grips = np.where(self.model.inverse_root > 0.0, velocity, 0.0), self.motion.grips
         anchors = None if grips is None else grips.anchors.changes(others)
         return self.motion.placed.rate(self.motion.rows, changes, anchors)
 
     def change(self, other: JointsInStep) -> float:
-        """Kinetic energy (J) of what b differs by."""
+        """Kinetic energy (J) of the motion by which b differs."""
         difference = self.b - other.b
         return 0.5 * float(difference @ self.motion.multipliers(difference))
 
@@ -191,40 +191,40 @@ class JointsInStep:
         """Limits, friction and bounded motors of the step; None if there are none."""
         if not self.drives.drives.has_links:
             return None
-        found, response = self.drives.links(self.active), self._response[0]
-        kept = response[found.coordinate] > 0.0
-        return found.take(np.flatnonzero(kept)) if kept.any() else None
+        links, response = self.drives.links(self.active), self._response[0]
+        kept = response[links.coordinate] > 0.0
+        return links.take(np.flatnonzero(kept)) if kept.any() else None
 
     @cached_property
     def _response(self) -> tuple[Array, Array]:
-        """How coordinates answer to impulses along them, and the lengths by which their rows are multiplied.
+        """Responses of coordinates to impulses along them, and the lengths by which rows are multiplied.
 
-        Both (k,): rates per unit of impulse with all joints open; the radius of gyration of the bodies about
-        the axis of a turn, 1 for displacements.
+        Both (k,): rates per unit of impulse without joints; the radius of gyration of the bodies about the
+        axis of a turn, 1 for displacements.
         """
         rows, placed, n = self.motion.rows, self.motion.placed, self.motion.rows.n_closing
         count, size = len(rows.ends), placed.of_a.shape[1]
         root = np.concatenate((self.model.inverse_root, np.zeros((count + 1, size))))
         a, b = rows.a[n:], rows.b[n:]
         response = np.sum((placed.of_a[n:] * root[a]) ** 2 + (placed.of_b[n:] * root[b]) ** 2, axis=1)
-        light = root[a, 0] ** 2 + root[b, 0] ** 2
+        inverse_mass = root[a, 0] ** 2 + root[b, 0] ** 2
         if self.motion.grips is not None:
             G = self.motion.grips.response[np.arange(count), np.arange(count)]
             for body, of in ((a, placed.of_a[n:]), (b, placed.of_b[n:])):
-                its = np.flatnonzero(body < -1)
-                own = G[body[its] + count + 1]
-                response[its] += np.einsum("mi,mij,mj->m", of[its], own, of[its])
-                light[its] += own[:, 0, 0]
-        turns = (rows.form[n:] >= TURN) & (response > 0.0) & (light > 0.0)
+                anchored = np.flatnonzero(body < -1)
+                blocks = G[body[anchored] + count + 1]
+                response[anchored] += np.einsum("mi,mij,mj->m", of[anchored], blocks, of[anchored])
+                inverse_mass[anchored] += blocks[:, 0, 0]
+        turns = (rows.form[n:] >= TURN) & (response > 0.0) & (inverse_mass > 0.0)
         length = np.ones(len(response))
-        length[turns] = np.sqrt(light[turns] / response[turns])
+        length[turns] = np.sqrt(inverse_mass[turns] / response[turns])
         return response, length
 
     def links(self, velocity: Array, others: Others = ()) -> Links | None:
         """The rows of the acting laws on the velocities of movable bodies; None if there are none.
 
-        ``velocity`` (N, size) are those without them, which tell the size of what is to come. Columns for the
-        systems follow, if joints hold some.
+        ``velocity`` (N, size) are those without them, from which the size of the impulses is estimated.
+        Columns for the systems follow, if joints hold some.
         """
         acting = self.acting
         if acting is None:
@@ -239,8 +239,8 @@ class JointsInStep:
         rate = reach * (acting.w + acting.sign * ahead[k])
         w[limit, 0], compliance[limit, 0] = rate[limit], 0.0
         w[other, 1], compliance[other, 1] = rate[other], (reach**2 * acting.soft)[other]
-        # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound. ρ is the impulse to be expected: a bound
-        # that is far from reached must not set the scale of the problem.
+        # u_N = c (r_N − ρ) fixes r_N = ρ, and mu ρ is the bound. ρ is the expected impulse: a bound that is
+        # far from reached must not set the scale of the problem.
         bound = acting.bound[other] / reach[other]
         speed = np.maximum(
             np.abs(reach * (self.rates(velocity, others) - ahead)[k] + rate), np.abs(reach * before)
@@ -290,22 +290,22 @@ class JointsInStep:
             return H
         on = np.zeros((d * n, len(rows.ends), size))
         for body, of in ((rows.a[term], placed.of_a[term]), (rows.b[term], placed.of_b[term])):
-            its = np.flatnonzero(body < -1)
-            np.add.at(on, (row[its], body[its] + len(rows.ends) + 1), (scale * of)[its])
+            anchored = np.flatnonzero(body < -1)
+            np.add.at(on, (row[anchored], body[anchored] + len(rows.ends) + 1), (scale * of)[anchored])
         anchors = grips.anchors
-        own = [
-            sparse.csr_array(on[:, its].reshape(d * n, -1)) @ J
-            for its, J in zip(anchors.of, anchors.J, strict=True)
+        on_systems = [
+            sparse.csr_array(on[:, chosen].reshape(d * n, -1)) @ J
+            for chosen, J in zip(anchors.of, anchors.J, strict=True)
         ]
-        return sparse.csr_array(sparse.hstack([H, *own], format="csr"))
+        return sparse.csr_array(sparse.hstack([H, *on_systems], format="csr"))
 
     def along(self, impulse: Array | None) -> Array:
         """Impulses (k,) of the acting laws along the coordinates, from those (n, d) of their links."""
         total = self.drives.push.copy()
         if impulse is not None and self.acting is not None:
             acting, length = self.acting, self._response[1]
-            its = np.where(acting.is_limit, impulse[:, 0], impulse[:, 1])
-            total += np.bincount(acting.coordinate, acting.sign * its * length[acting.coordinate], len(total))
+            k, along = acting.coordinate, np.where(acting.is_limit, impulse[:, 0], impulse[:, 1])
+            total += np.bincount(k, acting.sign * along * length[k], len(total))
         return total
 
     # ---------------------------------------------------------------- energy
@@ -318,13 +318,13 @@ class JointsInStep:
         rows, drives = self.motion.rows, self.drives
         rate = self.motion.rate(mean, others)
         motors = rows.n_held + len(drives.drives.springs)
-        given = multipliers[: rows.n_held] @ rate[: rows.n_held] + multipliers[motors:] @ rate[motors:]
+        work = multipliers[: rows.n_held] @ rate[: rows.n_held] + multipliers[motors:] @ rate[motors:]
         if drives.push.any():
-            given += drives.push @ self._own_rate(mean, others)[rows.n_closing :]
-        return float(given)
+            work += drives.push @ self._own_rate(mean, others)[rows.n_closing :]
+        return float(work)
 
     def stored(self, end: State) -> float:
-        """What the step adds to the energy of the springs (J)."""
+        """Change of the energy of the springs in the step (J)."""
         assert end.coordinates is not None
         drives = self.drives.drives
         return drives.potential(end.coordinates) - drives.potential(self.drives.x)

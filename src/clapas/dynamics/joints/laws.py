@@ -4,13 +4,13 @@ A hinge or a pin has an angle (rad), a slider, a slot and a cylindrical joint a 
 has gone relative to a, positive about or along the axis (in 2-D, counterclockwise). Where b is the world it
 is the other way round, how far a has gone.
 
-Joints that leave more free get further coordinates beside them: a turn, a travel or a swing
+Joints with more freedoms get further coordinates beside them: a turn, a travel or a swing
 (:mod:`clapas.dynamics.joints.definition`), each with its own laws. A turn needs an axis that a keeps and a
 direction of b that stays across it: for the first axis of a universal joint its second; for the second axis,
 the bodies are exchanged and the axis is reversed. Where b tilts freely, as in a ball joint, its rate is still
 that about the axis, so that friction, damping and motors mean what they say, but its angle is no rotation.
 
-What follows says *force* for a force along a displacement (N) and for a torque about an axis (N·m).
+Below, *force* means a force along a displacement (N) or a torque about an axis (N·m).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clapas.geometry import checks
 
 @dataclass(frozen=True)
 class VelocityMotor:
-    """A motor that keeps a rate as long as its torque suffices, then gives all it has.
+    """A motor that keeps a rate as long as its torque suffices, and otherwise applies its largest torque.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class VelocityMotor:
 
     @property
     def target(self) -> float:
-        """What a control loop may change: the rate."""
+        """The value that commands change: the rate."""
         return self.rate
 
 
 @dataclass(frozen=True)
 class TorqueMotor:
-    """A motor that gives a torque whatever the joint does.
+    """A motor that applies a given torque.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class TorqueMotor:
 
     @property
     def target(self) -> float:
-        """What a control loop may change: the torque."""
+        """The value that commands change: the torque."""
         return self.torque
 
 
@@ -114,7 +114,7 @@ MOTORS: dict[str, type[Motor]] = {"velocity": VelocityMotor, "torque": TorqueMot
 class Mimic:
     """A gear: the coordinate of one joint follows that of another.
 
-    follower = ratio · leader + offset, as a bilateral row: both feel each other.
+    follower = ratio · leader + offset, as a bilateral row that acts on both.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Mimic:
 
 @dataclass(frozen=True, kw_only=True)
 class JointLaws:
-    """What acts along the coordinate of a joint; see :meth:`clapas.scenes.scene.Scene.join`."""
+    """The laws of the coordinate of a joint; see :meth:`clapas.scenes.scene.Scene.join`."""
 
     start: float = 0.0
     limits: tuple[float, float] | None = None
@@ -148,7 +148,7 @@ class JointLaws:
         return self != JointLaws()
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that are not those by default, as scene files write them."""
+        """Its entries in a scene file: the fields that do not have their default."""
         entries: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
@@ -157,14 +157,14 @@ class JointLaws:
             entries[one.name] = list(value) if isinstance(value, tuple) else value
         if self.motor is not None:
             word = next(name for name, kind in MOTORS.items() if isinstance(self.motor, kind))
-            own = {one.name: getattr(self.motor, one.name) for one in fields(self.motor)}
-            finite = {name: value for name, value in own.items() if value != math.inf}
+            settings = {one.name: getattr(self.motor, one.name) for one in fields(self.motor)}
+            finite = {name: value for name, value in settings.items() if value != math.inf}
             entries["motor"] = {"type": word, **finite}
         return entries
 
 
 def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]) -> JointLaws:
-    """The laws from what a person gives, checked; None counts as not given.
+    """The laws from the arguments of the user, checked; None counts as not given.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
 
 
 def make_swing_laws(label: str, start: float, given: dict[str, Any]) -> JointLaws:
-    """The laws of a swing that starts at an angle: an upper limit, the half-angle of a cone, and no more."""
+    """The laws of a swing that starts at an angle: only an upper limit, the half-angle of a cone."""
     given = {name: value for name, value in given.items() if value is not None}
     default = JointLaws()
     for name, value in given.items():

@@ -1,6 +1,6 @@
-"""The impulses along rows that change them by given amounts, and the motion these make.
+"""Impulses along the rows of joints for prescribed changes of the rows, and the resulting motion.
 
-Rows J v are changed by impulses λ along them. With soft rows, of compliance E (zero for joints),
+Impulses λ along the rows change J v. With soft rows, of compliance E (zero for joints),
 
     (J M⁻¹ Jᵀ + E) λ = t,    w = M⁻¹ Jᵀ λ,
 
@@ -9,10 +9,10 @@ mass and unit size, A = D J M^(−1/2), so that A Aᵀ has a unit diagonal. It i
 its pattern is analysed once, and a factorisation is one compiled pass (:mod:`clapas.linalg.ldl`), linear in
 the length of a chain.
 
-A linkage whose rows are redundant shows by a pivot that vanishes. It is then treated by itself through the
-singular values of its rows, A = U S Vᵀ: λ is the smallest that serves, and where t contradicts itself A w is
-as near to it as it can be. Redundant linkages with very many rows keep the sparse factor without the rows
-that the others determine.
+Redundant rows of a linkage are detected by a pivot that vanishes. The linkage is then treated separately by
+the singular values of its rows, A = U S Vᵀ: λ is the smallest solution, and where t is inconsistent A w is as
+near to it as possible. Redundant linkages with very many rows keep the sparse factor without the redundant
+rows.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from clapas.dynamics.model import Model
 
 RANK = 1e-11  # singular values below this part of the largest are redundant rows
-WEAK = 1e-9  # of the unit diagonal: a smaller pivot is that of a row others nearly determine
-DENSE = 400  # rows up to which a redundant linkage has full matrices
+WEAK = 1e-9  # of the unit diagonal: a smaller pivot is that of a nearly redundant row
+DENSE = 400  # most rows of a redundant linkage with full matrices
 CHUNK = 256  # contacts treated together: bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
 class Linkages:
-    """What does not change of the rows of a model: who is joined with whom, and where numbers go.
+    """Constant structure of the rows of a model: connections, and places of the entries.
 
     A *block* is the part of a row on one movable body.
 
@@ -92,9 +92,9 @@ class AnchorBlocks(NamedTuple):
     entry, side : arrays
         Part of a row (``JointRows.entries``), and 0 for its body a, 1 for b.
     held, reached : arrays
-        The anchor that it is on, and the one that it reaches.
+        The anchor that it is on, and the one that it affects.
     block : array
-        Where that goes.
+        The block it adds to.
     """
 
     entry: Indices
@@ -105,7 +105,7 @@ class AnchorBlocks(NamedTuple):
 
 
 def linkages(rows: JointRows, movable: Mask) -> Linkages:
-    """Analyse the rows of bodies of which some can move; anchors stand after them."""
+    """Analyse the rows of bodies of which some can move; anchors are numbered after them."""
     row, term, _ = rows.entries
     n = len(movable) + len(rows.ends)
     moves = np.concatenate((movable, np.zeros(len(rows.ends) + 1, dtype=bool)))  # last the world
@@ -118,7 +118,7 @@ def linkages(rows: JointRows, movable: Mask) -> Linkages:
     blocks = blocks[blocks >= 0]
     block_a, block_b, on_anchor = (np.where(key >= 0, np.searchsorted(blocks, key), -1) for key in keys)
     of_row, of_body = blocks // (n + 1), blocks % (n + 1)
-    # Rows meet on bodies: A Aᵀ has an entry for each pair of blocks of one body.
+    # Rows are coupled by bodies: A Aᵀ has an entry for each pair of blocks of one body.
     incidence = sparse.csr_array((np.ones(len(blocks)), (np.arange(len(blocks)), of_body)), (len(blocks), n))
     pairs = sparse.tril(incidence @ incidence.T, format="coo")
     left, right = (np.asarray(side, dtype=np.int64) for side in pairs.coords)
@@ -150,14 +150,14 @@ def _on_anchors(rows: JointRows) -> AnchorBlocks:
     """The parts of rows on anchors, their blocks not yet known."""
     term, count = rows.entries[1], len(rows.ends)
     system = np.array([end.system for end in rows.ends], dtype=np.int64)
-    found = [
+    parts = [
         (entry, side, held, reached)
         for side, body in enumerate((rows.a[term], rows.b[term]))
         for entry in np.flatnonzero(body < -1)
         for held in (int(body[entry]) + count + 1,)
         for reached in np.flatnonzero(system == system[held])
     ]
-    entry, side, held, reached = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    entry, side, held, reached = np.array(parts, dtype=np.int64).reshape(-1, 4).T
     return AnchorBlocks(entry, side, held, reached, np.empty(0, dtype=np.int64))
 
 
@@ -171,10 +171,10 @@ class RedundantLinkage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LeastMotion:
-    """Rows where bodies are, ready to move the bodies.
+    """Rows of joints at given poses, and the motion by impulses along them.
 
-    Velocities here are those of all bodies, (N, size), of which those that can change count. Those of the
-    systems that joints hold are told apart: ``others``.
+    Velocities are those of all bodies, (N, size); only those of movable bodies matter. Those of the systems
+    that joints hold are separate: ``others``.
 
     Parameters
     ----------
@@ -183,11 +183,11 @@ class LeastMotion:
     rows : JointRows
         The rows of the joints.
     placed : Placed
-        Where the bodies are.
+        The terms at the poses of the bodies.
     soft : array
         Compliances of the last rows; the others have none.
     grips : Grips, optional
-        The systems that joints hold; None if they hold rigid bodies alone.
+        The systems that joints hold; None if they hold only rigid bodies.
     """
 
     model: Model
@@ -197,7 +197,7 @@ class LeastMotion:
     grips: Grips | None = None
 
     def rate(self, velocity: Array, others: Sequence[Array] = ()) -> Array:
-        """J v (j,), of what can move."""
+        """J v (j,), of movable bodies and systems."""
         if self.grips is not None:
             changes = np.where(self.model.inverse_root > 0.0, velocity, 0.0)
             return self.rows.of_rows(self.placed.rate(self.rows, changes, self.grips.anchors.changes(others)))
@@ -211,11 +211,11 @@ class LeastMotion:
 
     def solve_unit(self, right: Array) -> Array:
         """Solve (A Aᵀ + E) x = right, (j,) or (j, k), for rows of unit size."""
-        answer = self._factor.solve(right)
+        x = self._factor.solve(right)
         for part in self._redundant:
-            its = part.U.T @ right[part.rows]
-            answer[part.rows] = part.U @ ((its.T / part.S**2).T)
-        return answer
+            coefficients = part.U.T @ right[part.rows]
+            x[part.rows] = part.U @ ((coefficients.T / part.S**2).T)
+        return x
 
     def in_units(self, unit: Array) -> Array:
         """Impulses (j,) along the rows, from those along rows of unit size."""
@@ -225,10 +225,10 @@ class LeastMotion:
         """Add Aᵀ x to velocities y (N, size) in units of unit mass."""
         along_bodies(self._plan.row, self._plan.body, self._A, unit, y)
 
-    def meet(self, G: Array, bodies: Indices, T: Array) -> None:
+    def add_coupling(self, G: Array, bodies: Indices, T: Array) -> None:
         """Add A Gᵀ to T (j × n d), for blocks G (n, 2, d, size) on bodies (n, 2); −1 for none."""
         plan = self._plan
-        meet_rows(plan.row, plan.by_body, plan.body_start, self._A, G, bodies, T)
+        add_row_coupling(plan.row, plan.by_body, plan.body_start, self._A, G, bodies, T)
 
     def motion(self, multipliers: Array) -> Array:
         """Velocities M⁻¹ Jᵀ λ (N, size)."""
@@ -238,7 +238,7 @@ class LeastMotion:
         return np.asarray(y[:n] * self.model.inverse_root)
 
     def others(self, multipliers: Array) -> tuple[Array, ...]:
-        """Velocities M̃⁻¹ Jᵀ λ of the systems; none if joints hold rigid bodies alone."""
+        """Velocities M̃⁻¹ Jᵀ λ of the systems; none if joints hold only rigid bodies."""
         return self.moved_along(self.rows.of_terms(multipliers))
 
     def moved_along(self, impulse: Array) -> tuple[Array, ...]:
@@ -260,7 +260,7 @@ class LeastMotion:
         return np.asarray(velocity - self.reach(self.rate(velocity)))
 
     def consistent(self, b: Array) -> Array:
-        """The part of b (j,) that redundant rows do not contradict, in the sense of least squares."""
+        """The consistent part of b (j,) for redundant rows, in the sense of least squares."""
         if not self._redundant:
             return b
         unit = b / self._length
@@ -269,7 +269,7 @@ class LeastMotion:
         return np.asarray(unit * self._length)
 
     def smallest(self, multipliers: Array) -> Array:
-        """The smallest impulses (j,) along rows of unit size that move the bodies as these do."""
+        """The smallest impulses (j,) along rows of unit size with the same effect as these."""
         if not self._redundant:
             return multipliers
         unit = multipliers * self._length
@@ -277,17 +277,17 @@ class LeastMotion:
             unit[part.rows] = part.U @ (part.U.T @ unit[part.rows])
         return self.in_units(unit)
 
-    def taken(self, H: sparse.csr_array) -> Array:
-        """How much less impulses along rows of H (n × m) change their own velocities by the joints, (n,)."""
-        taken = np.zeros(H.shape[0])
+    def response_lost(self, H: sparse.csr_array) -> Array:
+        """Reduction by the joints of the response of each row of H (n × m) to an impulse along it, (n,)."""
+        lost = np.zeros(H.shape[0])
         scaled = sparse.csr_array(self.rigid_J @ sparse.diags_array(self._inverse_masses))
         product = sparse.csr_array(H @ scaled.T)
         touching = np.flatnonzero(np.diff(product.indptr))
         for start in range(0, len(touching), CHUNK):
             chunk = touching[start : start + CHUNK]
             right = product[chunk].toarray() / self._length
-            taken[chunk] = np.sum(right.T * self.solve_unit(right.T), axis=0)
-        return taken
+            lost[chunk] = np.sum(right.T * self.solve_unit(right.T), axis=0)
+        return lost
 
     @cached_property
     def J(self) -> sparse.csr_array:
@@ -298,22 +298,23 @@ class LeastMotion:
         count, size = len(self.rows.ends), self.placed.of_a.shape[1]
         on = np.zeros((self._plan.n_rows, count, size))
         for body, of in ((self.rows.a[term], self.placed.of_a), (self.rows.b[term], self.placed.of_b)):
-            its = np.flatnonzero(body < -1)
-            np.add.at(on, (row[its], body[its] + count + 1), factor[its, None] * of[term[its]])
+            anchored = np.flatnonzero(body < -1)
+            place = row[anchored], body[anchored] + count + 1
+            np.add.at(on, place, factor[anchored, None] * of[term[anchored]])
         anchors = self.grips.anchors
-        own = [
-            sparse.csr_array(on[:, its].reshape(len(on), -1)) @ J
-            for its, J in zip(anchors.of, anchors.J, strict=True)
+        on_systems = [
+            sparse.csr_array(on[:, chosen].reshape(len(on), -1)) @ J
+            for chosen, J in zip(anchors.of, anchors.J, strict=True)
         ]
-        return sparse.csr_array(sparse.hstack([self.rigid_J, *own], format="csr"))
+        return sparse.csr_array(sparse.hstack([self.rigid_J, *on_systems], format="csr"))
 
     @cached_property
     def rigid_J(self) -> sparse.csr_array:
         """The rows (j × m) on the velocities of the movable bodies."""
         plan, size = self._plan, self.model.mass_root.shape[1]
-        its = slice(None) if self.grips is None else np.flatnonzero(plan.body < self.model.n_bodies)
-        row, body = plan.row[its], plan.body[its]
-        data = self._A[its] * self._length[row, None] * self.model.mass_root[body]
+        rigid = slice(None) if self.grips is None else np.flatnonzero(plan.body < self.model.n_bodies)
+        row, body = plan.row[rigid], plan.body[rigid]
+        data = self._A[rigid] * self._length[row, None] * self.model.mass_root[body]
         columns = self.model.number[body][:, None] * size + np.arange(size)
         starts = size * np.searchsorted(row, np.arange(plan.n_rows + 1))
         shape = (plan.n_rows, len(self.model.roots) * size)
@@ -347,8 +348,8 @@ class LeastMotion:
         of = self.placed.of_a, self.placed.of_b
         if self.grips is not None:
             on = plan.on_anchors
-            its = np.stack(of)[on.side, term[on.entry]] * factor[on.entry, None]
-            np.add.at(A, on.block, np.einsum("mi,mij->mj", its, self.grips.root[on.held, on.reached]))
+            rows_on = np.stack(of)[on.side, term[on.entry]] * factor[on.entry, None]
+            np.add.at(A, on.block, np.einsum("mi,mij->mj", rows_on, self.grips.root[on.held, on.reached]))
         parts = term, factor, rows.a, rows.b, plan.block_a, plan.block_b
         fill_unit_rows(
             *parts, *of, self.model.inverse_root, plan.row, plan.left, plan.right, E, A, length, entries
@@ -362,24 +363,24 @@ class LeastMotion:
     @cached_property
     def _redundant(self) -> list[RedundantLinkage]:
         """The linkages whose rows are not independent, by singular values."""
-        weak, found = self._factor.left_out, []
+        weak, redundant = self._factor.left_out, []
         for label in np.unique(self._plan.label[weak]):
             rows = np.flatnonzero(self._plan.label == label)
             if len(rows) <= DENSE:
                 U, S, _ = np.linalg.svd(self._full(rows), full_matrices=False)
                 kept = S > RANK * S.max(initial=0.0)
-                found.append(RedundantLinkage(rows, U[:, kept], S[kept]))
-        return found
+                redundant.append(RedundantLinkage(rows, U[:, kept], S[kept]))
+        return redundant
 
     def _full(self, rows: Indices) -> Array:
         """A as a full matrix on some rows, with a column for each soft one."""
         plan, size = self._plan, self._A.shape[1]
         place = np.full(plan.n_rows, -1)
         place[rows] = np.arange(len(rows))
-        its = np.flatnonzero(place[plan.row] >= 0)
-        bodies, column = np.unique(plan.body[its], return_inverse=True)
+        blocks = np.flatnonzero(place[plan.row] >= 0)
+        bodies, column = np.unique(plan.body[blocks], return_inverse=True)
         A = np.zeros((len(rows), len(bodies), size))
-        A[place[plan.row[its]], column] = self._A[its]
+        A[place[plan.row[blocks]], column] = self._A[blocks]
         E = np.zeros(plan.n_rows)
         E[plan.n_rows - len(self.soft) :] = self.soft
         return np.hstack((A.reshape(len(rows), -1), np.diag(np.sqrt(E[rows]) / self._length[rows])))
@@ -406,8 +407,8 @@ def fill_unit_rows(
 ) -> None:
     """Fill the blocks of A, the lengths of rows in units of unit mass, and the entries of A Aᵀ + E.
 
-    The last entries are the diagonal of E. A row on which nothing can move has length 1 and a unit diagonal:
-    it has no impulse to bear.
+    The last entries are the diagonal of E. A row without movable bodies has length 1 and a unit diagonal: its
+    impulse is zero.
     """
     size = A.shape[1]
     for e in range(len(term)):
@@ -452,10 +453,10 @@ def along_bodies(row: Indices, body: Indices, A: Array, impulse: Array, y: Array
 
 
 @kernel
-def meet_rows(
+def add_row_coupling(
     row: Indices, by_body: Indices, body_start: Indices, A: Array, G: Array, bodies: Indices, T: Array
 ) -> None:
-    """Add A Gᵀ to T; see :meth:`LeastMotion.meet`."""
+    """Add A Gᵀ to T; see :meth:`LeastMotion.add_coupling`."""
     n, _, d, size = G.shape
     for i in range(n):
         for s in range(2):

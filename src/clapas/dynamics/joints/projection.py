@@ -1,15 +1,14 @@
-"""Drift: bodies are put back on their joints at the end of each step.
+"""Correction of drift: bodies are projected onto their joints at the end of each step.
 
-Velocities obey the joints, positions follow velocities, and are off by h² after a step. The smallest
-displacement in the metric of the masses puts them back,
+Velocities satisfy the joints, positions follow velocities, and have an error of order h² after a step. The
+smallest displacement in the metric of the masses removes it,
 
     min ½ δᵀ M δ    such that    g(q ⊕ δ) = 0,
 
-by Newton's method with the rows of the middle of the step, where they are factorised already: δ is along
-M⁻¹ Jᵀ, as the impulses of the joints are. Velocities are not touched, so neither is the kinetic energy:
-nothing is stored or fed in as by springs (Baumgarte), and no bounce comes of it. Systems that joints hold
-move in the metric of their effective masses, as if they had been that much faster since the middle of the
-step.
+by Newton's method with the rows of the middle of the step, which are factorised already: δ is along M⁻¹ Jᵀ,
+as the impulses of the joints are. Velocities are unchanged, hence also the kinetic energy: no energy is
+stored or added as by springs (Baumgarte), and bodies do not bounce. Systems that joints hold move in the
+metric of their effective masses, as if they had been that much faster since the middle of the step.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from clapas.typing import Array
 
 ROUNDING = 1e-15  # relative to the coordinates of the bodies
 ITERATIONS = 30
-STALLED = 0.1  # an iteration that leaves more than this part of the gaps calls for new rows
+STALLED = 0.1  # rows are recomputed after an iteration that leaves more than this part of the error
 OPEN = 1e-6  # a joint that stays this far open, relative to the coordinates, cannot be closed
 
 
 def onto_joints(model: Model, state: State, motion: LeastMotion, systems: SystemsInStep, h: float) -> State:
-    """The state with all joints closed, its velocities as they are, and its coordinates as they are then.
+    """The state with all joints closed, the same velocities, and the resulting coordinates.
 
     Parameters
     ----------
     model, state
-        The bodies, at the end of a step; its coordinates need be right to half a turn.
+        The bodies, at the end of a step; its coordinates need be correct only to half a turn.
     motion : LeastMotion
         The joints at its middle.
     systems : SystemsInStep
@@ -52,7 +51,7 @@ def onto_joints(model: Model, state: State, motion: LeastMotion, systems: System
     Raises
     ------
     ProblemError
-        A joint cannot be closed: driven bodies ask more than the joints allow.
+        A joint cannot be closed: the motion of driven bodies contradicts the joints.
     """
     rows, joined = motion.rows, model.linkages.bodies
     extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
@@ -100,9 +99,9 @@ def _placed(rows: JointRows, model: Model, state: State) -> tuple[Placed, Anchor
 
 
 def _shifted(systems: SystemsInStep, state: State, shift: tuple[Array, ...], h: float) -> tuple[Part, ...]:
-    """The parts of a state, further by a shift along their velocities, which stay as they are."""
+    """The parts of a state displaced by a shift, with unchanged velocities."""
     speeds = [part.v for part in state.parts]
-    faster = tuple(v + own / h for v, own in zip(speeds, shift, strict=True))
+    faster = tuple(v + displacement / h for v, displacement in zip(speeds, shift, strict=True))
     return tuple(Part(part.q, v) for part, v in zip(systems.moved(faster, h), speeds, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Reactions: what joints do to the bodies they join."""
+"""Reactions: forces and torques of joints on the bodies they join."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clapas.typing import Array
 
 
 class Reaction(NamedTuple):
-    """What a joint does to its body a during a step; b, or the world, gets the opposite.
+    """Mean force and torque of a joint on its body a during a step; b, or the world, gets the opposite.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Reaction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Mapping[str, Reaction]):
-    """Reactions of all joints by their names: all that acts between their bodies, motors included.
+    """Reactions of all joints by their names, motors included.
 
-    Where joints are redundant they share the load in many ways: these are the smallest multipliers.
+    Where joints are redundant the distribution of load is not unique: these are the smallest multipliers.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class Reactions(Mapping[str, Reaction]):
     def torque(self) -> Array:
         """Mean torques on the bodies a about the points of the joints, (k, 3), or (k, 1) (N·m)."""
         d = self.rows.d
-        own = self.placed.of_a * self.impulse[:, None]
+        push, arm = self.placed.of_a * self.impulse[:, None], self.placed.arm_a
         if d == 2:
-            about = own[:, 2] - (self.placed.arm_a[:, 0] * own[:, 1] - self.placed.arm_a[:, 1] * own[:, 0])
+            about = push[:, 2] - (arm[:, 0] * push[:, 1] - arm[:, 1] * push[:, 0])
             return self._per_joint(about[:, None]) / self.dt
-        about = rotate(self.placed.turn[self.rows.a], own[:, 3:]) - np.cross(self.placed.arm_a, own[:, :3])
+        about = rotate(self.placed.turn[self.rows.a], push[:, 3:]) - np.cross(arm, push[:, :3])
         return self._per_joint(about) / self.dt
 
     def _per_joint(self, values: Array) -> Array:

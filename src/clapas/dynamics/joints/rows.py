@@ -1,6 +1,6 @@
-"""The rows of all joints as arrays: how far each is from holding, and its derivative.
+"""The rows of all joints as arrays: their errors and derivatives.
 
-A *term* is a number that the poses of two bodies a and b give, with arms r to the points P = x + r and
+A *term* is a function of the poses of two bodies a and b, with arms r to the points P = x + r and
 Δ = P_b − P_a:
 
     point, line, distance    ġ = n·(v_b − v_a) + (r_b × n)·ω_b − (r × n)·ω_a
@@ -44,7 +44,7 @@ FULL_TURN = 2.0 * np.pi
 
 
 class Placed(NamedTuple):
-    """Terms where bodies are.
+    """Terms at given poses of the bodies.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class JointRows:
         return self.joints[0].d
 
     def renumbered(self, bodies: Indices) -> JointRows:
-        """The same where these bodies of the model, given in growing order, are numbered from 0."""
+        """The same with these bodies of the model, in increasing order, numbered from 0."""
 
         def place(body: int | SystemEnd | None) -> int | SystemEnd | None:
             if isinstance(body, SystemEnd):
@@ -154,7 +154,7 @@ class JointRows:
 
     @cached_property
     def drives(self) -> Drives:
-        """What acts along the coordinates."""
+        """The laws of the coordinates."""
         return drives_of([self.joints[k] for k in self.moving])
 
     def __len__(self) -> int:
@@ -162,7 +162,7 @@ class JointRows:
 
     @property
     def n_held(self) -> int:
-        """Rows that hold positions too: the closing ones and mimics. Springs and motors follow."""
+        """Number of rows that constrain positions: the closing ones and mimics. Springs and motors follow."""
         return self.n_closing + len(self.mimics)
 
     @cached_property
@@ -181,7 +181,7 @@ class JointRows:
 
     @cached_property
     def offset(self) -> Array:
-        """What the values of rows are at least: that of mimics."""
+        """Values that rows must have; nonzero only for mimics."""
         offset = np.zeros(len(self))
         offset[self.n_closing : self.n_held] = [mimic.offset for mimic in self.mimics]
         return offset
@@ -197,7 +197,7 @@ class JointRows:
         return np.asarray(np.bincount(term, factor * rows[row], len(self.form)), dtype=float)
 
     def gap(self, placed: Placed) -> Array:
-        """How far rows are from holding, (j,); zero for springs and motors, which hold no position."""
+        """Errors of the rows, (j,); zero for springs and motors, which do not constrain positions."""
         gap = self.of_rows(placed.value) - self.offset
         gap[self.n_held :] = 0.0
         return np.asarray(gap)
@@ -209,9 +209,9 @@ class JointRows:
     def placed(
         self, position: Array, orientation: Array, near: Array | None = None, anchors: Poses | None = None
     ) -> Placed:
-        """The terms where the bodies are, and the anchors if there are any.
+        """The terms at poses of the bodies, and of the anchors if there are any.
 
-        ``near`` (k,) are coordinates of a moment ago: angles are counted to within half a turn of them.
+        ``near`` (k,) are recent coordinates: angles are those within half a turn of them.
         """
         x, turn = in_space(position, orientation, anchors)
         count = len(self.form)
@@ -337,7 +337,7 @@ def in_space(position: Array, orientation: Array, anchors: Poses | None = None) 
 
 
 def counts_turns(form: Indices) -> Mask:
-    """Which coordinates are angles without bounds: they are counted beyond a turn."""
+    """Whether each coordinate is an unbounded angle, counted beyond a turn."""
     return np.asarray((form == TURN) | (form >= FIRST))
 
 
