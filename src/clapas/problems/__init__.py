@@ -1,4 +1,4 @@
-"""The algebra to solve: data, residual, checks; no algorithm."""
+"""The problems to solve: their data, residuals and checks, without algorithms."""
 
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import Component, component_labels, delassus_operator, reduce, split

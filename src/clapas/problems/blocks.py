@@ -1,6 +1,4 @@
-"""Frames at contacts: the normal, and tangents made from it alone.
-
-Contacts between bodies: two small blocks of H per contact, W never formed.
+"""Contact problems between bodies: two small blocks of H per contact, W never formed.
 
 When M is block diagonal by bodies and each contact touches at most two of them, the whole problem
 fits in small dense blocks. Velocities are measured in units where every body has unit mass: with
@@ -8,8 +6,8 @@ M = L Lᵀ, y = Lᵀ v and G = H L⁻ᵀ,
 
     u = G y + w,      y = Gᵀ r + y_free,      W = G Gᵀ,
 
-so that neither M nor its inverse is met again: a contact reads its two blocks G_a, G_b and the two
-y, and an impulse adds G_aᵀ r, G_bᵀ r to them.
+so that neither M nor its inverse is needed again: a contact reads its two blocks G_a, G_b and the two
+y, and an impulse adds G_aᵀ r, G_bᵀ r to them. Contact frames are built here too, from the normals alone.
 """
 
 from __future__ import annotations
@@ -43,9 +41,9 @@ def frames(normal: Array) -> Array:
 
 @inlined
 def tangents(x: float, y: float, z: float) -> tuple[float, float, float, float, float, float]:
-    """Two tangents to a unit normal, one after the other.
+    """Components of two tangents to a unit normal.
 
-    Reference: Duff et al. 2017; continuous but for the switch at z = 0, no root.
+    Reference: Duff et al. 2017; continuous except across z = 0, no square root.
     """
     sign = 1.0 if z >= 0.0 else -1.0
     a = -1.0 / (sign + z)
@@ -75,7 +73,7 @@ def _fill_frames(worker: Worker, normal: Array, frame: Array) -> None:
 
 
 class Extent(NamedTuple):
-    """Sizes of blocks: mean diagonals (n,) of W_ii, longest row of G, longest y_free; are all finite?"""
+    """Sizes: mean diagonals (n,) of W_ii, largest |G_i|, largest |y_free|, whether all are finite."""
 
     response: Array
     largest_row: float
@@ -88,7 +86,7 @@ RIGID_BODY = {2: 3, 3: 6, 6: 6}  # degrees of freedom of a rigid body by compone
 
 @dataclass(frozen=True)
 class BodyBlocks:
-    """The blocks of a problem between bodies.
+    """Blocks of a contact problem between bodies.
 
     Parameters
     ----------
@@ -128,8 +126,8 @@ class BodyBlocks:
         return int(self.G.shape[3])
 
     @property
-    def given(self) -> dict[str, Array]:
-        """The numbers all the others are made of."""
+    def primary_arrays(self) -> dict[str, Array]:
+        """Primary arrays by name, from which all others follow."""
         return {"G": self.G, "y_free": self.y_free}
 
     def motion(self, r: Array) -> Array:
@@ -139,7 +137,7 @@ class BodyBlocks:
         return y
 
     def pushed(self, r: Array) -> BodyBlocks:
-        """The same bodies whose free motion has felt the impulses r."""
+        """The same bodies with the impulses r added to their free motion."""
         return self.with_free(self.motion(r))
 
     def with_free(self, rows: Array) -> BodyBlocks:
@@ -148,7 +146,7 @@ class BodyBlocks:
 
     @cached_property
     def extent(self) -> Extent:
-        """Sizes of the blocks and of the free velocities, in one pass."""
+        """Sizes of the blocks and of the free velocities, computed in one pass."""
         return Extent(*extent_of(self.G, self.y_free, *compile_time(self.G)))
 
     @property
@@ -160,7 +158,7 @@ class BodyBlocks:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
         return self.extent.largest_row * self.extent.largest_y
 
-    # In what follows w = None is zero.
+    # Below, w = None stands for zero.
 
     def velocity(self, r: Array, w: Array | None) -> Array:
         """Velocities at the contacts, G y(r) + w."""
@@ -177,7 +175,7 @@ class BodyBlocks:
         return (size if SAFE < size < 1.0 / SAFE else norm(q)), largest
 
     def apply_delassus(self, r: Array) -> Array:
-        """What the impulses r add to the velocities at the contacts, W r."""
+        """W r: the change of the velocities at the contacts due to the impulses r."""
         y = np.zeros_like(self.y_free)
         add_impulses(self.G, self.bodies, r, y)
         return np.asarray(contact_velocities(self.G, self.bodies, y, np.zeros_like(r)))
@@ -197,8 +195,8 @@ class BodyBlocks:
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
         """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
-        given = self.G, self.bodies, self.motion(r), self._imposed(w), r, mu, response
-        return float(violation_by_blocks(*given, *compile_time(self.G)))
+        arguments = self.G, self.bodies, self.motion(r), self._imposed(w), r, mu, response
+        return float(violation_by_blocks(*arguments, *compile_time(self.G)))
 
     def _imposed(self, w: Array | None) -> Array:
         return np.zeros((self.n_contacts, self.d)) if w is None else w
@@ -206,13 +204,13 @@ class BodyBlocks:
     def jacobian(self) -> sparse.csr_array:
         """H, sparse."""
         n, _, d, size = self.G.shape
-        bare = np.linalg.inv(self.root) if len(self.root) else self.root
-        moving = np.append(bare, np.zeros((1, size, size)), axis=0)
-        blocks = np.einsum("ncdk,nckj->ncdj", self.G, moving[self.bodies])
+        lower_transposed = np.linalg.inv(self.root) if len(self.root) else self.root
+        with_ground = np.append(lower_transposed, np.zeros((1, size, size)), axis=0)
+        blocks = np.einsum("ncdk,nckj->ncdj", self.G, with_ground[self.bodies])
         row = np.broadcast_to(np.arange(n * d).reshape(n, 1, d, 1), blocks.shape)
         column = np.broadcast_to(self.bodies[:, :, None, None] * size + np.arange(size), blocks.shape)
-        there = np.broadcast_to((self.bodies < self.n_bodies)[:, :, None, None], blocks.shape)
-        entries = blocks[there], (row[there], column[there])
+        is_moving = np.broadcast_to((self.bodies < self.n_bodies)[:, :, None, None], blocks.shape)
+        entries = blocks[is_moving], (row[is_moving], column[is_moving])
         return sparse.coo_array(entries, shape=(n * d, self.n_bodies * size)).tocsr()
 
     def mass(self) -> sparse.csr_array:
@@ -244,7 +242,7 @@ def recognise(H: sparse.csr_array, f: Array, factor: BlockDiagonalFactor, d: int
 
 
 def _blocks_fit(labels: Indices, size: int) -> bool:
-    """No block of M crosses the border between two groups of ``size`` unknowns."""
+    """Whether no block of M spans two groups of ``size`` unknowns."""
     body = np.arange(labels.size) // size
     first = np.full(labels.max(initial=0) + 1, labels.size)
     last = np.zeros(labels.max(initial=0) + 1, dtype=np.int64)
@@ -293,7 +291,7 @@ def contact_velocities(G: Array, bodies: Indices, y: Array, w: Array) -> Array:
 
 
 def compile_time(G: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Numbers of components and of degrees of freedom as lengths of tuples, known when compiling."""
+    """Numbers of components and of degrees of freedom as lengths of tuples, known at compile time."""
     return (0,) * G.shape[2], (0,) * G.shape[3]
 
 
@@ -301,21 +299,21 @@ def compile_time(G: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def add_by_blocks(
     G: Array, bodies: Indices, r: Array, y: Array, components: tuple[int, ...], size: tuple[int, ...]
 ) -> None:
-    """Add Gᵀ r to y, for sizes known when compiling."""
+    """Add Gᵀ r to y, for sizes known at compile time."""
     for i in range(len(G)):
         for side in range(2):
-            mine = y[bodies[i, side]]
+            y_body = y[bodies[i, side]]
             for k in range(len(components)):
                 row, amount = G[i, side, k], r[i, k]
                 for j in range(len(size)):
-                    mine[j] += row[j] * amount
+                    y_body[j] += row[j] * amount
 
 
 @kernel
 def velocities_by_blocks(
     G: Array, bodies: Indices, y: Array, w: Array, components: tuple[int, ...], size: tuple[int, ...]
 ) -> Array:
-    """Return G y + w, for sizes known when compiling."""
+    """Return G y + w, for sizes known at compile time."""
     u = np.empty((len(G), len(components)))
     for i in range(len(G)):
         y_a, y_b = y[bodies[i, 0]], y[bodies[i, 1]]
@@ -355,7 +353,7 @@ def extent_of(
 
 @kernel
 def size_and_largest(q: Array) -> tuple[float, float]:
-    """Return |q| of all entries, whose squares must be neither too large nor too small, and the largest."""
+    """Return the norm |q|, without protection against overflow or underflow, and the largest |q_ij|."""
     square, largest = 0.0, 0.0
     for i in range(len(q)):
         for k in range(q.shape[1]):

@@ -5,9 +5,9 @@ J v + b = 0 are found in units of unit mass: with M = L Lᵀ, y = Lᵀ v and A =
 
     v = L⁻ᵀ (N z + y_p),    N a basis of ker A,    y_p = −A⁺ b,
 
-so that M v + f = Hᵀ r + Jᵀ λ becomes z = Nᵀ L⁻¹ (Hᵀ r − f): what an impulse p does to the velocity is the
-projected inverse A_J p = L⁻ᵀ N Nᵀ L⁻¹ p. Redundant joints are rows of A that others make: their singular
-values vanish, and λ is the smallest that serves. Joints that contradict each other are refused.
+so that M v + f = Hᵀ r + Jᵀ λ becomes z = Nᵀ L⁻¹ (Hᵀ r − f): an impulse p changes the velocity by the
+projected inverse A_J p = L⁻ᵀ N Nᵀ L⁻¹ p. Redundant joints are linearly dependent rows of A: their singular
+values vanish, and λ is the one of least norm. Inconsistent joints raise an error.
 
 Large clusters without joints keep a sparse factor of M, those with joints one of the saddle point matrix.
 """
@@ -35,11 +35,11 @@ from clapas.linalg.factor import (
 from clapas.linalg.factored_mass import Inverse
 from clapas.typing import Array, Indices
 
-FEW = 60  # degrees of freedom that may be taken together
-DENSE = 800  # degrees of freedom of a cluster up to which full matrices serve
-RANK = 1e-11  # singular values of unit rows below this part of the largest are redundant joints
+LARGEST_SINGLE = 60  # degrees of freedom up to which all may form one cluster
+DENSE = 800  # degrees of freedom of a cluster up to which full matrices are used
+RANK = 1e-11  # singular values of unit rows below this fraction of the largest are redundant joints
 CONSISTENT = 1e-8  # how well redundant joints must agree, relative to their right-hand sides
-REGULARISATION = 1e-13  # of the saddle point matrix, relative to its response: lets redundant rows pass
+REGULARISATION = 1e-13  # of the saddle point matrix, relative to its response: allows redundant rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,15 @@ class Cluster:
     Parameters
     ----------
     dofs : array (s,)
-        Their places in the whole.
+        Their indices in the whole problem.
     rows : array (j,)
-        The rows of J that hold them.
+        The rows of J that act on them.
     M, J : matrices (s × s) and (j × s)
         The parts of M and of J.
     b : array (j,)
         Imposed joint velocities.
     known : Inverse, optional
-        The inverse of M, where it is known and no joint holds the cluster.
+        The inverse of M, where it is known and the cluster has no joint.
     """
 
     dofs: Indices
@@ -69,10 +69,10 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if self.known is None:
-            _ = self._lower if self.is_dense else self._factor  # refuses an M that is not positive definite
+            _ = self._lower if self.is_dense else self._factor  # raises if M is not positive definite
 
     def inverse(self, impulse: Array) -> Array:
-        """What impulses on the cluster, (s,) or (s, k), do to its velocities while the joints hold."""
+        """Velocities due to impulses on the cluster, (s,) or (s, k), under its joints."""
         if self.known is not None:
             return self.known.solve(impulse)
         if self.is_dense:
@@ -93,17 +93,17 @@ class Cluster:
             v = np.asarray(linalg.solve_triangular(L, y, lower=True, trans="T"))
         else:
             v = self._solve_saddle(np.concatenate((np.zeros(len(self.dofs)), -self.b)))[: len(self.dofs)]
-        left = np.abs(self.J @ v + self.b)
-        if left.max() > CONSISTENT * np.abs(self.b).max():
-            row = self.rows[int(np.argmax(left))]
+        violation = np.abs(self.J @ v + self.b)
+        if violation.max() > CONSISTENT * np.abs(self.b).max():
+            row = self.rows[int(np.argmax(violation))]
             raise ProblemError(
                 f"the joints contradict each other: row {row} of J v + b = 0 stays violated by "
-                f"{left.max():.1e}. Redundant rows must agree with those they repeat"
+                f"{violation.max():.1e}. Redundant rows must agree with those they repeat"
             )
         return v
 
     def multipliers(self, momentum: Array) -> Array:
-        """The smallest λ (j,) with Jᵀ λ = M v + f − Hᵀ r, the momentum (s,) that only joints give."""
+        """The smallest λ (j,) with Jᵀ λ = M v + f − Hᵀ r, the momentum (s,) due to the joints."""
         if not len(self.rows):
             return np.empty(0)
         if self.is_dense:
@@ -114,17 +114,17 @@ class Cluster:
 
     @cached_property
     def root(self) -> Array:
-        """R (s × z) with A_J = R Rᵀ: a column for each motion that the joints leave. Dense clusters only."""
+        """R (s × z) with A_J = R Rᵀ: a column for each motion that the joints allow. Dense clusters only."""
         if not len(self.rows):
             L = self._lower
             return np.asarray(linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T"))
         L, _, _, V = self._joints
-        left = linalg.null_space(V) if len(V) else np.eye(len(L))
-        return np.asarray(linalg.solve_triangular(L, left, lower=True, trans="T"))
+        null_basis = linalg.null_space(V) if len(V) else np.eye(len(L))
+        return np.asarray(linalg.solve_triangular(L, null_basis, lower=True, trans="T"))
 
     @property
     def is_dense(self) -> bool:
-        """Whether full matrices serve."""
+        """Whether full matrices are used."""
         return self.known is None and len(self.dofs) <= DENSE
 
     @cached_property
@@ -134,13 +134,13 @@ class Cluster:
             lower = np.linalg.cholesky(full)
             refuse_small_pivots(lower, full)
         except np.linalg.LinAlgError:
-            factorise(self.M)  # names the degree of freedom
+            factorise(self.M)  # raises an error that names the degree of freedom
             raise NotDefinite("M must be symmetric positive definite, but it is singular") from None
         return lower
 
     @cached_property
     def _length(self) -> Array:
-        """Size of each row of J, by which it is divided: joints in metres and in radians count alike."""
+        """Length of each row of J, by which it is divided: joints in metres and in radians are comparable."""
         size = np.sqrt(np.asarray(self.J.multiply(self.J).sum(axis=1)).ravel())
         return np.where(size > 0.0, size, 1.0)
 
@@ -165,12 +165,12 @@ class Cluster:
     @cached_property
     def _saddle(self) -> sparse_linalg.SuperLU:
         unit = sparse.diags_array(1.0 / self._length) @ self.J
-        light = float(np.mean(1.0 / self.M.diagonal()))
-        shift = -REGULARISATION * light * sparse.eye_array(len(self.rows))
+        inverse_mass = float(np.mean(1.0 / self.M.diagonal()))
+        shift = -REGULARISATION * inverse_mass * sparse.eye_array(len(self.rows))
         return sparse_linalg.splu(sparse.csc_array(sparse.block_array([[self.M, unit.T], [unit, shift]])))
 
     def _solve_saddle(self, right: Array) -> Array:
-        """Solve [M Jᵀ; J 0] x = right; refined, since the factor is that of a regularised matrix."""
+        """Solve [M Jᵀ; J 0] x = right, refined iteratively since the factorised matrix is regularised."""
         unit = sparse.diags_array(1.0 / self._length) @ self.J
         exact = sparse.csr_array(sparse.block_array([[self.M, unit.T], [unit, None]]))
         scaled = right.copy()
@@ -203,7 +203,7 @@ class Clusters:
     others: tuple[Cluster, ...]
 
     def solve(self, right: Array) -> Array:
-        """What impulses (m,) or (m, k) do to the velocities while the joints hold."""
+        """Velocities due to impulses (m,) or (m, k) under the joints."""
         result = np.zeros_like(right, dtype=float)
         result[self.small] = self.bodies.solve(right[self.small])
         for cluster in self.others:
@@ -219,7 +219,7 @@ class Clusters:
         return v
 
     def multipliers(self, momentum: Array, n_rows: int) -> Array:
-        """Impulses λ (n_rows,) of the joints, from the momentum (m,) that nothing else accounts for."""
+        """Impulses λ (n_rows,) of the joints, from the momentum (m,) that only they can explain."""
         result = np.zeros(n_rows)
         for cluster in self.others:
             result[cluster.rows] = cluster.multipliers(momentum[cluster.dofs])
@@ -234,13 +234,13 @@ def clusters(
     together: bool = False,
     inverses: Mapping[int, Inverse] | None = None,
 ) -> Clusters:
-    """Sort the degrees of freedom into clusters; all ``together`` if so few that sorting costs more.
+    """Sort the degrees of freedom into clusters; with ``together``, few of them form a single cluster.
 
-    ``inverses`` are those of clusters that are known, by their first degrees of freedom.
+    ``inverses`` are the known inverses of clusters, by their first degrees of freedom.
 
     Examples
     --------
-    Two masses on a line, tied together, answer as one.
+    Two masses on a line, tied together, move as one.
 
     >>> tied = clusters(sparse.csr_array(np.diag([1.0, 3.0])), sparse.csr_array([[1.0, -1.0]]))
     >>> tied.solve(np.array([4.0, 0.0]))
@@ -249,8 +249,8 @@ def clusters(
     m = M.shape[0]
     J = sparse.csr_array((0, m)) if J is None else J
     b = np.zeros(J.shape[0]) if b is None else b
-    if together and 0 < m <= FEW:
-        _refuse_idle(J, b)
+    if together and 0 < m <= LARGEST_SINGLE:
+        _refuse_zero_rows(J, b)
         none = BlockDiagonalFactor(sparse.csr_array((0, 0)), np.empty(0, dtype=np.int64))
         whole = Cluster(np.arange(m), np.arange(J.shape[0]), M, J, b)
         return Clusters(m, np.empty(0, dtype=np.int64), none, (whole,))
@@ -271,15 +271,15 @@ def clusters(
         parts = sparse.csr_array(M[dofs][:, dofs]), sparse.csr_array(J[rows][:, dofs]), b[rows]
         known = None if rows.size or inverses is None else inverses.get(int(dofs[0]))
         if known is not None and not known.size == len(dofs) == dofs[-1] - dofs[0] + 1:
-            known = None  # of other velocities, too
+            known = None  # it covers other velocities too
         others.append(Cluster(dofs, rows, *parts, known))
-    _refuse_idle(J, b)
+    _refuse_zero_rows(J, b)
     return Clusters(m, small, bodies, tuple(others))
 
 
-def _refuse_idle(J: sparse.csr_array, b: Array) -> None:
-    """Refuse rows of joints that are zero and impose a velocity."""
-    idle = np.flatnonzero(np.diff(J.indptr) == 0)
-    if idle.size and np.any(b[idle]):
-        row = idle[np.argmax(np.abs(b[idle]))]
+def _refuse_zero_rows(J: sparse.csr_array, b: Array) -> None:
+    """Raise an error for zero rows of J that impose a velocity."""
+    zero = np.flatnonzero(np.diff(J.indptr) == 0)
+    if zero.size and np.any(b[zero]):
+        row = zero[np.argmax(np.abs(b[zero]))]
         raise ProblemError(f"joint row {row} of J is zero but b is {b[row]}: no motion obeys it")

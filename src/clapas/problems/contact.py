@@ -1,4 +1,4 @@
-"""The contact problem: its data, its judge, no algorithm."""
+"""The contact problem: its data and its residual (the judge), without algorithms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clapas.linalg.norms import SAFE, norm
 from clapas.problems import validation
 from clapas.problems.clusters import Clusters, clusters
 from clapas.problems.local_blocks import diagonal_blocks, local_blocks
-from clapas.problems.semidefinite import Semidefinite, explained, singular_blocks
+from clapas.problems.semidefinite import Semidefinite, singular_blocks, singular_mass_message
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array, MatrixLike
 
@@ -51,7 +51,7 @@ class ContactProblem:
     q = w − H M⁻¹ f. Components at a contact are normal, tangent 1, tangent 2.
 
     Where M is singular (bodies that only contacts hold: M = 0 for rigid bodies in statics) v does not follow
-    from r. Then there is no reduced form, and an answer is a pair (r, v): see
+    from r. Then there is no reduced form, and a solution is a pair (r, v): see
     :mod:`clapas.problems.semidefinite`.
 
     Parameters
@@ -69,29 +69,29 @@ class ContactProblem:
     J, b : matrix (j × m) and array (j,), optional
         Joints J v + b = 0. Rows may be redundant if they agree. Global form only. Unit of b: m/s, rad/s.
     compliance : array (n,), (n, d) or float, optional
-        Diagonal of C ≥ 0: how much a contact gives way by itself; one number per contact is its normal part.
+        Diagonal of C ≥ 0, the compliance of the contact itself; one number per contact is its normal part.
         Default 0. Unit: m/s per N·s.
     mu : array (n,) or float
         Coefficients of friction, ≥ 0.
     section : Section or array (k, 2), optional
-        Friction that is not the same in all directions: r_T ∈ mu r_N S, S a convex polygon around the origin
-        with these corners, against the clock, or an interval (2, 1) in the plane; a
+        Anisotropic friction: r_T ∈ mu r_N S, S a convex polygon around the origin
+        with these corners, counter-clockwise, or an interval (2, 1) in the plane; a
         :class:`clapas.convex.Section` for others, or for one per contact. The disc of radius one by default.
-        :class:`clapas.convex.threshold.Thresholds` where friction does not follow the pressure (Tresca).
+        :class:`clapas.convex.threshold.Thresholds` where friction does not depend on the pressure (Tresca).
     d : 2 or 3, optional
         Needed only when it cannot be read from q, w or the number of mu.
     name : str
-        What to call the problem in reports.
+        Name of the problem in reports.
     symmetrise : bool
-        Replace a slightly asymmetric W by ½(W + Wᵀ). By default it is kept and a warning tells.
+        Replace a slightly asymmetric W by ½(W + Wᵀ). By default it is kept, with a warning.
     inverses : mapping of int to Inverse, optional
-        Inverses of diagonal blocks of M that are known, by the first velocity of the block: a large body that
-        no joint holds is then not factorised again (:mod:`clapas.linalg.factored_mass`).
+        Known inverses of diagonal blocks of M, by the first velocity of the block: a large body that
+        has no joint is then not factorised again (:mod:`clapas.linalg.factored_mass`).
 
     Examples
     --------
     A 1 kg particle slides at 1 m/s; in 10 ms gravity gives it 0.0981 m/s downward. With mu = 0.5 the
-    floor answers with 0.0981 N·s, half of it against the motion.
+    floor reacts with 0.0981 N·s, and friction with half of that against the motion.
 
     >>> problem = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
     >>> problem
@@ -112,7 +112,7 @@ class ContactProblem:
     """Shape of the sections of the friction cones; None is the disc."""
 
     semidefinite: Semidefinite | None = None
-    """Where M is singular, what then measures answers (r, v); else None."""
+    """Where M is singular, the measure of pairs (r, v); else None."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class ContactProblem:
     ) -> None:
         self.form: Literal["global", "reduced"] = validation.form(W=W, q=q, M=M, H=H, f=f, w=w, J=J, b=b)
         self.name = name
-        self._given_by_blocks = False
+        self._stored_as_blocks = False
         friction = np.atleast_1d(validation.numbers("mu", mu))
         if self.form == "reduced":
             rows = validation.square("W", W)
@@ -148,7 +148,7 @@ class ContactProblem:
             self.d = validation.dimension(self.H.shape[0], w, friction, np.ndim(mu), d, self.widths)
             self.n_contacts = self.H.shape[0] // self.d
             self._read_global(M, f, w, J, b, compliance, inverses)
-        self._under(mu, section)
+        self._set_law(mu, section)
 
     def _read_reduced(
         self, W: MatrixLike, q: npt.ArrayLike | None, compliance: npt.ArrayLike | None, symmetrise: bool
@@ -171,7 +171,7 @@ class ContactProblem:
         compliance: npt.ArrayLike | None,
         inverses: Mapping[int, Inverse] | None,
     ) -> None:
-        """Read what stands beside H; factorise M with the joints, or note that it is singular."""
+        """Read the global data except H; factorise M with the joints, or note that it is singular."""
         self.M = validation.mass(M)
         if J is not None:
             self.J = validation.matrix("J", J, columns=self.n_dof)
@@ -191,19 +191,19 @@ class ContactProblem:
             validation.contacts_can_move(self.local_blocks[:, 0, 0], free[:, 0, 0])
 
     @classmethod
-    def _unread(cls, form: Literal["global", "reduced"], name: str, by_blocks: bool) -> Self:
-        """A problem whose data come from the engine, not from files or people: the maker fills them in."""
+    def _without_data(cls, form: Literal["global", "reduced"], name: str, by_blocks: bool) -> Self:
+        """A problem without data, which the caller fills in unchecked."""
         problem = cls.__new__(cls)
-        problem.form, problem.name, problem._given_by_blocks = form, name, by_blocks
+        problem.form, problem.name, problem._stored_as_blocks = form, name, by_blocks
         return problem
 
-    def _under(
+    def _set_law(
         self,
         mu: npt.ArrayLike,
         section: Section | Thresholds | npt.ArrayLike | None,
         w: npt.ArrayLike | None = None,
     ) -> Self:
-        """Read the law, and the imposed velocities where they were not read yet."""
+        """Read the contact law, and the imposed velocities if given."""
         if w is not None:
             self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
         self.mu = validation.friction(mu, self.n_contacts)
@@ -240,11 +240,11 @@ class ContactProblem:
         section : Section or array (k, 2), optional
             Shape of the sections of the friction cones.
         name : str
-            What to call the problem in reports.
+            Name of the problem in reports.
         """
-        problem = cls._unread("global", name, by_blocks=True)
+        problem = cls._without_data("global", name, by_blocks=True)
         problem.blocks, problem.n_dof = blocks, blocks.n_bodies * blocks.size
-        return problem._between(blocks)._under(mu, section, w)
+        return problem._set_contacts(blocks)._set_law(mu, section, w)
 
     @classmethod
     def from_packed(
@@ -265,10 +265,10 @@ class ContactProblem:
         mu, w, section, name
             See :meth:`from_blocks`.
         """
-        problem = cls._unread("global", name, by_blocks=True)
+        problem = cls._without_data("global", name, by_blocks=True)
         problem.blocks, problem.ragged, problem.packed = None, bodies, bodies
         problem.n_dof = bodies.n_dof
-        return problem._between(bodies)._under(mu, section, w)
+        return problem._set_contacts(bodies)._set_law(mu, section, w)
 
     @classmethod
     def from_full(
@@ -280,7 +280,7 @@ class ContactProblem:
         section: Section | Thresholds | npt.ArrayLike | None = None,
         name: str = "",
     ) -> Self:
-        """Make a reduced problem from a full W, without the checks that files and people need.
+        """Make a reduced problem from a full W, without the checks of user input.
 
         Parameters
         ----------
@@ -293,9 +293,9 @@ class ContactProblem:
         section : Section or array (k, 2), optional
             Shape of the sections of the friction cones.
         name : str
-            What to call the problem in reports.
+            Name of the problem in reports.
         """
-        problem = cls._unread("reduced", name, by_blocks=False)
+        problem = cls._without_data("reduced", name, by_blocks=False)
         problem.n_contacts, problem.d = n, d = q.shape
         blocks = W.reshape(n, d, n, d).transpose(0, 2, 1, 3).reshape(n * n, d, d)
         places = np.tile(np.arange(n), n), n * np.arange(n + 1)
@@ -303,13 +303,13 @@ class ContactProblem:
         problem._q = q
         for what, data in (("W", W), ("q", q)):
             validation.refuse_nonfinite(what, data)
-        return problem._under(mu, section)
+        return problem._set_law(mu, section)
 
-    def _between(self, bodies: BodyBlocks | PackedBodies) -> Self:
-        """Take the contacts from the blocks of bodies, whose numbers must be finite."""
+    def _set_contacts(self, bodies: BodyBlocks | PackedBodies) -> Self:
+        """Take the number of contacts and of components from the blocks, which must be finite."""
         self.n_contacts, self.d = bodies.n_contacts, bodies.d
         if not bodies.is_finite:
-            for name, data in bodies.given.items():
+            for name, data in bodies.primary_arrays.items():
                 validation.refuse_nonfinite(name, data)
         return self
 
@@ -321,9 +321,9 @@ class ContactProblem:
     @property
     def is_by_blocks(self) -> bool:
         """Whether the problem is stored as blocks between bodies, not as matrices."""
-        return self._given_by_blocks
+        return self._stored_as_blocks
 
-    # ---------------------------------------------------------------- data derived from the given ones
+    # ---------------------------------------------------------------- derived data
 
     @cached_property
     def M(self) -> sparse.csr_array:
@@ -368,15 +368,15 @@ class ContactProblem:
 
     @cached_property
     def mass(self) -> Factor:
-        """What impulses on the bodies do while the joints hold: M⁻¹ without joints. Global form only.
+        """Map from impulses on bodies to velocities under the joints: M⁻¹ without joints. Global form only.
 
         Raises
         ------
         ProblemError
-            M is singular: the message says where, and the way out. So does all that needs M⁻¹.
+            M is singular: the message says where and what to do. Everything that needs M⁻¹ raises it.
         """
         if self.semidefinite is not None:
-            raise ProblemError(explained(self.semidefinite.singular))
+            raise ProblemError(singular_mass_message(self.semidefinite.singular))
         return factorise(self.M)
 
     @cached_property
@@ -402,7 +402,7 @@ class ContactProblem:
 
     @cached_property
     def packed(self) -> PackedBodies | None:
-        """The blocks of bodies of any size if the problem is stored so, else None."""
+        """The blocks of bodies of any size if the problem is stored that way, else None."""
         return None
 
     @property
@@ -452,7 +452,7 @@ class ContactProblem:
 
     @cached_property
     def kept(self) -> Workspace:
-        """What methods keep; a caller that solves one problem after the other sets its own."""
+        """Workspace of methods; a caller that solves many problems in sequence passes its own."""
         return Workspace()
 
     @cached_property
@@ -464,7 +464,7 @@ class ContactProblem:
             return SectionCone(self.mu, self.section, self.d)
         return CoulombCone.of_checked(self.mu, self.d)
 
-    # ---------------------------------------------------------------- what an impulse does
+    # ---------------------------------------------------------------- effect of impulses
 
     def impulse(self, r: npt.ArrayLike) -> Array:
         """Read r as an array (n, d); a flat array of d·n numbers is accepted."""
@@ -482,7 +482,7 @@ class ContactProblem:
     def velocity(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Array:
         """Velocity at the contacts u = W r + q, (n, d). Where M is singular, u = H v + w + C r: give v."""
         if self.semidefinite is not None:
-            return self.semidefinite.velocity(self.impulse(r), self._given_motion(v))
+            return self.semidefinite.velocity(self.impulse(r), self._checked_motion(v))
         if self._bodies:
             return self._bodies.velocity(self.impulse(r), self.imposed)
         return self.apply_delassus(r) + self.q
@@ -490,12 +490,12 @@ class ContactProblem:
     def motion(self, r: npt.ArrayLike) -> Array:
         """Velocity of the bodies, M v + f = Hᵀ r + Jᵀ λ, (m,). Global form only."""
         self._require_global("the velocity v of the bodies")
-        if given := self._many_blocks or self.packed:
-            return given.bodies_velocity(self.impulse(r))
+        if blocks := self._many_blocks or self.packed:
+            return blocks.bodies_velocity(self.impulse(r))
         v = self.mass.solve(self.H.T @ self.impulse(r).ravel() - self.f)
         return v + self.mass.imposed if isinstance(self.mass, Clusters) else v
 
-    def _given_motion(self, v: npt.ArrayLike | None) -> Array:
+    def _checked_motion(self, v: npt.ArrayLike | None) -> Array:
         if v is None:
             raise ProblemError(
                 "M is singular, so that v does not follow from r: give both, as in problem.residual(r, v)"
@@ -509,11 +509,11 @@ class ContactProblem:
             return np.empty(0)
         r = self.impulse(r)
         if self.semidefinite is None:
-            mass, moved = self.mass, self.motion(r)
+            mass, velocity = self.mass, self.motion(r)
         else:
-            mass, moved = self.semidefinite.unit.mass, self._given_motion(v)
+            mass, velocity = self.semidefinite.unit.mass, self._checked_motion(v)
         assert isinstance(mass, Clusters)
-        momentum = self.M @ moved + self.f - self.H.T @ r.ravel()
+        momentum = self.M @ velocity + self.f - self.H.T @ r.ravel()
         return mass.multipliers(momentum, self.J.shape[0])
 
     # ---------------------------------------------------------------- the judge
@@ -536,18 +536,18 @@ class ContactProblem:
         complementarity and slip direction by tol in this one scale, whatever mu; the choice of λ makes it
         the same number in any system of units. (When q = 0, where r = 0 is a solution, the scale is |x|.)
 
-        It is at least what rounding hides, ε |x| / |q| with ε = 2.2e-16: where no solution exists
-        impulses may grow until x − u is x to the last digit, which must not pass for a solution. Impulses
-        among the smallest numbers there are have no digits to be right by, and are never better than one of
-        those numbers.
+        It is at least the rounding error ε |x| / |q| with ε = 2.2e-16: where no solution exists
+        impulses may grow until x − u equals x to the last digit, which must not pass for a solution.
+        Subnormal impulses have no accurate digits: their residual is at least the smallest subnormal
+        number.
         Numbers too large to be squared or even represented give infinity, never zero.
 
-        Where M is singular v is part of the answer and must be given; see
+        Where M is singular v is part of the solution and must be given; see
         :meth:`clapas.problems.semidefinite.Semidefinite.residual`. Elsewhere it follows from r.
         """
         r = self.impulse(r)
         if self.semidefinite is not None:
-            return self.semidefinite.residual(r, self._given_motion(v))
+            return self.semidefinite.residual(r, self._checked_motion(v))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             scale = self.free_speed or norm(self.response[:, None] * r)
             if SAFE < scale < 1.0 / SAFE:
@@ -559,7 +559,7 @@ class ContactProblem:
         return result if math.isfinite(result) and math.isfinite(scale) else math.inf
 
     def _violation_norm(self, r: Array) -> float:
-        if self.section is not None or (self.n_contacts < MANY and not self._given_by_blocks):
+        if self.section is not None or (self.n_contacts < MANY and not self._stored_as_blocks):
             hidden = ROUNDING * norm(self.response[:, None] * r)
             return max(norm(self.violation(r)), hidden)
         if self._bodies:
@@ -569,7 +569,7 @@ class ContactProblem:
         return float(violation_norm(self.velocity(r), r, self.mu, self.response))
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
-        """The impulses r measured by every known form of Coulomb's law; where M is singular pass v."""
+        """Measure the impulses r by every known form of Coulomb's law; where M is singular pass v."""
         from clapas.problems.report import measure
 
         return measure(self, self.impulse(r), v)
@@ -578,25 +578,25 @@ class ContactProblem:
 
     @cached_property
     def _many_blocks(self) -> BodyBlocks | None:
-        """The blocks where they are faster: for many contacts, or where the problem is stored so."""
+        """The blocks where they are faster: for many contacts, or if the problem is stored that way."""
         many = self.form == "global" and self.n_contacts >= MANY
-        return self.blocks if many or self._given_by_blocks else None
+        return self.blocks if many or self._stored_as_blocks else None
 
     @cached_property
     def _bodies(self) -> BodyBlocks | RaggedBodies | PackedBodies | None:
-        """The form by bodies where it is the faster one, or the only one."""
+        """The form by bodies where it is faster, or the only one."""
         if self.packed is not None:
             return self.packed
         if self._many_blocks is not None or self.form == "reduced":
             return self._many_blocks
-        only = isinstance(self.mass, Clusters) or self.compliance is not None
-        return self.ragged if only or self.n_contacts >= MANY else None
+        needs_bodies = isinstance(self.mass, Clusters) or self.compliance is not None
+        return self.ragged if needs_bodies or self.n_contacts >= MANY else None
 
     def _blocks(self, wanted: str) -> BodyBlocks | PackedBodies:
         self._require_global(wanted)
-        given = self.blocks or self.packed
-        assert given is not None
-        return given
+        blocks = self.blocks or self.packed
+        assert blocks is not None
+        return blocks
 
     def _at_contacts(self, v: Array) -> Array:
         return np.asarray(self.H @ v).reshape(self.n_contacts, self.d)
@@ -609,6 +609,6 @@ class ContactProblem:
 def _factor(
     M: sparse.csr_array, J: sparse.csr_array | None, b: Array | None, inverses: Mapping[int, Inverse] | None
 ) -> Factor:
-    """The factor of small bodies, or of bodies and clusters of any size."""
+    """Factorise M: small bodies only, or bodies and clusters of any size."""
     parts = clusters(M, J, b, together=J is not None, inverses=inverses)
     return parts if parts.others else factorise(M)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def reduce(problem: ContactProblem) -> ContactProblem:
     """Eliminate the velocities of the bodies and the joints: W = H M⁻¹ Hᵀ + C and q = w − H M⁻¹ f.
 
-    W is as sparse as the bodies leave it: contacts that share no body, and no cluster of jointed ones, do not
-    meet. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
+    W is sparse: contacts that share no body, and no cluster of jointed bodies, are not
+    coupled. For n contacts on one deformable body it is full and takes 8 (d n)² bytes.
 
     Raises
     ------
     ProblemError
-        M is singular: motions that it does not resist have no answer to an impulse, and W does not exist.
+        M is singular: its kernel has no finite response to an impulse, and W does not exist.
     """
     if problem.form == "reduced":
         return problem
@@ -71,14 +71,14 @@ def delassus_operator(problem: ContactProblem) -> sparse_linalg.LinearOperator:
     return sparse_linalg.LinearOperator((size, size), matvec=product, rmatvec=product, dtype=float)
 
 
-FULL = 300  # rows up to which the W of a part of packed bodies is written out
+FULL = 300  # rows up to which a component of packed bodies gets a full W
 
 
 @dataclass(frozen=True)
 class Component:
     """A part of a problem that shares no body with the rest.
 
-    ``contacts`` and ``dofs`` are the places of its rows in the whole problem (``dofs`` is empty in
+    ``contacts`` and ``dofs`` are its indices in the whole problem (``dofs`` is empty in
     the reduced form).
     """
 
@@ -91,8 +91,8 @@ def split(problem: ContactProblem, wanted: Callable[[Indices], bool] | None = No
     """Cut a problem into the connected components of its contact graph.
 
     Each can be solved alone; the impulses of the whole are those of the parts put back at
-    ``component.contacts``. Bodies that touch nothing belong to no component. ``wanted`` says of the contacts
-    of a component whether it is made at all.
+    ``component.contacts``. Bodies that touch nothing belong to no component. ``wanted`` tells from the
+    contacts of a component whether to make it.
     """
     if problem.packed is not None:
         return _packed_parts(problem, problem.packed, wanted)
@@ -119,8 +119,8 @@ def component_labels(problem: ContactProblem) -> tuple[Indices, Indices]:
     """
     n, d = problem.n_contacts, problem.d
     coo = (problem.W if problem.form == "reduced" else problem.H).tocoo()
-    there = coo.data != 0
-    contact, column = coo.row[there] // d, coo.col[there]
+    nonzero = coo.data != 0
+    contact, column = coo.row[nonzero] // d, coo.col[nonzero]
     ones = np.ones(len(contact))
     if problem.form == "reduced":
         links = sparse.coo_array((ones, (contact, column // d)), shape=(n, n))
@@ -137,18 +137,18 @@ def _packed_parts(
     """Parts of a problem of packed bodies: small ones with a full W, others on the same bodies."""
     labels = bodies.components()
     order = np.argsort(labels, kind="stable")
-    found = []
+    parts = []
     for contacts in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         if wanted is not None and not wanted(contacts):
             continue
-        its, mu, kind = bodies.take(contacts), problem.mu[contacts], type(problem)
+        selected, mu, kind = bodies.take(contacts), problem.mu[contacts], type(problem)
         section = None if problem.section is None else problem.section.take(contacts)
         if problem.d * len(contacts) <= FULL:
-            part = kind.from_full(its.in_full(), problem.q[contacts], mu=mu, section=section)
+            part = kind.from_full(selected.in_full(), problem.q[contacts], mu=mu, section=section)
         else:
-            part = kind.from_packed(its, mu=mu, w=problem.w[contacts], section=section)
-        found.append(Component(part, contacts, its.dofs))
-    return found
+            part = kind.from_packed(selected, mu=mu, w=problem.w[contacts], section=section)
+        parts.append(Component(part, contacts, selected.dofs))
+    return parts
 
 
 def _coupling(problem: ContactProblem) -> sparse.csr_array:
@@ -169,8 +169,8 @@ def _reduced_part(
 ) -> Component:
     """The rows and columns of some contacts.
 
-    They were checked with the whole: checking them again would cost more than cutting them out, and warn once
-    for each part of a W that is not symmetric.
+    They were checked with the whole problem: checking again would cost more than extracting them, and warn
+    once for each part of a W that is not symmetric.
     """
     W, d = problem.W, problem.d
     lengths = np.diff(W.indptr)[contacts]
@@ -187,7 +187,7 @@ def _reduced_part(
 
 def _unchecked(problem: ContactProblem, W: sparse.bsr_array, contacts: Indices) -> ContactProblem:
     part = type(problem).__new__(type(problem))
-    part.form, part.name, part._given_by_blocks = "reduced", "", False
+    part.form, part.name, part._stored_as_blocks = "reduced", "", False
     part.n_contacts, part.d, part.mu = len(contacts), problem.d, problem.mu[contacts]
     part._W, part._q = W, problem.q[contacts]
     part.section = None if problem.section is None else problem.section.take(contacts)
@@ -199,8 +199,8 @@ def _global_part(problem: ContactProblem, contacts: Indices, dofs: Indices) -> C
     joints: dict[str, Any] = {}
     if problem.J is not None and problem.b is not None:
         J = sparse.csr_array(problem.J[:, dofs])
-        held = np.flatnonzero(np.diff(J.indptr))
-        joints = {"J": J[held], "b": problem.b[held]} if held.size else {}
+        active = np.flatnonzero(np.diff(J.indptr))
+        joints = {"J": J[active], "b": problem.b[active]} if active.size else {}
     if problem.compliance is not None:
         joints["compliance"] = problem.compliance[contacts]
     part = type(problem)(

@@ -1,4 +1,4 @@
-"""Coulomb's law written in the forms the package uses, vectorised over contacts.
+"""Coulomb's law in the forms used by the package, vectorised over contacts.
 
 ``u`` and ``r`` have shape (n, d), normal component first; ``mu`` has shape (n,).
 """
@@ -31,11 +31,11 @@ def alart_curnier(u: Array, r: Array, mu: Array, rho: Array) -> Array:
     where the projection on a disc of negative radius is zero (Cadoux 2009, 1.23-1.25).
     """
     normal = np.maximum(0.0, r[:, 0] - rho * u[:, 0])
-    wish = r[:, 1:] - rho[:, None] * u[:, 1:]
-    size = np.linalg.norm(wish, axis=1)
+    trial = r[:, 1:] - rho[:, None] * u[:, 1:]
+    size = np.linalg.norm(trial, axis=1)
     radius = np.maximum(0.0, mu * r[:, 0])
     shrink = np.where(size > radius, radius / np.where(size > 0, size, 1.0), 1.0)
-    return np.column_stack((normal, shrink[:, None] * wish)) - r
+    return np.column_stack((normal, shrink[:, None] * trial)) - r
 
 
 def bipotential(u: Array, r: Array, mu: Array) -> Array:

@@ -2,10 +2,10 @@
 
 In the plane the friction cone has two edges and Coulomb's law is linear complementarity, exactly: in unknown
 impulses (:func:`reaction_lcp`) or in unknown velocities (:func:`velocity_lcp`). In space the cone is replaced
-by a pyramid of k edges (:func:`polyhedral_lcp`), and the answer obeys the law of the pyramid: sliding is
+by a pyramid of k edges (:func:`polyhedral_lcp`), and the solution obeys the law of the pyramid: sliding is
 opposed along an edge, not along the velocity. :meth:`FrictionLCP.residual` measures it against the true cone.
 
-All LCPs here are without unit: velocities are counted in V = |q|∞ and impulses in V / λ, λ being the mean
+All LCPs here are dimensionless: velocities are in units of V = |q|∞ and impulses of V / λ, λ being the mean
 response of the contacts.
 """
 
@@ -27,14 +27,14 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class FrictionLCP:
-    """A contact problem as an LCP, and the impulses that its unknowns stand for.
+    """A contact problem written as an LCP, with the map back to impulses.
 
     Parameters
     ----------
     contacts : ContactProblem
-        What the LCP stands for.
+        The contact problem.
     lcp : LCP
-        Without unit.
+        Dimensionless.
     back : callable
         Impulses (n, d) from the unknowns of the LCP.
     """
@@ -44,7 +44,7 @@ class FrictionLCP:
     back: Callable[[Array], Array]
 
     def impulses(self, z: npt.ArrayLike) -> Array:
-        """Impulses r (n, d) that the unknowns of the LCP stand for."""
+        """Impulses r (n, d) from the unknowns of the LCP."""
         return self.back(self.lcp.unknowns(z))
 
     def residual(self, z: npt.ArrayLike) -> float:
@@ -61,8 +61,8 @@ def reaction_lcp(problem: ContactProblem) -> FrictionLCP:
         y = ⎢W_TN − W_TT mu   2 W_TT   I⎥ x  +   ⎢q_T⎥,      0 ≤ x ⟂ y ≥ 0.
             ⎣      mu           −I     0⎦        ⎣ 0 ⎦
 
-    Any W will do, singular or not. The matrix is not semidefinite: Lemke's method applies, but its ray
-    proves nothing.
+    Any W is allowed, singular or not. The matrix is not semidefinite: Lemke's method applies, but a ray
+    termination proves nothing.
 
     References
     ----------
@@ -140,7 +140,7 @@ def polyhedral_lcp(problem: ContactProblem, facets: int = 8, *, around: bool = F
         0 ≤ d_j·u_T + s       ⟂ β_j ≥ 0
         0 ≤ mu r_N − Σ β_j    ⟂ s   ≥ 0
 
-    The matrix is copositive: Lemke's method finds a solution as soon as the walls are at rest (Stewart and
+    The matrix is copositive: Lemke's method finds a solution if the walls are at rest (Stewart and
     Trinkle, Anitescu and Potra). In the plane the two edges are exact.
 
     Parameters
@@ -172,8 +172,8 @@ def polyhedral_lcp(problem: ContactProblem, facets: int = 8, *, around: bool = F
     slope = problem.mu / (np.cos(np.pi / k) if around and d == 3 else 1.0)
     W, q, unit = _without_unit(problem)
     normals = sparse.kron(sparse.eye_array(n), np.eye(1, d), format="csr")
-    fans = sparse.kron(sparse.eye_array(n), np.column_stack((np.zeros(k), edges)), format="csr")
-    G = sparse.vstack((normals, fans), format="csr")  # (r_N, β) ↦ r is Gᵀ
+    tangents = sparse.kron(sparse.eye_array(n), np.column_stack((np.zeros(k), edges)), format="csr")
+    G = sparse.vstack((normals, tangents), format="csr")  # (r_N, β) ↦ r is Gᵀ
     each = sparse.kron(sparse.eye_array(n), np.ones((k, 1)), format="csr")
     shared = sparse.vstack((sparse.csr_array((n, n)), each), format="csr")
     limit = sparse.hstack((sparse.diags_array(slope), -each.T), format="csr")

@@ -1,4 +1,4 @@
-"""Linear complementarity problems (LCP): data, judge, diagnostics; no algorithm."""
+"""Linear complementarity problems (LCP): data, residual (the judge) and diagnostics, without algorithms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from clapas.problems import matrix_classes, validation
 from clapas.typing import Array, MatrixLike
 
 ROUNDING = float(np.finfo(float).eps)
-WIDE_ENOUGH = 1e10  # radius asked of a proof: no solution up to so many times the size that q suggests
-EXACT = 60  # unknowns up to which proofs are checked in whole numbers
-NEARLY = 1e-7  # share of its terms below which a sum counts as zero when a proof is sharpened
+WIDE_ENOUGH = 1e10  # radius required of a proof: no solution up to this multiple of the size that q suggests
+EXACT = 60  # unknowns up to which proofs are checked in integer arithmetic
+NEARLY = 1e-7  # fraction of its terms below which a sum counts as zero when a proof is sharpened
 LARGEST_SHARPENED = 1500  # unknowns
-NEGLIGIBLE = 1e-12  # a diagonal entry below this share of its row says nothing on the scale of w against z
+NEGLIGIBLE = 1e-12  # a diagonal entry below this fraction of its row does not define the scale of w against z
 
 
 class LCP:
@@ -35,11 +35,11 @@ class LCP:
     Parameters
     ----------
     M : matrix (n × n), dense or sparse
-        Kept as it is given, full or sparse; no symmetry is asked for.
+        Kept full or sparse, as given; it need not be symmetric.
     q : array (n,)
         What w would be at z = 0.
     name : str
-        What to call the problem in reports.
+        Name of the problem in reports.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class LCP:
     def response(self) -> Array:
         """Scale λ_i > 0 of w_i against z_i, (n,): the diagonal of M.
 
-        Where the diagonal is zero or negative (games, friction), the largest entry of the row stands in,
+        Where the diagonal is zero or negative (games, friction), the largest entry of the row is used,
         then that of the column, then 1.
         """
         diagonal, largest = np.array(self.M.diagonal()), abs(self.M)
@@ -114,29 +114,29 @@ class LCP:
         """Residual |min(w, λ z)| / |q| of z, zero at solutions up to rounding.
 
         The same number in any unit of z, and in any unit of w, however large or small: no square is formed
-        that a double cannot hold. It is never below what rounding hides in z; with q = 0 it is relative to
+        that a double cannot hold. It is never below the rounding error of z; with q = 0 it is relative to
         |λ z|; it is infinite where M z is.
         """
         z = self.unknowns(z)
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = norm(self.response * z)
-            scale = norm(self.q) or moved or 1.0
-            missed = norm(self.natural_map(z))
-        if not (math.isfinite(missed) and math.isfinite(moved)):
-            return math.inf  # what was computed is beyond the range of doubles
-        return max(missed / scale, ROUNDING * (moved / scale))
+            size = norm(self.response * z)
+            scale = norm(self.q) or size or 1.0
+            violation = norm(self.natural_map(z))
+        if not (math.isfinite(violation) and math.isfinite(size)):
+            return math.inf  # overflow
+        return max(violation / scale, ROUNDING * (size / scale))
 
     def energy_distance(self, z: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-        """η = √[(z − z*)ᵀM(z − z*) / z*ᵀM z*] to a reference z*: how the thesis compares its methods.
+        """η = √[(z − z*)ᵀM(z − z*) / z*ᵀM z*] to a reference z*, by which the thesis compares methods.
 
         Differences in the kernel of M do not count. Infinite where z* has no energy and z has some.
         """
         known = self.unknowns(reference)
         gap = self.unknowns(z) - known
-        energy, whole = float(gap @ (self.M @ gap)), float(known @ (self.M @ known))
-        if whole <= 0.0:
+        energy, reference_energy = float(gap @ (self.M @ gap)), float(known @ (self.M @ known))
+        if reference_energy <= 0.0:
             return 0.0 if energy <= 0.0 else float("inf")
-        return float(np.sqrt(max(energy, 0.0) / whole))
+        return float(np.sqrt(max(energy, 0.0) / reference_energy))
 
     def report(self, z: npt.ArrayLike, reference: npt.ArrayLike | None = None) -> LCPReport:
         """All measures of z; with the energy distance to a reference if there is one."""
@@ -152,7 +152,7 @@ class LCP:
         )
 
     def traits(self) -> Traits:
-        """What is known of the matrix, hence of the solutions. Costs some factorisations of M."""
+        """Properties of the matrix, hence of the solutions. Costs a few factorisations of M."""
         M = self.dense
         semidefinite = matrix_classes.is_positive_semidefinite(M)
         return Traits(
@@ -251,19 +251,19 @@ class Infeasibility:
     y: Array
 
     def proves(self, problem: LCP, tol: float = 1e-9) -> bool:
-        """Check the three inequalities, without rounding where M is small enough.
+        """Check the three inequalities, exactly where M is small enough.
 
-        The numbers y are doubles, so that Mᵀy ≤ 0 holds up to their rounding only: the proof excludes
+        The numbers y are doubles, so that Mᵀy ≤ 0 holds only up to rounding: the proof excludes
         solutions up to :meth:`radius`, which must be at least 1e10. Where M is positive definite by more than
         its own rounding a solution exists, and no such proof is accepted.
 
-        ``tol`` bounds Mᵀy relative to the terms summed, before anything else is looked at.
+        ``tol`` bounds Mᵀy relative to the terms summed, in a first quick test.
         """
         y = problem.unknowns(self.y)
         if not np.isfinite(y).all() or y.min(initial=0.0) < 0.0:
             return False
-        pushed, sizes = problem.M.T @ y, abs(problem.M).T @ y
-        if not (pushed <= tol * sizes).all() or not float(problem.q @ y) < 0.0:
+        product, sizes = problem.M.T @ y, abs(problem.M).T @ y
+        if not (product <= tol * sizes).all() or not float(problem.q @ y) < 0.0:
             return False
         radius = self.radius(problem)
         if radius < WIDE_ENOUGH:
@@ -271,7 +271,7 @@ class Infeasibility:
         return math.isinf(radius) or not is_surely_definite(problem)
 
     def established(self, problem: LCP, tol: float = 1e-9) -> Infeasibility | None:
-        """Return a proof that holds: y as it is, or sharpened; None if neither does.
+        """Return a valid proof: y itself, or sharpened; None if neither is valid.
 
         ``tol`` bounds Mᵀy relative to the terms summed, above which sharpening is not tried.
         """
@@ -287,26 +287,26 @@ class Infeasibility:
         """Largest Σ λ_i z_i / |q| of the solutions that are excluded; infinite if Mᵀy ≤ 0 holds exactly.
 
         For z ≥ 0, 0 ≤ yᵀ(M z + q) ≤ Σ max(0, Mᵀy)_i z_i + qᵀy is impossible while z is small enough. The
-        products are computed in whole numbers, or with all their rounding counted where M is large.
+        products are computed in integers, or with a bound on their rounding where M is large.
         """
         y = problem.unknowns(self.y)
         if not y.any() or y.min() < 0.0:
             return 0.0
         if problem.size <= EXACT:
-            whole = exact.integers(y)
-            pushed = (exact.integers(problem.dense.T) @ whole).nearest()
-            gain = -float((exact.integers(problem.q[None, :]) @ whole).nearest()[0])
+            integer_y = exact.integers(y)
+            product = (exact.integers(problem.dense.T) @ integer_y).nearest()
+            gain = -float((exact.integers(problem.q[None, :]) @ integer_y).nearest()[0])
         else:
             rounding = 2.0 * (problem.size + 4) * ROUNDING
-            pushed = problem.M.T @ y + rounding * (abs(problem.M).T @ y)
+            product = problem.M.T @ y + rounding * (abs(problem.M).T @ y)
             gain = -float(problem.q @ y) - rounding * float(np.abs(problem.q) @ y)
-        resisted = float(np.max(pushed / problem.response, initial=0.0)) * (1.0 + 8.0 * ROUNDING)
+        slope = float(np.max(product / problem.response, initial=0.0)) * (1.0 + 8.0 * ROUNDING)
         if gain <= 0.0:
             return 0.0
-        return gain / norm(problem.q) / resisted if resisted > 0.0 else math.inf
+        return gain / norm(problem.q) / slope if slope > 0.0 else math.inf
 
     def sharpened(self, problem: LCP) -> Infeasibility:
-        """The same proof with (Mᵀy)_i made zero where it nearly is: the last digits decide its radius."""
+        """The same proof with (Mᵀy)_i set to zero where it nearly is: the last digits fix its radius."""
         y = problem.unknowns(self.y)
         used = np.flatnonzero(y > NEGLIGIBLE * float(np.max(y, initial=0.0)))
         if not 0 < len(used) <= LARGEST_SHARPENED:
@@ -325,7 +325,7 @@ class Infeasibility:
 
 
 def is_surely_definite(problem: LCP) -> bool:
-    """Whether a small M is positive definite by more than its own rounding, without rounding."""
+    """Whether a small M is positive definite by more than its own rounding, decided exactly."""
     if problem.size > EXACT:
         return False
     M = problem.dense

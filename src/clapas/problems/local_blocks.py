@@ -9,11 +9,11 @@ from clapas.linalg.factor import BlockDiagonalFactor, Factor
 from clapas.typing import Array
 
 CHUNK = 256  # contacts solved together with a sparse factor: bounds the memory
-WRITTEN_OUT = 200_000  # entries of a sparse matrix up to which writing it in full takes less than its pattern
+DENSE = 200_000  # entries (zeros included) up to which a dense product is faster than a sparse one
 
 
 def diagonal_blocks(W: sparse.bsr_array, n: int, d: int) -> Array:
-    """Diagonal blocks (n, d, d) of a W in blocks."""
+    """Diagonal blocks (n, d, d) of a W stored by blocks."""
     row = np.repeat(np.arange(n), np.diff(W.indptr))
     diagonal = np.zeros((n, d, d))
     on_diagonal = row == W.indices
@@ -37,7 +37,7 @@ def local_blocks(H: sparse.csr_array, mass: Factor, d: int) -> Array:
 
 def _row_products(G: sparse.csr_array, d: int) -> Array:
     """Diagonal d×d blocks of G Gᵀ."""
-    if G.shape[0] * G.shape[1] <= WRITTEN_OUT:
+    if G.shape[0] * G.shape[1] <= DENSE:
         full = G.toarray().reshape(G.shape[0] // d, d, G.shape[1])
         return np.asarray(full @ full.transpose(0, 2, 1))
     blocks = np.empty((G.shape[0] // d, d, d))

@@ -1,7 +1,7 @@
 """Classes of matrices on which the theory of complementarity rests, tested numerically.
 
-Deciding whether a matrix is P or copositive is hard in general: the tests answer None where they would
-take too long or do not know.
+Deciding whether a matrix is P or copositive is NP-hard in general: the tests return None where they would
+take too long or are inconclusive.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def smallest_eigenvalue(M: Array) -> float:
 
 
 def is_p_matrix(M: Array, largest: int = LARGEST_P_TEST) -> bool | None:
-    """Whether all principal minors are positive; None for large matrices that are not plainly so.
+    """Whether all principal minors are positive; None for large matrices where simple tests do not decide.
 
     A matrix with a positive definite symmetric part is P. Otherwise the test of Tsatsomeros and Li runs:
     M is P if and only if M_11 > 0 and both M without its first row and column and the Schur complement
@@ -64,7 +64,7 @@ def _has_positive_minors(M: Array) -> bool:
 
 
 def is_copositive_plus(M: Array) -> bool | None:
-    """A hint whether xᵀM x ≥ 0 for x ≥ 0, and (M + Mᵀ) x = 0 where it vanishes.
+    """Test whether xᵀM x ≥ 0 for x ≥ 0, and (M + Mᵀ) x = 0 where it vanishes.
 
     True for positive semidefinite matrices and for nonnegative ones with a positive diagonal, False when a
     2×2 principal block forbids it, None otherwise: the question is hard in general.
@@ -86,8 +86,8 @@ def is_copositive_plus(M: Array) -> bool | None:
     if (twice < -2.0 * np.outer(root, root) - slack).any():
         return False
     # x = e_i has no energy, so row i of M + Mᵀ must vanish.
-    idle = diagonal <= slack
-    return False if (np.abs(twice[idle]) > slack).any() else None
+    zero = diagonal <= slack
+    return False if (np.abs(twice[zero]) > slack).any() else None
 
 
 def least_on_simplex(M: Array, largest: int = LARGEST_P_TEST) -> float | None:
@@ -129,7 +129,7 @@ def least_on_simplex(M: Array, largest: int = LARGEST_P_TEST) -> float | None:
 def is_strictly_copositive(M: Array) -> bool | None:
     """Whether xᵀM x > 0 for all x ≥ 0 but zero: then LCP(q, M) has a solution for every q (theorem 4.5).
 
-    None for large matrices that are not plainly so.
+    None for large matrices where simple tests do not decide.
 
     >>> is_strictly_copositive(np.array([[1.0, 5.0], [-5.0, 1.0]]))
     True

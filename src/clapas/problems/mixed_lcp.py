@@ -64,8 +64,8 @@ class MixedLCP:
         values = np.asarray(z, dtype=float)
         whole = LCP(self.M, self.q)
         w = whole.slack(values)
-        missed = np.where(self.is_equation, w, whole.natural_map(values, w))
-        return norm(missed) / (norm(self.q) or 1.0)
+        violation = np.where(self.is_equation, w, whole.natural_map(values, w))
+        return norm(violation) / (norm(self.q) or 1.0)
 
     def reduced(self) -> LCP:
         """The LCP left when the equations are solved for their unknowns.
@@ -76,7 +76,7 @@ class MixedLCP:
             The equations do not determine the free unknowns; :meth:`split` still applies.
         """
         inside = ~self.is_equation
-        M = self.M[np.ix_(inside, inside)] - self._coupling @ self._answers
+        M = self.M[np.ix_(inside, inside)] - self._coupling @ self._elimination
         return LCP(M, self.q[inside] - self._coupling @ self._offset)
 
     def expand(self, z: npt.ArrayLike) -> Array:
@@ -84,7 +84,7 @@ class MixedLCP:
         values = np.asarray(z, dtype=float)
         result = np.empty(self.size)
         result[~self.is_equation] = values
-        result[self.is_equation] = -self._offset - self._answers @ values
+        result[self.is_equation] = -self._offset - self._elimination @ values
         return result
 
     def split(self) -> Split:
@@ -121,7 +121,7 @@ class MixedLCP:
         return linalg.lu_factor(block)
 
     @cached_property
-    def _answers(self) -> Array:
+    def _elimination(self) -> Array:
         return self._solve(self.M[np.ix_(self.is_equation, ~self.is_equation)])
 
     @cached_property

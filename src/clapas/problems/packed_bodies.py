@@ -1,7 +1,7 @@
 """Bodies of any size stored as the blocks of their contacts: no matrix is formed.
 
 The problem of :mod:`clapas.problems.ragged_bodies` for bodies whose masses are small full matrices, M = L Lᵀ
-per body, as a time step has them at hand. With R = L⁻ᵀ, y = Lᵀ v and G = H R,
+per body, as a time step provides them. With R = L⁻ᵀ, y = Lᵀ v and G = H R,
 
     u = G y + w,    y = Gᵀ r + y_free,    v = R y.
 """
@@ -25,7 +25,7 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class PackedBodies:
-    """A problem between bodies of a few velocities each.
+    """A contact problem between bodies of a few velocities each.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ class PackedBodies:
         return len(self.y_free)
 
     @property
-    def given(self) -> dict[str, Array]:
-        """The numbers all the others are made of."""
+    def primary_arrays(self) -> dict[str, Array]:
+        """Primary arrays by name, from which all others follow."""
         return {"G": self.packed.data, "y_free": self.y_free}
 
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite, and their squares too."""
-        data, y = self.packed.data, self.y_free  # no products of BLAS: they would wake its threads
+        data, y = self.packed.data, self.y_free  # not BLAS, which would start its threads
         return bool(np.isfinite(np.einsum("i,i->", data, data) + np.einsum("i,i->", y, y)))
 
     def pushed(self, r: Array) -> PackedBodies:
-        """The same bodies whose free motion has felt the impulses r."""
+        """The same bodies with the impulses r added to their free motion."""
         return replace(self, y_free=self.motion(r))
 
     def motion(self, r: Array) -> Array:
@@ -79,7 +79,7 @@ class PackedBodies:
         add_packed(*self.packed, np.ascontiguousarray(r), y)
         return y
 
-    # In what follows w = None is zero.
+    # Below, w = None stands for zero.
 
     def free_velocity(self, w: Array | None) -> Array:
         """Velocities at the contacts without impulses, G y_free + w."""
@@ -123,8 +123,8 @@ class PackedBodies:
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
-        at = self.packed.data
-        return float(np.abs(at).max(initial=0.0) * np.abs(self.y_free).max(initial=0.0))
+        entries = self.packed.data
+        return float(np.abs(entries).max(initial=0.0) * np.abs(self.y_free).max(initial=0.0))
 
     def components(self) -> Indices:
         """Number of the connected component of each contact: contacts of one body are in one component."""
@@ -135,15 +135,15 @@ class PackedBodies:
         return np.asarray(csgraph.connected_components(links, directed=False)[1][: self.n_contacts])
 
     def take(self, contacts: Indices) -> PackedBodies:
-        """The same bodies with some of the contacts."""
+        """The same bodies with a subset of the contacts."""
         first, column, size, at, data = self.packed
         counts = np.diff(first)[contacts]
         ends = np.concatenate(([0], np.cumsum(counts)))
         pairs = np.repeat(first[contacts] - ends[:-1], counts) + np.arange(ends[-1])
         lengths = self.d * size[pairs]
-        to = np.concatenate(([0], np.cumsum(lengths)))
-        entries = np.repeat(at[pairs] - to[:-1], lengths) + np.arange(to[-1])
-        return replace(self, packed=Packed(ends, column[pairs], size[pairs], to[:-1], data[entries]))
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        entries = np.repeat(at[pairs] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return replace(self, packed=Packed(ends, column[pairs], size[pairs], offsets[:-1], data[entries]))
 
     @property
     def dofs(self) -> Indices:
@@ -154,7 +154,7 @@ class PackedBodies:
         return np.flatnonzero(touched[:-1])
 
     def in_full(self) -> Array:
-        """W (d·n × d·n), written out."""
+        """W as a full matrix (d·n × d·n)."""
         W = np.zeros((self.d * self.n_contacts, self.d * self.n_contacts))
         fill_delassus(*self.packed, self.d, W)
         return W

@@ -1,14 +1,14 @@
-"""Bodies of any size in one problem: a root of W by bodies.
+"""Bodies of any size in one problem: a root G of W = G Gᵀ, body by body.
 
-To its contacts a body is the velocities they touch. Let c be those degrees of freedom of a body or of a
+Contacts see only the velocities they touch. Let c be those degrees of freedom of a body or of a
 jointed cluster, and R a root of the block of the (projected) inverse of M, (A_J)_cc = R Rᵀ. With G = H_c R,
 
     u = G y + q,    y = Gᵀ r,    W = G Gᵀ (+ C),    q = H v_free + w,
 
 whatever the body is: a rigid body has at most six columns of G, a rod of six elements eighteen, a finite-
-element body as many as contacts touch, a linkage as many as its joints leave free. A contact reads the y of
-the bodies it touches, of each its own length (ragged), and an impulse adds Gᵀ r to them. A compliant contact
-(C > 0) touches one more body of its own.
+element body as many as contacts touch, a linkage as many as its joints allow. A contact reads the y of
+the bodies it touches, of varying lengths (ragged), and an impulse adds Gᵀ r to them. A compliant contact
+(C > 0) touches one more, fictitious body.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clapas.problems.clusters import Cluster, Clusters
 from clapas.problems.judge import violation_norm
 from clapas.typing import Array, Indices
 
-NEGLIGIBLE = 1e-13  # part of the largest eigenvalue of (A_J)_cc below which a motion does not move
+NEGLIGIBLE = 1e-13  # fraction of the largest eigenvalue of (A_J)_cc below which a motion counts as blocked
 
 
 class Packed(NamedTuple):
@@ -39,7 +39,7 @@ class Packed(NamedTuple):
     column : array (pairs,)
         First entry of the body's y.
     size : array (pairs,)
-        How many entries it has.
+        Number of its entries.
     at : array (pairs,)
         Where the d rows of the block start in ``data``.
     data : array
@@ -55,7 +55,7 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RaggedBodies:
-    """A problem between bodies of any size.
+    """A contact problem between bodies of any size.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class RaggedBodies:
         """Contacts."""
         return len(self.free)
 
-    # In what follows w = None is zero.
+    # Below, w = None stands for zero.
 
     def free_velocity(self, w: Array | None) -> Array:
         """Velocities at the contacts without impulses."""
@@ -172,15 +172,15 @@ def condensed_root(cluster: Cluster, touched: Indices) -> Array:
         return cluster.root[touched]
     if cluster.known is not None:
         return np.asarray(np.linalg.cholesky(cluster.known.block(touched)))
-    at = np.zeros((len(cluster.dofs), len(touched)))
-    at[touched, np.arange(len(touched))] = 1.0
-    block = cluster.inverse(at)[touched]
+    unit_impulses = np.zeros((len(cluster.dofs), len(touched)))
+    unit_impulses[touched, np.arange(len(touched))] = 1.0
+    block = cluster.inverse(unit_impulses)[touched]
     block = 0.5 * (block + block.T)
     if not len(cluster.rows):
         return np.asarray(np.linalg.cholesky(block))
     value, vector = linalg.eigh(block)
-    moves = value > NEGLIGIBLE * value.max(initial=0.0)
-    return np.asarray(vector[:, moves] * np.sqrt(value[moves]))
+    is_free = value > NEGLIGIBLE * value.max(initial=0.0)
+    return np.asarray(vector[:, is_free] * np.sqrt(value[is_free]))
 
 
 @kernel
@@ -190,14 +190,14 @@ def pack(
     """Sort the entries of G by contact and body: see :class:`Packed`. Columns of a row must be sorted."""
     n = (len(indptr) - 1) // d
     first = np.zeros(n + 1, dtype=np.int64)
-    seen = np.full(len(start), -1, dtype=np.int64)
+    last_contact = np.full(len(start), -1, dtype=np.int64)
     total = 0
     for i in range(n):
         count = 0
         for p in range(indptr[i * d], indptr[(i + 1) * d]):
             body = owner[indices[p]]
-            if seen[body] != i:
-                seen[body] = i
+            if last_contact[body] != i:
+                last_contact[body] = i
                 count += 1
                 total += d * (start[body + 1] - start[body])
         first[i + 1] = first[i] + count
@@ -207,19 +207,19 @@ def pack(
         np.empty(first[n], np.int64),
     )
     blocks = np.zeros(total)
-    place = np.full(len(start), -1, dtype=np.int64)  # of a body among the pairs of the current contact
-    seen[:] = -1
+    pair_of_body = np.full(len(start), -1, dtype=np.int64)  # for the current contact
+    last_contact[:] = -1
     pair, end = 0, 0
     for i in range(n):
         for row in range(d):
             for p in range(indptr[i * d + row], indptr[i * d + row + 1]):
                 body = owner[indices[p]]
                 width = start[body + 1] - start[body]
-                if seen[body] != i:
-                    seen[body] = i
-                    place[body] = pair
+                if last_contact[body] != i:
+                    last_contact[body] = i
+                    pair_of_body[body] = pair
                     column[pair], size[pair], at[pair] = start[body], width, end
                     pair += 1
                     end += d * width
-                blocks[at[place[body]] + row * width + indices[p] - start[body]] = data[p]
+                blocks[at[pair_of_body[body]] + row * width + indices[p] - start[body]] = data[p]
     return first, column, size, at, blocks

@@ -86,10 +86,10 @@ class Relay:
         whole = LCP(self.M, self.q)
         w, response = whole.slack(values), whole.response
         if self.kind == "primal":
-            missed = response * (values - np.clip(values - w / response, self.lower, self.upper))
+            violation = response * (values - np.clip(values - w / response, self.lower, self.upper))
         else:
-            missed = w - np.clip(w - response * values, self.lower, self.upper)
-        return norm(missed) / (norm(self.q) or 1.0)
+            violation = w - np.clip(w - response * values, self.lower, self.upper)
+        return norm(violation) / (norm(self.q) or 1.0)
 
     def lcp(self) -> LCP:
         """The same as an LCP of twice the size.

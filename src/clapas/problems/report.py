@@ -1,6 +1,6 @@
-"""Impulses measured by every known form of Coulomb's law.
+"""Measures of impulses by every known form of Coulomb's law.
 
-The residual decides; the other numbers say *how* an answer is wrong.
+The residual decides; the other numbers say *how* a solution is wrong.
 """
 
 from __future__ import annotations
@@ -90,11 +90,13 @@ class Report:
 def measure(problem: ContactProblem, r: Array, v: npt.ArrayLike | None = None) -> Report:
     """Measure the impulses r (n, d) on a problem; where M is singular, with the velocities v."""
     u, mu = problem.velocity(r, v), problem.mu
-    of = problem if problem.semidefinite is None else problem.semidefinite.unit  # the units of the residual
-    is_open, sticking, sliding = modes(of, r, u)
-    response = of.response
+    scaled = (
+        problem if problem.semidefinite is None else problem.semidefinite.unit
+    )  # sets the scale of the residual
+    is_open, sticking, sliding = modes(scaled, r, u)
+    response = scaled.response
     # Both residuals share one scale, that of ContactProblem.residual.
-    scale = of.free_speed or norm(response[:, None] * r) or 1.0
+    scale = scaled.free_speed or norm(response[:, None] * r) or 1.0
     natural = response[:, None] * coulomb.natural_map(u, r, mu, 1.0 / response)
     f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
     return Report(
@@ -105,7 +107,7 @@ def measure(problem: ContactProblem, r: Array, v: npt.ArrayLike | None = None) -
         penetration=float(np.max(-u[:, 0], initial=0.0)),
         cone_violation=_largest_norm(r - problem.cone.project(r)),
         complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
-        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(of, u)], initial=0.0)),
+        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(scaled, u)], initial=0.0)),
         dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
         open=int(is_open.sum()),
         sticking=int(sticking.sum()),
@@ -117,30 +119,34 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
     """Which contacts are open, sticking, sliding.
 
     Decided as the judge does: open where λ r_N ≤ u_N, else sticking where λ r_T − u_T lies in the disc
-    of radius mu λ r_N, else sliding. On a solution this is the mode; near one it does not depend on a
-    threshold except for a rounding margin that calls the degenerate contact sticking.
+    of radius mu λ r_N, else sliding. At a solution this is the mode; near one it does not depend on a
+    threshold except for a rounding margin that counts degenerate contacts as sticking.
     """
     u = problem.velocity(r) if u is None else u
     mu = problem.mu
     x = problem.response[:, None] * r
     size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(u).max(initial=0.0)))
-    if problem.section is None and size > 0.0 and not SAFE < size < 1.0 / SAFE:  # squares would not hold
+    if (
+        problem.section is None and size > 0.0 and not SAFE < size < 1.0 / SAFE
+    ):  # squares would overflow or underflow
         x, u = x / size, u / size
-    wish = x[:, 1:] - u[:, 1:]
-    tangential = np.linalg.norm(wish, axis=1)
+    trial = x[:, 1:] - u[:, 1:]
+    tangential = np.linalg.norm(trial, axis=1)
     margin = 1e-12 * (np.abs(x[:, 0]) + tangential)
     is_open = x[:, 0] <= u[:, 0]
     if isinstance(problem.section, Thresholds):
         law = problem.cone
         assert isinstance(law, ThresholdFriction)
-        over = tangential - law.radius(x)
-        is_open &= problem.section.is_round | (tangential == 0.0)  # an open contact rubs up to its threshold
+        excess = tangential - law.radius(x)
+        is_open &= problem.section.is_round | (
+            tangential == 0.0
+        )  # an open contact has friction up to its threshold
     elif problem.section is None:
-        over = tangential - mu * x[:, 0]
+        excess = tangential - mu * x[:, 0]
     else:
-        nearest = problem.section.project(wish, mu * np.maximum(x[:, 0], 0.0))
-        over = np.linalg.norm(wish - nearest, axis=1)
-    sticking = ~is_open & (over <= margin)
+        nearest = problem.section.project(trial, mu * np.maximum(x[:, 0], 0.0))
+        excess = np.linalg.norm(trial - nearest, axis=1)
+    sticking = ~is_open & (excess <= margin)
     return is_open, sticking, ~is_open & ~sticking
 
 
@@ -154,7 +160,7 @@ def _slip_angle(u: Array, r: Array) -> Array:
     r_T, u_T = r[:, 1:], u[:, 1:]
     sizes = np.linalg.norm(r_T, axis=1) * np.linalg.norm(u_T, axis=1)
     along = -np.sum(r_T * u_T, axis=1)
-    # |r_T × u_T| and r_T·u_T together keep small angles exact, which arccos would not.
+    # |r_T × u_T| and r_T·u_T together keep small angles accurate, unlike arccos.
     across = r_T[:, 0] * u_T[:, 1] - r_T[:, 1] * u_T[:, 0] if r_T.shape[1] == 2 else np.zeros(len(r))
     return np.where(sizes > 0, np.arctan2(np.abs(across), along), 0.0)
 

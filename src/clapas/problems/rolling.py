@@ -1,4 +1,4 @@
-"""Contacts that resist rolling and spinning, beside sliding."""
+"""Contact problems with resistance to rolling and spinning, besides sliding."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from clapas.typing import Array, Indices, MatrixLike
 class RollingProblem(ContactProblem):
     """Find impulses and couples at contacts that resist sliding, rolling and spinning.
 
-    At a contact the bodies turn against each other by ω: spin ω_S about the normal, rolling ω_R across
-    it. The couple resists both, by at most ℓ_S r_N and ℓ_R r_N (lengths in m), against the rotation, as
-    friction resists sliding. Rotations and couples are measured at the ends of these lengths,
+    At a contact the bodies have the relative rotation ω: spin ω_S about the normal, rolling ω_R about
+    the tangents. The couple resists both, by at most ℓ_S r_N and ℓ_R r_N (lengths in m), against the
+    rotation, as friction resists sliding. Rotations and couples are measured at the ends of these lengths,
 
         u_S = ℓ_S ω_S,   u_R = ℓ_R ω_R   (m/s),        r_S, r_R = couples / lengths   (N·s),
 
@@ -39,15 +39,15 @@ class RollingProblem(ContactProblem):
         K* ∋ ũ ⟂ r ∈ K,    ũ = u + (mu |u_T| + |u_S| + |u_R|) e_N.
 
     The same shift as De Saxcé's makes the law exact: a rolling body does not lift. Nothing is frozen or
-    lagged; the residual is that of Coulomb's law with a slider for each part of the couple, and an answer
+    lagged; the residual is that of Coulomb's law with a slider for each part of the couple, and a solution
     that passes obeys the coupled law.
 
     Components are (N, T, R) in the plane and (N, T_1, T_2, S, R_1, R_2) in space: ``d`` is 3 or 6. All forms
-    of :class:`ContactProblem` serve, with that many rows a contact, joints and compliance included;
-    :meth:`from_matrices` and :meth:`from_delassus` take the five rows that files have. A length of zero is a
-    row of zeros: there the couple, whatever r says, does nothing.
+    of :class:`ContactProblem` apply, with that many rows per contact, joints and compliance included;
+    :meth:`from_matrices` and :meth:`from_delassus` take the five rows used in files. A length of zero gives a
+    row of zeros: there the couple has no effect, whatever r is.
 
-    NSGS, methods that project, and Auto solve it. Moreau 2003, section 3.3, names couples as an extension.
+    Solved by NSGS, projection methods and Auto. Moreau 2003, section 3.3, mentions couples as an extension.
     """
 
     has_couples: ClassVar[bool] = True
@@ -65,11 +65,11 @@ class RollingProblem(ContactProblem):
         M: MatrixLike,
         name: str = "",
     ) -> Self:
-        """Make a problem in space from matrices with five rows a contact: N, T_1, T_2, R_1, R_2.
+        """Make a problem in space from matrices with five rows per contact: N, T_1, T_2, R_1, R_2.
 
-        The law is |r_T| ≤ mu r_N and |couple| ≤ mu_r r_N with the couple as it is; here couples are divided
-        by their length, so the two last rows of H and w are multiplied by ℓ_R = mu_r, and a row of zeros
-        stands for the spin, which nothing resists.
+        The law there is |r_T| ≤ mu r_N and |couple| ≤ mu_r r_N with the couple itself; here couples are
+        divided by their length, so the two last rows of H and w are multiplied by ℓ_R = mu_r, and a row of
+        zeros stands for the spin, which is not resisted.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class RollingProblem(ContactProblem):
         M, H, f, w
             As in :class:`ContactProblem`, with H (5·n × m).
         name : str
-            What to call the problem in reports.
+            Name of the problem in reports.
 
         Examples
         --------
@@ -123,10 +123,10 @@ class RollingProblem(ContactProblem):
         """Make a problem in space from u = W r + q with five rows a contact, as in :meth:`from_matrices`.
 
         W = G Gᵀ is factorised by its eigenvectors: G is the Jacobian of one body with unit masses, whose
-        velocities stand for nothing that can be seen. For some hundred contacts at most.
+        velocities have no physical meaning. For a few hundred contacts at most.
         """
-        given = validation.matrix("W", W)
-        dense = given.toarray()
+        delassus = validation.matrix("W", W)
+        dense = delassus.toarray()
         size = float(np.abs(dense).max(initial=0.0))
         if np.abs(dense - dense.T).max(initial=0.0) > validation.SYMMETRY * size:
             raise ProblemError("W must be symmetric: a contact that resists rolling is solved on its bodies")
@@ -144,7 +144,7 @@ class RollingProblem(ContactProblem):
         )
 
     def five_rows(self, x: npt.ArrayLike, lengths: Array) -> Array:
-        """Impulses (n, 6) of this problem from those with five rows a contact: couples by their lengths."""
+        """Impulses (n, 6) of this problem from five rows per contact: couples divided by their lengths."""
         values = np.asarray(x, dtype=float).reshape(self.n_contacts, 5)
         result = np.zeros((self.n_contacts, 6))
         result[:, :3] = values[:, :3]
@@ -160,8 +160,8 @@ class RollingProblem(ContactProblem):
     def violation(self, r: npt.ArrayLike, u: Array | None = None) -> Array:
         """Velocity by which each part of the law is violated: one slider per part of the couple.
 
-        With the one λ of the contact for all components: the couples are scaled by their lengths, short
-        against the bodies, so that their own response is less.
+        The same λ of the contact is used for all components: the couples are scaled by their lengths, short
+        compared with the bodies, so that their response is smaller.
         """
         r = self.impulse(r)
         u = self.velocity(r) if u is None else u
@@ -174,25 +174,25 @@ class RollingProblem(ContactProblem):
         return rolling.RollingCone(self.mu, self.d)
 
     def sliding_part(self, r: npt.ArrayLike) -> tuple[ContactProblem, Array]:
-        """The problem of the impulses alone, the couples of r held as loads, and its unknown."""
+        """The problem in the impulses alone, with the couples of r as given loads, and its unknowns."""
         r, d = self.impulse(r), rolling.DISCS[self.d][0].stop
         couples = r.copy()
         couples[:, :d] = 0.0
-        own = np.ascontiguousarray(r[:, :d])
+        impulses = np.ascontiguousarray(r[:, :d])
         if self.blocks is None:
             W = sparse.bsr_array(delassus_matrix(self), blocksize=(self.d, self.d))
             size = d * self.n_contacts
             inner = sparse.bsr_array((W.data[:, :d, :d], W.indices, W.indptr), shape=(size, size))
             q = self.velocity(couples)[:, :d]
-            return ContactProblem(W=inner, q=q, mu=self.mu, d=d, name=self.name, symmetrise=True), own
+            return ContactProblem(W=inner, q=q, mu=self.mu, d=d, name=self.name, symmetrise=True), impulses
         blocks = self.blocks
-        held = BodyBlocks(
+        loaded = BodyBlocks(
             np.ascontiguousarray(blocks.G[:, :, :d]), blocks.bodies, blocks.motion(couples), blocks.root
         )
-        return ContactProblem.from_blocks(held, mu=self.mu, w=self.w[:, :d], name=self.name), own
+        return ContactProblem.from_blocks(loaded, mu=self.mu, w=self.w[:, :d], name=self.name), impulses
 
     def report(self, r: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Report:
-        """The residual of the whole law; other measures are of the impulses, the couples held as loads."""
+        """The residual of the whole law; other measures are of the impulses, with the couples as loads."""
         return replace(measure(*self.sliding_part(r)), residual=self.residual(r, v))
 
     @cached_property
@@ -201,14 +201,14 @@ class RollingProblem(ContactProblem):
 
     def _violation_norm(self, r: Array) -> float:
         if self.n_contacts >= MANY:  # the same formula, compiled
-            given = self.velocity(r), r, self.mu, self.response, np.ascontiguousarray(self._diagonals)
-            return float(couples_violation_norm(*given, rolling.DISCS[self.d][0].stop))
+            arguments = self.velocity(r), r, self.mu, self.response, np.ascontiguousarray(self._diagonals)
+            return float(couples_violation_norm(*arguments, rolling.DISCS[self.d][0].stop))
         hidden = ROUNDING * norm(self.response[:, None] * r)
         return max(norm(self.violation(r)), hidden)
 
 
 def _five_in_six(lengths: Array) -> tuple[Indices, Array]:
-    """Places of five rows a contact (N, T_1, T_2, R_1, R_2) among six, and what they are multiplied by."""
+    """Indices of the five rows per contact (N, T_1, T_2, R_1, R_2) among six, and their factors."""
     n = len(lengths)
     place = (6 * np.arange(n)[:, None] + np.array([0, 1, 2, 4, 5])).ravel()
     weight = np.ones((n, 5))
@@ -217,7 +217,7 @@ def _five_in_six(lengths: Array) -> tuple[Indices, Array]:
 
 
 def _one_body(H: sparse.csr_array, f: Array, M: Array) -> BodyBlocks:
-    """All that moves as a single body: for masses or contacts that do not join bodies two by two."""
+    """All velocities as those of one body, for masses or contacts without a two-body structure."""
     m = len(f)
     try:
         root = np.linalg.inv(np.linalg.cholesky(M)).T

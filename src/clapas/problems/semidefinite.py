@@ -1,18 +1,18 @@
-"""Bodies that only contacts hold: M positive semidefinite, so that v does not follow from r.
+"""Bodies held by contacts only: M positive semidefinite, so that v does not follow from r.
 
 Along the kernel of M motions cost nothing: rigid bodies in statics (M = 0), an elastic body that no support
 holds (M its stiffness, the kernel its rigid motions), a link without mass. For such a motion z, M z = 0,
 
     z·f = z·Hᵀ r      whatever v is,
 
-an equation between the impulses, and v may be changed by z as far as the contacts allow. So there is no
+a constraint on the impulses, and v may be changed by z as far as the contacts allow. So there is no
 W = H M⁻¹ Hᵀ and no u = W r + q: the unknown is the pair (r, v). The law and
 
     p = M v + f − Hᵀ r − Jᵀ λ = 0
 
 are judged together (:meth:`Semidefinite.residual`). To compare an imbalance p with velocities, and impulses
 with them, the free part is given a mass: each contact carries a mass s at its point, of which the diagonal is
-kept, B = s diag(Hᵀ H) on the coordinates of the singular blocks of M. It serves as a unit only, and as the
+kept, B = s diag(Hᵀ H) on the coordinates of the singular blocks of M. It is used only as a unit, and as the
 weight of the proximal steps by which :func:`clapas.solvers.semidefinite.solve_semidefinite` solves: neither
 changes the solutions.
 
@@ -95,8 +95,8 @@ def _indefinite(dofs: npt.NDArray[np.int64], value: float) -> ProblemError:
     )
 
 
-def explained(singular: Mask) -> str:
-    """Why W and q do not exist where M is singular, and what to do."""
+def singular_mass_message(singular: Mask) -> str:
+    """Message that W and q do not exist since M is singular, with what to do."""
     dofs = np.flatnonzero(singular)
     where = f"{dofs.tolist()}" if len(dofs) <= 12 else f"{dofs[:6].tolist()} and {len(dofs) - 6} more"
     return (
@@ -108,7 +108,7 @@ def explained(singular: Mask) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Semidefinite:
-    """A problem whose M is singular, and what is needed to measure a pair (r, v).
+    """A problem with a singular M, and the measure of a pair (r, v).
 
     Parameters
     ----------
@@ -126,16 +126,16 @@ class Semidefinite:
         """Diagonal (m,) of B, zero outside the singular blocks."""
         H = self.problem.H
         square = np.asarray(H.multiply(H).sum(axis=0)).ravel()
-        # What no contact touches must not move, or moves without end: any mass will do to see which.
-        idle = float(np.mean(square[square > 0.0])) if square.any() else 1.0
-        reach = np.where(square > 0.0, square, idle)
+        # A coordinate that no contact touches is at rest or unbounded: any mass shows which.
+        untouched = float(np.mean(square[square > 0.0])) if square.any() else 1.0
+        reach = np.where(square > 0.0, square, untouched)
         return np.where(self.singular, self._mass_at_contacts(reach) * reach, 0.0)
 
     def _mass_at_contacts(self, reach: Array) -> float:
-        """The mass s: velocities f/(s Hᵀ H) that compare with those that M or the imposed w suggest.
+        """The mass s that makes the velocities f/(s Hᵀ H) comparable with those that M or w suggest.
 
-        Without either there is no scale for velocities: then v = 0 is a solution wherever one exists, and s
-        is of no consequence.
+        Without either there is no velocity scale: then v = 0 is a solution wherever one exists, and s
+        does not matter.
         """
         problem = self.problem
         diagonal = problem.M.diagonal()
@@ -180,24 +180,26 @@ class Semidefinite:
     def imbalance(self, r: Array, v: Array) -> float:
         """Size of p = M v + f − Hᵀ r − Jᵀ λ, in the metric of (M + B)⁻¹, relative to that of f."""
         problem, mass = self.problem, self.unit.mass
-        pushed = problem.H.T @ r.ravel()
-        p = problem.M @ v + problem.f - pushed
-        scale = _size(mass.solve(problem.f), problem.f) or _size(mass.solve(pushed), pushed)
-        missed = _size(mass.solve(p), p)
+        contact_momentum = problem.H.T @ r.ravel()
+        p = problem.M @ v + problem.f - contact_momentum
+        scale = _energy_norm(mass.solve(problem.f), problem.f) or _energy_norm(
+            mass.solve(contact_momentum), contact_momentum
+        )
+        imbalance = _energy_norm(mass.solve(p), p)
         if problem.J is not None and problem.b is not None:
-            missed += norm(problem.J @ v + problem.b)
-        return missed / scale if scale > 0.0 else missed
+            imbalance += norm(problem.J @ v + problem.b)
+        return imbalance / scale if scale > 0.0 else imbalance
 
     def residual(self, r: Array, v: Array) -> float:
         """The larger of the imbalance and of the violation of the law, both without unit."""
         unit, u = self.unit, self.velocity(r, v)
         x = unit.response[:, None] * r
         scale = unit.free_speed or norm(x) or norm(u)
-        missed = norm(self.problem.cone.violation(u, x))
-        result = max(missed / scale if scale > 0.0 else missed, self.imbalance(r, v))
+        violation = norm(self.problem.cone.violation(u, x))
+        result = max(violation / scale if scale > 0.0 else violation, self.imbalance(r, v))
         return result if math.isfinite(result) else math.inf
 
 
-def _size(moved: Array, push: Array) -> float:
-    """√(p · A p)."""
-    return math.sqrt(max(float(moved @ push), 0.0))
+def _energy_norm(velocity: Array, momentum: Array) -> float:
+    """√(p · A p), from p and A p."""
+    return math.sqrt(max(float(velocity @ momentum), 0.0))

@@ -13,11 +13,11 @@ LARGEST = 1500  # rows of W up to which its singular values take seconds at most
 
 
 class Spectrum(NamedTuple):
-    """The columns of Cadoux's tables of problems.
+    """Ratio, density and condition number, as in Cadoux's tables of problems.
 
     ``ratio`` is n d / m, equations at contacts per degree of freedom: from 1 on W is singular. None in the
     reduced form, which has no degrees of freedom. ``density`` is the share of nonzero entries of W,
-    ``condition`` its condition number in the 2-norm, beyond about 1e16 only a sign that W is singular. Both
+    ``condition`` its condition number in the 2-norm; beyond about 1e16 it only says that W is singular. Both
     are None where W has more than LARGEST rows, 0 and 1 where it has none.
     """
 
@@ -27,7 +27,7 @@ class Spectrum(NamedTuple):
 
 
 def describe(problem: ContactProblem, largest: int = LARGEST) -> Spectrum:
-    """Measure a problem as tables 5.1 to 5.4 of Cadoux's thesis do.
+    """Compute the indicators of tables 5.1 to 5.4 of Cadoux's thesis.
 
     Examples
     --------

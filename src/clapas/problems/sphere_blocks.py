@@ -1,14 +1,14 @@
-"""Contacts between spheres, and between spheres and walls: geometry in place of blocks.
+"""Contacts between spheres, or of spheres with walls: geometry in place of blocks.
 
-A sphere is touched on the line through its centre along the normal n. With the distances ρ from the two
-centres to the contact, its velocity in the world and what an impulse f at it does are
+A contact of a sphere lies on the line through its centre along the normal n. With the distances ρ from the
+two centres to the contact, the relative velocity in the world and the effect of an impulse f are
 
     d = v_b − v_a − (ρ_a ω_a + ρ_b ω_b) × n,
     m v += ± f,      J ω −= ρ n × f,
 
 so a contact needs five numbers where its blocks of H have 36 (the tangents follow from the normal), and a
-body eight: a cache line. Large packings are bound by memory; every pass over them gains. And W_ii is
-diagonal, the same along both tangents: a single contact is solved by a formula.
+body eight: a cache line. Large packings are bound by memory bandwidth; every pass over them gains. W_ii is
+also diagonal, the same along both tangents: a single contact has a closed-form solution.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from clapas.problems.blocks import BodyBlocks, frames, tangents
 from clapas.problems.judge import ROUNDING, violation_square
 from clapas.typing import Array, Indices
 
-STRIDE = 1024  # contacts whose squares are added up before those of others, whatever the number of threads
+STRIDE = 1024  # contacts summed together, whatever the number of threads: sums do not depend on it
 ROW = 8  # v, ω, 1/m, 1/J
 
 
 class SphereBlocks(BodyBlocks):
-    """Blocks of a problem between spheres, in 3-D; G is made only when needed.
+    """Blocks of a contact problem between spheres, in 3-D; G is computed only when needed.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class SphereBlocks(BodyBlocks):
         x_free: Array,
         orientation: Array | None = None,
     ) -> None:
-        given = {"normal": normal, "reach": reach, "bodies": bodies, "x_free": x_free}
-        self.__dict__.update(given, orientation=orientation)  # frozen, as its kin
+        arrays = {"normal": normal, "reach": reach, "bodies": bodies, "x_free": x_free}
+        self.__dict__.update(arrays, orientation=orientation)  # frozen, as BodyBlocks is
 
     @property
     def n_bodies(self) -> int:
@@ -85,19 +85,19 @@ class SphereBlocks(BodyBlocks):
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite."""
-        return all(bool(np.isfinite(data).all()) for data in self.given.values())
+        return all(bool(np.isfinite(data).all()) for data in self.primary_arrays.values())
 
     @property
-    def given(self) -> dict[str, Array]:
-        """The numbers all the others are made of."""
+    def primary_arrays(self) -> dict[str, Array]:
+        """Primary arrays by name, from which all others follow."""
         return {"normal": self.normal, "reach": self.reach, "x_free": self.x_free}
 
     def moved(self, r: Array) -> Array:
         """The rows of the bodies under the impulses r."""
-        return self._pushed_from(self.x_free, r)
+        return self._add_impulses(self.x_free, r)
 
     def pushed(self, r: Array) -> SphereBlocks:
-        """The same bodies whose free motion has felt the impulses r."""
+        """The same bodies with the impulses r added to their free motion."""
         return self.with_free(self.moved(r))
 
     def with_free(self, rows: Array) -> SphereBlocks:
@@ -127,17 +127,17 @@ class SphereBlocks(BodyBlocks):
     def free_speeds(self, w: Array | None) -> tuple[float, float]:
         """Size of the free velocities, and their largest component."""
         sizes = np.zeros((-(-self.n_contacts // STRIDE), 2))
-        given = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
-        self._share_out(lambda worker: sizes_of_velocities(worker, *given, sizes))
+        arguments = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
+        self._on_threads(lambda worker: sizes_of_velocities(worker, *arguments, sizes))
         size, largest = float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
         squares_hold = SAFE < size < 1.0 / SAFE or largest == 0.0
         return (size if squares_hold else norm(self.free_velocity(w))), largest
 
     def apply_delassus(self, r: Array) -> Array:
-        """What the impulses r add to the velocities at the contacts, W r."""
-        still = self.x_free.copy()
-        still[:, :6] = 0.0
-        return self.at_contacts(self._pushed_from(still, r), None)
+        """W r: the change of the velocities at the contacts due to the impulses r."""
+        at_rest = self.x_free.copy()
+        at_rest[:, :6] = 0.0
+        return self.at_contacts(self._add_impulses(at_rest, r), None)
 
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities and spins of the bodies in their coordinates, (m,)."""
@@ -150,7 +150,7 @@ class SphereBlocks(BodyBlocks):
     def response(self) -> Array:
         """Mean diagonals of the blocks W_ii, (n,)."""
         result = np.empty(self.n_contacts)
-        self._share_out(lambda worker: fill_responses(worker, self.reach, self.bodies, self.x_free, result))
+        self._on_threads(lambda worker: fill_responses(worker, self.reach, self.bodies, self.x_free, result))
         return result
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
@@ -161,14 +161,14 @@ class SphereBlocks(BodyBlocks):
     def violation_sums(
         self, x: Array, r: Array, w: Array | None, mu: Array, response: Array
     ) -> tuple[float, float]:
-        """Squares of the violation by bodies with rows x, and of what rounding may hide."""
+        """Sums of squares of the violation for body rows x, and of its rounding error."""
         squares = np.zeros((-(-len(r) // STRIDE), 2))
-        given = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
-        self._share_out(lambda worker: violation_squares(worker, *given, squares))
+        arguments = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
+        self._on_threads(lambda worker: violation_squares(worker, *arguments, squares))
         total, hidden = squares.sum(axis=0)
         return float(total), float(hidden)
 
-    # ---------------------------------------------------------------- as blocks, for those who want them
+    # ---------------------------------------------------------------- as blocks, for methods that need them
 
     @cached_property
     def G(self) -> Array:
@@ -206,37 +206,37 @@ class SphereBlocks(BodyBlocks):
     def _scale(self) -> Array:
         return np.repeat(np.sqrt(self.x_free[:-1, 6:]), 3, axis=1)
 
-    def _pushed_from(self, start: Array, r: Array) -> Array:
-        """Rows of bodies that impulses have pushed."""
+    def _add_impulses(self, start: Array, r: Array) -> Array:
+        """Rows of the bodies after the impulses r."""
         x, other = np.zeros_like(start), np.zeros((len(start), 6))
-        given = self.normal, self.reach, self.bodies, r, start
-        self._share_out(lambda worker: push(worker, *given, other, x))
+        arguments = self.normal, self.reach, self.bodies, r, start
+        self._on_threads(lambda worker: push(worker, *arguments, other, x))
         return x
 
     def at_contacts(self, x: Array, w: Array | None) -> Array:
         """Velocities at the contacts of bodies with these rows."""
         u = np.empty_like(self.normal)
-        given = self.normal, self.reach, self.bodies, x, imposed(w)
-        self._share_out(lambda worker: contact_velocities(worker, *given, u))
+        arguments = self.normal, self.reach, self.bodies, x, imposed(w)
+        self._on_threads(lambda worker: contact_velocities(worker, *arguments, u))
         return u
 
-    def _share_out(self, work: Callable[[Worker], None]) -> None:
+    def _on_threads(self, work: Callable[[Worker], None]) -> None:
         run_on_threads(self._threads, work)
 
     @cached_property
     def _threads(self) -> int:
-        """Number of threads, found once: a step has tens of passes, and Numba is slow to report it."""
+        """Number of threads, computed once: a step makes tens of passes, and asking Numba is slow."""
         return thread_count(None, self.n_contacts, max(1, self.n_contacts // STRIDE))
 
 
 def imposed(w: Array | None) -> Array:
-    """The velocities w as kernels take them: without rows if they are zero."""
+    """Imposed velocities w in the form kernels take: no rows if they are zero."""
     return np.empty((0, 3)) if w is None else w
 
 
 @inlined
 def in_frame(normal: Array, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """A vector of the world along the normal and tangents of contact i."""
+    """Components along the normal and tangents of contact i of a vector in world coordinates."""
     n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
     s_x, s_y, s_z, t_x, t_y, t_z = tangents(n_x, n_y, n_z)
     return n_x * x + n_y * y + n_z * z, s_x * x + s_y * y + s_z * z, t_x * x + t_y * y + t_z * z
@@ -244,7 +244,7 @@ def in_frame(normal: Array, i: int, x: float, y: float, z: float) -> tuple[float
 
 @inlined
 def in_world(normal: Array, i: int, r_n: float, r_s: float, r_t: float) -> tuple[float, float, float]:
-    """A vector with components along the normal and tangents of contact i, in world coordinates."""
+    """World coordinates of a vector with components along the normal and tangents of contact i."""
     n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
     s_x, s_y, s_z, t_x, t_y, t_z = tangents(n_x, n_y, n_z)
     return (
@@ -311,10 +311,10 @@ def push(
     other: Array,
     x: Array,
 ) -> None:
-    """One thread's part of the rows x (N, 8) that the impulses r make of ``start``.
+    """One thread's part of the rows x (N, 8): ``start`` plus the effect of the impulses r.
 
-    Impulses and moments are added up first, those of half of the contacts in x and those of the other half
-    in ``other`` (N, 6), both zero before: the same bits for any number of threads.
+    Impulses and moments are summed first, those of half of the contacts in x and those of the other half
+    in ``other`` (N, 6), both zero on entry: the result is bitwise the same for any number of threads.
     """
     n = len(normal)
     first, last = chunk(worker, 2)
@@ -380,7 +380,7 @@ def violation_squares(
     response: Array,
     squares: Array,
 ) -> None:
-    """One thread's part of the squares of the violation, and of what rounding hides, by strides."""
+    """One thread's part of the squared violation, and of its squared rounding error, by strides."""
     first, last = chunk(worker, len(squares))
     for stride in range(first, last):
         total, hidden = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Check the data of a contact problem on input; errors say what is wrong and where."""
+"""Checks of the input data of a contact problem; errors say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clapas.convex.threshold import Thresholds
 from clapas.errors import ProblemError, warn
 from clapas.typing import Array, MatrixLike
 
-HELD = 1e-12  # part of its response without joints below which a contact is held by them
+HELD_BY_JOINTS = 1e-12  # fraction of its response without joints below which a contact is blocked by them
 SYMMETRY = 1e-10
 
 
-def form(**given: Any) -> Literal["global", "reduced"]:
-    """Which of the two forms the arguments describe."""
-    names = {name for name, value in given.items() if value is not None}
+def form(**arguments: Any) -> Literal["global", "reduced"]:
+    """The form, global or reduced, that the arguments describe."""
+    names = {name for name, value in arguments.items() if value is not None}
     if names == {"W", "q"}:
         return "reduced"
     if {"M", "H", "f"} <= names <= {"M", "H", "f", "w", "J", "b"} and ("J" in names or "b" not in names):
@@ -31,7 +31,7 @@ def form(**given: Any) -> Literal["global", "reduced"]:
 
 
 def numbers(name: str, value: Any) -> Array:
-    """Read an array of numbers, copied only if need be: no words, and rows of the same length."""
+    """Read an array of numbers, copied only if necessary; text and ragged rows are errors."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -84,14 +84,14 @@ def dimension(
     elif mu_rank == 1 and mu.size:
         d = rows // mu.size
     elif mu_rank == 1:
-        d = widths[-1]  # no contact: nothing depends on it
+        d = widths[-1]  # no contact: d does not matter
     else:
-        few, more = widths
-        raise ProblemError(f"cannot tell 2-D from 3-D: give d={few} or d={more}, or vectors of shape (n, d)")
+        low, high = widths
+        raise ProblemError(f"cannot tell 2-D from 3-D: give d={low} or d={high}, or vectors of shape (n, d)")
     if d not in widths or rows % d:
-        few, more = widths
+        low, high = widths
         raise ProblemError(
-            f"{rows} rows do not make contacts of {d} components; expected d·n rows with d = {few} or {more}"
+            f"{rows} rows do not make contacts of {d} components; expected d·n rows with d = {low} or {high}"
             + (f" and n = {mu.size} (the number of mu)" if mu_rank == 1 else "")
         )
     return int(d)
@@ -158,14 +158,14 @@ def section(
 
 def compliance(value: npt.ArrayLike, n: int, d: int) -> Array:
     """Read the diagonal of C, (n, d); one number per contact, or one for all, is its normal part."""
-    given = numbers("compliance", value)
-    if given.ndim <= 1 and given.shape in {(), (n,)}:
+    values = numbers("compliance", value)
+    if values.ndim <= 1 and values.shape in {(), (n,)}:
         result = np.zeros((n, d))
-        result[:, 0] = given
-    elif given.shape == (n, d):
-        result = given.copy()
+        result[:, 0] = values
+    elif values.shape == (n, d):
+        result = values.copy()
     else:
-        raise ProblemError(f"compliance has shape {given.shape}, expected ({n},), ({n}, {d}) or one number")
+        raise ProblemError(f"compliance has shape {values.shape}, expected ({n},), ({n}, {d}) or one number")
     refuse_nonfinite("compliance", result)
     if (result < 0.0).any():
         worst = int(np.argmin(result.min(axis=1)))
@@ -174,7 +174,7 @@ def compliance(value: npt.ArrayLike, n: int, d: int) -> Array:
 
 
 def delassus(value: MatrixLike, d: int, symmetrise: bool) -> sparse.bsr_array:
-    """Read W as d×d blocks; warn when it is not symmetric, refuse a negative diagonal."""
+    """Read W as d×d blocks; warn if it is not symmetric, raise an error for a negative diagonal."""
     W = matrix("W", value)
     asymmetry = _asymmetry(W)
     if symmetrise:
@@ -190,14 +190,14 @@ def delassus(value: MatrixLike, d: int, symmetrise: bool) -> sparse.bsr_array:
         raise ProblemError(
             f"W must be positive semidefinite, but its diagonal entry {row} is {diagonal[row]}"
         )
-    _normal_rows_answer("W", diagonal[::d])
+    _refuse_zero_normal_rows("W", diagonal[::d])
     blocks = sparse.bsr_array(W, blocksize=(d, d))
     blocks.sort_indices()
     return blocks
 
 
 def mass(value: MatrixLike) -> sparse.csr_array:
-    """Read M, refuse asymmetry; definiteness is found by the factorisation."""
+    """Read M and check its symmetry; definiteness is checked by the factorisation."""
     M = matrix("M", value)
     asymmetry = _asymmetry(M)
     if asymmetry > SYMMETRY:
@@ -208,14 +208,14 @@ def mass(value: MatrixLike) -> sparse.csr_array:
 
 
 def contacts_have_rows(H: sparse.csr_array, d: int, compliance: Array | None = None) -> None:
-    """Refuse a contact whose normal row of H is empty: it moves nothing."""
+    """Raise an error for a contact whose normal row of H is empty."""
     size = np.asarray(abs(H[::d]).sum(axis=1)).ravel()
-    _normal_rows_answer("H", size if compliance is None else size + compliance[:, 0])
+    _refuse_zero_normal_rows("H", size if compliance is None else size + compliance[:, 0])
 
 
 def contacts_can_move(response: Array, without_joints: Array) -> None:
-    """Refuse a contact that the joints hold: no impulse changes its velocity."""
-    held = np.flatnonzero(response <= HELD * without_joints)
+    """Raise an error for a contact blocked by joints: no impulse changes its velocity."""
+    held = np.flatnonzero(response <= HELD_BY_JOINTS * without_joints)
     if held.size:
         raise ProblemError(
             f"contact {held[0]}: the joints hold both bodies along its normal, so no impulse changes its "
@@ -223,7 +223,7 @@ def contacts_can_move(response: Array, without_joints: Array) -> None:
         )
 
 
-def _normal_rows_answer(name: str, size: Array) -> None:
+def _refuse_zero_normal_rows(name: str, size: Array) -> None:
     empty = np.flatnonzero(size == 0)
     if empty.size:
         raise ProblemError(
@@ -233,8 +233,8 @@ def _normal_rows_answer(name: str, size: Array) -> None:
 
 
 def refuse_nonfinite(name: str, values: Array) -> None:
-    """Refuse NaN and infinities, naming the first."""
-    # A sum is finite only if its terms are, and far cheaper than asking each; it may overflow, so then ask.
+    """Raise an error for NaN and infinities, naming the first."""
+    # A sum is finite only if its terms are, and far cheaper to test; it may overflow: then test each term.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return

@@ -9,11 +9,11 @@ Thing = TypeVar("Thing")
 
 
 class Workspace:
-    """Things that methods made for one problem and may use again for the next; owned by the caller.
+    """Objects that methods create for one problem and may reuse for the next; owned by the caller.
 
-    A run of time steps hands the same one to all its problems (``problem.kept``), since who touches whom
-    hardly changes; a problem without one starts its own. Nothing in it changes an answer: it only saves work,
-    and two runs that do not share one do not see each other.
+    A run of time steps passes the same workspace to all its problems (``problem.kept``), since the contact
+    graph hardly changes; a problem without one creates its own. It never changes a result: it only saves
+    work, and runs that do not share one are independent.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Workspace:
         self._things: dict[Any, Any] = {}
 
     def of(self, kind: Callable[[], Thing]) -> Thing:
-        """The object of this kind, made at first use."""
+        """The object of this kind, created at first use."""
         if kind not in self._things:
             self._things[kind] = kind()
         thing: Thing = self._things[kind]

@@ -90,7 +90,7 @@ def opening(problem: ContactProblem, tol: float) -> Contender:
         return Contender("accelerated-projection", projection, 1.0, joins=0.0, patience=20_000)
     if not isinstance(problem.cone, CoulombCone):
         return Contender("nsgs", _endless(NSGS, tol), 0.1, joins=0.0, patience=3_000)
-    if _is_small(problem) and not problem._given_by_blocks:
+    if _is_small(problem) and not problem._stored_as_blocks:
         return Contender("dense-newton", _endless(DenseNewton, tol), _round(problem), joins=0.0, patience=500)
     return Contender("nsgs", _endless(NSGS, tol), _sweep(problem), joins=0.0, patience=30_000)
 

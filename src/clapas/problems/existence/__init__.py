@@ -1,27 +1,27 @@
-"""Does a solution exist? Cadoux's criterion, decided before or after a solver failed.
+"""Existence of solutions by Cadoux's criterion, decided before solving or after a solver failed.
 
-The criterion looks at the motions alone, neither at the masses nor at the forces::
+The criterion depends on the motions alone, neither on the masses nor on the forces::
 
     (H)   some v gives  H v + w  in the interior of K*      (H̄)   some v gives  H v + w  in K*
 
-that is: the bodies can move so that every contact opens faster than mu times its sliding, u_N ≥ mu |u_T|. If
+that is: the bodies can move so that every contact opens faster than mu times its slip, u_N ≥ mu |u_T|. If
 so, Coulomb's problem has a solution whatever M (positive definite) and f are. (Where M is singular the loads
 matter as well: see :mod:`clapas.problems.existence.balance`.) It is even enough that motions
-come as close to K* as one likes: theorem 3.1 asks that w be in the closure of Im H + K*, that is w·r ≥ 0 for
+come arbitrarily close to K*: theorem 3.1 requires w in the closure of Im H + K*, that is w·r ≥ 0 for
 every r ∈ K with Hᵀ r = 0. In the plane, and wherever K is polyhedral, the two are the same; in space the
-closure is decided by the dual program. The converse is false: where the criterion fails a solution may exist
-all the same. But where no v gives u_N ≥ 0, bodies must penetrate and there is none.
+closure is decided by the dual program. The converse is false: where the criterion fails a solution may still
+exist. But where no v gives u_N ≥ 0, bodies must penetrate and there is none.
 
 Reduced problems, u = W r + q, are treated alike. W = G Gᵀ and H have the same image when W = H M⁻¹ Hᵀ, and q
-differs from w by an element of it: the velocities q + W x are exactly the w + H v. Nothing is lost; only the
-certificate v is then an impulse x, which moves the contacts as the bodies would. A W that is not symmetric or
-not positive semidefinite is no such product and the theorem says nothing of it: then nothing is certified,
-and only what needs no theorem (that penetration cannot be avoided) is still said.
+differs from w by an element of it: the velocities q + W x are exactly the w + H v. Only the
+certificate v is then an impulse x, which gives the contacts the same velocities. A W that is not symmetric or
+not positive semidefinite is no such product and the theorem does not apply: then nothing is certified,
+and only unavoidable penetration, which needs no theorem, is still reported.
 
-The answer comes with what proves it: the velocity v, or the self-balanced impulses r (r ∈ K, Hᵀ r = 0, w·r <
-0: a wedge the imposed motion works against) that show that no v exists. Both are measured from the data, not
-taken from the engine that found them. Impulses balance up to rounding only, so a wedge excludes motions up to
-a size, ``excluded``, in which all the rounding is counted; it is accepted if that is a billion times the
+The verdict comes with its proof: the velocity v, or the self-balanced impulses r (r ∈ K, Hᵀ r = 0, w·r <
+0: a wedge the imposed motion works against) that show that no v exists. Both are verified on the data, not
+trusted from the optimiser. Impulses balance only up to rounding, so a wedge excludes motions up to
+a size, ``excluded``, which accounts for all rounding; it is accepted if that is a billion times the
 imposed motion.
 
 References

@@ -1,4 +1,4 @@
-"""Can contacts hold the loads? The question of equilibrium for bodies that nothing else holds.
+"""Equilibrium of bodies held by contacts only: whether contact impulses can balance the loads.
 
 Where M is singular, impulses in the cones must balance f along the kernel of M. Either some do, or (Farkas)
 a motion z that the contacts allow, and that M and the joints do not resist, is driven by the loads:
@@ -30,23 +30,23 @@ from scipy.sparse import linalg as sparse_linalg
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
 
-CERTAIN = 1e-7  # power of a mechanism, relative to |f|, that is no rounding
-BALANCED = 1e-9  # imbalance of impulses, relative to the loads, that is rounding
-FAR_ENOUGH = 1e6  # sizes of answers that a mechanism must exclude, over that of the loads
+CERTAIN = 1e-7  # power of a mechanism, relative to |f|, that exceeds rounding
+BALANCED = 1e-9  # imbalance of impulses, relative to the loads, attributed to rounding
+FAR_ENOUGH = 1e6  # size of solutions that a mechanism must exclude, over that of the loads
 
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A motion that the contacts allow and the loads drive, or nearly none.
+    """A motion that the contacts allow and the loads drive, if its power is positive.
 
     Parameters
     ----------
     z : array (m,)
         The motion, in units in which a column of H has length one and |z|_∞ ≤ 1.
     power : float
-        −f·z over the largest that |z|_∞ ≤ 1 could give without contacts: none at 0.
+        −f·z over the largest that |z|_∞ ≤ 1 could give without contacts; 0 if there is no such motion.
     excluded : float
-        Largest answer, in units of the loads, that z excludes: rounding hides larger ones.
+        Largest solution, in units of the loads, that z excludes; rounding hides larger ones.
     r : array (n, d)
         Multipliers of H z ∈ K*: impulses that balance the loads where the power is zero.
     """
@@ -95,30 +95,30 @@ def mechanism(problem: ContactProblem, time_limit: float = math.inf) -> Mechanis
     if size == 0.0:
         return Mechanism(np.zeros(m), 0.0, 0.0, np.zeros((n, d)))
     equal = _unresisted(problem, lengths)
-    weights, picked, smooth = _scaled_dual(problem.mu, d)
-    rows = sparse.csr_array((weights, (np.arange(len(picked)), picked)), shape=(len(picked), n * d))
+    weights, selected, smooth = _scaled_dual(problem.mu, d)
+    rows = sparse.csr_array((weights, (np.arange(len(selected)), selected)), shape=(len(selected), n * d))
     box = sparse.vstack((sparse.eye_array(m), -sparse.eye_array(m)))
     A = sparse.vstack((equal, -(rows @ H), box), format="csc")
-    h = np.concatenate((np.zeros(equal.shape[0] + len(picked)), np.ones(2 * m)))
+    h = np.concatenate((np.zeros(equal.shape[0] + len(selected)), np.ones(2 * m)))
     cones = [engine.ZeroConeT(equal.shape[0])] if equal.shape[0] else []
     cones += [engine.NonnegativeConeT(smooth)] if smooth else []
-    cones += [engine.SecondOrderConeT(d) for _ in range((len(picked) - smooth) // d)]
+    cones += [engine.SecondOrderConeT(d) for _ in range((len(selected) - smooth) // d)]
     cones.append(engine.NonnegativeConeT(2 * m))
     options = engine.DefaultSettings()
     options.verbose, options.time_limit = False, min(time_limit, 1e9)
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-11
     program = (sparse.csc_matrix((m, m)), load / size, sparse.csc_matrix(A), h, cones)
-    answer = engine.DefaultSolver(*program, options).solve()
-    z, multiplier = np.array(answer.x), np.array(answer.z)
+    result = engine.DefaultSolver(*program, options).solve()
+    z, multiplier = np.array(result.x), np.array(result.z)
     if not (np.isfinite(z).all() and np.isfinite(multiplier).all()):
         return None
-    contact = multiplier[equal.shape[0] : equal.shape[0] + len(picked)]
+    contact = multiplier[equal.shape[0] : equal.shape[0] + len(selected)]
     r = size * np.asarray(rows.T @ contact).reshape(n, d)
     return Mechanism(z, -float(load @ z) / size, _excluded(problem, H, equal, load, z), r)
 
 
 def _lengths(problem: ContactProblem) -> Array:
-    """Sizes of the columns of H; of those that are zero, the mean of the others."""
+    """Lengths of the columns of H; for zero columns the mean of the others."""
     lengths = np.asarray(sparse_linalg.norm(problem.H, axis=0)) if problem.n_contacts else np.zeros(0)
     some = lengths[lengths > 0.0]
     lengths = lengths if len(lengths) else np.zeros(problem.n_dof)
@@ -135,23 +135,23 @@ def _unresisted(problem: ContactProblem, lengths: Array) -> sparse.csr_array:
 
 
 def _scaled_dual(mu: Array, d: int) -> tuple[Array, Array, int]:
-    """Weights and rows of u that lie in rays, then in Lorentz cones, for u ∈ K*; the number of rays."""
+    """Weights and indices of components of u: rays first, then Lorentz cones, for u ∈ K*; number of rays."""
     n, smooth = len(mu), mu == 0.0
     weights = np.repeat(mu[:, None], d, axis=1)
     weights[:, 0] = 1.0
     weights /= np.maximum(1.0, mu)[:, None]
     column = np.arange(n * d).reshape(n, d)
-    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
-    return weights.ravel()[picked], picked, int(smooth.sum())
+    selected = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    return weights.ravel()[selected], selected, int(smooth.sum())
 
 
 def _excluded(problem: ContactProblem, H: sparse.csr_array, equal: Any, load: Array, z: Array) -> float:
     """Size of solutions, over the loads, that z excludes though it is only nearly admissible."""
     u = np.asarray(H @ z).reshape(problem.n_contacts, problem.d)
-    wrong = float(np.max(problem.mu * np.linalg.norm(u[:, 1:], axis=1) - u[:, 0], initial=0.0))
+    violation = float(np.max(problem.mu * np.linalg.norm(u[:, 1:], axis=1) - u[:, 0], initial=0.0))
     resisted = float(np.abs(equal @ z).max(initial=0.0)) if equal.shape[0] else 0.0
-    # Multipliers of the program are feasible to 1e-11 at best: less is what z would be after a correction.
-    slack = max(wrong, resisted) - 1e-10
+    # The program is feasible to 1e-11 at best: a smaller defect could be corrected away.
+    slack = max(violation, resisted) - 1e-10
     power = -float(load @ z)
     if power <= 0.0:
         return 0.0
@@ -181,23 +181,23 @@ def holding(problem: ContactProblem, v: Array, time_limit: float = math.inf) -> 
     column = np.arange(n * d).reshape(n, d)
     weights = np.ones((n, d))
     weights[:, 0] = np.where(smooth, 1.0, problem.mu)
-    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    selected = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
     frozen = column[smooth, 1:].ravel()
     eye = sparse.eye_array(unknowns, format="csr")
-    cone_rows = sparse.diags_array(weights.ravel()[picked]) @ eye[picked]
+    cone_rows = sparse.diags_array(weights.ravel()[selected]) @ eye[selected]
     A = sparse.vstack((balance, eye[frozen], -cone_rows), format="csc")
-    h = np.concatenate((load / lengths / size, np.zeros(len(frozen) + len(picked))))
+    h = np.concatenate((load / lengths / size, np.zeros(len(frozen) + len(selected))))
     cones = [engine.ZeroConeT(m + len(frozen))]
     cones += [engine.NonnegativeConeT(int(smooth.sum()))] if smooth.any() else []
     cones += [engine.SecondOrderConeT(d) for _ in range(n - int(smooth.sum()))]
     options = engine.DefaultSettings()
     options.verbose, options.time_limit = False, min(time_limit, 1e9)
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-12
-    # The smallest impulses: the program has one answer, inside the cones where it can.
+    # The smallest impulses: the program has a unique solution, inside the cones where possible.
     program = (sparse.csc_matrix(sparse.eye_array(unknowns)), np.zeros(unknowns), A, h, cones)
     x = np.array(engine.DefaultSolver(*program, options).solve().x)
     if not np.isfinite(x).all():
         return None
     r = problem.cone.project(size * x[: n * d].reshape(n, d))
-    missed = (balance[:, : n * d] @ r.ravel() + balance[:, n * d :] @ (size * x[n * d :])) - load / lengths
-    return r if float(np.abs(missed).max(initial=0.0)) <= BALANCED * size else None
+    imbalance = (balance[:, : n * d] @ r.ravel() + balance[:, n * d :] @ (size * x[n * d :])) - load / lengths
+    return r if float(np.abs(imbalance).max(initial=0.0)) <= BALANCED * size else None

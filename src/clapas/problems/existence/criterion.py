@@ -1,4 +1,4 @@
-"""Cadoux's criterion for one problem: programs, checked certificates, wedges that no motion opens."""
+"""Cadoux's criterion for one problem: conic programs, verified certificates, wedges."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from clapas.typing import Array
 
 ROUNDING = 1e-11  # of velocities, relative to the largest imposed one
 UNIT = float(np.finfo(float).eps) / 2  # relative error of one operation
-RANK = 1e-11  # singular values of H below this share of the largest are rounding
+RANK = 1e-11  # singular values of H below this fraction of the largest count as zero
 INDEFINITE = 1e-10  # of an eigenvalue of W with a unit diagonal, below which W is not semidefinite
-FAR_ENOUGH = 1e9  # motions that a wedge must exclude, over the imposed one
-DISTANT = 100.0  # motions beyond this, over the imposed one, may be on their way to infinity
-SUPPORT = 1e-9  # impulses of a wedge below this share of the largest are rounding
-EXACT = 80  # rows up to which definiteness is decided without rounding
+FAR_ENOUGH = 1e9  # size of motions that a wedge must exclude, relative to the imposed one
+DISTANT = 100.0  # size of motions, relative to the imposed one, beyond which the best may be at infinity
+SUPPORT = 1e-9  # impulses of a wedge below this fraction of the largest count as zero
+EXACT = 80  # rows up to which definiteness is decided exactly
 SINGULAR = 1e-10  # smallest pivot of H Hᵀ over the largest, below which rows count as dependent
 DENSE = 1000  # rows up to which full matrices are factorised
-SMALL = 400  # contacts up to which a failed solve asks without being told to
+SMALL = 400  # contacts up to which a failed solve runs the check by itself
 
 
 def check(
@@ -57,14 +57,14 @@ def check(
     problem : ContactProblem
         In either form.
     tol : float
-        Relative margin below which (H) and its failure are not told apart: the verdict is FRAGILE.
+        Relative margin below which (H) and its failure are not distinguished: the verdict is FRAGILE.
     method : "exact", "inscribed" or "least-squares"
         In space: the true cones by an interior-point method; or a linear program on inscribed polyhedra of 16
         facets, which certifies a little less (margins are then lower bounds) and is faster up to some fifty
         contacts only; or the least motion that keeps contacts inside K* by a given margin (3.38), whose
         margins are lower bounds too. In the plane the first two are the same.
     time_limit : float
-        Seconds for the at most three programs together; UNKNOWN when they run out.
+        Seconds for the at most three programs together; UNKNOWN when exceeded.
     quick : bool
         Stop at the first proof: where nothing is imposed on the bodies, or one rigid motion, no program is
         solved and ``opening`` is NaN.
@@ -82,35 +82,35 @@ def check(
         raise SettingsError(f"tol must be positive, got {tol}")
     if method not in get_args(Method):
         raise SettingsError(f"method must be 'exact', 'inscribed' or 'least-squares', got '{method}'")
-    answer = Criterion(problem, tol, method, time_limit).decide(quick)
-    if not problem.is_definite and answer.verdict is not Verdict.IMPOSSIBLE:
-        return _held(problem, answer, time_limit)
-    outside = _outside_the_theorem(problem)
-    if outside and answer.verdict in (Verdict.CERTIFIED, Verdict.FRAGILE):
-        return replace(answer, verdict=Verdict.UNKNOWN, reason=f"{outside}, outside the theorem")
-    return answer
+    existence = Criterion(problem, tol, method, time_limit).decide(quick)
+    if not problem.is_definite and existence.verdict is not Verdict.IMPOSSIBLE:
+        return _equilibrium_verdict(problem, existence, time_limit)
+    reason = _why_theorem_fails(problem)
+    if reason and existence.verdict in (Verdict.CERTIFIED, Verdict.FRAGILE):
+        return replace(existence, verdict=Verdict.UNKNOWN, reason=f"{reason}, outside the theorem")
+    return existence
 
 
 def advice(problem: ContactProblem, time_limit: float = 1.0) -> str:
-    """One sentence on existence for those whose solver failed; empty where it would take long to know.
+    """One sentence on existence after a solver failed; empty where deciding would take long.
 
     Takes about ``time_limit`` seconds at most: beyond, the sentence says that it was not decided.
     """
     if not is_coulomb(problem) or problem.n_contacts > SMALL:
         return ""
-    answer = check(problem, time_limit=time_limit, quick=True)
-    if answer.verdict is Verdict.UNKNOWN and answer.r is None:
+    existence = check(problem, time_limit=time_limit, quick=True)
+    if existence.verdict is Verdict.UNKNOWN and existence.r is None:
         return "It is not known whether a solution exists: Cadoux's criterion could not be decided."
     return {
         Verdict.CERTIFIED: "A solution is known to exist (Cadoux's criterion).",
         Verdict.FRAGILE: "A solution exists if the data are exact, just so (Cadoux's criterion).",
         Verdict.UNKNOWN: "It is not known whether a solution exists: Cadoux's criterion does not hold.",
         Verdict.IMPOSSIBLE: "No solution exists: the imposed velocities force the bodies to penetrate.",
-    }[answer.verdict]
+    }[existence.verdict]
 
 
-def _held(problem: ContactProblem, answer: Existence, time_limit: float) -> Existence:
-    """What is known where M is singular: the theorem is not about it, equilibrium is.
+def _equilibrium_verdict(problem: ContactProblem, existence: Existence, time_limit: float) -> Existence:
+    """Verdict where M is singular: decided by equilibrium, since the theorem does not apply.
 
     See :mod:`clapas.problems.existence.balance`.
     """
@@ -118,9 +118,11 @@ def _held(problem: ContactProblem, answer: Existence, time_limit: float) -> Exis
 
     driven = mechanism(problem, time_limit)
     if driven is not None and driven.is_proof:
-        return replace(answer, verdict=Verdict.IMPOSSIBLE, reason=driven.sentence, excluded=driven.excluded)
-    still = answer.margin == 0.0 and answer.v is not None  # a motion that undoes what is imposed
-    v = answer.v if still else np.zeros(problem.n_dof) if not problem.w.any() else None
+        return replace(
+            existence, verdict=Verdict.IMPOSSIBLE, reason=driven.sentence, excluded=driven.excluded
+        )
+    still = existence.margin == 0.0 and existence.v is not None  # a motion that cancels the imposed one
+    v = existence.v if still else np.zeros(problem.n_dof) if not problem.w.any() else None
     if (
         v is not None
         and problem.b is not None
@@ -131,14 +133,14 @@ def _held(problem: ContactProblem, answer: Existence, time_limit: float) -> Exis
     r = None if v is None or problem.compliance is not None else holding(problem, v, time_limit)
     if r is not None:
         reason = "impulses in the cones balance the loads, and all contacts rest"
-        return replace(answer, verdict=Verdict.CERTIFIED, reason=reason, v=v, r=r)
+        return replace(existence, verdict=Verdict.CERTIFIED, reason=reason, v=v, r=r)
     return replace(
-        answer, verdict=Verdict.UNKNOWN, reason="M is singular, outside the theorem", v=None, r=None
+        existence, verdict=Verdict.UNKNOWN, reason="M is singular, outside the theorem", v=None, r=None
     )
 
 
-def _outside_the_theorem(problem: ContactProblem) -> str:
-    """Why W = H M⁻¹ Hᵀ cannot be, in words; empty if it can."""
+def _why_theorem_fails(problem: ContactProblem) -> str:
+    """Why W cannot be of the form H M⁻¹ Hᵀ, in words; empty if it can."""
     if problem.form == "global" or problem.n_contacts == 0:
         return ""
     W = sparse.csr_array(problem.W)
@@ -160,7 +162,7 @@ def _outside_the_theorem(problem: ContactProblem) -> str:
 
 
 class Criterion:
-    """One problem without units: velocities are divided by ``speed``, columns of H by their lengths."""
+    """One dimensionless problem: velocities are divided by ``speed``, columns of H by their lengths."""
 
     def __init__(self, problem: ContactProblem, tol: float, method: Method, time_limit: float) -> None:
         self.n = problem.n_contacts
@@ -175,7 +177,7 @@ class Criterion:
 
     @cached_property
     def _square(self) -> Array | None:
-        """Cholesky factor of G Gᵀ if every contact velocity can be had; None if not, or if it is large."""
+        """Cholesky factor of G Gᵀ if G is onto; None if not, or if it is large."""
         rows, columns = self.G.shape
         if rows > min(columns, DENSE):
             return None
@@ -198,22 +200,22 @@ class Criterion:
 
     @cached_property
     def rest(self) -> tuple[Array, Array]:
-        """The motion that best undoes the imposed velocities, and what is left of them (n, d)."""
+        """The motion that best cancels the imposed velocities, and their remainder (n, d)."""
         b = self.data.b
         if not b.any():
             return np.zeros(self.G.shape[1]), b
         if self.is_onto:
             undo = self._preimage(-b.ravel())
         elif b.size <= DENSE:
-            # Without a rank tolerance the kernel of a singular W is undone by impulses of 1e15.
+            # Without a rank tolerance, impulses of 1e15 would appear in the kernel of a singular W.
             undo = linalg.lstsq(self.G.toarray(), -b.ravel(), cond=RANK, lapack_driver="gelsy")[0]
         else:
             undo = sparse_linalg.lsmr(self.G, -b.ravel(), atol=1e-14, btol=1e-14, conlim=1e12)[0]
-        left = b + (self.G @ undo).reshape(b.shape)
-        # Contacts may have units of their own: each must be still by the measure of its own velocities.
+        remainder = b + (self.G @ undo).reshape(b.shape)
+        # Contacts may differ in scale: each must be at rest relative to its own velocities.
         local = ROUNDING * np.minimum(self._whole.terms(undo), np.abs(b).max())
-        still = bool(np.all(np.abs(left).max(axis=1) <= local))
-        return undo, np.zeros_like(b) if still else left
+        still = bool(np.all(np.abs(remainder).max(axis=1) <= local))
+        return undo, np.zeros_like(b) if still else remainder
 
     @property
     def _whole(self) -> Reach:
@@ -222,34 +224,34 @@ class Criterion:
 
     @cached_property
     def speed(self) -> float:
-        """Length of the imposed velocities that no motion can undo (m/s)."""
+        """Norm of the imposed velocities that no motion can cancel (m/s)."""
         return float(np.linalg.norm(self.rest[1]))
 
     @cached_property
     def reach(self) -> Reach:
-        """Velocities in units of ``speed``, counted from the motion that undoes most of w."""
+        """Velocities in units of ``speed``, relative to the motion that cancels most of w."""
         return Reach(self.G, self.rest[1] / (self.speed or 1.0), self.data.mu)
 
     def decide(self, quick: bool) -> Existence:
         """Decide the criterion; ``quick`` stops at the first proof."""
         if self.n == 0:
             return self._certified("there is no contact", math.inf, math.inf, np.zeros(self.G.shape[1]))
-        left = self.rest[1]
-        if quick and not left.any():
+        remainder = self.rest[1]
+        if quick and not remainder.any():
             return self._rigid(math.nan)
-        spread = self._opening()
-        opening = spread.sigma if spread else 0.0
-        if spread and opening > self.tol:
-            return self._opens(spread)
-        if not left.any():
+        opening_motion = self._opening()
+        opening = opening_motion.sigma if opening_motion else 0.0
+        if opening_motion and opening > self.tol:
+            return self._opens(opening_motion)
+        if not remainder.any():
             return self._rigid(opening)
-        found = self._widest(self.reach)
-        if found is None:
+        best = self._widest(self.reach)
+        if best is None:
             return self._undecided("the program was not solved", -math.inf, opening)
-        return self._judge(found, opening)
+        return self._judge(best, opening)
 
     def _opening(self) -> Widest | None:
-        """How fast all contacts can be opened; explicit if every contact velocity can be had."""
+        """Largest rate at which all contacts can be opened; explicit if H is onto."""
         if self.is_onto:
             v = self._preimage(np.tile(np.eye(self.data.d)[0], self.n))
             v /= np.abs(v).max()
@@ -259,34 +261,37 @@ class Criterion:
         return self._widest(self.reach.at_rest(), 1.0)
 
     def _widest(self, reach: Reach, bound: float = math.inf) -> Widest | None:
-        """The widest margin, in what is left of the time; None where the program was not solved."""
-        left = self._end - time.perf_counter()
-        return widest(reach, bound, self.method, left) if left > 0.0 else None
+        """The widest margin, within the remaining time; None where the program was not solved."""
+        seconds = self._end - time.perf_counter()
+        return widest(reach, bound, self.method, seconds) if seconds > 0.0 else None
 
     def _rigid(self, opening: float) -> Existence:
-        """Some motion undoes all that is imposed: the contacts are at rest, on the border of K*."""
+        """Verdict where a motion cancels all imposed velocities: contacts at rest, on the boundary of K*."""
         reason = "the imposed motion is rigid" if self.data.b.any() else "nothing is imposed (w = 0)"
         return self._certified(reason, 0.0, opening, self.rest[0])
 
-    def _opens(self, spread: Widest) -> Existence:
-        """Go along a motion that opens all contacts until the imposed velocities do not matter."""
+    def _opens(self, opening_motion: Widest) -> Existence:
+        """Follow a motion that opens all contacts until the imposed velocities do not matter."""
         b = self.reach.b
-        hindrance = float(np.max(self.data.mu * np.linalg.norm(b[:, 1:], axis=1) - b[:, 0]))
-        far = (1.0 + max(0.0, hindrance)) / spread.sigma
+        closing_speed = float(np.max(self.data.mu * np.linalg.norm(b[:, 1:], axis=1) - b[:, 0]))
+        far = (1.0 + max(0.0, closing_speed)) / opening_motion.sigma
         reason = "H has full row rank" if self.is_onto else "the bodies can move so that every contact opens"
         return self._certified(
-            reason, math.inf, spread.sigma, self.rest[0] + (self.speed or 1.0) * far * spread.v
+            reason,
+            math.inf,
+            opening_motion.sigma,
+            self.rest[0] + (self.speed or 1.0) * far * opening_motion.v,
         )
 
-    def _judge(self, found: Widest, opening: float) -> Existence:
-        """The verdict from the widest margin: a motion certifies, else a wedge that no motion can open."""
-        motion = self.rest[0] + self.speed * found.v
-        if found.sigma >= self.tol:
-            least = self._least_power() if np.abs(found.v).max() > DISTANT else None
-            margin = self.speed * (max(found.sigma, least.sigma) if least else found.sigma)
+    def _judge(self, best: Widest, opening: float) -> Existence:
+        """The verdict from the widest margin: certified by a motion, else refuted by a wedge."""
+        motion = self.rest[0] + self.speed * best.v
+        if best.sigma >= self.tol:
+            least = self._least_power() if np.abs(best.v).max() > DISTANT else None
+            margin = self.speed * (max(best.sigma, least.sigma) if least else best.sigma)
             return self._certified("some motion keeps every contact inside K*", margin, opening, motion)
-        if found.sigma > -self.tol:
-            return self._fragile("some motion keeps the contacts in K*, none inside it", found, opening)
+        if best.sigma > -self.tol:
+            return self._fragile("some motion keeps the contacts in K*, none inside it", best, opening)
         if self._is_definite:
             return Existence(
                 verdict=Verdict.CERTIFIED,
@@ -295,11 +300,11 @@ class Criterion:
                 speed=self.speed,
                 opening=opening,
             )
-        # The best motion may be infinite. Impulses are not: the dual tells how near to K* motions come.
+        # The best motion may be at infinity. Impulses are bounded: the dual tells how near K* motions come.
         least = self._least_power()
         if least is not None and least.sigma > -self.tol:
             return self._fragile("motions come as near to K* as one likes (theorem 3.1)", least, opening)
-        margin = self.speed * (found.sigma if least is None else max(found.sigma, least.sigma))
+        margin = self.speed * (best.sigma if least is None else max(best.sigma, least.sigma))
         flat = self._widest(self.reach.of_normals())
         if flat is not None:
             r, excluded = self._wedge(flat.r, np.zeros_like(self.data.mu))
@@ -315,7 +320,7 @@ class Criterion:
                     excluded=excluded,
                 )
         reason = "no motion keeps the contacts in K*"
-        for multiplier in (found.r, least.r if least is not None else None):
+        for multiplier in (best.r, least.r if least is not None else None):
             if multiplier is not None:
                 r, excluded = self._wedge(multiplier, self.data.mu)
                 if excluded >= self.speed / self.tol:
@@ -324,9 +329,9 @@ class Criterion:
 
     @cached_property
     def _is_definite(self) -> bool:
-        """A small W is positive definite by more than its own rounding, however close to singular.
+        """Whether a small W is positive definite by more than its own rounding, however close to singular.
 
-        Columns of light and heavy bodies are: the margin is then infinite, though no double can hold the
+        True for stacks of light and heavy bodies: the margin is then infinite, though no double can hold the
         impulses that open the contacts.
         """
         size = self.G.shape[0]
@@ -336,18 +341,18 @@ class Criterion:
         return exact.is_positive_definite(W - np.diag(8.0 * size * UNIT * np.diag(W)))
 
     def _least_power(self) -> Widest | None:
-        """The dual program in space, in what is left of the time; None where it says nothing more."""
-        left = self._end - time.perf_counter()
-        if self.data.d == 2 or self.method == "inscribed" or left <= 0.0:
+        """The dual program in space, within the remaining time; None where it adds nothing."""
+        seconds = self._end - time.perf_counter()
+        if self.data.d == 2 or self.method == "inscribed" or seconds <= 0.0:
             return None
-        return least_power(self.reach, left)
+        return least_power(self.reach, seconds)
 
     def _wedge(self, r: Array, mu: Array) -> tuple[Array, float]:
-        """Impulses put into the cone and balanced, and the largest motion (m/s) they exclude.
+        """Impulses projected on the cone and balanced, and the largest motion (m/s) they exclude.
 
         For any motion v, u = G v + b gives r·u ≤ Σ |Gᵀr|_j |v_j| + b·r, which is negative while |v| is small
-        enough; but r·u ≥ 0 in K*. The imbalance Gᵀr and the power b·r are those of the given data, with all
-        the rounding that their computation may hide.
+        enough; but r·u ≥ 0 in K*. The imbalance Gᵀr and the power b·r are computed from the given data, with
+        a bound on their rounding errors.
         """
         r = _into_cones(r, mu)
         size = float(np.abs(r).max(initial=0.0))
@@ -363,10 +368,10 @@ class Criterion:
 
     @cached_property
     def _units(self) -> Array:
-        """Sizes of motions along each unknown, per m/s of motion that a wedge is to exclude.
+        """Unit of motion along each unknown, per m/s of motion that a wedge must exclude.
 
-        In the reduced form motions are impulses x, of whom each contact may have its own unit. Those that
-        make up for what is imposed, |x_j| √W_jj of the size of |q_i| / √W_ii anywhere, count as one.
+        In the reduced form motions are impulses x, whose scale may differ between contacts. Those that
+        cancel the imposed velocities, |x_j| √W_jj of the size of |q_i| / √W_ii anywhere, count as one.
         """
         units = 1.0 / self.lengths
         if self.is_global or not self.speed > 0.0:
@@ -377,29 +382,29 @@ class Criterion:
         return np.maximum(units, scale * (np.linalg.norm(scale * self.data.b.ravel()) / self.speed))
 
     def _excluded(self, r: Array) -> float:
-        """The largest motion (m/s) that the wedge r excludes, all rounding counted."""
+        """The largest motion (m/s) that the wedge r excludes, rounding errors included."""
         G, b, flat = self.data.G, self.data.b.ravel(), r.ravel()
         rounding = 2.0 * (flat.size + 4) * UNIT
         imbalance = np.abs(G.T @ flat) + rounding * (abs(G).T @ np.abs(flat))
         power = float(b @ flat) + rounding * float(np.abs(b) @ np.abs(flat))
-        resisted = float(np.sum(imbalance * self._units)) * (1.0 + rounding)
+        resistance = float(np.sum(imbalance * self._units)) * (1.0 + rounding)
         if power >= 0.0:
             return 0.0
-        return -power / resisted if resisted > 0.0 else math.inf
+        return -power / resistance if resistance > 0.0 else math.inf
 
-    def _fragile(self, reason: str, found: Widest, opening: float) -> Existence:
+    def _fragile(self, reason: str, best: Widest, opening: float) -> Existence:
         return Existence(
             verdict=Verdict.FRAGILE,
             reason=reason,
-            margin=self.speed * found.sigma,
+            margin=self.speed * best.sigma,
             speed=self.speed,
             opening=opening,
-            v=(self.rest[0] + self.speed * found.v) / self.lengths,
+            v=(self.rest[0] + self.speed * best.v) / self.lengths,
         )
 
     def _certified(self, reason: str, margin: float, opening: float, motion: Array) -> Existence:
         v = motion / self.lengths
-        # A motion that undoes w exactly leaves u = 0 up to rounding: the border of K*, which is enough.
+        # A motion that cancels w leaves u = 0 up to rounding: the boundary of K*, which is enough.
         sizes = np.minimum(self.data.terms(v), np.abs(self.data.b).max(initial=0.0))
         if np.any(self.data.margins(v) < -ROUNDING * sizes * (1.0 + self.data.mu)):
             return self._undecided(f"a certificate failed its check: {reason}", margin, opening)
@@ -427,7 +432,7 @@ class Criterion:
 
 
 def _into_cones(r: Array, mu: Array) -> Array:
-    """Impulses with r_N ≥ 0 and |r_T| ≤ mu r_N surely, also after rounding."""
+    """Impulses moved into the cones: r_N ≥ 0 and |r_T| ≤ mu r_N hold even after rounding."""
     result = r.copy()
     result[:, 0] = np.maximum(r[:, 0], 0.0)
     allowed = (1.0 - 8.0 * UNIT) * mu * result[:, 0]

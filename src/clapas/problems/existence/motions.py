@@ -1,4 +1,4 @@
-"""Motions that open contacts: the margin they reach, the least of them, a problem opened a little."""
+"""Motions that open contacts: their margin, the smallest one, and the regularised problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clapas.typing import Array
 def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "exact") -> float:
     """Margin σ* among motions with |v|_∞ ≤ bound (m/s): how well conditioned existence is.
 
-    A margin that needs enormous velocities is of little worth; this one is finite always.
+    A margin that needs enormous velocities is of little use; this one is always finite.
 
     References
     ----------
@@ -32,14 +32,14 @@ def bounded_margin(problem: ContactProblem, bound: float, *, method: Method = "e
     reach = reach_of(problem)
     if problem.n_contacts == 0:
         return math.inf
-    found = widest(reach, bound, method, math.inf)
-    return found.sigma if found else math.nan
+    best = widest(reach, bound, method, math.inf)
+    return best.sigma if best else math.nan
 
 
 def nearest_motion(problem: ContactProblem, *, time_limit: float = math.inf) -> tuple[Array | None, Array]:
     """The least motion that opens all contacts, min { ½ |v|² : H v + w ∈ K* }, or the proof that none does.
 
-    The second way to decide (H̄), by least squares instead of a margin (Cadoux 2009, 3.38). In the reduced
+    An alternative decision of (H̄), by least squares instead of a margin (Cadoux 2009, 3.38). In the reduced
     form v stands for impulses, u = W v + q.
 
     Returns
@@ -60,11 +60,11 @@ def nearest_motion(problem: ContactProblem, *, time_limit: float = math.inf) -> 
 
 
 def regularised(problem: ContactProblem, delta: float) -> ContactProblem:
-    """The problem with w + mu δ e_N for w: contacts are opened a little, and (H̄) becomes (H).
+    """The problem with w + mu δ e_N in place of w: contacts open slightly, and (H̄) becomes (H).
 
     This is how the thesis proves that fixed points exist without an interior point: those of the problems
-    with δ > 0 have a limit (Cadoux 2009, 3.3.2). What was on the border of the criterion is then inside it,
-    at the price of an error of u_N of at most mu δ. Contacts without friction are not changed.
+    with δ > 0 have a limit (Cadoux 2009, 3.3.2). Problems on the boundary of the criterion are then inside
+    it, at the price of an error of u_N of at most mu δ. Contacts without friction are not changed.
 
     Parameters
     ----------
@@ -82,10 +82,10 @@ def regularised(problem: ContactProblem, delta: float) -> ContactProblem:
     """
     if not 0 < delta < math.inf:
         raise SettingsError(f"delta must be positive, got {delta}")
-    opened = np.zeros((problem.n_contacts, problem.d))
-    opened[:, 0] = problem.mu * delta
+    opening = np.zeros((problem.n_contacts, problem.d))
+    opening[:, 0] = problem.mu * delta
     mu, d, name = problem.mu, problem.d, problem.name
     if problem.form == "global":
-        w = problem.w + opened
+        w = problem.w + opening
         return ContactProblem(M=problem.M, H=problem.H, f=problem.f, w=w, mu=mu, d=d, name=name)
-    return ContactProblem(W=problem.W, q=problem.q + opened, mu=mu, d=d, name=name)
+    return ContactProblem(W=problem.W, q=problem.q + opening, mu=mu, d=d, name=name)

@@ -1,15 +1,15 @@
-"""The cone program of existence: how far all contacts can be opened at once.
+"""The conic program of existence: the largest rate at which all contacts can be opened at once.
 
-With e_N the stacked normals, the program and its dual are (Cadoux 2009, (3.36) with its signs put right)::
+With e_N the stacked normals, the program and its dual are (Cadoux 2009, (3.36) with corrected signs)::
 
     σ* = max { σ : G v + b − σ e_N ∈ K*, |v|_∞ ≤ R }
        = min { b·r + R |Gᵀr|_1 : r ∈ K, Σ r_N = 1 }        (without R: Gᵀr = 0)
 
-The minimum is attained, the maximum need not be: motions may have to go to infinity to come near the best
+The minimum is attained, the maximum need not be: motions may have to grow without bound to approach the best
 margin (theorem 3.1 of Cadoux 2009 against its corollaries).
 
-K* = {mu |u_T| ≤ u_N} is polyhedral in the plane, where the program is linear and HiGHS answers to rounding;
-in space Clarabel does, or HiGHS for a polyhedron inscribed in the cone.
+K* = {mu |u_T| ≤ u_N} is polyhedral in the plane, where the program is linear and HiGHS solves it to rounding;
+in space Clarabel solves it, or HiGHS for a polyhedron inscribed in the cone.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from clapas.typing import Array, Mask
 
 Method = Literal["exact", "inscribed", "least-squares"]
 
-MARGINS = (1e-2, 1e-4, 1e-6, 0.0)  # beside the imposed velocities: inside K* by so much, then on its border
+MARGINS = (1e-2, 1e-4, 1e-6, 0.0)  # relative to the imposed velocities: depth inside K*, finally its boundary
 FACETS = 16  # of the polyhedron inscribed in a cone
 
 
 class Widest(NamedTuple):
-    """A solution: σ, a velocity v that reaches it, and the multiplier r (n, d) that bounds it."""
+    """Solution: σ, a velocity v that attains it, and the multiplier r (n, d) that bounds it."""
 
     sigma: float
     v: Array
@@ -56,7 +56,7 @@ class Reach(NamedTuple):
         return np.asarray(self.G @ v).reshape(self.b.shape) + self.b
 
     def terms(self, v: Array) -> Array:
-        """Largest size (n,) of what adds up to the velocity of each contact: the measure of its rounding."""
+        """Largest sum (n,) of absolute terms in each contact velocity: the scale of its rounding error."""
         sizes = np.asarray(abs(self.G) @ np.abs(v)).reshape(self.b.shape) + np.abs(self.b)
         return np.asarray(sizes.max(axis=1, initial=0.0))
 
@@ -66,7 +66,7 @@ class Reach(NamedTuple):
         return np.asarray(u[:, 0] - self.mu * np.linalg.norm(u[:, 1:], axis=1))
 
     def margin(self, v: Array) -> float:
-        """The σ that v reaches, the least of all margins."""
+        """The σ attained by v, the smallest of all margins."""
         return float(np.min(self.margins(v), initial=math.inf))
 
     def at_rest(self) -> Reach:
@@ -74,7 +74,7 @@ class Reach(NamedTuple):
         return self._replace(b=np.zeros_like(self.b))
 
     def of_normals(self) -> Reach:
-        """The same motions seen without friction: only u_N ≥ 0 is asked for."""
+        """The same motions without friction: only u_N ≥ 0 is required."""
         return self._replace(mu=np.zeros_like(self.mu))
 
 
@@ -91,12 +91,12 @@ def reach_of(problem: ContactProblem) -> Reach:
 
 
 def is_coulomb(problem: ContactProblem) -> bool:
-    """Whether the law at all contacts is Coulomb's with round cones: the criterion is about it."""
+    """Whether the law at all contacts is Coulomb's with round cones, as the criterion requires."""
     return type(problem) is ContactProblem and problem.section is None
 
 
 def widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Widest | None:
-    """The largest margin, by the program that a method names; in the plane facets are exact."""
+    """The largest margin, by the program of the given method; in the plane facets are exact."""
     if method == "least-squares" and math.isinf(bound):
         return widest_by_least_squares(reach, time_limit)
     if reach.d == 2 or method == "inscribed" or not reach.mu.any():
@@ -105,7 +105,7 @@ def widest(reach: Reach, bound: float, method: Method, time_limit: float) -> Wid
 
 
 def widest_by_facets(reach: Reach, bound: float, facets: int, time_limit: float) -> Widest | None:
-    """Solve the program with K* replaced by an inscribed polyhedron of so many facets; exact in the plane."""
+    """Solve the program with K* replaced by an inscribed polyhedron; exact in the plane."""
     if reach.d == 2:
         directions, narrowing = np.array([[1.0], [-1.0]]), 1.0
     else:
@@ -113,7 +113,7 @@ def widest_by_facets(reach: Reach, bound: float, facets: int, time_limit: float)
         directions, narrowing = np.column_stack((np.cos(angles), np.sin(angles))), math.cos(math.pi / facets)
     rows = _facet_rows(reach.mu / narrowing, directions)
     m = reach.G.shape[1]
-    answer = optimize.linprog(
+    result = optimize.linprog(
         np.append(np.zeros(m), -1.0),
         A_ub=sparse.hstack((-rows @ reach.G, _normal_part(rows, reach)[:, None]), format="csr"),
         b_ub=rows @ reach.b.ravel(),
@@ -121,10 +121,10 @@ def widest_by_facets(reach: Reach, bound: float, facets: int, time_limit: float)
         method="highs",
         options={"time_limit": min(time_limit, 1e9)},
     )
-    if answer.status != 0:
+    if result.status != 0:
         return None
-    multiplier = -np.asarray(answer.ineqlin.marginals)
-    v = np.asarray(answer.x)[:m]
+    multiplier = -np.asarray(result.ineqlin.marginals)
+    v = np.asarray(result.x)[:m]
     return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
 
 
@@ -169,8 +169,8 @@ def widest_by_cones(
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-11
     objective = np.append(np.zeros(m), -1.0)
     program = (sparse.csc_matrix((m + 1, m + 1)), objective, sparse.csc_matrix(A), h, cones)
-    answer = engine.DefaultSolver(*program, options).solve()
-    v, multiplier = np.array(answer.x)[:m], np.array(answer.z)[: rows.shape[0]]
+    result = engine.DefaultSolver(*program, options).solve()
+    v, multiplier = np.array(result.x)[:m], np.array(result.z)[: rows.shape[0]]
     if not (np.isfinite(v).all() and np.isfinite(multiplier).all()):
         return None
     return Widest(reach.margin(v), v, np.asarray(rows.T @ multiplier).reshape(reach.b.shape))
@@ -179,7 +179,7 @@ def widest_by_cones(
 def least_motion(reach: Reach, time_limit: float) -> tuple[Array | None, Array]:
     """Solve min { ½ |v|² : G v + b ∈ K* } and its dual min { ½ |Gᵀr|² + b·r : r ∈ K } (Cadoux 2009, 3.38).
 
-    Returns the least motion, or None where no motion does, and the impulses r: in the first case multipliers,
+    Returns the least motion, or None where none exists, and the impulses r: in the first case multipliers,
     v = Gᵀ r; in the second a certificate, Gᵀ r ≈ 0 with b·r < 0, scaled to Σ r_N = 1.
     """
     engine: Any = import_module("clarabel")
@@ -195,18 +195,18 @@ def least_motion(reach: Reach, time_limit: float) -> tuple[Array | None, Array]:
         rows @ reach.b.ravel(),
         cones,
     )
-    answer = engine.DefaultSolver(*program, options).solve()
-    r = np.asarray(rows.T @ np.array(answer.z)).reshape(reach.b.shape)
-    if str(answer.status) in ("Solved", "AlmostSolved"):
-        return np.array(answer.x), r
+    result = engine.DefaultSolver(*program, options).solve()
+    r = np.asarray(rows.T @ np.array(result.z)).reshape(reach.b.shape)
+    if str(result.status) in ("Solved", "AlmostSolved"):
+        return np.array(result.x), r
     return None, r / max(float(r[:, 0].sum()), 1e-300)
 
 
 def widest_by_least_squares(reach: Reach, time_limit: float) -> Widest:
-    """Look for the least motion that leaves the contacts inside K* by a margin, ever smaller, at last none.
+    """Find the least motion that keeps the contacts inside K* by a margin, decreasing to zero.
 
-    The least motion itself is on the border of K* (Cadoux 2009, 3.5.4), which decides (H̄) only: with a
-    margin asked for it decides (H). Where no motion does, the impulses bound σ from above.
+    The least motion itself is on the boundary of K* (Cadoux 2009, 3.5.4), which decides (H̄) only: with a
+    positive margin it decides (H). Where no motion exists, the impulses bound σ from above.
     """
     normal = np.eye(reach.d)[0]
     for margin in MARGINS:
@@ -233,9 +233,9 @@ def least_power(reach: Reach, time_limit: float) -> Widest | None:
     weights = np.ones((n, d))
     weights[:, 0] = np.where(smooth, 1.0, reach.mu)
     weights /= np.maximum(1.0, reach.mu)[:, None]
-    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
-    entries = (weights.ravel()[picked], (np.arange(len(picked)), picked))
-    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), size)))
+    selected = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    entries = (weights.ravel()[selected], (np.arange(len(selected)), selected))
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(selected), size)))
     still = sparse.csr_array(sparse.eye_array(size, format="csr")[frozen])
     A = sparse.vstack((reach.G.T, normals, still, -rows))
     h = np.zeros(A.shape[0])
@@ -248,15 +248,15 @@ def least_power(reach: Reach, time_limit: float) -> Widest | None:
     options.time_limit = min(time_limit, 1e9)
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-11
     program = (sparse.csc_matrix((size, size)), reach.b.ravel(), sparse.csc_matrix(A), h, cones)
-    answer = engine.DefaultSolver(*program, options).solve()
-    r, v = np.array(answer.x), np.array(answer.z)[:m]
-    if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(r).all():
+    result = engine.DefaultSolver(*program, options).solve()
+    r, v = np.array(result.x), np.array(result.z)[:m]
+    if str(result.status) not in ("Solved", "AlmostSolved") or not np.isfinite(r).all():
         return None
     return Widest(float(reach.b.ravel() @ r), v, r.reshape(n, d))
 
 
 def _normal_part(rows: sparse.csr_array, reach: Reach, where: Mask | None = None) -> Array:
-    """What the rows make of the stacked normals, of all contacts or of some."""
+    """The rows applied to the stacked normals, of all contacts or of some."""
     normals = np.zeros_like(reach.b)
     normals[:, 0] = 1.0 if where is None else where
     return np.asarray(rows @ normals.ravel())
@@ -270,9 +270,9 @@ def _cone_rows(reach: Reach, engine: Any) -> tuple[sparse.csr_array, list[Any]]:
     weights[:, 0] = 1.0
     weights /= np.maximum(1.0, reach.mu)[:, None]
     column = np.arange(n * d).reshape(n, d)
-    picked = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
-    entries = (weights.ravel()[picked], (np.arange(len(picked)), picked))
-    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), n * d)))
+    selected = np.concatenate((column[smooth, 0], column[~smooth].ravel()))
+    entries = (weights.ravel()[selected], (np.arange(len(selected)), selected))
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(selected), n * d)))
     rays = int(smooth.sum())
     cones = [engine.NonnegativeConeT(rays)] if rays else []
     return rows, cones + [engine.SecondOrderConeT(d) for _ in range(n - rays)]

@@ -1,6 +1,6 @@
-"""Impulses from velocities alone, and whether a fixed point of Cadoux's map is a solution.
+"""Impulses recovered from velocities, and whether a fixed point of Cadoux's map is a solution.
 
-The fixed point F(s) = s fixes the motion v; the impulses have to be found. They obey Coulomb's law with
+The fixed point F(s) = s determines the motion v, not the impulses. These obey Coulomb's law with
 ũ = H v + w + mu |u_T| e_N if and only if
 
     r ∈ K,    r ⟂ ũ,    Hᵀ r = M v + f                                  (Cadoux 2009, 4.7.3)
@@ -27,19 +27,21 @@ from clapas.problems.coulomb import shifted
 from clapas.problems.existence.programs import Reach, widest_by_cones
 from clapas.typing import Array, Indices
 
-ON_BORDER = 1e-9  # of velocities, relative: distance from the border of K*, or from zero, that is rounding
+ON_BORDER = (
+    1e-9  # relative distance of velocities from the boundary of K*, or from zero, attributed to rounding
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Recovery:
-    """Impulses that go with a motion.
+    """Impulses recovered from a motion.
 
     Parameters
     ----------
     r : array (n, d)
         The impulses found.
     mismatch : float
-        |Hᵀ r − (M v + f)| relative to |M v + f|: zero when they hold the motion.
+        |Hᵀ r − (M v + f)| relative to |M v + f|: zero when they produce the motion.
     bound : float
         Largest Σ r_N allowed in the search.
     """
@@ -49,7 +51,7 @@ class Recovery:
     bound: float
 
     def holds(self, tol: float = 1e-6) -> bool:
-        """Whether the impulses hold the motion: v and r are then a solution of Coulomb's problem."""
+        """Whether the impulses produce the motion: v and r are then a solution of Coulomb's problem."""
         return self.mismatch <= tol
 
 
@@ -63,9 +65,9 @@ def impulses_of_motion(
     problem : ContactProblem
         In the global form.
     v : array (m,)
-        Velocities of the bodies; contacts must not approach (ũ ∈ K*), which is for the caller to know.
+        Velocities of the bodies; contacts must not approach (ũ ∈ K*), which is not checked.
     largest : float
-        Bound on Σ r_N, over what the momentum M v + f asks for by its size.
+        Bound on Σ r_N, relative to the size of the momentum M v + f.
     accuracy : float
         Velocities below this share of the largest, of v or of free motion, count as zero.
 
@@ -75,7 +77,7 @@ def impulses_of_motion(
 
     Examples
     --------
-    A block at rest gives back impulses that carry it, without any memory of them:
+    Impulses that carry a block at rest, from its velocity alone:
 
     >>> from clapas.problems import gallery
     >>> problem = gallery.get("rigid-square").problem
@@ -93,28 +95,28 @@ def impulses_of_motion(
     n, d = problem.n_contacts, problem.d
     target = np.asarray(problem.M @ v + problem.f)
     u = np.asarray(problem.H @ v).reshape(n, d) + problem.w
-    moved = shifted(u, problem.mu)
+    u_shifted = shifted(u, problem.mu)
     speed = max(float(np.abs(u).max(initial=0.0)), float(np.abs(problem.q).max(initial=0.0)))
-    rays, cones = _freedom(moved, problem.mu, accuracy * speed)
+    rays, cones = _freedom(u_shifted, problem.mu, accuracy * speed)
     scale = float(np.linalg.norm(target)) or 1.0
     response = float(abs(problem.H).max()) if problem.H.nnz else 1.0
     bound = largest * scale / response
     columns = (cones[:, None] * d + np.arange(d)).ravel()
-    every = sparse.eye_array(n * d, format="csc")[:, columns]
-    basis = sparse.csc_matrix(sparse.hstack((rays, every)))
+    columns_of_cones = sparse.eye_array(n * d, format="csc")[:, columns]
+    basis = sparse.csc_matrix(sparse.hstack((rays, columns_of_cones)))
     x = _least_squares(
         sparse.csr_array(problem.H.T @ basis), target, rays.shape[1], cones, problem.mu, d, bound
     )
     r = np.asarray(basis @ x).reshape(n, d)
-    missed = float(np.linalg.norm(problem.H.T @ r.ravel() - target)) / scale if scale else 0.0
-    return Recovery(r=r, mismatch=missed, bound=bound)
+    mismatch = float(np.linalg.norm(problem.H.T @ r.ravel() - target)) / scale if scale else 0.0
+    return Recovery(r=r, mismatch=mismatch, bound=bound)
 
 
 def opens_where_stuck(problem: ContactProblem, s: npt.ArrayLike) -> bool:
     """Whether theorem 3.20 makes a fixed point s of Cadoux's map a solution.
 
-    It does if some motion keeps every contact in K* and puts those with s_i = 0 inside it. This is enough,
-    not needed: :func:`impulses_of_motion` decides the rest.
+    It does if some motion keeps every contact in K* and those with s_i = 0 in its interior. This is
+    sufficient, not necessary: :func:`impulses_of_motion` decides the other cases.
 
     Examples
     --------
@@ -130,27 +132,27 @@ def opens_where_stuck(problem: ContactProblem, s: npt.ArrayLike) -> bool:
     G, b = (problem.H, problem.w) if is_global else (problem.W, problem.q)
     reach = Reach(sparse.csr_array(G), b, problem.mu)
     size = max(float(np.abs(b).max(initial=0.0)), 1.0)
-    found = widest_by_cones(reach, 1e3 * size, 60.0, where=stuck)
-    if found is None:
+    best = widest_by_cones(reach, 1e3 * size, 60.0, where=stuck)
+    if best is None:
         return False
-    u = reach.at(found.v)
+    u = reach.at(best.v)
     inside = u[:, 0] - problem.mu * np.linalg.norm(u[:, 1:], axis=1)
     return bool((inside[stuck] > 1e-6 * size).all() and (inside >= -1e-6 * size).all())
 
 
-def _freedom(moved: Array, mu: Array, zero: float) -> tuple[sparse.csc_matrix, Indices]:
+def _freedom(u_shifted: Array, mu: Array, zero: float) -> tuple[sparse.csc_matrix, Indices]:
     """Rays (n d, k) of the contacts that slide, and indices of those that stick."""
-    n, d = moved.shape
-    size = np.linalg.norm(moved, axis=1)
-    slip = np.linalg.norm(moved[:, 1:], axis=1)
+    n, d = u_shifted.shape
+    size = np.linalg.norm(u_shifted, axis=1)
+    slip = np.linalg.norm(u_shifted[:, 1:], axis=1)
     sticks = size <= zero
-    on_border = ~sticks & (moved[:, 0] - mu * slip <= zero)
+    on_border = ~sticks & (u_shifted[:, 0] - mu * slip <= zero)
     slides = np.flatnonzero(on_border)
     rays = np.zeros((n * d, len(slides)))
     for k, i in enumerate(slides):
         rays[i * d, k] = 1.0
         if slip[i] > zero:
-            rays[i * d + 1 : (i + 1) * d, k] = -mu[i] * moved[i, 1:] / slip[i]
+            rays[i * d + 1 : (i + 1) * d, k] = -mu[i] * u_shifted[i, 1:] / slip[i]
     return sparse.csc_matrix(rays), np.flatnonzero(sticks)
 
 
@@ -160,7 +162,7 @@ def _least_squares(
     """Minimise |A x − b| with rays ≥ 0, (mu x_N, x_T) in Lorentz cones, and Σ x_N ≤ bound.
 
     The norm itself is minimised, as t with (t, A x − b) in a Lorentz cone: its square would be lost in
-    the accuracy of the engine. Unknowns are in units of |b|.
+    the accuracy of the optimiser. Unknowns are in units of |b|.
     """
     engine: Any = import_module("clarabel")
     size = A.shape[1]
@@ -195,6 +197,6 @@ def _least_squares(
     options = engine.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-12
-    answer = engine.DefaultSolver(P, np.append(np.zeros(size), 1.0), G, h, kinds, options).solve()
-    x = unit * np.array(answer.x)[:size]
+    result = engine.DefaultSolver(P, np.append(np.zeros(size), 1.0), G, h, kinds, options).solve()
+    x = unit * np.array(result.x)[:size]
     return x if np.isfinite(x).all() else np.zeros(size)

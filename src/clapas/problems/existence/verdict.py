@@ -1,4 +1,4 @@
-"""What is known of the existence of a solution, with its proof."""
+"""The verdict on existence of a solution, with its proof."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clapas.typing import Array
 
 
 class Verdict(Enum):
-    """What is known of the existence of a solution; ``verdict.meaning`` is one sentence."""
+    """Verdict on the existence of a solution; ``verdict.meaning`` is one sentence."""
 
     CERTIFIED = "A solution exists."
     FRAGILE = "A solution exists if the data are exact; the smallest change of them may destroy it."
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Existence:
-    """What is known about the existence of a solution, with its proof.
+    """The verdict on existence of a solution, with its proof.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class Existence:
         Why, in a few words.
     margin : float
         σ* (m/s): the largest σ such that some motion gives u_N − mu |u_T| ≥ σ at every contact. Positive
-        under (H), zero under (H̄) alone, negative if both fail, infinite if motions can open all contacts at
-        will.
+        under (H), zero under (H̄) alone, negative if both fail, infinite if motions can open all contacts
+        without limit.
     speed : float
         Scale of the margin (m/s): length of the part of w that no motion of the bodies can undo.
     opening : float
@@ -61,7 +61,7 @@ class Existence:
 
     @property
     def exists(self) -> bool | None:
-        """A solution exists, none does, or the criterion does not tell (None)."""
+        """Whether a solution exists; None if the criterion does not decide."""
         return {Verdict.CERTIFIED: True, Verdict.IMPOSSIBLE: False}.get(self.verdict)
 
     @property

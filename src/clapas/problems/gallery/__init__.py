@@ -1,4 +1,4 @@
-"""Contact problems with names: paradoxes of the theory, textbook cases, random families, large packings.
+"""Named contact problems: paradoxes of the theory, textbook cases, random families, large packings.
 
 >>> from clapas.problems import gallery
 >>> rod = gallery.get("painleve-down-none")
@@ -7,7 +7,7 @@ ContactProblem('painleve-down-none', 1 contact in 2-D, global, 1 dof)
 >>> rod.known.exists
 False
 
-Problems are built when asked for. The generators make others of the same families.
+Problems are built on request. The generators make others of the same families.
 """
 
 from __future__ import annotations

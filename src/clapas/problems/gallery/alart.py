@@ -1,9 +1,10 @@
 """Alart's elementary problems: one elastic node with friction, and frictionless elastic rows.
 
 All are static: v is a displacement, M a stiffness, u the displacement or the gap at the contact, r a force.
-Alart studies how the generalised Newton method behaves on them. What belongs to the methods and not to
-the problem is found with the solvers: his augmentation parameter and its bounds (57), (60), (74), the cycles,
-and the problems whose law is not Coulomb's (Tresca friction (38)-(60), elastoplastic oscillator (76)-(77)).
+Alart studies the behaviour of the generalised Newton method on them. What concerns the methods and not
+the problem is documented with the solvers: his augmentation parameter and its bounds (57), (60), (74), the
+cycles, and the problems whose law is not Coulomb's (Tresca friction (38)-(60), elastoplastic oscillator
+(76)-(77)).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def uniqueness_bound(A: npt.ArrayLike) -> float:
 def elastic_node(
     A: npt.ArrayLike, load: npt.ArrayLike, mu: float, name: str = "elastic-node"
 ) -> GalleryProblem:
-    """Put one node of an elastic truss on a rigid plane with friction: A u = load + r.
+    """One node of an elastic truss on a rigid plane with friction: A u = load + r.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def elastic_node(
 
 
 def elastic_row(nodes: int, free: npt.ArrayLike, name: str = "elastic-row") -> GalleryProblem:
-    """Press a row of elastic elements on a smooth plane by its 2, 3 or 4 bottom nodes.
+    """A row of elastic elements pressed on a smooth plane at its 2, 3 or 4 bottom nodes.
 
     Only the normal flexibility is published, and only it matters without friction: tangential rows of W
     are zero.

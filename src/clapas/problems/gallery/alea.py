@@ -1,6 +1,6 @@
 """Random problems after Cadoux: subsystems with random masses, joined by random contacts.
 
-The family is published, its instances are not. Choices made here where the source is silent:
+The family is published, its instances are not. Choices made here where the source does not specify:
 
 * mass blocks are Q Λ Qᵀ, Q uniform among rotations and reflections, Λ log-uniform between its ends
   condition^(−½) and condition^(½), which are both attained, so that the condition number is exact;
@@ -8,7 +8,7 @@ The family is published, its instances are not. Choices made here where the sour
   outside body. (The published densities of W are those of this choice.) A single subsystem meets the
   outside world;
 * the blocks of H, w and f are standard Gaussian numbers; normals are uniform on the sphere, completed to
-  a frame, and H and w are turned into it. Gaussian numbers do not feel the turn: only the draw does.
+  a frame, and H and w are rotated into it. The Gaussian distribution is invariant under the rotation.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def alea(
         Number of contacts.
     condition : float
         Condition number of each mass block, ≥ 1. Not published: with 1000 the condition numbers of W lie in
-        the decades printed, but scatter widely (medians of 20 draws are 0.04 to 380 times the printed ones),
-        and singular W come at smaller sizes than in print.
+        the published decades, but scatter widely (medians of 20 draws are 0.04 to 380 times the published
+        ones), and singular W occur at smaller sizes than published.
     d : 2 or 3
         Dimension.
     seed : int
@@ -139,7 +139,7 @@ def _entry(m_ss: int, n_ss: int, n: int, name: str) -> GalleryProblem:
 
 
 def _has_full_row_rank(problem: ContactProblem) -> bool:
-    """H onto: every contact velocity can be had, so a solution exists (Cadoux 2009, 3.4.8)."""
+    """Whether H is onto: every contact velocity can be reached, so a solution exists (Cadoux 2009, 3.4.8)."""
     rows, columns = problem.H.shape
     if rows > columns:
         return False

@@ -1,4 +1,4 @@
-"""A named contact problem, and what is known of its solutions without solving it."""
+"""A named contact problem with its known solutions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Continuum:
     samples : tuple of arrays (n, d)
         Some of its members, extreme ones where the set is bounded.
     contains : callable (r, slack) → bool
-        Membership test; every equation and inequality may be missed by ``slack`` (N·s).
+        Membership test; every equation and inequality may be violated by ``slack`` (N·s).
     """
 
     description: str
@@ -34,18 +34,18 @@ class Continuum:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Known:
-    """What is known of the solutions of a problem, by proof or by construction.
+    """Known facts on the solutions of a problem, by proof or by construction.
 
     Parameters
     ----------
     exists : bool or None
-        A solution exists, does not exist, or nobody told (None).
+        Whether a solution exists; None if unknown.
     solutions : tuple of arrays (n, d)
         Isolated solutions.
     continuum : Continuum, optional
         Solutions that are not isolated.
     complete : bool
-        ``solutions`` and ``continuum`` together are all the solutions there are.
+        ``solutions`` and ``continuum`` together are all the solutions.
     precision : float
         Largest residual of the listed solutions in double precision. Above its default only where
         the data themselves cost digits (mass ratios).
@@ -71,7 +71,7 @@ class Known:
 
     @property
     def is_unique(self) -> bool:
-        """It is known that there is exactly one solution."""
+        """Whether there is known to be exactly one solution."""
         return self.complete and self.continuum is None and len(self.solutions) == 1
 
 
@@ -106,7 +106,7 @@ class GalleryProblem:
     description : str
         One sentence of physics.
     known : Known
-        What is known of the solutions.
+        Known facts on the solutions.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class GalleryProblem:
         largest = max((_distance(r, 0.0) for r in self.known.samples), default=0.0)
         if largest > 0:
             return largest
-        # Only r = 0 is known: measure against the impulses that would cancel the free velocity.
+        # Only r = 0 is known: the scale is that of impulses that would cancel the free velocity.
         needed = np.abs(self.problem.q) / self.problem.response[:, None]
         return float(np.max(needed, initial=0.0)) or 1.0
 

@@ -25,7 +25,7 @@ from clapas.typing import Array
 
 
 def at_rest(problem: ContactProblem, *samples: Array, precision: float = 1e-12) -> Known:
-    """Known solutions of a structure that rests: all the balanced impulses.
+    """Known solutions of a structure at rest: all balanced impulses.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def at_rest(problem: ContactProblem, *samples: Array, precision: float = 1e-12) 
     """
 
     def contains(r: Array, slack: float) -> bool:
-        missing = problem.H.T @ r.ravel() - problem.f
-        return in_cones(r, problem.mu, slack) and float(np.max(np.abs(missing), initial=0.0)) <= slack
+        imbalance = problem.H.T @ r.ravel() - problem.f
+        return in_cones(r, problem.mu, slack) and float(np.max(np.abs(imbalance), initial=0.0)) <= slack
 
     continuum = Continuum(
         description="every r in the friction cones with Hᵀ r = f", samples=samples, contains=contains

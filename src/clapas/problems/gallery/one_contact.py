@@ -1,8 +1,8 @@
-"""One contact: each branch of Coulomb's law alone, and its edges.
+"""Problems with one contact: each branch of Coulomb's law, and the limit cases.
 
-In the plane everything is decided on paper; :func:`plane_solutions` does it. The three-dimensional
-cases take W = λ I, where the normal and the tangential answers do not meet: r_N = max(0, −q_N) / λ, then
-r_T is −q_T / λ cut at the length mu r_N. Those problems have exactly one solution.
+In the plane all solutions are known in closed form; see :func:`plane_solutions`. The three-dimensional
+cases take W = λ I, where normal and tangential responses are uncoupled: r_N = max(0, −q_N) / λ, then
+r_T is −q_T / λ cut at the length mu r_N. These problems have exactly one solution.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clapas.typing import Array
 
 
 def plane_solutions(W: npt.ArrayLike, q: npt.ArrayLike, mu: float) -> tuple[Array, ...]:
-    """All solutions of a contact in the plane, by trying take-off, sticking and both slidings.
+    """All solutions of a contact in the plane, by trying take-off, sticking and both directions of sliding.
 
         take-off   r = 0                          needs q_N ≥ 0
         sticking   r = −W⁻¹ q                     needs r in the cone
@@ -37,7 +37,7 @@ def plane_solutions(W: npt.ArrayLike, q: npt.ArrayLike, mu: float) -> tuple[Arra
     Returns
     -------
     tuple of arrays (1, 2)
-        The solutions. They are all when W_NN ≠ mu |W_NT|; there, with q_N = 0, the edge of the cone
+        The solutions, all of them if W_NN ≠ mu |W_NT|; for W_NN = mu |W_NT| and q_N = 0 the edge of the cone
         may hold a continuum, of which only r = 0 is returned.
 
     Examples
@@ -46,11 +46,11 @@ def plane_solutions(W: npt.ArrayLike, q: npt.ArrayLike, mu: float) -> tuple[Arra
     [[[0.0, 0.0]], [[0.833, -1.167]], [[0.167, -0.333]]]
     """
     W, q = np.asarray(W, dtype=float), np.asarray(q, dtype=float)
-    found: list[Array] = []
+    solutions: list[Array] = []
     for r in _branches(W, q, mu):
-        if all(np.abs(r - other).max() > 1e-12 * np.abs(r).max(initial=1e-300) for other in found):
-            found.append(r)
-    return tuple(r.reshape(1, 2) for r in found)
+        if all(np.abs(r - other).max() > 1e-12 * np.abs(r).max(initial=1e-300) for other in solutions):
+            solutions.append(r)
+    return tuple(r.reshape(1, 2) for r in solutions)
 
 
 def _branches(W: Array, q: Array, mu: float) -> Iterator[Array]:
@@ -60,10 +60,10 @@ def _branches(W: Array, q: Array, mu: float) -> Iterator[Array]:
     if abs(stick[1]) <= mu * stick[0]:
         yield stick
     for sign in (1.0, -1.0):
-        answer = W[0, 0] - sign * mu * W[0, 1]
-        if answer == 0 or -q[0] / answer <= 0:
+        response = W[0, 0] - sign * mu * W[0, 1]
+        if response == 0 or -q[0] / response <= 0:
             continue
-        slide = -q[0] / answer * np.array([1.0, -sign * mu])
+        slide = -q[0] / response * np.array([1.0, -sign * mu])
         if sign * (W[1] @ slide + q[1]) > 0:
             yield slide
 

@@ -3,13 +3,13 @@
 How a packing is made
 ---------------------
 Spheres of random sizes are put on the sites of a dense lattice (face-centred cubic; hexagonal in the plane),
-each shaken off its site. Then all are inflated by one factor until exactly the number of contacts
-asked for is reached: pairs and walls are sorted by the factor at which they touch. Contacts made early
+each displaced at random. Then all are inflated by one factor until exactly the number of contacts
+requested is reached: pairs and walls are sorted by the factor at which they touch. Contacts made early
 overlap at the end, by some hundredths of a radius; the contact point is put in the middle of the overlap.
-Spheres that touch nothing are taken away. No dynamics: a million contacts take some seconds.
+Spheres that touch nothing are removed. No dynamics: a million contacts take some seconds.
 
 The graph, the normals and the lever arms are those of a granular medium (about 4 contacts per
-sphere, random normals, walls); the history of the forces is not, nor are the grains in equilibrium.
+sphere, random normals, walls); the force history is not, and the grains are not in equilibrium.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def sphere_packing(
     d : 2 or 3
         Disks or spheres.
     coordination : float
-        Contacts per sphere, about, before the spheres without contact are taken away.
+        Approximate number of contacts per sphere, before the spheres without contact are removed.
     radius : float
         Mean radius (m); the radii spread by 3 % about it.
     dt : float
@@ -132,8 +132,8 @@ def sphere_packing(
     radii = random.uniform(1.0 - SPREAD, 1.0 + SPREAD, len(sites))
     a, b = _neighbours(sites, shape)
     distance = _distances(centres, shape, a, b)
-    # Pairs touch when the radii are multiplied by distance / (sum of radii); a wall has no radius.
-    factor = distance / (radii[b] + _wall_has_none(radii, a))
+    # Pairs touch when the radii are multiplied by distance / (sum of radii); a wall has radius zero.
+    factor = distance / (radii[b] + _radii_or_zero(radii, a))
     chosen, inflation = _first(factor, n_contacts)
     touching = np.union1d(a[chosen][a[chosen] >= 0], b[chosen]) if n_contacts else np.arange(1)
     a, b = _renumber(a[chosen], touching), _renumber(b[chosen], touching)
@@ -238,7 +238,7 @@ def _distances(centres: Array, shape: tuple[int, ...], a: Indices, b: Indices) -
 
 
 def _first(factor: Array, n_contacts: int) -> tuple[Indices, float]:
-    """The pairs that touch first when the spheres are inflated, and the inflation that brings them all."""
+    """The pairs that touch first when the spheres are inflated, and the inflation needed."""
     if n_contacts == 0:
         return np.arange(0), 0.5 * float(factor.min())
     chosen = np.argpartition(factor, n_contacts - 1)[:n_contacts]
@@ -251,13 +251,13 @@ def _wall_normals(d: int) -> Array:
     return np.vstack((axes[-1:], axes[:-1], -axes[:-1]))
 
 
-def _wall_has_none(radii: Array, bodies: Indices) -> Array:
+def _radii_or_zero(radii: Array, bodies: Indices) -> Array:
     """Radii of the bodies, zero for walls."""
     return np.where(bodies >= 0, radii[np.maximum(bodies, 0)], 0.0)
 
 
 def _renumber(bodies: Indices, kept: Indices) -> Indices:
-    """Places of the bodies among the kept ones; walls stay as they are."""
+    """Indices of the bodies among the kept ones; walls keep their numbers."""
     return np.where(bodies >= 0, np.searchsorted(kept, bodies), bodies)
 
 
@@ -268,7 +268,7 @@ def _settling(
     physics: tuple[float, float, float],
     name: str,
 ) -> SpherePacking:
-    """The contact problem of one step of spheres that jiggle and fall."""
+    """The contact problem of one step of falling spheres with random velocities."""
     centres, radii = spheres
     a, b, distance = contacts
     mu, dt, agitation = physics
@@ -277,7 +277,7 @@ def _settling(
     normals = np.empty((len(a), d))
     normals[between] = (centres[b[between]] - centres[a[between]]) / distance[between, None]
     normals[~between] = _wall_normals(d)[-1 - a[~between]]
-    radius_a = _wall_has_none(radii, a)
+    radius_a = _radii_or_zero(radii, a)
     half_overlap = 0.5 * (radius_a + radii[b] - distance)
     arm_a = (radius_a - half_overlap)[:, None] * normals
     arm_b = (half_overlap - radii[b])[:, None] * normals
@@ -285,13 +285,13 @@ def _settling(
     masses = DENSITY * (np.pi * radii**2 if d == 2 else 4.0 / 3.0 * np.pi * radii**3)
     inertia = (0.5 if d == 2 else 0.4) * masses * radii**2
     M = np.column_stack([masses] * d + [inertia] * (2 * d - 3))
-    jiggle = agitation * GRAVITY * dt * random.uniform(-1.0, 1.0, M.shape)
-    jiggle[:, d:] /= radii[:, None]
-    jiggle[:, d - 1] -= GRAVITY * dt
+    velocity = agitation * GRAVITY * dt * random.uniform(-1.0, 1.0, M.shape)
+    velocity[:, d:] /= radii[:, None]
+    velocity[:, d - 1] -= GRAVITY * dt
     problem = ContactProblem(
         M=sparse.diags_array(M.ravel()).tocsr(),
         H=contact_jacobian(contact_frames(normals), (a, b), (arm_a, arm_b), n_bodies, central=True),
-        f=-(M * jiggle).ravel(),
+        f=-(M * velocity).ravel(),
         mu=np.full(len(a), mu),
         d=d,
         name=name,

@@ -20,7 +20,7 @@ from clapas.problems.gallery.entry import NO_SOLUTION, Continuum, GalleryProblem
 from clapas.typing import Array
 
 REFERENCE = "Cadoux 2009, 1.4.4"
-EDGE = 1e-12  # relative difference of mu and tan(theta) below which the cone's edge is on the rod
+EDGE = 1e-12  # relative difference of mu and tan(theta) below which the edge of the cone is along the rod
 
 
 def painleve_rod(theta: float, mu: float, u0: float, g: float, name: str = "painleve-rod") -> GalleryProblem:
@@ -126,7 +126,7 @@ def _sticking(slope: float, mu: float, g: float, low: float, high: float) -> Con
 
 
 def _torque_free_edge(mu: float) -> Continuum:
-    """Without gravity, an impulse along the rod does nothing: the whole edge of the cone."""
+    """Without gravity, an impulse along the rod has no effect: the whole edge of the cone is a solution."""
 
     def contains(r: Array, slack: float) -> bool:
         return float(r[0, 0]) >= -slack and abs(float(r[0, 1] + mu * r[0, 0])) <= slack

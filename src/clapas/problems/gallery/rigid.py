@@ -1,4 +1,4 @@
-"""Contact Jacobians of rigid bodies, assembled directly in sparse rows."""
+"""Contact Jacobians of rigid bodies, assembled directly as sparse rows."""
 
 from __future__ import annotations
 

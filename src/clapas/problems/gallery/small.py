@@ -1,4 +1,4 @@
-"""A few contacts each, solved on paper: the examples the theory argues with."""
+"""Problems with a few contacts and closed-form solutions: the examples of the theory."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def mass_spring_stop(drop: float, name: str = "mass-spring-stop") -> GalleryProb
 def wedged_bar(
     slope: float = math.radians(10.0), mu: float = 0.5, name: str = "wedged-bar"
 ) -> GalleryProblem:
-    """A heavy bar between two walls that converge upward: it may fall, or stay for ever.
+    """A heavy bar between two walls that converge upward: it may fall, or stay wedged.
 
     The bar (1 kg, 1 m) is horizontal and at rest; over a step of 10 ms its weight gives P = m g dt. Falling
     freely it leaves both walls, so r = 0 is a solution. If mu = tan φ exceeds tan(slope), so is every pair of
@@ -257,8 +257,8 @@ def inclined_plane(
     free = speed * H[1] + np.array([0.0, 0.0, -GRAVITY * dt])
     problem = ContactProblem(M=mass * np.eye(3), H=H, f=-mass * free, w=np.zeros((1, 3)), mu=[mu], name=name)
     normal = mass * GRAVITY * dt * c
-    wanted = mass * (GRAVITY * dt * s + speed)
-    tangential = -math.copysign(min(abs(wanted), mu * normal), wanted)
+    momentum = mass * (GRAVITY * dt * s + speed)
+    tangential = -math.copysign(min(abs(momentum), mu * normal), momentum)
     return GalleryProblem(
         name=name,
         problem=problem,
@@ -283,7 +283,7 @@ def sliding_block(name: str = "sliding-block") -> GalleryProblem:
     forward = mu * height / length * np.array([-1.0, 1.0, 1.0, -1.0])
     even = 0.25 * weight * (1.0 + forward)
     diagonal = np.array([1.0, -1.0, 1.0, -1.0])
-    spare = float(even.min())
+    largest = float(even.min())
 
     def member(e: float) -> Array:
         normal = even + e * diagonal
@@ -291,11 +291,11 @@ def sliding_block(name: str = "sliding-block") -> GalleryProblem:
 
     def contains(r: Array, slack: float) -> bool:
         e = float((r[:, 0] - even) @ diagonal) / 4.0
-        return abs(e) <= spare + slack and float(np.abs(r - member(e)).max()) <= slack
+        return abs(e) <= largest + slack and float(np.abs(r - member(e)).max()) <= slack
 
     continuum = Continuum(
         description="normal impulses even + e (1, -1, 1, -1), friction fully mobilised against the motion",
-        samples=tuple(member(e) for e in (-spare, 0.0, 0.5 * spare, spare)),
+        samples=tuple(member(e) for e in (-largest, 0.0, 0.5 * largest, largest)),
         contains=contains,
     )
     return GalleryProblem(

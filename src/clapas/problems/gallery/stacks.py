@@ -42,7 +42,7 @@ class Masonry:
     points : array (n_contacts, 3)
         Contact points (m).
     hydrostatic : array (n_contacts, 3)
-        A frictionless solution: each vertical column carries its own weight down (N·s).
+        A frictionless solution: each vertical column transmits its own weight down (N·s).
     """
 
     problem: ContactProblem
@@ -55,7 +55,7 @@ class Masonry:
     hydrostatic: Array
 
     def squeezed(self, share: float) -> Array:
-        """A solution where friction squeezes each joint, by the given share of what the cones allow.
+        """A solution where friction squeezes each joint, by the given fraction of what the cones allow.
 
         The two corners on a side along x push each other with opposite forces, which balance.
         """
@@ -64,7 +64,7 @@ class Masonry:
         return r
 
     def warped(self, share: float) -> Array:
-        """A solution where each joint bears more on one diagonal, by the given share of the possible."""
+        """A solution where each joint bears more on one diagonal, by the given fraction of the maximum."""
         r = self.hydrostatic.copy()
         r[:, 0] += share * self._spare() * np.resize([1.0, -1.0, 1.0, -1.0], len(r))
         return r
@@ -83,7 +83,7 @@ def box_stack(
     mass_ratio: float = 1.0,
     name: str = "",
 ) -> Masonry:
-    """Pile boxes on one another, each on the four corners of the one below.
+    """Stack boxes on one another, each on the four corners of the one below.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _running_bond(
     """Lay courses of bricks over the half-brick columns first[k] to last[k] of course k.
 
     Bricks of course k begin at columns of the parity of k, half bricks fill the ends. A brick is two
-    columns glued together, and each column hands its own weight down: an exact frictionless balance.
+    columns glued together, and each column transmits its own weight down: an exact frictionless balance.
     """
     length, width, height = size
     column, level = _cells(first, last)

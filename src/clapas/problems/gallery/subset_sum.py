@@ -1,8 +1,8 @@
-"""A contact problem that adds integers: solvable exactly when some of them sum to a target.
+"""A contact problem that encodes subset sum: solvable exactly when some integers sum to a target.
 
 k rods touch a base that slides without friction and is pulled by the force 2 F0. Each rod has two
 possible states, as Painlevé's with gravity up: to take off, or to slide and push the base by 2 f_i. Two more
-rods, one on each side, allow no motion of the base whatever. So the forces of the rods that push must
+rods, one on each side, prevent any motion of the base. So the forces of the rods that push must
 sum to F0: the contact problem contains the subset-sum problem and is NP-hard.
 """
 
@@ -43,7 +43,7 @@ def subset_sum(f: Sequence[int], total: int, name: str = "", max_listed: int = 1
     name : str
         Name of the problem.
     max_listed : int
-        List at most so many solutions; ``known.complete`` tells whether some were left out.
+        Maximum number of solutions listed; ``known.complete`` tells whether some were left out.
 
     References
     ----------
@@ -100,7 +100,7 @@ def _subsets(f: tuple[int, ...], total: int) -> Iterator[tuple[bool, ...]]:
     """Every subset of f that sums to total.
 
     Bit t of reachable[i] tells whether some of f[i:] sum to t: the search enters no dead end, so its cost
-    is that of the answers found (and pseudo-polynomial, k · total, when there is none).
+    is proportional to the number of solutions (and pseudo-polynomial, k · total, when there is none).
     """
     reachable = [1] * (len(f) + 1)
     for i in reversed(range(len(f))):
