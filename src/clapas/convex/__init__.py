@@ -1,7 +1,7 @@
 """Convex sets of contact mechanics: cones, thresholds, their projections and derivatives.
 
-One file per set. Every set answers the same four questions (see :class:`ConvexSet`); the modules
-``coulomb`` and ``jordan`` also offer their formulas as plain functions on arrays. The compiled twins of
+One file per set. Every set has the same four methods (see :class:`ConvexSet`); the modules
+``coulomb`` and ``jordan`` also provide their formulas as functions on arrays. Compiled versions of
 the formulas are in ``coulomb_kernels``, imported on demand.
 """
 

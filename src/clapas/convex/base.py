@@ -1,7 +1,7 @@
 """Interface of convex sets: membership, projection, and its derivative.
 
 Every set here is a product of n small sets, one per contact. Points are arrays of shape (n, d), normal
-component first, and each answer is given contact by contact.
+component first, and each result is given contact by contact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clapas.typing import Array, Mask
 class ConvexSet(Protocol):
     """A closed convex set C, the product of one set per contact.
 
-    A new set writes :meth:`project` and :meth:`jacobian`; the two others follow from them.
+    A new set defines :meth:`project` and :meth:`jacobian`; the other two methods follow from them.
     """
 
     def project(self, x: Array) -> Array:
@@ -30,7 +30,7 @@ class ConvexSet(Protocol):
     def jacobian(self, x: Array) -> Array:
         """Derivative of the projection at each contact, (n, d, d).
 
-        Where P has kinks (it is nowhere worse than 1-Lipschitz) this is one member of Clarke's
+        Where P is not differentiable (it is 1-Lipschitz everywhere) this is one element of Clarke's
         generalised Jacobian, a limit of the derivatives at smooth points nearby. Unless a set says
         otherwise, a point on the boundary of C counts as inside.
         """
@@ -38,11 +38,11 @@ class ConvexSet(Protocol):
 
     def distance(self, x: Array) -> Array:
         """Distance |x − P(x)| from x to the set, (n,), in the unit of x."""
-        away = x - self.project(x)
-        return length_and_direction(away if away.ndim == 2 else away[:, None])[0]
+        offset = x - self.project(x)
+        return length_and_direction(offset if offset.ndim == 2 else offset[:, None])[0]
 
     def contains(self, x: Array, tol: float = 0.0) -> Mask:
-        """Tell for each contact whether x is in the set, or at a distance of at most ``tol``, (n,)."""
+        """Whether x is in the set, or at a distance of at most ``tol``, for each contact, (n,)."""
         inside: Mask = self.distance(x) <= tol
         return inside
 
@@ -60,7 +60,7 @@ class Cone(ConvexSet, Protocol):
 
 
 class FrictionCone(Cone):
-    """The cone of a law of dry friction, whose section at r_N = 1 is any convex set S around the origin.
+    """The cone of a dry friction law, whose section at r_N = 1 is a convex set S around the origin.
 
         K = {r : r_T ∈ r_N S},        K* ∋ ũ ⟂ r ∈ K,   ũ = u + σ(−u_T) e_N
 
@@ -85,7 +85,7 @@ class FrictionCone(Cone):
 
 @dataclass(frozen=True, eq=False)
 class Opposite(Cone):
-    """The cone −K, made of the opposites of the points of another.
+    """The cone −K, the opposite of a cone K.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Opposite(Cone):
 
 @dataclass(frozen=True, eq=False)
 class DualCone(Cone):
-    """The dual of a cone that has no projection of its own: by Moreau's, P_{K*}(x) = x + P_K(−x)."""
+    """Dual of a cone K, projected by Moreau's decomposition, P_{K*}(x) = x + P_K(−x)."""
 
     cone: Cone
 
@@ -139,7 +139,7 @@ class DualCone(Cone):
 def length_and_direction(x: Array) -> tuple[Array, Array]:
     """Length |x| (n,) and direction x/|x| (n, k) of each row; the direction of a zero row is zero.
 
-    Rows are first divided by their largest component: squares then neither overflow nor vanish.
+    Rows are first divided by their largest component, so that squares neither overflow nor underflow.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def length_and_direction(x: Array) -> tuple[Array, Array]:
 
 
 def one_per_contact(name: str, value: npt.ArrayLike) -> Array:
-    """Read a coefficient given per contact (n,), or a single number for one contact; keep it read-only."""
+    """Read one coefficient per contact (n,), or a single number for one contact, as a read-only array."""
     result = np.array(value, dtype=float, ndmin=1)
     if result.ndim != 1:
         raise ProblemError(f"{name} must have shape (n,), one number per contact, got {result.shape}")
@@ -168,7 +168,7 @@ def one_per_contact(name: str, value: npt.ArrayLike) -> Array:
 
 
 def require_contacts(x: Array, n: int, d: int | None = None) -> None:
-    """Refuse points that are not an array (n, d); without d, any number of components will do."""
+    """Raise an error unless x is an array (n, d); without d, any number of components is accepted."""
     right_shape = x.ndim == 2 and len(x) == n and d in (None, x.shape[1])
     if not right_shape:
         raise ProblemError(

@@ -5,12 +5,12 @@ K* = {mu |x_T| ≤ x_N} a wedge of angle π/2 − φ. Both are circular cones
 
     C(p, q) = {p |x_T| ≤ q x_N, x_N ≥ 0},    K = C(1, mu),  K* = C(mu, 1),
 
-so one projection serves both, written with the cosine and the sine of the wedge. No square of mu and no
-quotient by mu appears: mu = 0 and mu = 1e300 are ordinary values. (The dual could be had from Moreau's
-x + P_K(−x); but where the two terms nearly cancel, what remains points anywhere. Here it is on the cone.)
+so one projection covers both, written with the cosine and the sine of the wedge. No square of mu and no
+quotient by mu appears: mu = 0 and mu = 1e300 are ordinary values. (The dual could follow from Moreau's
+x + P_K(−x); but where the two terms nearly cancel, only rounding remains. Here the result is on the cone.)
 
-Components that are infinite or NaN give NaN or the right limit, without a warning: an iteration that
-diverges is told by its own test, not by the arithmetic.
+Components that are infinite or NaN give NaN or the right limit, without a warning: divergence of an
+iteration is detected by its own test, not by the arithmetic.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def jacobian(x: Array, mu: Array) -> Array:
 
         c cᵀ + (a sin φ / |x_T|) diag(0, I − s sᵀ).
 
-    On the boundary of K the answer is I, on the rest of the boundary of the polar cone 0: limits of
-    derivatives from inside these cones. When mu = 0, K is a ray without inside and the answer on it is
+    On the boundary of K the result is I, on the rest of the boundary of the polar cone 0: limits of
+    derivatives from inside these cones. When mu = 0, K is a ray without interior and the result on it is
     e_N e_Nᵀ, the derivative of max(x_N, 0) e_N (0 at the origin).
 
     References
@@ -93,7 +93,7 @@ def jacobian_dual(x: Array, mu: Array) -> Array:
     """Derivative of the projection on the dual cone, (n, d, d): :func:`jacobian` with φ for π/2 − φ.
 
     I inside K* and on its boundary, 0 inside the polar cone −K and on the rest of its boundary. When
-    mu = 0 the cone −K is a ray without inside, where the answer is diag(0, I).
+    mu = 0 the cone −K is a ray without interior, where the result is diag(0, I).
     """
     return _jacobian(x, mu, 1.0)
 
@@ -115,7 +115,7 @@ def _jacobian(x: Array, p: Array | float, q: Array | float) -> Array:
         cos, sin = _angle(p, q)
         ray = _ray(cos, sin, direction)
         foot = cos * x[:, 0] + sin * length
-        # |x_T| = 0 outside both cones happens when one of them is a ray: the slope has then this limit.
+        # |x_T| = 0 outside both cones occurs when one of them is a ray: the slope then has this limit.
         slope = np.clip(np.where(length > 0.0, sin * foot / length, sin**2), 0.0, 1.0)
         inside, polar = _regions(x[:, 0], length, p, q)
         on_ray = ray[:, :, None] * ray[:, None, :]
@@ -141,7 +141,7 @@ def _ray(cos: Array, sin: Array, direction: Array) -> Array:
 
 
 def _regions(normal: Array, length: Array, p: Array | float, q: Array | float) -> tuple[Mask, Mask]:
-    """Tell who is in the cone C(p, q), who in its polar. (A product that overflows compares rightly.)"""
+    """Whether points are in the cone C(p, q), and in its polar. (Overflowing products compare correctly.)"""
     inside = (p * length <= q * normal) & (normal >= 0.0)
     polar = (q * length <= -p * normal) & (normal <= 0.0)
     return inside, polar
@@ -149,9 +149,9 @@ def _regions(normal: Array, length: Array, p: Array | float, q: Array | float) -
 
 @dataclass(frozen=True, eq=False)
 class CoulombCone(FrictionCone):
-    """Friction cone: the impulses that dry friction can bear, K = {|x_T| ≤ mu x_N} at each contact.
+    """Friction cone: the impulses that dry friction allows, K = {|x_T| ≤ mu x_N} at each contact.
 
-    With mu = 0 it is the ray of pure pushes {x_T = 0, x_N ≥ 0}.
+    With mu = 0 it is the ray of normal impulses {x_T = 0, x_N ≥ 0}.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class CoulombCone(FrictionCone):
 
     @staticmethod
     def of_checked(mu: Array, d: int) -> CoulombCone:
-        """The cone of coefficients that have been checked: neither checked again nor copied."""
+        """The cone for coefficients already checked, which are neither checked again nor copied."""
         cone = object.__new__(CoulombCone)
         object.__setattr__(cone, "mu", mu)
         object.__setattr__(cone, "d", d)
@@ -228,7 +228,7 @@ def violation(u: Array, x: Array, mu: Array) -> Array:
 
 
 def disc_violation(u: Array, x: Array, radius: Array) -> Array:
-    """Distance x − P_disc(x − u) of x (n, k) from the law of a slider that holds up to ``radius`` (n,)."""
+    """Violation x − P_disc(x − u) of the law of a slider with threshold ``radius`` (n,), for x (n, k)."""
     length, direction = length_and_direction(x - u)
     nearest = np.where((length > radius)[:, None], radius[:, None] * direction, x - u)
     return np.asarray(x - nearest)

@@ -1,8 +1,8 @@
-"""Compiled twins of the projection on Coulomb's cone and of its derivative, for d = 2 and 3.
+"""Compiled projection on Coulomb's cone and its derivative, for d = 2 and 3.
 
-The formulas are those of :mod:`clapas.convex.coulomb`, which is the oracle of their tests. The functions of
-one contact can be called from inside other kernels; those of all contacts write into an array of the caller
-and allocate nothing. They check nothing: shapes, finite values and mu ≥ 0 are the caller's duty.
+The formulas are those of :mod:`clapas.convex.coulomb`, which is the reference of their tests. The functions
+of one contact can be called inside other kernels; those of all contacts write into an array of the caller
+and allocate nothing. Nothing is checked: shapes, finite values and mu ≥ 0 are up to the caller.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def length_of(a: float, b: float) -> float:
 
 @inlined
 def is_inside(normal: float, length: float, mu: float) -> bool:
-    """Tell whether a vector of tangential length ``length`` is in the cone."""
+    """Whether a vector of tangential length ``length`` is in the cone."""
     return normal >= 0.0 and length <= mu * normal
 
 
 @inlined
 def is_polar(normal: float, length: float, mu: float) -> bool:
-    """Tell whether a vector of tangential length ``length`` is in the polar cone."""
+    """Whether a vector of tangential length ``length`` is in the polar cone."""
     return normal <= 0.0 and mu * length <= -normal
 
 
 @inlined
 def project_2d(normal: float, tangent: float, mu: float) -> tuple[float, float]:
-    """Project one vector of the plane on the cone |x_T| ≤ mu x_N."""
+    """Project one vector in the plane on the cone |x_T| ≤ mu x_N."""
     length = abs(tangent)
     if is_inside(normal, length, mu):
         return normal, tangent
@@ -52,7 +52,7 @@ def project_2d(normal: float, tangent: float, mu: float) -> tuple[float, float]:
 
 @inlined
 def project_3d(normal: float, tangent: float, tangent2: float, mu: float) -> tuple[float, float, float]:
-    """Project one vector of space on the cone |x_T| ≤ mu x_N."""
+    """Project one vector in space on the cone |x_T| ≤ mu x_N."""
     length = length_of(tangent, tangent2)
     if is_inside(normal, length, mu):
         return normal, tangent, tangent2
@@ -91,7 +91,7 @@ def jacobian_3d(normal: float, tangent: float, tangent2: float, mu: float, out: 
         size = length_of(1.0, mu)
         cos, sin = 1.0 / size, mu / size
         out[0, 0] = cos * cos
-        if length > 0.0:  # else mu = 0, the cone is a ray and this point is on it
+        if length > 0.0:  # otherwise mu = 0, the cone is a ray and this point is on it
             a, b = tangent / length, tangent2 / length
             slope = min(max(sin * (cos * normal + sin * length) / length, 0.0), 1.0)
             out[0, 1] = out[1, 0] = cos * sin * a

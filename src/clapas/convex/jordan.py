@@ -26,7 +26,7 @@ from clapas.convex.base import length_and_direction
 from clapas.errors import ProblemError
 from clapas.typing import Array
 
-# Below this, relative to the larger vector, an eigenvalue of √(x∘x + y∘y) is all rounding.
+# Below this, relative to the larger vector, an eigenvalue of √(x∘x + y∘y) is rounding error.
 DEGENERATE = 16.0 * np.finfo(float).eps
 HALF_ROOT = np.sqrt(0.5)
 
@@ -69,7 +69,7 @@ def spectral(x: Array) -> tuple[Array, Array]:
 
         λ = x_0 ∓ |x_1|,   c = ½ (1, ∓ x_1/|x_1|),   c₁∘c₂ = 0,   c∘c = c
 
-    When x_1 = 0 any direction serves; the first tangent is taken.
+    When x_1 = 0 any direction is valid; the first tangent is taken.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def sqrt(x: Array) -> Array:
     >>> sqrt(np.array([[5.0, 4.0, 0.0]]))
     array([[2., 1., 0.]])
     """
-    return _act(lambda values: np.sqrt(np.maximum(values, 0.0)), x)
+    return _apply_to_eigenvalues(lambda values: np.sqrt(np.maximum(values, 0.0)), x)
 
 
 def inverse(x: Array) -> Array:
@@ -114,7 +114,7 @@ def inverse(x: Array) -> Array:
     if singular.any():
         i = int(np.argmax(singular))
         raise ProblemError(f"vector {i}, {x[i].tolist()}, has a zero eigenvalue x_0 ∓ |x_1| and no inverse")
-    return _act(np.reciprocal, x)
+    return _apply_to_eigenvalues(np.reciprocal, x)
 
 
 def determinant(x: Array) -> Array:
@@ -160,8 +160,8 @@ def fischer_burmeister_jacobian(x: Array, y: Array, eps: float = 0.0) -> tuple[A
 
     With z = √(x∘x + y∘y + 2 eps² e) they are I − L(z)⁻¹L(x) and I − L(z)⁻¹L(y).
 
-    L(z) is singular when x = x_0 (1, s) and y = y_0 (1, s) are on one line of the boundary of Q; φ has there
-    a kink and the answer is the limit of the derivatives at (x + t e, y + t e), t → 0+, a member of the
+    L(z) is singular when x = x_0 (1, s) and y = y_0 (1, s) are on one line of the boundary of Q; there φ has
+    a kink and the result is the limit of the derivatives at (x + t e, y + t e), t → 0+, an element of the
     generalised Jacobian. It is symmetric, positive semidefinite, and the two add up to a definite matrix:
     with c = (1, −s)/√2 and ρ = √(x_0² + y_0²),
 
@@ -185,8 +185,8 @@ def fischer_burmeister_jacobian(x: Array, y: Array, eps: float = 0.0) -> tuple[A
 def lorentz_scaling(mu: Array, d: int) -> tuple[Array, Array]:
     """Diagonal scalings (n, d) that bring r ∈ K and ũ ∈ K* into the Lorentz cone: (mu, 1, 1) and (1, mu, mu).
 
-    They need mu > 0: without friction the scaled impulse forgets r_N, and the law is the complementarity of
-    two numbers, r_N and u_N.
+    They need mu > 0: without friction the scaled impulse does not contain r_N, and the law is the
+    complementarity of two numbers, r_N and u_N.
 
     Examples
     --------
@@ -224,8 +224,8 @@ def to_lorentz(r: Array, u_shifted: Array, mu: Array) -> tuple[Array, Array]:
     return of_r * r, of_u * u_shifted
 
 
-def _act(function: Callable[[Array], Array], x: Array) -> Array:
-    """Let a function of numbers act on the eigenvalues: f(x) = f(λ₁) c₁ + f(λ₂) c₂."""
+def _apply_to_eigenvalues(function: Callable[[Array], Array], x: Array) -> Array:
+    """Apply a scalar function to the eigenvalues: f(x) = f(λ₁) c₁ + f(λ₂) c₂."""
     values, idempotents = spectral(x)
     result: Array = np.einsum("ik,ikj->ij", function(values), idempotents)
     return result
@@ -239,7 +239,7 @@ def _unit(x: Array) -> tuple[Array, Array]:
 
 
 def _scaled(x: Array, y: Array, eps: float) -> tuple[Array, Array, Array, Array]:
-    """Divide by the largest component, so that squares neither overflow nor vanish; φ is homogeneous."""
+    """Divide by the largest component, so that squares neither overflow nor underflow; φ is homogeneous."""
     size = np.maximum(np.max(np.abs(x), axis=1, initial=eps), np.max(np.abs(y), axis=1, initial=eps))
     divisor = np.where(size > 0.0, size, 1.0)
     return size, x / divisor[:, None], y / divisor[:, None], eps / divisor
@@ -248,7 +248,7 @@ def _scaled(x: Array, y: Array, eps: float) -> tuple[Array, Array, Array, Array]
 def _root_of_squares(x: Array, y: Array, eps: Array) -> tuple[Array, Array, Array]:
     """Eigenvalues σ₁ ≤ σ₂ (n,) and direction s (n, d−1) of z = √w, w = x∘x + y∘y + 2 eps² e.
 
-    The smaller eigenvalue of w is w_0 − |w_1|, a difference that loses half the figures of σ₁ where it
+    The smaller eigenvalue of w is w_0 − |w_1|, a difference that loses half the digits of σ₁ where it
     matters most, at the edge of the cone. As w_1 = |w_1| s it is also a sum of squares, which loses none:
 
         (x_0 − s·x_1)² + |x_1 − (s·x_1) s|² + the same of y + 2 eps².
@@ -282,14 +282,14 @@ def _root_derivative(x: Array, low: Array, high: Array, s: Array) -> Array:
 
 
 def _coordinates(x: Array, s: Array) -> tuple[Array, Array, Array]:
-    """Parts of x seen from the direction s: x_0 − s·x_1, x_0 + s·x_1 (n,) and (0, x_1 − (s·x_1) s) (n, d)."""
+    """Parts of x relative to the direction s: x_0 − s·x_1, x_0 + s·x_1 (n,), (0, x_1 − (s·x_1) s) (n, d)."""
     along = np.einsum("ij,ij->i", s, x[:, 1:])
     across = np.column_stack((np.zeros(len(x)), x[:, 1:] - along[:, None] * s))
     return x[:, 0] - along, x[:, 0] + along, across
 
 
 def _quotient(value: Array, divisor: Array, limit: float) -> Array:
-    """Divide, or take the limit where the divisor is zero but for rounding."""
+    """Divide, or take the limit where the divisor is zero up to rounding."""
     regular = divisor > DEGENERATE
     safe = np.where(regular, divisor, 1.0)
     if value.ndim == 2:

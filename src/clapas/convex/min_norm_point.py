@@ -1,26 +1,26 @@
-"""Nearest point to the origin of a convex set known by its extreme points and rays: Wolfe's method.
+"""Wolfe's method: nearest point to the origin of a convex set given by its extreme points and rays.
 
 The set is C = conv(p_1 … p_k) + cone(r_1 … r_l), given as a list or by an *oracle* that minimises linear
-functions over it. Wolfe's method keeps a few of the points, the *corral*, together with the weights that make
-x of them. A major cycle asks for the extreme point p that minimises x·p: if x·p ≥ x·x the hyperplane through
+functions over it. Wolfe's method keeps a few of the points, the *corral*, together with the weights of
+x among them. A major cycle finds the extreme point p that minimises x·p: if x·p ≥ x·x the hyperplane through
 x separates C from the origin, and x is the nearest point. Otherwise p joins the corral, and minor cycles move
 towards the nearest point of the affine hull of the corral, dropping points whose weights would become
 negative. The method ends with the nearest point *and* its decomposition, in at most n + 1 points and rays.
 
-The nearest point of an affine hull is one of least squares. With the columns a_i = (σ, p_i) for points and
-a_j = (0, r_j) for rays, any σ > 0, the vector
+The nearest point of an affine hull is a least-squares solution. With the columns a_i = (σ, p_i) for points
+and a_j = (0, r_j) for rays, any σ > 0, the vector
 
     v = argmin |A v − e_0|,    A = [a_1 … a_k],
 
 divided by its sum over the points is the weight of the nearest point of aff(p_i) + span(r_j): the normal
 equations read p_i·x = constant for all points and r_j·x = 0 for all rays. Wolfe solves them with a Cholesky
-factor of AᵀA; here A = Q R is kept, orthogonalised twice when a column joins and restored by rotations when
-one leaves, so that the error grows with the condition of A and not with its square. σ is the length of the
-first point, so that neither part of a column hides the other.
+factor of AᵀA; here A = Q R is kept, orthogonalised twice when a column is added and restored by rotations
+when one is removed, so that the error grows with the condition of A and not with its square. σ is the length
+of the first point, so that neither part of a column dominates the other.
 
 In exact arithmetic a point that improves x is never in the affine hull of the corral. In floating point it
-may be, within rounding: then nothing can be gained, the method stops, and ``gap`` says how near the answer
-is.
+may be, within rounding: then no progress is possible, the method stops, and ``gap`` bounds the error of
+the result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from scipy.linalg import qr_delete, solve_triangular
 from clapas.errors import ProblemError, SettingsError
 from clapas.typing import Array, Indices, Mask
 
-DEPENDENT = 1e-12  # part of a new column outside the span of the corral, below which it is rounding
+DEPENDENT = 1e-12  # relative part of a new column outside the span of the corral that counts as rounding
 TINY_WEIGHT = 1e-14  # weights below this are zero
 
 
@@ -70,8 +70,8 @@ class MinNormPoint:
     calls : int
         Calls of the oracle.
     places : array (k,) of int
-        Where the points stand in the list given (points first, then rays); with an oracle 0 for the start and
-        k for what its k-th call returned.
+        Indices of the points in the list given (points first, then rays); with an oracle 0 for the start and
+        k for the result of its k-th call.
     """
 
     x: Array
@@ -96,7 +96,7 @@ def min_norm_point(
     Parameters
     ----------
     points : array (k, n)
-        At least one point; duplicates and affinely dependent points do no harm.
+        At least one point; duplicates and affinely dependent points are allowed.
     rays : array (l, n), optional
         Directions of rays, of any length; zeros are ignored.
     tol : float
@@ -128,21 +128,21 @@ def min_norm_point(
         raise ProblemError("points and rays must be finite, got NaN or infinity")
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    asked: list[int] = []
+    returned: list[int] = []
 
     def extreme(x: Array) -> Extreme:
         slopes = units @ x
         steepest = int(np.argmin(slopes)) if len(units) else -1
         if steepest >= 0 and slopes[steepest] < -tol * np.linalg.norm(x):
-            asked.append(len(listed) + steepest)
+            returned.append(len(listed) + steepest)
             return Extreme(directions[steepest], is_ray=True)
-        asked.append(int(np.argmin(listed @ x)))
-        return Extreme(listed[asked[-1]])
+        returned.append(int(np.argmin(listed @ x)))
+        return Extreme(listed[returned[-1]])
 
     first = int(np.argmin(np.linalg.norm(listed, axis=1)))
-    found = _Corral(listed[first]).run(extreme, tol, 10 * (len(listed) + len(units) + listed.shape[1]))
-    places = np.array([first, *asked])[found.places]
-    return replace(found, points=np.vstack((listed, directions))[places], places=places)
+    nearest = _Corral(listed[first]).run(extreme, tol, 10 * (len(listed) + len(units) + listed.shape[1]))
+    places = np.array([first, *returned])[nearest.places]
+    return replace(nearest, points=np.vstack((listed, directions))[places], places=places)
 
 
 def min_norm_point_of(
@@ -155,10 +155,10 @@ def min_norm_point_of(
     oracle : callable
         ``oracle(x)`` returns an :class:`Extreme` of C: the point that minimises x·p, or a ray with x·r < 0.
     start : array (n,)
-        A point of C, extreme if the pieces of the decomposition shall be.
+        A point of C, extreme if the points of the decomposition are to be.
     tol : float
-        Stops when x·x − x·p ≤ tol |x| s, with s the largest |p_i| of the corral and of p, which is how far
-        rounding lets x·p be known; or |x| ≤ tol s, the origin being in C; or a ray of length one has
+        Stops when x·x − x·p ≤ tol |x| s, with s the largest |p_i| of the corral and of p, since x·p is known
+        only up to rounding; or |x| ≤ tol s, the origin being in C; or a ray of length one has
         x·r ≥ −tol |x|.
     max_calls : int
         Calls of the oracle, after which the best point so far is returned with its gap.
@@ -187,7 +187,7 @@ def min_norm_point_of(
 class _Corral:
     """Points and rays in use with their weights, and the factors Q R of their columns (σ, p) or (0, r).
 
-    Rays are kept about as long as the first point, by a power of two, so that weights are of the order of
+    Rays are scaled by a power of two to about the length of the first point, so that weights are of order
     one.
     """
 
@@ -195,11 +195,11 @@ class _Corral:
         self.sigma = float(np.linalg.norm(start)) or 1.0
         self.points = np.zeros((0, len(start)))
         self.is_ray = np.zeros(0, dtype=bool)
-        self.scales = np.zeros(0)  # what was given is this times what is kept
-        self.places = np.zeros(0, dtype=int)  # 0 is the start, k what the k-th call of the oracle returned
+        self.scales = np.zeros(0)  # the given vectors are the stored ones times this
+        self.places = np.zeros(0, dtype=int)  # 0 is the start, k the result of the k-th call of the oracle
         self.weights = np.zeros(0)
         self.Q, self.R = np.zeros((len(start) + 1, 0)), np.zeros((0, 0))
-        self._join(Extreme(start), 0)
+        self._append(Extreme(start), 0)
         self.weights[:] = 1.0
 
     def run(self, oracle: Oracle, tol: float, max_calls: int) -> MinNormPoint:
@@ -212,14 +212,14 @@ class _Corral:
             slope = float(x @ new.value)
             if new.is_ray:
                 gap = 0.0 if slope >= 0.0 else np.inf
-                done = slope >= -tol * distance * float(np.linalg.norm(new.value))
+                converged = slope >= -tol * distance * float(np.linalg.norm(new.value))
             else:
                 gap = max(0.0, distance**2 - slope)
                 longest = float(
                     np.linalg.norm(np.vstack((self.points[~self.is_ray], new.value)), axis=1).max()
                 )
-                done = distance <= tol * longest or gap <= tol * longest * distance
-            if done or not self._join(new, call):
+                converged = distance <= tol * longest or gap <= tol * longest * distance
+            if converged or not self._append(new, call):
                 break
             self._move()
         return MinNormPoint(
@@ -232,7 +232,7 @@ class _Corral:
             places=self.places,
         )
 
-    def _join(self, new: Extreme, place: int) -> bool:
+    def _append(self, new: Extreme, place: int) -> bool:
         """Append a column to the factors; False if it depends on those present, within rounding."""
         scale = 2.0 ** round(np.log2(np.linalg.norm(new.value) / self.sigma)) if new.is_ray else 1.0
         column = np.concatenate(([0.0 if new.is_ray else self.sigma], new.value / scale))
@@ -256,27 +256,29 @@ class _Corral:
         return True
 
     def _move(self) -> None:
-        """Minor cycles: go to the nearest point of the affine hull, dropping what stands in the way."""
+        """Minor cycles: move to the nearest point of the affine hull, dropping points of negative weight."""
         while True:
             v = solve_triangular(self.R, self.Q[0])
             v /= v[~self.is_ray].sum()
             if (v > TINY_WEIGHT).all():
                 self.weights = v
                 return
-            # The last of the segment from the weights to v at which none is negative.
-            falls = v <= TINY_WEIGHT
-            steps = self.weights[falls] / np.maximum(self.weights[falls] - v[falls], np.finfo(float).tiny)
+            # Largest step from the weights towards v at which none is negative.
+            decreasing = v <= TINY_WEIGHT
+            steps = self.weights[decreasing] / np.maximum(
+                self.weights[decreasing] - v[decreasing], np.finfo(float).tiny
+            )
             step = min(1.0, float(steps.min()))
             moved = (1.0 - step) * self.weights + step * v
-            first = np.flatnonzero(falls)[int(np.argmin(steps))]
-            leaves = moved <= TINY_WEIGHT
-            leaves[first] = True  # rounding may leave it a trace; without this the cycle need not end
+            first = np.flatnonzero(decreasing)[int(np.argmin(steps))]
+            removed = moved <= TINY_WEIGHT
+            removed[first] = True  # rounding may leave a residue; without this the cycle need not end
             self.weights = moved
-            for k in np.flatnonzero(leaves)[::-1]:
-                self._leave(int(k))
+            for k in np.flatnonzero(removed)[::-1]:
+                self._remove(int(k))
             self.weights /= self.weights[~self.is_ray].sum()
 
-    def _leave(self, k: int) -> None:
+    def _remove(self, k: int) -> None:
         self.Q, self.R = qr_delete(self.Q, self.R, k, which="col")
         size = len(self.points) - 1
         self.Q, self.R = self.Q[:, :size], self.R[:size]

@@ -12,7 +12,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True)
 class Orthant(Cone):
-    """Vectors without negative component, {x : x ≥ 0}; it is its own dual.
+    """The nonnegative orthant {x : x ≥ 0}, which is its own dual.
 
     Points have shape (n, k), or (n,) for one component per contact.
 

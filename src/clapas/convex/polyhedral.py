@@ -1,9 +1,9 @@
-"""Cones with flat faces: friction cones replaced by pyramids, and anisotropic friction.
+"""Polyhedral cones: friction cones replaced by pyramids, and anisotropic friction.
 
 A polyhedral cone is described by its edges (generators) or by its faces (facets); polarity exchanges the
 two, so that either description is enough to project. The projection is exact up to rounding: a small
-nonnegative least-squares problem per contact, whose optimality is checked. It costs some microseconds per
-contact, which suits checks, linear programs and small problems; large ones are for the round cone.
+nonnegative least-squares problem per contact, whose optimality is checked. It costs a few microseconds per
+contact, which suits checks, linear programs and small problems; use the round cone for large ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clapas.typing import Array, Mask
 
 # Errors relative to |x|: ROUNDING is a few times that of one sum of rows, the conditions of optimality must
 # hold to OPTIMALITY. Angles: a row lies on a face when it is orthogonal to its normal to FACE. Singular
-# values of rows of length one: below SPREAD the span is uncertain, below RANK a direction is not there.
+# values of rows of length one: below SPREAD the span is uncertain, below RANK a direction counts as absent.
 ROUNDING = 2e-15
 OPTIMALITY = 1e-10
 FACE = 1e-14
@@ -30,13 +30,13 @@ RANK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class PolyhedralCone(Cone):
-    """A cone with flat faces, given by its edges, its faces, or both.
+    """A polyhedral cone, given by its edges, its faces, or both.
 
         K = {Σ a_j g_j : a ≥ 0}  (rows g_j of ``generators``)  =  {x : A x ≤ 0}  (rows of ``facets``)
 
     Arrays of shape (k, d) describe the same cone at every contact, arrays of shape (n, k, d) one cone per
-    contact. When both descriptions are given they must be of the same cone; only an edge that sticks out of
-    a face is noticed. Rows are kept with length one.
+    contact. When both descriptions are given they must describe the same cone; only an edge outside
+    a face is detected. Rows are normalised.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class PolyhedralCone(Cone):
 
     @classmethod
     def inscribed(cls, mu: npt.ArrayLike, facets: int = 8, d: int = 3) -> Self:
-        """Pyramid inside the friction cone, its edges on the cone: what it allows is allowed.
+        """Pyramid inside the friction cone, its edges on the cone.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class PolyhedralCone(Cone):
 
     @classmethod
     def circumscribed(cls, mu: npt.ArrayLike, facets: int = 8, d: int = 3) -> Self:
-        """Pyramid around the friction cone, its faces tangent: what it forbids is forbidden.
+        """Pyramid around the friction cone, its faces tangent to it.
 
         Parameters as for :meth:`inscribed`.
         """
@@ -119,13 +119,13 @@ class PolyhedralCone(Cone):
     def jacobian(self, x: Array) -> Array:
         """Orthogonal projector on the span of the face where the projection falls, (n, d, d).
 
-        Let x = p + z with p = P(x). The generators tell the face as the one orthogonal to z, the facets as
-        the one that contains p; at kinks the first is the largest of the possible faces, the second the
+        Let x = p + z with p = P(x). The generators identify the face as the one orthogonal to z, the facets
+        as the one that contains p; at kinks the first is the largest of the possible faces, the second the
         smallest, and both spans are limits of derivatives nearby. When both descriptions are known the
         longer of p and z decides, being the more accurate, and a point of the cone counts as inside.
 
-        Edges are told apart by angles above 1e-14: in a pyramid of mu = 1e-8 or 1e8, whose edges differ by
-        1e-8, kinks are therefore known to one part in a million only.
+        Edges are distinguished by angles above 1e-14: in a pyramid of mu = 1e-8 or 1e8, whose edges differ by
+        1e-8, kinks are therefore located only to one part in a million.
         """
         p, noise = self._nearest(x)
         size = length_and_direction(x)[0][:, None]
@@ -153,7 +153,7 @@ class PolyhedralCone(Cone):
         return PolyhedralCone(generators=self.facets, facets=self.generators)
 
     def _nearest(self, x: Array) -> tuple[Array, Array]:
-        """Projection (n, d), and its error by rounding relative to |x|, (n,)."""
+        """Projection (n, d), and its rounding error relative to |x|, (n,)."""
         self._require_points(x)
         result, noise = x.copy(), np.full(len(x), ROUNDING)
         inside, polar = _all_nonpositive(self.facets, x), _all_nonpositive(self.generators, x)
@@ -163,20 +163,20 @@ class PolyhedralCone(Cone):
         return result, noise
 
     def _nearest_one(self, x: Array, contact: int) -> tuple[Array, float]:
-        """Project with the generators, or Moreau's way with the facets where that is more accurate.
+        """Project with the generators, or with the facets (Moreau's decomposition) where more accurate.
 
         The edges of a wide cone are nearly opposite and cancel in the sum; those of its polar are not. A
-        part of x that is nothing but rounding is set to zero.
+        part of x that is only rounding is set to zero.
         """
         size = np.max(np.abs(x))
         p, error, noise = x, np.inf, 0.0
         for rows, of_polar in ((self.generators, False), (self.facets, True)):
             if rows is None or error <= ROUNDING:
                 continue
-            part, missed, rounding = _combine(rows if rows.ndim == 2 else rows[contact], x / size)
-            if missed < error:
+            part, defect, rounding = _combine(rows if rows.ndim == 2 else rows[contact], x / size)
+            if defect < error:
                 part = x if np.linalg.norm(x / size - part) <= rounding else size * part
-                p, error, noise = (x - part if of_polar else part), missed, rounding
+                p, error, noise = (x - part if of_polar else part), defect, rounding
         if not error <= OPTIMALITY:
             raise ProblemError(
                 f"contact {contact}: projection on the polyhedral cone is optimal to {error:.1e} only; "
@@ -243,16 +243,16 @@ def _products(rows: Array, x: Array) -> Array:
 
 
 def _all_nonpositive(rows: Array | None, x: Array) -> Mask:
-    """Tell where all products row·x are ≤ 0; nowhere when the rows are not known, (n,)."""
+    """Whether all products row·x are ≤ 0, (n,); False when the rows are not known."""
     if rows is None:
         return np.zeros(len(x), dtype=bool)
     return np.asarray((_products(rows, x) <= 0.0).all(axis=1))
 
 
 def _combine(rows: Array, x: Array) -> tuple[Array, float, float]:
-    """Nearest point p to x among the nonnegative combinations of the rows, its error, and that of rounding.
+    """Nearest point p to x among the nonnegative combinations of the rows, its defect and its rounding error.
 
-    It is the one with row·(x − p) ≤ 0 for each row and p·(x − p) = 0: the error is how much they are missed.
+    Optimality means row·(x − p) ≤ 0 for each row and p·(x − p) = 0: the defect is their largest violation.
     """
     from scipy.optimize import nnls  # slow to load, and only this set needs it
 
@@ -261,8 +261,8 @@ def _combine(rows: Array, x: Array) -> tuple[Array, float, float]:
     except (RuntimeError, ValueError):  # iterations ran out, or x is not finite
         return x, np.inf, 0.0
     p: Array = rows.T @ coefficients
-    missed = max(float(np.max(rows @ (x - p), initial=0.0)), abs(float(p @ (x - p))))
-    return p, missed, ROUNDING * (1.0 + float(coefficients.sum()))
+    defect = max(float(np.max(rows @ (x - p), initial=0.0)), abs(float(p @ (x - p))))
+    return p, defect, ROUNDING * (1.0 + float(coefficients.sum()))
 
 
 def _span(rows: Array, normal: Array, noise: Array) -> Array:
@@ -277,6 +277,6 @@ def _span(rows: Array, normal: Array, noise: Array) -> Array:
 
 
 def _well_spread(rows: Array) -> Mask:
-    """Tell, for each cone, whether the directions its rows span are beyond doubt."""
+    """Whether the span of the rows is numerically certain, for each cone."""
     values = np.linalg.svd(rows, compute_uv=False)
     return np.asarray(values[..., -1] > SPREAD * values[..., 0])

@@ -1,7 +1,7 @@
 """Different sets at different contacts of one problem.
 
-The product runs over contacts, not over components: laws meet contact by contact, in the order in which
-detection found them, so each part names its contacts and nobody has to sort them by law.
+The product runs over contacts, not over components: laws alternate from contact to contact in the order of
+detection, so each part lists its contacts and they need not be sorted by law.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ProductSet(ConvexSet):
 
     @classmethod
     def consecutive(cls, parts: Sequence[ConvexSet], sizes: Sequence[int]) -> Self:
-        """Give the first ``sizes[0]`` contacts to the first set, the next ones to the second, and so on."""
+        """Assign the first ``sizes[0]`` contacts to the first set, the next ones to the second, and so on."""
         ends = np.cumsum(sizes, dtype=np.int64)
         rows = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         return cls(tuple(parts), tuple(rows))

@@ -1,10 +1,10 @@
-"""The cone of a contact that also carries a couple: several discs whose radii grow with r_N.
+"""The cone of a contact that also transmits a couple: several discs whose radii grow with r_N.
 
     K = {r : |r_T| ≤ mu r_N,  |p| ≤ r_N for each part p of the couple}
 
 Components are normal, tangents, then the couple divided by its lengths, so that all are impulses:
 (N, T, R) in the plane, (N, T_1, T_2, S, R_1, R_2) in space, with S for spin about the normal and R for
-rolling. The discs share r_N, hence K is no product; without couples it is the cone of Coulomb's law.
+rolling. The discs share r_N, hence K is not a product; without couples it is the cone of Coulomb's law.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def coefficients(mu: Array, width: int) -> Array:
 def project(x: Array, mu: Array) -> Array:
     """Nearest points of K, row by row.
 
-    With t_k the size of part k and c_k its coefficient, the normal component n of the answer minimises
+    With t_k the size of part k and c_k its coefficient, the normal component n of the projection minimises
     (n − x_N)² + Σ max(0, t_k − c_k n)². The derivative is increasing and is the least of those in which
     only some subset S of the discs counts; its root is therefore the largest of theirs,
 
@@ -93,11 +93,11 @@ class RollingCone(FrictionCone):
         return project(x, self.mu)
 
     def jacobian(self, x: Array) -> Array:
-        """Derivative of the projection, (n, d, d), from the discs that cut at x.
+        """Derivative of the projection, (n, d, d), from the discs that are active at x.
 
         With s_k = x_k/t_k along the parts that are cut and n = (x_N + Σ c_k t_k)/(1 + Σ c_k²) the normal
         part, dn = (e_N + Σ c_k s_k)/(1 + Σ c_k²) and d(c_k n s_k) = c_k s_k dnᵀ + (c_k n/t_k)(I − s_k s_kᵀ);
-        the other parts keep their own. Zero where n = 0.
+        the other parts have the identity. Zero where n = 0.
         """
         require_contacts(x, len(self.mu), self.d)
         t, c = sizes(x), coefficients(self.mu, self.d)
@@ -113,10 +113,10 @@ class RollingCone(FrictionCone):
         result[:, 0] = slope
         for k, part in enumerate(DISCS[self.d]):
             along = x[:, part] / inside[:, k, None]
-            moved = c[:, k, None, None] * along[:, :, None] * slope[:, None, :]
+            block = c[:, k, None, None] * along[:, :, None] * slope[:, None, :]
             across = np.eye(along.shape[1]) - along[:, :, None] * along[:, None, :]
-            moved[:, :, part] += (c[:, k] * n / inside[:, k])[:, None, None] * across
-            result[:, part] = np.where(cut[:, k, None, None], moved, result[:, part])
+            block[:, :, part] += (c[:, k] * n / inside[:, k])[:, None, None] * across
+            result[:, part] = np.where(cut[:, k, None, None], block, result[:, part])
         return np.where((n > 0.0)[:, None, None], result, 0.0)
 
     def dual(self) -> Cone:

@@ -1,4 +1,4 @@
-"""Friction cones whose section is any convex set with a projection: polygons, ellipses, those people bring.
+"""Friction cones whose section is any convex set with a projection: polygons, ellipses, or user-defined.
 
     K = {r : r_T ∈ mu r_N S},        S convex, around the origin
 
@@ -6,8 +6,8 @@ The law K* ∋ ũ ⟂ r ∈ K with ũ = u + mu σ(−u_T) e_N, σ the support fu
 complementary and that r_T resists the slip as much as it can in mu r_N S (maximal dissipation): for a disc
 it is Coulomb's law; for a polygon the friction of surfaces with a lay, of treads and of crystals.
 
-To project on K one number is looked for. With p(ν) = P_{νS}(x_T), the projection on the section scaled by
-ν = mu n, the normal component n ≥ 0 of the nearest point is the root of the increasing function
+The projection on K reduces to one scalar equation. With p(ν) = P_{νS}(x_T), the projection on the section
+scaled by ν = mu n, the normal component n ≥ 0 of the nearest point is the root of the increasing function
 
     g(n) = n − x_N − mu σ(x_T − p(mu n)),
 
@@ -26,7 +26,7 @@ from clapas.convex.base import Cone, DualCone, FrictionCone, length_and_directio
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
-NEWTON_STEPS = 100  # convergence is quadratic: five to ten are made
+NEWTON_STEPS = 100  # convergence is quadratic: five to ten suffice
 HALVINGS = 100  # enough to reach the last digit of any number between 0 and the upper bound
 
 
@@ -57,7 +57,7 @@ class Polygons(Section):
     Parameters
     ----------
     vertices : array (n, k, 2), or (n, 2, 1) in the plane
-        Corners against the clock; a polygon with fewer than k repeats its last. In the plane the two ends of
+        Corners counter-clockwise; a polygon with fewer than k repeats its last. In the plane the two ends of
         an interval.
     is_round : array (n,) of bool, optional
         Contacts whose section is the disc of radius one, whatever their corners.
@@ -78,7 +78,7 @@ class Polygons(Section):
             raise ProblemError(
                 f"sections have corners (n, k, 2), or (n, 2, 1) in the plane, got {vertices.shape}"
             )
-        _refuse_bad(vertices, self.is_round)
+        _require_convex(vertices, self.is_round)
         object.__setattr__(self, "vertices", vertices)
 
     @classmethod
@@ -138,14 +138,14 @@ class Polygons(Section):
 
     def _contain(self, x: Array, scale: Array) -> Mask:
         corner, edge = self._sides(scale)
-        away = x[:, None] - corner
-        # Against the clock the inside is to the left of every side; a side of no length says nothing.
-        return np.asarray((edge[..., 0] * away[..., 1] - edge[..., 1] * away[..., 0] >= 0.0).all(axis=1)) & (
-            scale > 0.0
-        )
+        offset = x[:, None] - corner
+        # Counter-clockwise, the inside is to the left of every side; sides of zero length do not matter.
+        return np.asarray(
+            (edge[..., 0] * offset[..., 1] - edge[..., 1] * offset[..., 0] >= 0.0).all(axis=1)
+        ) & (scale > 0.0)
 
     def _on_sides(self, x: Array, scale: Array) -> tuple[Array, Array, Mask]:
-        """Nearest point of the border, the direction of its side, and whether it is no corner."""
+        """Nearest point of the boundary, the direction of its side, and whether it is not a corner."""
         corner, edge = self._sides(scale)
         square = np.einsum("nkj,nkj->nk", edge, edge)
         along = np.einsum("nkj,nkj->nk", x[:, None] - corner, edge) / np.where(square > 0.0, square, 1.0)
@@ -158,8 +158,8 @@ class Polygons(Section):
         return points[rows, best], direction, inner
 
 
-def _refuse_bad(vertices: Array, is_round: Mask | None) -> None:
-    """Refuse sections that are not convex, not against the clock, or do not hold the origin inside."""
+def _require_convex(vertices: Array, is_round: Mask | None) -> None:
+    """Require convex polygons with counter-clockwise corners and the origin inside."""
     straight = np.ones(len(vertices), dtype=bool) if is_round is None else ~is_round
     if not np.isfinite(vertices[straight]).all():
         raise ProblemError("the corners of sections must be finite")
@@ -175,10 +175,10 @@ def _refuse_bad(vertices: Array, is_round: Mask | None) -> None:
     turn = edge[..., 0] * np.roll(edge, -1, axis=1)[..., 1] - edge[..., 1] * np.roll(edge, -1, axis=1)[..., 0]
     off = edge[..., 0] * -vertices[..., 1] + edge[..., 1] * vertices[..., 0]
     length = np.einsum("nkj,nkj->nk", edge, edge)
-    fine = (turn >= -1e-12 * length).all(axis=1) & ((off > 0.0) | (length == 0.0)).all(axis=1)
-    fine &= (length > 0.0).sum(axis=1) >= 3
-    if (straight & ~fine).any():
-        i = int(np.argmax(straight & ~fine))
+    valid = (turn >= -1e-12 * length).all(axis=1) & ((off > 0.0) | (length == 0.0)).all(axis=1)
+    valid &= (length > 0.0).sum(axis=1) >= 3
+    if (straight & ~valid).any():
+        i = int(np.argmax(straight & ~valid))
         raise ProblemError(
             f"contact {i}: a section must be a convex polygon of at least three corners, given against the "
             f"clock, with the origin inside; got {vertices[i].tolist()}"
@@ -282,7 +282,7 @@ def _nearest_on_ellipse(z: Array, a: Array) -> tuple[Mask, Array, Array]:
     """Points outside ellipses of half-axes a (n, k), the root t of each, and the nearest points.
 
     The nearest point is p = a² z / (a² + t), where F(t) = |a z / (a² + t)|² = 1. F falls and is convex, so
-    that Newton's steps from the left of the root never pass it. They begin where one term alone is 1.
+    that Newton steps from the left of the root never overshoot it. They start where one term alone is 1.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         outside = ~(np.sum(np.where(z == 0.0, 0.0, z / a) ** 2, axis=1) <= 1.0)
@@ -333,18 +333,20 @@ class SectionCone(FrictionCone):
             middle = 0.5 * (low + high)
             if ((middle == low) | (middle == high)).all():
                 break
-            rises = self._slope(x, middle) > 0.0
-            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+            is_above = self._slope(x, middle) > 0.0
+            low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
         normal = np.where(self._slope(x, np.zeros(len(x))) >= 0.0, 0.0, 0.5 * (low + high))
-        # Inside no search is needed, and none of its rounding is wanted.
-        own = np.maximum(x[:, 0], 0.0)
-        inside = (self.section.project(tangent, self.mu * own) == tangent).all(axis=1) & (x[:, 0] >= 0.0)
+        # Inside, no search is needed, which also avoids its rounding.
+        normal_part = np.maximum(x[:, 0], 0.0)
+        inside = (self.section.project(tangent, self.mu * normal_part) == tangent).all(axis=1) & (
+            x[:, 0] >= 0.0
+        )
         normal = np.where(inside, x[:, 0], normal)
         return np.column_stack((normal, self.section.project(tangent, self.mu * normal)))
 
     def _slope(self, x: Array, normal: Array) -> Array:
-        left = x[:, 1:] - self.section.project(x[:, 1:], self.mu * normal)
-        return np.asarray(normal - x[:, 0] - self.mu * self.section.support(left))
+        remainder = x[:, 1:] - self.section.project(x[:, 1:], self.mu * normal)
+        return np.asarray(normal - x[:, 0] - self.mu * self.section.support(remainder))
 
     def jacobian(self, x: Array) -> Array:
         """Derivative of the projection, (n, d, d), from g = 0 and the homogeneity of p.

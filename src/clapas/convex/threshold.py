@@ -1,12 +1,12 @@
-"""Friction that does not follow the pressure: a threshold of its own (Tresca), or none, against the speed.
+"""Friction independent of the pressure: with a given threshold (Tresca), or viscous without threshold.
 
-At a contact of this kind the normal part is that of every contact, 0 ≤ u_N ⟂ r_N ≥ 0, and
+At such a contact the normal part is the usual one, 0 ≤ u_N ⟂ r_N ≥ 0, and
 
     |r_T| ≤ s,   u_T + κ r_T = −α r_T,   α ≥ 0, and α = 0 where |r_T| < s:
 
-Tresca's law has κ = 0; the viscous law r_T = −u_T / κ has no threshold, s = ∞. Others are Coulomb's: the two
-kinds may meet in one problem. The admissible set R₊ × disc(s) is no cone, so that only methods that ask for
-one contact at a time take it (:class:`clapas.solvers.NSGS`, and Auto).
+Tresca's law has κ = 0; the viscous law r_T = −u_T / κ has no threshold, s = ∞. Other contacts obey Coulomb's
+law: both kinds may occur in one problem. The admissible set R₊ × disc(s) is not a cone, so that only methods
+that solve one contact at a time accept it (:class:`clapas.solvers.NSGS`, and Auto).
 
 Reference: Cadoux 2009, sections 1.2.2 and 1.2.3.
 """
@@ -26,7 +26,7 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Which contacts have friction of their own threshold, and how large it is.
+    """Friction thresholds of the contacts that do not obey Coulomb's law.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Thresholds:
     softness : array (n,)
         κ ≥ 0 (m/s per N·s).
     is_round : array (n,) of bool
-        Contacts of Coulomb's law, whose two numbers do not count.
+        Contacts of Coulomb's law, whose two numbers are not used.
 
     Examples
     --------
@@ -57,23 +57,23 @@ class Thresholds:
             )
         if (limit < 0.0).any() or (softness < 0.0).any() or not np.isfinite(softness).all():
             raise ProblemError("thresholds must be at least 0, their softness finite and at least 0")
-        endless = ~is_round & np.isinf(limit) & (softness == 0.0)
-        if endless.any():
+        invalid = ~is_round & np.isinf(limit) & (softness == 0.0)
+        if invalid.any():
             raise ProblemError(
-                f"contact {int(np.argmax(endless))}: friction has neither a threshold nor softness: it would "
+                f"contact {int(np.argmax(invalid))}: friction has neither a threshold nor softness: it would "
                 "be a weld"
             )
         for name, value in (("limit", limit), ("softness", softness), ("is_round", is_round)):
             object.__setattr__(self, name, value)
 
     def take(self, contacts: Indices) -> Thresholds:
-        """Those of some contacts."""
+        """The thresholds of some contacts."""
         return Thresholds(self.limit[contacts], self.softness[contacts], self.is_round[contacts])
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdFriction(ConvexSet):
-    """The law of contacts with thresholds of their own, beside Coulomb's at the others.
+    """Contact law with friction thresholds at some contacts, and Coulomb's law at the others.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ThresholdFriction(ConvexSet):
 
     Examples
     --------
-    A contact that slides, with r_T at its threshold against the slip, violates nothing:
+    A sliding contact with r_T at its threshold against the slip obeys the law:
 
     >>> law = ThresholdFriction(np.zeros(1), Thresholds([2.0], [0.0], [False]), np.ones(1), d=2)
     >>> law.violation(np.array([[0.0, 3.0]]), np.array([[1.0, -2.0]]))
@@ -102,32 +102,32 @@ class ThresholdFriction(ConvexSet):
 
     def project(self, x: Array) -> Array:
         """Nearest admissible impulses."""
-        round_ones = CoulombCone(self.mu, self.d).project(x)
+        coulomb = CoulombCone(self.mu, self.d).project(x)
         others = TrescaSet(self.thresholds.limit).project(x)
-        return np.where(self.thresholds.is_round[:, None], round_ones, others)
+        return np.where(self.thresholds.is_round[:, None], coulomb, others)
 
     def jacobian(self, x: Array) -> Array:
         """Derivative of the projection, (n, d, d)."""
-        round_ones = CoulombCone(self.mu, self.d).jacobian(x)
+        coulomb = CoulombCone(self.mu, self.d).jacobian(x)
         others = TrescaSet(self.thresholds.limit).jacobian(x)
-        return np.where(self.thresholds.is_round[:, None, None], round_ones, others)
+        return np.where(self.thresholds.is_round[:, None, None], coulomb, others)
 
     def shift(self, u: Array) -> Array:
-        """De Saxcé's shift mu |u_T| at Coulomb's contacts, none at the others, which do not need it."""
+        """De Saxcé's shift mu |u_T| at Coulomb's contacts, zero at the others."""
         return np.where(self.thresholds.is_round, self.mu * length_and_direction(u[:, 1:])[0], 0.0)
 
     def violation(self, u: Array, x: Array) -> Array:
         """Velocity by which each part of the law is violated, (n, d); x = λ r are impulses as velocities."""
-        its = self.thresholds
+        thresholds = self.thresholds
         response = self.response[:, None]
-        soft = np.where(its.is_round, 0.0, its.softness)[:, None]
+        soft = np.where(thresholds.is_round, 0.0, thresholds.softness)[:, None]
         result = np.empty_like(x)
         result[:, 0] = np.minimum(u[:, 0], x[:, 0])
-        wish = x[:, 1:] - (u[:, 1:] + soft * x[:, 1:] / np.where(response > 0.0, response, 1.0))
-        result[:, 1:] = x[:, 1:] - Disc(self.radius(x)).project(wish)
+        trial = x[:, 1:] - (u[:, 1:] + soft * x[:, 1:] / np.where(response > 0.0, response, 1.0))
+        result[:, 1:] = x[:, 1:] - Disc(self.radius(x)).project(trial)
         return result
 
     def radius(self, x: Array) -> Array:
         """Largest |x_T| of each contact, (n,), for impulses as velocities x = λ r."""
-        own = self.response * np.where(self.thresholds.is_round, 0.0, self.thresholds.limit)
-        return np.where(self.thresholds.is_round, self.mu * np.maximum(x[:, 0], 0.0), own)
+        threshold = self.response * np.where(self.thresholds.is_round, 0.0, self.thresholds.limit)
+        return np.where(self.thresholds.is_round, self.mu * np.maximum(x[:, 0], 0.0), threshold)

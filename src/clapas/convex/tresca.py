@@ -62,15 +62,15 @@ class Interval(ConvexSet):
 class Disc(ConvexSet):
     """Tangential vectors of bounded length, {x : |x| ≤ radius} at each contact.
 
-    A disc of negative radius is empty: it contains nothing and is infinitely far, but by convention
-    its projection is 0, which is what Alart and Curnier's function needs where r_N < 0.
+    A disc of negative radius is empty: distances to it are infinite, but by convention
+    its projection is 0, as Alart and Curnier's function needs where r_N < 0.
 
     Points have shape (n, k): k = 1 in the plane, 2 in space.
 
     Parameters
     ----------
     radius : array (n,)
-        Radii; may be infinite or, as said, negative.
+        Radii; may be infinite or negative.
 
     References
     ----------
@@ -92,7 +92,7 @@ class Disc(ConvexSet):
         """Nearest point, radius·x/|x| outside the disc; 0 if the radius is negative."""
         require_contacts(x, len(self.radius))
         length, direction = length_and_direction(x)
-        with np.errstate(invalid="ignore"):  # an infinite radius times a zero direction, not kept
+        with np.errstate(invalid="ignore"):  # an infinite radius times a zero direction, not used
             on_circle = np.maximum(self.radius, 0.0)[:, None] * direction
         return np.where((length <= self.radius)[:, None], x, on_circle)
 
@@ -106,8 +106,8 @@ class Disc(ConvexSet):
         inside = (length <= self.radius) & (self.radius > 0.0)
         outside = ~inside & (self.radius > 0.0)
         shrink = np.divide(self.radius, length, out=np.zeros_like(length), where=outside)
-        turned = shrink[:, None, None] * (np.eye(x.shape[1]) - s[:, :, None] * s[:, None, :])
-        return np.where(inside[:, None, None], np.eye(x.shape[1]), turned)
+        outside_jacobian = shrink[:, None, None] * (np.eye(x.shape[1]) - s[:, :, None] * s[:, None, :])
+        return np.where(inside[:, None, None], np.eye(x.shape[1]), outside_jacobian)
 
     def distance(self, x: Array) -> Array:
         """Distance max(|x| − radius, 0), (n,); infinite if the disc is empty."""
@@ -116,7 +116,7 @@ class Disc(ConvexSet):
 
 @dataclass(frozen=True, eq=False)
 class TrescaSet(ConvexSet):
-    """Impulses under a friction threshold that does not depend on the pressure, R₊ × disc(s).
+    """Impulses under a friction threshold independent of the pressure, R₊ × disc(s).
 
         T(s) = {x : x_N ≥ 0, |x_T| ≤ s}
 
