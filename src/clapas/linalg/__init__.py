@@ -1,1 +1,1 @@
-"""Linear algebra under the problems: factorisations and block-sparse matrices."""
+"""Linear algebra used by the problems and solvers: factorisations and block-sparse matrices."""

@@ -1,4 +1,4 @@
-"""Masses of bodies of a few velocities each: a full matrix per body, nothing between bodies."""
+"""Mass matrices of bodies of a few velocities each: a full block per body, no coupling between bodies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BodyMasses:
     Raises
     ------
     ProblemError
-        A matrix is not positive definite (when a root of it is first asked for).
+        A matrix is not positive definite (raised when a root is first needed).
 
     Examples
     --------
@@ -87,7 +87,7 @@ class BodyMasses:
 
 @kernel
 def fill_roots(entries: Array, start: Indices, lower: Array, inverse: Array) -> int:
-    """Write L and R = L⁻ᵀ of M = L Lᵀ of each body; the body that is not positive definite, or −1."""
+    """Write L and R = L⁻ᵀ of M = L Lᵀ of each body; return the first body that is not definite, or −1."""
     at = 0
     for body in range(len(start) - 1):
         m = start[body + 1] - start[body]
@@ -105,7 +105,7 @@ def fill_roots(entries: Array, start: Indices, lower: Array, inverse: Array) -> 
                 for k in range(j):
                     total -= L[i, k] * L[j, k]
                 L[i, j] = total / L[j, j]
-        for j in range(m):  # row j of R is column j of L⁻¹, found downwards
+        for j in range(m):  # row j of R is column j of L⁻¹, by forward substitution
             R[j, j] = 1.0 / L[j, j]
             for i in range(j + 1, m):
                 total = 0.0

@@ -1,7 +1,7 @@
-"""In which order to eliminate the unknowns of a sparse matrix, and what that fills.
+"""Elimination order of the unknowns of a sparse matrix, and its fill-in.
 
-Eliminating an unknown joins all its neighbours. A good order keeps the unknowns few and the joined sets
-small; it depends on the pattern alone, so that it is found once and serves every matrix of that pattern.
+Eliminating an unknown connects all its neighbours. A good order keeps these sets of neighbours
+small; it depends on the pattern alone, so that it is computed once for all matrices of that pattern.
 The result is a tree of *fronts*: small full matrices, each with unknowns to eliminate (its pivots) and
 unknowns to pass on to the front above (its border).
 
@@ -19,8 +19,8 @@ from scipy.sparse import linalg as sparse_linalg
 from clapas.compiled import kernel
 from clapas.typing import Array, Indices
 
-# Two fronts are merged when the zeros this stores are worth the call they save: always below the first
-# number of pivots, else up to a share of zeros that shrinks as they grow.
+# Two fronts are merged when the zeros this stores cost less than the call it saves: always below the first
+# number of pivots, else up to a fraction of zeros that decreases with their number.
 MERGED_ALWAYS = 8
 MERGED_BELOW = ((32, 0.5), (96, 0.2))
 MERGED_ELSE = 0.05
@@ -41,7 +41,7 @@ def fronts(rows: Indices, columns: Indices, groups: Indices, order: Indices | No
     Parameters
     ----------
     rows, columns : arrays of int
-        Places of the entries. The pattern is taken as symmetric, with a full diagonal.
+        Positions of the entries. The pattern is taken as symmetric, with a full diagonal.
     groups : array of int
         Group of each unknown, numbered from 0 without gaps.
     order : array of int, optional
@@ -71,9 +71,9 @@ def _graph(a: Indices, b: Indices, count: int) -> sparse.csr_array:
 
 
 def minimum_degree(graph: sparse.csr_array) -> Indices:
-    """Order of elimination that takes the unknown with fewest neighbours first.
+    """Minimum-degree order: the unknown with fewest neighbours is eliminated first.
 
-    SuperLU computes such an order but gives it only with a factorisation, so it is given the cheapest
+    SuperLU computes such an order but returns it only with a factorisation, so it is given the cheapest
     matrix of that pattern: the Laplacian of the graph, one number per group of unknowns.
     """
     count = graph.shape[0]
@@ -120,7 +120,7 @@ def elimination_tree(indptr: Indices, indices: Indices) -> Indices:
 
 @kernel
 def postorder(parent: Indices) -> Indices:
-    """Order that visits each subtree without leaving it, children before parents."""
+    """Postorder of the tree: each subtree is contiguous, children before parents."""
     count = len(parent)
     first_child = np.full(count, -1, dtype=np.int64)
     sibling = np.full(count, -1, dtype=np.int64)
@@ -130,7 +130,7 @@ def postorder(parent: Indices) -> Indices:
             first_child[parent[j]] = j
     order = np.empty(count, dtype=np.int64)
     stack = np.empty(count, dtype=np.int64)
-    done = 0
+    n_ordered = 0
     for root in range(count):
         if parent[root] != -1:
             continue
@@ -140,8 +140,8 @@ def postorder(parent: Indices) -> Indices:
             j = stack[top]
             child = first_child[j]
             if child == -1:
-                order[done] = j
-                done += 1
+                order[n_ordered] = j
+                n_ordered += 1
                 top -= 1
             else:
                 first_child[j] = sibling[child]
@@ -163,7 +163,7 @@ def column_structures(indptr: Indices, indices: Indices, parent: Indices) -> tup
     for stage in range(2):  # count, then fill
         mark = np.full(count, -1, dtype=np.int64)
         if stage == 1:
-            for j in range(count):  # written out: an assignment to a slice takes seconds to compile
+            for j in range(count):  # a loop, since an assignment to a slice takes seconds to compile
                 pointers[j + 1] = pointers[j] + filled[j]
                 filled[j] = 0
             structure = np.empty(pointers[count], dtype=np.int64)
@@ -192,48 +192,48 @@ class _Group:
 
 
 def _merge(pointers: Indices, structure: Indices, parent: Indices, weights: Indices) -> list[_Group]:
-    """Join columns into fronts: those of equal border first, then those where it pays."""
+    """Merge columns into fronts: those of equal border first, then those where it is profitable."""
     groups: dict[int, _Group] = {}
     for j in range(len(parent)):
         border = structure[pointers[j] : pointers[j + 1]]
         width, height = int(weights[j]), int(weights[border].sum())
         groups[j] = _Group([np.array([j])], border, width, height, int(parent[j]))
-    above = np.arange(len(parent))  # the front that a column ended in
+    front_of = np.arange(len(parent))  # the front that contains each column
     for j in range(len(parent)):
         child = groups[j]
         if child.parent == -1:
             continue
         host = groups[child.parent]
-        if _pays(child, host):
+        if _is_profitable(child, host):
             host.pivots = child.pivots + host.pivots
             host.width += child.width
-            above[j] = child.parent
+            front_of[j] = child.parent
             del groups[j]
     for j in range(len(parent) - 1, -1, -1):
-        above[j] = above[above[j]]
+        front_of[j] = front_of[front_of[j]]
     number = {j: k for k, j in enumerate(groups)}
     for group in groups.values():
-        group.parent = number[int(above[group.parent])] if group.parent != -1 else -1
+        group.parent = number[int(front_of[group.parent])] if group.parent != -1 else -1
     return list(groups.values())
 
 
-def _pays(child: _Group, host: _Group) -> bool:
+def _is_profitable(child: _Group, host: _Group) -> bool:
     zeros = child.width * (host.width + host.height - child.height)
     width = child.width + host.width
     if zeros == 0 or width <= MERGED_ALWAYS:
         return True
-    share = zeros / (width * (width + host.height))
-    return share <= next((limit for size, limit in MERGED_BELOW if width <= size), MERGED_ELSE)
+    fraction = zeros / (width * (width + host.height))
+    return fraction <= next((limit for size, limit in MERGED_BELOW if width <= size), MERGED_ELSE)
 
 
 def _expand(merged: list[_Group], order: Indices, groups: Indices) -> list[Front]:
-    """From columns of groups to unknowns; borders in the order of elimination of their fronts."""
+    """Convert columns of groups to unknowns; borders in the order of elimination of their fronts."""
     by_group = np.argsort(groups, kind="stable")
     first = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=len(order)))))
-    turn = np.empty(len(order), dtype=np.int64)  # place of a column in the final order
+    position = np.empty(len(order), dtype=np.int64)  # of a column in the final order
     columns = [np.concatenate(group.pivots) for group in merged]
     if columns:
-        turn[np.concatenate(columns)] = np.arange(len(order))
+        position[np.concatenate(columns)] = np.arange(len(order))
 
     def unknowns(chosen: Indices) -> Indices:
         members = order[chosen]
@@ -242,7 +242,7 @@ def _expand(merged: list[_Group], order: Indices, groups: Indices) -> list[Front
         return by_group[start + np.arange(len(start))]
 
     return [
-        Front(unknowns(pivots), unknowns(group.border[np.argsort(turn[group.border])]), group.parent)
+        Front(unknowns(pivots), unknowns(group.border[np.argsort(position[group.border])]), group.parent)
         for pivots, group in zip(columns, merged, strict=True)
     ]
 
@@ -255,7 +255,7 @@ def flops(tree: list[Front]) -> float:
 
 
 def entries(tree: list[Front]) -> int:
-    """Numbers an unsymmetric factorisation along a tree of fronts stores."""
+    """Number of entries stored by an unsymmetric factorisation along a tree of fronts."""
     return sum(len(front.pivots) * (len(front.pivots) + 2 * len(front.border)) for front in tree)
 
 
@@ -266,6 +266,6 @@ def same_pattern(rows: Indices, columns: Indices, size: int) -> Indices:
     pattern = sparse.coo_array((np.ones(len(places[0])), places), shape=(size, size)).tocsr()
     pattern.sort_indices()
     pattern.data[:] = 1.0
-    # Each column has two random weights; their sums tell patterns apart, and equal patterns add alike.
+    # Each column has two random weights: their sums distinguish patterns, and are equal for equal patterns.
     sums: Array = pattern @ np.random.default_rng(0).random((size, 2))
     return np.unique(sums, axis=0, return_inverse=True)[1].reshape(size)

@@ -1,4 +1,4 @@
-"""Arithmetic without rounding, for the few numbers on which a proof stands.
+"""Exact arithmetic, for the few numbers on which a proof depends.
 
 Every double is an integer times a power of two. An array written with one common power is an array of Python
 integers (:class:`Integers`), whose sums and products are exact. Proofs use them to decide signs that rounding
@@ -26,7 +26,7 @@ MANTISSA = 53  # bits of a double
 
 @dataclass(frozen=True, eq=False)
 class Integers:
-    """Numbers k · 2^exponent, the k as an array of Python integers."""
+    """Numbers k · 2^exponent, with k an array of Python integers."""
 
     k: npt.NDArray[np.object_]
     exponent: int
@@ -63,7 +63,7 @@ def integers(values: npt.ArrayLike) -> Integers:
     mantissas, exponents = np.frexp(np.asarray(values, dtype=float))
     k = (mantissas * 2.0**MANTISSA).astype(np.int64).astype(object)
     exponents = exponents.astype(np.int64) - MANTISSA
-    # Trailing zeros are dropped, so that small whole numbers stay small.
+    # Trailing zeros are dropped, so that small integers stay small.
     zeros = np.vectorize(_trailing_zeros, otypes=[np.int64])(k) if k.size else exponents
     used = np.asarray(k != 0, dtype=bool)
     lowest = int(np.min((exponents + zeros)[used], initial=2_000)) if used.any() else 0
@@ -81,7 +81,7 @@ def _shifted(k: int, places: int) -> int:
 
 
 def nearest_power_of_two(values: npt.ArrayLike) -> Array:
-    """Powers of two within a factor √2 of positive numbers: to scale by them costs no digit.
+    """Powers of two within a factor √2 of positive numbers: scaling by them is exact.
 
     >>> nearest_power_of_two([3.0, 5.0, 0.3])
     array([4.  , 4.  , 0.25])
@@ -92,7 +92,7 @@ def nearest_power_of_two(values: npt.ArrayLike) -> Array:
 
 
 def is_positive_definite(A: Array) -> bool:
-    """Tell whether the symmetric part of a matrix is positive definite, without rounding.
+    """Whether the symmetric part of a matrix is positive definite, decided exactly.
 
     Fraction-free elimination (Bareiss 1968): the pivots are the leading principal minors of A + Aᵀ.
 
@@ -103,7 +103,7 @@ def is_positive_definite(A: Array) -> bool:
     """
     k = integers(A).k
     rows: Any = (k + k.T).copy()
-    before = 1
+    previous_pivot = 1
     for i in range(len(rows)):
         pivot = rows[i, i]
         if pivot <= 0:
@@ -111,15 +111,15 @@ def is_positive_definite(A: Array) -> bool:
         below = rows[i + 1 :, i].copy()
         rows[i + 1 :, i + 1 :] = (
             pivot * rows[i + 1 :, i + 1 :] - np.outer(below, rows[i, i + 1 :])
-        ) // before
-        before = pivot
+        ) // previous_pivot
+        previous_pivot = pivot
     return True
 
 
 def solve(A: list[list[Fraction]], b: list[Fraction], free: list[Fraction]) -> list[Fraction] | None:
-    """Solve A x = b exactly; unknowns that the equations leave free keep the values ``free``.
+    """Solve A x = b exactly; undetermined unknowns take the values ``free``.
 
-    None where the equations contradict each other.
+    None where the equations are inconsistent.
 
     >>> solve([[Fraction(1), Fraction(1)]], [Fraction(3)], [Fraction(0), Fraction(2)])
     [Fraction(1, 1), Fraction(2, 1)]
@@ -137,8 +137,8 @@ def solve(A: list[list[Fraction]], b: list[Fraction], free: list[Fraction]) -> l
         rows[top] = [value / head for value in rows[top]]
         for i, row in enumerate(rows):
             if i != top and row[column]:
-                share = row[column]
-                rows[i] = [value - share * other for value, other in zip(row, rows[top], strict=True)]
+                multiplier = row[column]
+                rows[i] = [value - multiplier * other for value, other in zip(row, rows[top], strict=True)]
         pivots.append(column)
     if any(row[-1] for row in rows[len(pivots) :]):
         return None

@@ -1,4 +1,4 @@
-"""Factorise a symmetric positive definite matrix once, then solve with it many times.
+"""Factorisations of a symmetric positive definite matrix, for many solves.
 
 Three kinds, chosen by :func:`factorise` from the matrix itself:
 
@@ -9,7 +9,7 @@ Three kinds, chosen by :func:`factorise` from the matrix itself:
   on three-dimensional meshes);
 * dense: LAPACK.
 
-Each refuses a matrix that is not positive definite and names where the factorisation failed.
+Each raises an error for a matrix that is not positive definite and says where the factorisation failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clapas.typing import Array, Indices
 
 LARGEST_BLOCK = 64
 DENSE_FILL = 0.3
-PIVOT = 1e-14  # pivots below this share of their diagonal entry are rounding: the matrix is singular
+PIVOT = 1e-14  # pivots below this fraction of their diagonal entry count as zero: the matrix is singular
 
 
 class NotDefinite(ProblemError):
@@ -44,9 +44,9 @@ class Factor(Protocol):
 
 
 def factorise(M: sparse.csr_array, order: Indices | None = None) -> Factor:
-    """Factorise M (m×m, symmetric positive definite) in the way its pattern suggests.
+    """Factorise M (m×m, symmetric positive definite) by the method that suits its pattern.
 
-    ``order`` is a fill-reducing order found before (:func:`nested_dissection`), for callers that factorise
+    ``order`` is a known fill-reducing order (:func:`nested_dissection`), for callers that factorise
     many matrices of one pattern.
 
     Raises
@@ -106,10 +106,10 @@ def _inverse_root(M: sparse.csr_array, labels: Indices) -> sparse.csr_array:
         chosen = np.flatnonzero(sizes == size)
         rank = np.full(sizes.size, -1)
         rank[chosen] = np.arange(chosen.size)
-        mine = rank[labels[coo.row]] >= 0
-        row, column = coo.row[mine], coo.col[mine]
+        selected = rank[labels[coo.row]] >= 0
+        row, column = coo.row[selected], coo.col[selected]
         blocks = np.zeros((chosen.size, size, size))
-        np.add.at(blocks, (rank[labels[row]], position[row], position[column]), coo.data[mine])
+        np.add.at(blocks, (rank[labels[row]], position[row], position[column]), coo.data[selected])
         dofs = order[first[chosen][:, None] + np.arange(size)]
         root = np.linalg.inv(_cholesky(blocks, dofs)).transpose(0, 2, 1)
         rows.append(np.repeat(dofs, size, axis=1).ravel())
@@ -137,7 +137,7 @@ def _cholesky(blocks: Array, dofs: Indices) -> Array:
 
 
 def refuse_small_pivots(lower: Array, M: Array) -> None:
-    """Raise LinAlgError where a Cholesky factor (…, m, m) exists by rounding only."""
+    """Raise LinAlgError where a Cholesky factor (…, m, m) exists only because of rounding."""
     pivots = np.einsum("...ii->...i", lower) ** 2
     if (pivots <= PIVOT * np.einsum("...ii->...i", M)).any():
         raise np.linalg.LinAlgError("singular up to rounding")
@@ -194,8 +194,8 @@ def _superlu(M: sparse.csr_array, order: Indices | None) -> Any:
     except RuntimeError:
         raise _not_definite("the factorisation met a zero pivot", 0.0) from None
     pivots = lu.U.diagonal()
-    own = permuted.diagonal()[np.argsort(lu.perm_c)]
-    if (pivots <= PIVOT * own).any() or not np.array_equal(lu.perm_r, lu.perm_c):
+    diagonal = permuted.diagonal()[np.argsort(lu.perm_c)]
+    if (pivots <= PIVOT * diagonal).any() or not np.array_equal(lu.perm_r, lu.perm_c):
         column = int(np.flatnonzero(lu.perm_c == int(np.argmin(pivots)))[0])
         dof = column if order is None else int(order[column])
         raise _not_definite(f"the pivot of degree of freedom {dof}", pivots.min())

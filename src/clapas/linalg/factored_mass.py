@@ -1,4 +1,4 @@
-"""A mass matrix whose inverse its owner keeps: nothing factorises it a second time."""
+"""A mass matrix with a known inverse, so that it is not factorised again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clapas.typing import Array, Indices
 
 
 class Inverse(Factor, Protocol):
-    """The inverse of a matrix: by solving, and some of its entries."""
+    """The inverse of a matrix: solves with it, and blocks of its entries."""
 
     @property
     def size(self) -> int:

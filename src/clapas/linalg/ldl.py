@@ -1,10 +1,10 @@
-"""Factorise a small or narrow sparse symmetric matrix again and again: A = Pᵀ L D Lᵀ P.
+"""Repeated factorisation of small or narrow sparse symmetric matrices: A = Pᵀ L D Lᵀ P.
 
-The order of elimination and the pattern of L are found once (:mod:`clapas.linalg.elimination`). Then each
-factorisation and each solution is one compiled pass over the entries of L: for matrices that stay sparse,
+The order of elimination and the pattern of L are computed once (:mod:`clapas.linalg.elimination`). Then each
+factorisation and each solve is one compiled pass over the entries of L: for matrices that stay sparse,
 such as those of trees, where calls to LAPACK on small full matrices would cost more than the work.
 
-A pivot that is nearly zero marks an unknown that the ones before determine: it is left out (its part of every
+A nearly zero pivot marks an unknown that the previous ones determine: it is left out (its part of every
 solution is zero) and reported.
 
 Reference: Davis 2006, *Direct Methods for Sparse Linear Systems*, chapter 4 (left-looking).
@@ -28,8 +28,8 @@ class SparsePattern:
     Parameters
     ----------
     rows, columns : arrays (nnz,) of int
-        Places of the entries, one of (i, j) and (j, i); places that repeat are added. The diagonal must be
-        among them.
+        Positions of the entries, one of (i, j) and (j, i); repeated positions are summed. The diagonal must
+        be among them.
     size : int
         Order of the matrix.
 
@@ -62,7 +62,7 @@ class SparsePattern:
         self.entry_start = np.searchsorted(low[self.entry], np.arange(size + 1))
 
     def factorise(self, values: Array, negligible: float = 0.0) -> LDL:
-        """Factorise the matrix with these entries (nnz,), in the order of the places.
+        """Factorise the matrix with these entries (nnz,), in the order of ``rows, columns``.
 
         Pivots of at most ``negligible`` times the diagonal entry they come from are left out.
         """
@@ -111,11 +111,11 @@ def factorise_columns(
     inverse: Array,
     weak: Mask,
 ) -> None:
-    """Fill the columns of L, the inverse pivots and which pivots were left out."""
+    """Fill the columns of L, the inverse pivots and the mask of pivots left out."""
     n = len(inverse)
     x = np.zeros(n)
-    # Columns j < k with an entry in row k wait in a list: first[k], then following[j]. at[j] is the place of
-    # that entry; rows of a column are ascending, so it only moves on.
+    # Columns j < k with an entry in row k form a linked list: first[k], then following[j]. at[j] indexes
+    # that entry; rows of a column are ascending, so it only increases.
     first = np.full(n, -1, dtype=np.int64)
     following = np.full(n, -1, dtype=np.int64)
     at = np.zeros(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Factorise any square matrix once, then solve with it many times."""
+"""LU factorisation of any square matrix, for many solves."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Factorise a large sparse matrix again and again, when only its numbers change.
+"""Repeated multifrontal factorisation of large sparse matrices of one pattern.
 
-Newton methods on contact problems meet one pattern with new numbers at each iteration. The order of
-elimination and the places of all entries are found once (:mod:`clapas.linalg.elimination`); a
-factorisation then is a walk up a tree of small full matrices, where LAPACK does the work.
+Newton methods on contact problems factorise one pattern with new values at each iteration. The order of
+elimination and the positions of all entries are computed once (:mod:`clapas.linalg.elimination`); a
+factorisation then goes up a tree of small full matrices, with LAPACK doing the work.
 
 The matrix may be unsymmetric; its pattern counts as symmetric. Rows are exchanged inside a front only:
-enough for the matrices met here, which are close to positive definite, and a zero pivot is reported.
+enough for the matrices used here, which are close to positive definite, and a zero pivot is reported.
 
 Measured on one core, a packing of 20 000 spheres' contacts (55 422 unknowns, 1.7 M entries): SciPy's SuperLU
-with its own order did not end within minutes (pivoting ruins the order); given the order found here and no
+with its own order did not finish within minutes (pivoting ruins the order); given the order found here and no
 pivoting it took 7.6 s per factorisation. The fronts take 0.6 s.
 """
 
@@ -30,15 +30,15 @@ class SingularMatrix(ArithmeticError):
 
 @dataclass(frozen=True)
 class _Plan:
-    """How to assemble one front: places of entries, and of what its children pass on."""
+    """Assembly of one front: positions of its entries and of the contributions of its children."""
 
     pivots: Indices
     border: Indices
     parent: int
-    into_parent: Indices  # place of each border unknown in the parent front
-    to_pivots: int  # how many of them are pivots there
+    into_parent: Indices  # position of each border unknown in the parent front
+    to_pivots: int  # number of them that are pivots there
     source: tuple[Indices, Indices, Indices]  # entries of the pivot block, right of it and below it
-    target: tuple[Indices, Indices, Indices]  # and their places, columns first
+    target: tuple[Indices, Indices, Indices]  # and their positions, column-major
 
 
 class Multifrontal:
@@ -47,7 +47,7 @@ class Multifrontal:
     Parameters
     ----------
     rows, columns : arrays (nnz,) of int
-        Places of the entries; places that repeat are added.
+        Positions of the entries; repeated positions are summed.
     size : int
         Number of unknowns.
     groups : array (size,) of int, optional
@@ -101,8 +101,8 @@ def _plans(tree: list[elimination.Front], rows: Indices, columns: Indices, size:
     start = np.searchsorted(first[by_front], np.arange(len(tree) + 1))
     plans = []
     for number in range(len(tree)):
-        mine = by_front[start[number] : start[number + 1]]
-        plans.append(_plan(tree, number, owner, place, mine, rows[mine], columns[mine]))
+        selected = by_front[start[number] : start[number + 1]]
+        plans.append(_plan(tree, number, owner, place, selected, rows[selected], columns[selected]))
     return plans
 
 
@@ -111,11 +111,11 @@ def _plan(
     number: int,
     owner: Indices,
     place: Indices,
-    mine: Indices,
+    selected: Indices,
     row: Indices,
     column: Indices,
 ) -> _Plan:
-    """Places in front ``number`` of the entries ``mine``, which are at (row, column) of the matrix."""
+    """Positions in front ``number`` of the entries ``selected``, which are at (row, column) of the matrix."""
     front = tree[number]
     k, height = len(front.pivots), len(front.border)
     kept = place[front.border]
@@ -124,7 +124,7 @@ def _plan(
     i, j = place[row], place[column]
     parts = (row_in & column_in, row_in & ~column_in, ~row_in & column_in)
     leading = (k, k, height)
-    source = tuple(mine[part] for part in parts)
+    source = tuple(selected[part] for part in parts)
     target = tuple(j[part] * lead + i[part] for part, lead in zip(parts, leading, strict=True))
     place[front.border] = kept
     into, to_pivots = _into_parent(tree, front)
@@ -144,7 +144,7 @@ def _into_parent(tree: list[elimination.Front], front: elimination.Front) -> tup
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _FrontFactors:
     """Factors of a front: P F11 = L11 U11 (with its exchanges), L21 = F21 U11⁻¹, U12 = L11⁻¹ P F12."""
 
     pivots: Indices
@@ -156,43 +156,45 @@ class _Piece:
 
 
 class Factored:
-    """Factors of a matrix; made by :meth:`Multifrontal.factorise`."""
+    """Factors of a matrix, computed by :meth:`Multifrontal.factorise`."""
 
     def __init__(self, plans: list[_Plan], values: Array, size: int) -> None:
         self._size = size
-        self._pieces: list[_Piece] = []
-        waiting: dict[int, list[tuple[_Plan, Array]]] = {}
+        self._fronts: list[_FrontFactors] = []
+        contributions: dict[int, list[tuple[_Plan, Array]]] = {}
         for number, plan in enumerate(plans):
-            piece, rest = _eliminate(plan, values, waiting.pop(number, []))
-            self._pieces.append(piece)
+            front, contribution = _eliminate(plan, values, contributions.pop(number, []))
+            self._fronts.append(front)
             if plan.parent != -1:
-                waiting.setdefault(plan.parent, []).append((plan, rest))
+                contributions.setdefault(plan.parent, []).append((plan, contribution))
 
     def solve(self, right: Array) -> Array:
         """Solve with one right-hand side (size,)."""
         x = np.array(right, dtype=float)
-        for piece in self._pieces:
-            part = x[piece.pivots][piece.exchanges]
-            part = blas.dtrsv(piece.lu, part, lower=1, diag=1, overwrite_x=1)
-            x[piece.pivots] = part
-            if len(piece.border):
-                x[piece.border] -= piece.below @ part
-        for piece in reversed(self._pieces):
-            part = x[piece.pivots]
-            if len(piece.border):
-                part -= piece.right @ x[piece.border]
-            x[piece.pivots] = blas.dtrsv(piece.lu, part, overwrite_x=1)
+        for front in self._fronts:
+            part = x[front.pivots][front.exchanges]
+            part = blas.dtrsv(front.lu, part, lower=1, diag=1, overwrite_x=1)
+            x[front.pivots] = part
+            if len(front.border):
+                x[front.border] -= front.below @ part
+        for front in reversed(self._fronts):
+            part = x[front.pivots]
+            if len(front.border):
+                part -= front.right @ x[front.border]
+            x[front.pivots] = blas.dtrsv(front.lu, part, overwrite_x=1)
         return x
 
 
-def _eliminate(plan: _Plan, values: Array, children: list[tuple[_Plan, Array]]) -> tuple[_Piece, Array]:
+def _eliminate(
+    plan: _Plan, values: Array, children: list[tuple[_Plan, Array]]
+) -> tuple[_FrontFactors, Array]:
     k, b = len(plan.pivots), len(plan.border)
     blocks = tuple(np.zeros(shape, order="F") for shape in ((k, k), (k, b), (b, k), (b, b)))
     pivot, right, below, rest = blocks
     for block, source, target in zip(blocks[:3], plan.source, plan.target, strict=True):
         add_entries(block.reshape(-1, order="F"), values, source, target)
-    for child, passed in children:
-        extend(pivot, right, below, rest, passed, child.into_parent, child.to_pivots)
+    for child, contribution in children:
+        extend(pivot, right, below, rest, contribution, child.into_parent, child.to_pivots)
     lu, exchanges, info = lapack.dgetrf(pivot, overwrite_a=1)
     if info != 0 or not np.isfinite(lu[-1, -1]):
         raise SingularMatrix(f"zero pivot in a front of {k} unknowns")
@@ -201,11 +203,11 @@ def _eliminate(plan: _Plan, values: Array, children: list[tuple[_Plan, Array]]) 
         right = blas.dtrsm(1.0, lu, np.asfortranarray(right[order]), lower=1, diag=1, overwrite_b=1)
         below = blas.dtrsm(1.0, lu, below, side=1, overwrite_b=1)
         rest = blas.dgemm(-1.0, below, right, beta=1.0, c=rest, overwrite_c=1)
-    return _Piece(plan.pivots, plan.border, lu, order, below, right), rest
+    return _FrontFactors(plan.pivots, plan.border, lu, order, below, right), rest
 
 
 def _as_order(exchanges: Indices) -> Indices:
-    """Turn LAPACK's successive row exchanges into an order of the rows."""
+    """Convert LAPACK's successive row exchanges to an order of the rows."""
     order = np.arange(len(exchanges))
     for i in np.flatnonzero(exchanges != order):
         order[[i, exchanges[i]]] = order[[exchanges[i], i]]
@@ -214,25 +216,25 @@ def _as_order(exchanges: Indices) -> Indices:
 
 @kernel
 def add_entries(flat: Array, values: Array, source: Indices, target: Indices) -> None:
-    """Add chosen values at chosen places."""
+    """Add the values ``source`` at the positions ``target``."""
     for p in range(len(source)):
         flat[target[p]] += values[source[p]]
 
 
 @kernel
 def extend(
-    pivot: Array, right: Array, below: Array, rest: Array, passed: Array, into: Indices, to_pivots: int
+    pivot: Array, right: Array, below: Array, rest: Array, contribution: Array, into: Indices, to_pivots: int
 ) -> None:
-    """Add what a child passes on to the four blocks of a front."""
+    """Add the contribution of a child to the four blocks of a front."""
     for c in range(len(into)):
         j = into[c]
         if c < to_pivots:
             for r in range(to_pivots):
-                pivot[into[r], j] += passed[r, c]
+                pivot[into[r], j] += contribution[r, c]
             for r in range(to_pivots, len(into)):
-                below[into[r], j] += passed[r, c]
+                below[into[r], j] += contribution[r, c]
         else:
             for r in range(to_pivots):
-                right[into[r], j] += passed[r, c]
+                right[into[r], j] += contribution[r, c]
             for r in range(to_pivots, len(into)):
-                rest[into[r], j] += passed[r, c]
+                rest[into[r], j] += contribution[r, c]

@@ -1,4 +1,4 @@
-"""The Euclidean norm of any array, for numbers of any size."""
+"""The Euclidean norm of an array, for numbers of any magnitude."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-SAFE = 1e-140  # numbers between this and its inverse have squares that can be added up
+SAFE = 1e-140  # numbers between this and its inverse have squares that neither overflow nor underflow
 
 
 def norm(x: npt.ArrayLike) -> float:
     """Return |x| of all entries of x, without overflow or underflow; NaN if an entry is NaN.
 
-    The plain root of the sum of squares wherever that is safe. (``np.linalg.norm`` overflows beyond
-    1e154, gives zero below 1e-162 and wakes the threads of BLAS.)
+    The usual root of the sum of squares wherever that is safe. (``np.linalg.norm`` overflows beyond
+    1e154, gives zero below 1e-162 and starts the threads of BLAS.)
 
     >>> norm(np.array([[3e200, 4e200]])) / 1e200, norm(np.array([3e-310, 4e-310])) / 1e-310
     (5.0, 5.0)

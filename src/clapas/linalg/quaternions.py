@@ -32,7 +32,7 @@ def rotate(q: Array, x: float, y: float, z: float) -> tuple[float, float, float]
 
 @kernel
 def spins_in_body_frames(orientation: Array, velocity: Array) -> None:
-    """Turn the spins of 3-D bodies, columns 3 to 5, from the world to their own frames, in place."""
+    """Rotate the spins of 3-D bodies, columns 3 to 5, from the world to the body frames, in place."""
     for i in range(len(orientation)):
         x, y, z = rotate_back(orientation[i], velocity[i, 3], velocity[i, 4], velocity[i, 5])
         velocity[i, 3], velocity[i, 4], velocity[i, 5] = x, y, z

@@ -1,10 +1,10 @@
-"""Factorise unsymmetric matrices of one symmetric pattern: the matrices of Newton's method on contact.
+"""Factorisation of unsymmetric matrices of one symmetric pattern, as in Newton's method for contact.
 
-Two engines behind one call, because which is faster depends on the shape of the body: SciPy's SuperLU, given
-a nested-dissection order of METIS where pymetis is installed, and the package's own multifrontal method. Both
-keep the unknowns of a group together (the displacements of a node and the forces at its contacts, in this
-order), so that a contact force, whose diagonal entry is zero, is eliminated after the displacements that make
-its pivot.
+Two engines behind one interface, since the faster one depends on the shape of the body: SciPy's SuperLU,
+given a nested-dissection order of METIS where pymetis is installed, and the package's own multifrontal
+method. Both keep the unknowns of a group together (the displacements of a node and the forces at its
+contacts, in this order), so that a contact force, whose diagonal entry is zero, is eliminated after the
+displacements that fill its pivot.
 
 Measured on one core with pymetis, seconds per analysis and per factorisation (``clapas bench fem``): see
 docs/decisions/003-factorisation.md.
@@ -34,13 +34,13 @@ class SymmetricPattern:
     Parameters
     ----------
     rows, columns : arrays (nnz,) of int
-        Places of the entries; places that repeat are added.
+        Positions of the entries; repeated positions are summed.
     size : int
         Number of unknowns.
     groups : array (size,) of int
         Unknowns that belong together, numbered from 0 without gaps.
     engine : "superlu" or "multifrontal"
-        Which factorisation.
+        Factorisation used.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class SymmetricPattern:
             self._order = np.arange(size)
         else:
             self._order = np.argsort(np.argsort(order)[groups], kind="stable")
-        # Kept in the order of elimination: nothing is permuted before each factorisation.
+        # Stored in the order of elimination, so that no factorisation needs a permutation.
         rank = np.argsort(self._order)
         key, place = np.unique(rank[columns] * size + rank[rows], return_inverse=True)
         self._place = place.ravel()
@@ -72,7 +72,7 @@ class SymmetricPattern:
         return sparse.csc_array((data, self._indices, self._indptr), shape=(self.size, self.size))
 
     def solve(self, values: Array, right: Array) -> Array:
-        """Solve with the matrix of these entries, refined until its residual is of the order of rounding.
+        """Solve with the matrix of these entries, refined until the residual is of the order of rounding.
 
         Raises
         ------
@@ -87,9 +87,9 @@ class SymmetricPattern:
                 continue
             x = _refined(A, apply, right[self._order])
             if x is not None:
-                answer = np.empty_like(x)
-                answer[self._order] = x
-                return answer
+                result = np.empty_like(x)
+                result[self._order] = x
+                return result
         raise np.linalg.LinAlgError("the matrix is singular")
 
     def _factors(self, A: sparse.csc_array, values: Array, pivoting: bool) -> Solve:
@@ -123,14 +123,14 @@ def _refined(A: sparse.csc_array, apply: Solve, right: Array) -> Array | None:
     scale = float(np.abs(right).max(initial=0.0)) or 1.0
     best, error = x, np.inf
     for _ in range(4):
-        left = right - A @ x
-        now = float(np.abs(left).max(initial=0.0)) / scale
-        if not np.isfinite(now):
+        residual = right - A @ x
+        relative = float(np.abs(residual).max(initial=0.0)) / scale
+        if not np.isfinite(relative):
             return None
-        if now >= error:
+        if relative >= error:
             break
-        best, error = x, now
+        best, error = x, relative
         if error <= REFINED:
             break
-        x = x + apply(left)
+        x = x + apply(residual)
     return best if error <= LOST else None
