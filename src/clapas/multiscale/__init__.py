@@ -1,4 +1,4 @@
-"""Substructures and a coarse problem for any graph of links: cables, bars, frictional contacts."""
+"""Substructuring with a coarse problem for any graph of links: cables, bars, frictional contacts."""
 
 from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Coulomb, Law, Springs

@@ -1,12 +1,12 @@
-"""Sparse systems cut into groups and a border: the groups are solved side by side.
+"""Sparse systems cut into groups and a border: the groups are solved in parallel.
 
-With the unknowns of the groups i, which no entry joins, and those b of the border,
+With the unknowns of the groups i, which no entry couples, and those b of the border,
 
     y_i = A_ii⁻¹ r_i,    S x_b = r_b − Σ A_bi y_i,    x_i = y_i − Z_i x_b,    Z_i = A_ii⁻¹ A_ib,
 
-S = A_bb − Σ A_bi Z_i. One solution by a sparse factor reads all of it on one thread; here threads share it,
-and what one of them does alone is the small dense S. The groups do not depend on the number of threads, so
-that results do not either.
+S = A_bb − Σ A_bi Z_i. A solve with one sparse factor uses one thread; here threads share the groups,
+and only the small dense S is sequential. The groups do not depend on the number of threads, so
+that the results do not either.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ ACCURATE = 1e-8  # residual of a trial solution, relative to the right-hand side
 
 
 class Group:
-    """One group of unknowns: its factor, and how it feels the border.
+    """One group of unknowns: its factor, and its coupling with the border.
 
     Parameters
     ----------
     matrix : sparse (n × n)
         The whole.
-    own : array (i,)
+    unknowns : array (i,)
         Unknowns of the group.
     border : array (b,)
         Those of the border.
     """
 
-    def __init__(self, matrix: sparse.csc_array, own: Indices, border: Indices) -> None:
-        rows = matrix[own]
-        across, back = sparse.csc_array(rows[:, border]), sparse.csr_array(matrix[border][:, own])
-        felt = np.flatnonzero(np.diff(across.indptr) + np.diff(back.indptr))
-        self.own, self.felt, self._back = own, felt, back[felt]
-        self._factor = sparse_linalg.splu(sparse.csc_array(rows[:, own]))
-        self._Z = np.ascontiguousarray(self._factor.solve(across[:, felt].toarray()))
-        self._y = np.zeros(len(own))
+    def __init__(self, matrix: sparse.csc_array, unknowns: Indices, border: Indices) -> None:
+        rows = matrix[unknowns]
+        across, back = sparse.csc_array(rows[:, border]), sparse.csr_array(matrix[border][:, unknowns])
+        coupled = np.flatnonzero(np.diff(across.indptr) + np.diff(back.indptr))
+        self.unknowns, self.coupled, self._back = unknowns, coupled, back[coupled]
+        self._factor = sparse_linalg.splu(sparse.csc_array(rows[:, unknowns]))
+        self._Z = np.ascontiguousarray(self._factor.solve(across[:, coupled].toarray()))
+        self._y = np.zeros(len(unknowns))
 
     @property
     def complement(self) -> Array:
-        """A_bi Z_i on the unknowns of the border that it feels."""
+        """A_bi Z_i on the coupled unknowns of the border."""
         return np.asarray(self._back @ self._Z)
 
     def forward(self, right: Array) -> Array:
-        """What its own loads do to the border, A_bi y_i."""
-        self._y = self._factor.solve(right[self.own])
+        """Contribution A_bi y_i of its loads to the border."""
+        self._y = self._factor.solve(right[self.unknowns])
         return np.asarray(self._back @ self._y)
 
     def backward(self, border: Array) -> Array:
-        """Its solution under the values of the border."""
-        return np.asarray(self._y - self._Z @ border[self.felt])
+        """Its solution for given values of the border."""
+        return np.asarray(self._y - self._Z @ border[self.coupled])
 
 
 class Bordered:
@@ -67,12 +67,13 @@ class Bordered:
     matrix : sparse (n × n)
         Regular.
     group : array (n,)
-        Group of each unknown, −1 for the border. Unknowns of different groups must not be joined.
+        Group of each unknown, −1 for the border. Unknowns of different groups must not be coupled.
 
     Raises
     ------
     ProblemError
-        A group is singular without its border, or too many digits are lost: factorise the whole instead.
+        A group is singular without its border, or too many digits are lost: factorise the whole matrix
+        instead.
 
     Examples
     --------
@@ -90,23 +91,23 @@ class Bordered:
             raise ProblemError("a group is singular without its border") from None
         S = matrix[self._border][:, self._border].toarray()
         for each in self.groups:
-            S[np.ix_(each.felt, each.felt)] -= each.complement
+            S[np.ix_(each.coupled, each.coupled)] -= each.complement
         self._dense = linalg.lu_factor(S, check_finite=False) if len(S) else None
         trial = np.random.default_rng(0).standard_normal(matrix.shape[0])
-        left = matrix @ self.solve(trial) - trial
-        if not np.abs(left).max(initial=0.0) <= ACCURATE * np.abs(trial).max(initial=1.0):
+        residual = matrix @ self.solve(trial) - trial
+        if not np.abs(residual).max(initial=0.0) <= ACCURATE * np.abs(trial).max(initial=1.0):
             raise ProblemError("the groups lose too many digits")
 
     def solve(self, right: Array, share: Share = one_by_one) -> Array:
-        """The solution, by those who share the groups."""
-        calls = share(self.groups)
-        count, found = len(self.groups), np.empty(len(right))
+        """Solve, with the groups distributed by ``share``."""
+        team = share(self.groups)
+        count, x = len(self.groups), np.empty(len(right))
         border = right[self._border]
-        for each, pull in zip(self.groups, calls("forward", [right] * count), strict=True):
-            border[each.felt] -= pull
+        for each, pull in zip(self.groups, team("forward", [right] * count), strict=True):
+            border[each.coupled] -= pull
         if self._dense is not None:
             border = linalg.lu_solve(self._dense, border, check_finite=False)
-        found[self._border] = border
-        for each, values in zip(self.groups, calls("backward", [border] * count), strict=True):
-            found[each.own] = values
-        return found
+        x[self._border] = border
+        for each, values in zip(self.groups, team("backward", [border] * count), strict=True):
+            x[each.unknowns] = values
+        return x

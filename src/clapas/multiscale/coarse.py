@@ -7,7 +7,7 @@ u_E = L_E f_E + K*⁺g_E + R_E α_E, continuity Σ c_Eᵀu_E = 0 and solvability
     [ Nᵀ              0 ] [ α ] = − [ R_Eᵀ g_E           ],      N = [… cᵀR_E …]
 
 factorised once. κ = d^M/d is the macro search direction: infinite by default, where macro displacements are
-continuous after each linear stage. With a finite one the jump is only pulled towards zero,
+continuous after each linear stage. With a finite one the jump is only reduced,
 Σ c_Eᵀu_E + (2/κ)(f − f̂) = 0 with f̂ = f − ½κ Σ c_Eᵀu_E of the local stage.
 
 References: LMGC thesis on tensegrity, (5.35), (5.46).
@@ -28,22 +28,22 @@ from clapas.multiscale.substructure import Substructure
 from clapas.multiscale.team import Share, one_by_one
 from clapas.typing import Array, Indices
 
-MANY = 800  # unknowns from which the problem is cut into groups that threads share
+MANY = 800  # unknowns from which the problem is cut into groups, shared by threads
 GROUPS = 4
-BORDER = 0.2  # share of the unknowns that the border may have: it is solved by one thread, densely
+BORDER = 0.2  # largest fraction of the unknowns in the border, which one thread solves as a dense system
 
 
 class CoarseProblem:
-    """Factorised once; each iteration is one solution.
+    """The coarse problem, factorised once; each iteration is one solve.
 
     Parameters
     ----------
     parts : list of Substructure
         Homogenised.
     places : list of index arrays
-        Numbers of the macro components of each substructure among all.
+        Indices of the macro components of each substructure among all.
     size : int
-        Macro components of all interfaces.
+        Number of macro components of all interfaces.
     kappa : float
         Macro direction relative to the micro one.
     """
@@ -54,14 +54,14 @@ class CoarseProblem:
         self.rigid_parts = [slice(size + a, size + b) for a, b in pairwise(kernels)]
         self.n_rigid = int(kernels[-1])
         self.f, self.f_hat = np.zeros(size), np.zeros(size)
-        # Macro components and rigid parts of each substructure, one after another as it tells and is told
-        # them, and where those of each are in that line: what one thread does alone is four operations.
+        # Macro components and rigid parts of each substructure, concatenated in the order of their exchange,
+        # and the slice of each: only four operations are sequential.
         own = [
             np.concatenate((place, np.arange(rigid.start, rigid.stop)))
             for place, rigid in zip(places, self.rigid_parts, strict=True)
         ]
         self._all: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *own])
-        self.own = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
+        self.slices = [slice(a, b) for a, b in pairwise(np.cumsum([0] + [len(each) for each in own]))]
         self._macro: Indices = np.concatenate([np.zeros(0, dtype=np.int64), *places])
         self._groups: Bordered | None = None
         if not size:
@@ -92,10 +92,10 @@ class CoarseProblem:
             ) from None
 
     def _in_groups(self, matrix: sparse.csc_array) -> Bordered | None:
-        """The factor by groups of substructures, where there is one.
+        """The factor by groups of substructures, or None if the groups do not suit.
 
-        Between groups are the macro forces of the interfaces that join them. Nothing holds a group without
-        them, so that the rigid parts of one substructure of each belong to the border, too.
+        Groups are coupled by the macro forces of the interfaces between them. A group without them is
+        free to move rigidly, so that the rigid parts of one substructure of each belong to the border too.
         """
         n = len(self.places)
         sides: list[list[int]] = [[] for _ in range(self.size)]
@@ -104,16 +104,16 @@ class CoarseProblem:
                 sides[component].append(number)
         pairs = np.array([side for side in sides if len(side) == 2], dtype=np.int64).reshape(-1, 2)
         best: Indices | None = None
-        for order in (np.arange(n), _along(pairs, n)):
-            of = np.empty(n, dtype=np.int64)
-            of[order] = GROUPS * np.arange(n) // n
+        for order in (np.arange(n), _spectral_order(pairs, n)):
+            group_of = np.empty(n, dtype=np.int64)
+            group_of[order] = GROUPS * np.arange(n) // n
             group = np.full(self.size + self.n_rigid, -1)
             for number, place in enumerate(self.places):
-                group[place] = of[number]
-                group[self.rigid_parts[number]] = of[number]
-            group[[c for c, side in enumerate(sides) if len({*of[side]}) > 1]] = -1
+                group[place] = group_of[number]
+                group[self.rigid_parts[number]] = group_of[number]
+            group[[c for c, side in enumerate(sides) if len({*group_of[side]}) > 1]] = -1
             for each in range(GROUPS):
-                group[self.rigid_parts[int(np.flatnonzero(of == each)[0])]] = -1
+                group[self.rigid_parts[int(np.flatnonzero(group_of == each)[0])]] = -1
             if best is None or (group < 0).sum() < (best < 0).sum():
                 best = group
         if best is None or (best < 0).sum() > BORDER * len(best):
@@ -123,22 +123,22 @@ class CoarseProblem:
         except ProblemError:
             return None
 
-    def solve(self, answers: list[Array], share: Share = one_by_one) -> Array:
-        """Macro forces f and rigid parts α, one substructure after the other, from their first answers.
+    def solve(self, predictions: list[Array], share: Share = one_by_one) -> Array:
+        """Macro forces f and rigid parts α by substructure, from the results of their first halves.
 
-        Those of substructure i are in the slice ``own[i]``. A large problem is in groups, which ``share``
+        Those of substructure i are in the slice ``slices[i]``. A large problem is in groups, which ``share``
         distributes.
         """
         if not self.size:
             return np.zeros(0)
         total = self.size + self.n_rigid
-        sums = np.bincount(self._all, weights=np.concatenate(answers), minlength=total)
+        sums = np.bincount(self._all, weights=np.concatenate(predictions), minlength=total)
         right: Array = -sums.astype(np.float64, copy=False)
         if math.isfinite(self.kappa):
             right[: self.size] += (2.0 / self.kappa) * self.f_hat
-        found = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
-        self.f = found[: self.size]
-        return np.asarray(found[self._all])
+        solution = self._factor.solve(right) if self._groups is None else self._groups.solve(right, share)
+        self.f = solution[: self.size]
+        return np.asarray(solution[self._all])
 
     def local(self, displacements: list[Array], relaxation: float) -> None:
         """Local stage of the macro forces, from the signed macro displacements of each substructure.
@@ -148,13 +148,13 @@ class CoarseProblem:
         if not self.size or not math.isfinite(self.kappa):
             return
         jump = np.bincount(self._macro, weights=np.concatenate(displacements), minlength=self.size)
-        # f̂ of the local stage enters the next linear stage through its line f̂ − ½κ[u], as h does.
+        # f̂ of the local stage enters the next linear stage through f̂ − ½κ[u], as h does.
         self.f_hat = self.f_hat + relaxation * (self.f - 0.5 * self.kappa * jump - self.f_hat)
 
 
-def _along(pairs: Indices, n: int) -> Indices:
-    """Substructures (n,) in an order along which neighbours are near: by the slowest wave of their graph."""
-    joined = sparse.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)).toarray()
-    joined = np.minimum(joined + joined.T, 1.0)
-    laplacian = np.diag(joined.sum(axis=1)) - joined
+def _spectral_order(pairs: Indices, n: int) -> Indices:
+    """Order (n,) of substructures with neighbours close together: by the Fiedler vector of their graph."""
+    adjacency = sparse.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)).toarray()
+    adjacency = np.minimum(adjacency + adjacency.T, 1.0)
+    laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
     return np.argsort(np.linalg.eigh(laplacian)[1][:, min(1, n - 1)], kind="stable")

@@ -1,4 +1,4 @@
-"""A problem cut into substructures: interfaces, search directions, macro bases, and who tells whom."""
+"""A problem cut into substructures: interfaces, search directions, macro bases, and data exchange."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from clapas.typing import Array, Indices, Mask
 if TYPE_CHECKING:
     from clapas.multiscale.latin import MicroMacroLATIN
 
-SAMPLE = 24  # interfaces on which the stiffness between faces is computed, at least
+SAMPLE = 24  # smallest number of interfaces on which the stiffness between faces is computed
 
 
 class Cut:
-    """The substructures of a problem, and where interfaces and substructures keep their numbers.
+    """The substructures of a problem, and the index maps between interfaces and substructures.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Cut:
     across : list of lists of (int, int)
         Neighbour, and number of its trace, of each trace.
     sender : index array
-        Of all that is sent, one substructure after the other: who sends each entry received.
-    letters : list of slices
-        Whose the entries received are.
+        Index, among all entries sent (by substructure), of each entry received.
+    received : list of slices
+        Entries received by each substructure.
     share : array (dofs,)
         1 / number of substructures that have a component.
     """
@@ -66,7 +66,7 @@ class Cut:
         self.share = 1.0 / np.maximum(np.repeat(self.interfaces.sharing, problem.dofs_per_node), 1)
         self.directions = self._directions()
         self.parts = self._make_parts()
-        self._make_post()
+        self._make_exchange()
 
     def _directions(self) -> list[Array]:
         """D of the components of each interface.
@@ -74,22 +74,22 @@ class Cut:
         By the rule of faces one number for all, the median over some strong interfaces of the larger of both
         sides: ragged interfaces of graph partitions have no face opposite to them, and single values scatter.
         """
-        problem, kept, given = self.problem, self.interfaces.kept, self.settings.direction
+        problem, kept, direction = self.problem, self.interfaces.kept, self.settings.direction
         sizes = [len(each.nodes) * problem.dofs_per_node for each in kept]
-        if not isinstance(given, str):
-            numbers = np.asarray(given, dtype=np.float64)
+        if not isinstance(direction, str):
+            numbers = np.asarray(direction, dtype=np.float64)
             if numbers.ndim and numbers.shape != problem.F.shape:
                 raise SettingsError(
                     f"direction must have one entry per component, {problem.F.shape}, got {numbers.shape}"
                 )
-            whole = np.broadcast_to(numbers, problem.F.shape)
-            return [whole[problem.dofs(each.nodes)] for each in kept]
+            by_component = np.broadcast_to(numbers, problem.F.shape)
+            return [by_component[problem.dofs(each.nodes)] for each in kept]
 
         strong = [each for each in kept if each.is_strong] or list(kept)
-        some = strong[:: max(1, len(strong) // SAMPLE)]
+        sample = strong[:: max(1, len(strong) // SAMPLE)]
         values = [
             max(face_stiffness(problem, self.links_of[side], each.nodes) for side in (each.a, each.b))
-            for each in some
+            for each in sample
         ]
         return [np.full(size, float(np.median(values))) for size in sizes]
 
@@ -103,8 +103,8 @@ class Cut:
         else:
             fields = affine_fields(problem.points[interface.nodes], problem.dofs_per_node)
         if problem.units is not None:
-            apart = fields.reshape(len(interface.nodes), problem.dofs_per_node, -1)
-            fields = (problem.units[interface.nodes] @ apart).reshape(len(fields), -1)
+            by_node = fields.reshape(len(interface.nodes), problem.dofs_per_node, -1)
+            fields = (problem.units[interface.nodes] @ by_node).reshape(len(fields), -1)
         if not isinstance(self.settings.macro, bool):
             fields = fields[:, : self.settings.macro]
         return orthonormal(fields, is_free, scale[is_free])
@@ -137,13 +137,13 @@ class Cut:
         empty = np.zeros(0, dtype=np.int64)
         self.places = [np.concatenate(each) if each else empty for each in places]
         l = self.settings.link_direction * problem.law.stiffness()
-        made = []
+        parts = []
         for i, (links, dofs) in enumerate(zip(self.links_of, self.free_of, strict=True)):
             rows = problem.rows(links)
             mass = None
             if problem.M is not None:
                 mass = problem.M[dofs][:, dofs] * self.share[dofs][:, None]
-            made.append(
+            parts.append(
                 Substructure(
                     f"substructure {i}",
                     problem.B[rows][:, dofs].tocsr(),
@@ -154,12 +154,12 @@ class Cut:
                     traces[i],
                 )
             )
-        return made
+        return parts
 
-    def _make_post(self) -> None:
-        """Who sends what each substructure receives."""
+    def _make_exchange(self) -> None:
+        """Index maps of the vectors exchanged between substructures."""
         ends = np.cumsum([0] + [len(part.dofs) for part in self.parts])
-        self.letters = [slice(a, b) for a, b in pairwise(ends)]
+        self.received = [slice(a, b) for a, b in pairwise(ends)]
         senders = [
             ends[other] + np.arange(len(self.parts[other].dofs))[self.parts[other].parts[place]]
             for across in self.across

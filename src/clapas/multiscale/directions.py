@@ -1,10 +1,11 @@
-"""Search directions of interfaces: how stiff is the other side?
+"""Search directions of interfaces: the stiffness of the other side.
 
-The best direction of an interface is what its nodes feel of the substructure behind it. The rule: the
-stiffness of the substructure between the interface and the face opposite to it, lateral sides free, divided
-by the nodes of the interface. It falls with the length of the substructure, as it must: on 16 × 16 modules
-of the thesis 3.75e6 N/m for one module, 2.49e6 for 2 × 2, 1.48e6 for 4 × 4 and 0.80e6 for 8 × 8. The thesis
-takes a single module (3.92e6) whatever the substructure, and needs 30 iterations instead of 17.
+The best direction of an interface is the stiffness of the substructure behind it, seen from its nodes. The
+rule: the stiffness of the substructure between the interface and the face opposite to it, lateral sides free,
+divided by the number of nodes of the interface. It decreases with the length of the substructure, as it must:
+on 16 × 16 modules of the thesis 3.75e6 N/m for one module, 2.49e6 for 2 × 2, 1.48e6 for 4 × 4 and 0.80e6 for
+8 × 8. The thesis takes a single module (3.92e6) whatever the substructure, and needs 30 iterations instead of
+17.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from clapas.errors import ProblemError
 from clapas.multiscale.problem import LinkProblem
 from clapas.typing import Array, Indices
 
-SHIFT = 1e-10  # of the stiffness: holds mechanisms and rigid motions that the test leaves free
-FLAT = 1e-6  # inertia across the mean plane of an interface, relative to the largest, that is flat enough
+SHIFT = 1e-10  # relative to the stiffness: restrains mechanisms and rigid motions that the test leaves free
+FLAT = 1e-6  # inertia across the mean plane of an interface, relative to the largest, below which it is flat
 
 
 def face_stiffness(problem: LinkProblem, links: Indices, face: Indices) -> float:
@@ -42,9 +43,9 @@ def face_stiffness(problem: LinkProblem, links: Indices, face: Indices) -> float
         )
     d = problem.dofs_per_node
     rows = problem.rows(links)
-    own = problem.B[rows]
-    nodes = np.unique(own.indices // d)
-    B = own[:, problem.dofs(nodes)].tocsr()
+    B_links = problem.B[rows]
+    nodes = np.unique(B_links.indices // d)
+    B = B_links[:, problem.dofs(nodes)].tocsr()
     k = problem.law.restrict(links).stiffness()
     points = problem.points[nodes]
     on_face = np.isin(nodes, face)
@@ -57,20 +58,20 @@ def face_stiffness(problem: LinkProblem, links: Indices, face: Indices) -> float
         return float(np.mean(k))
     far = others[np.argsort(-reach[others], kind="stable")[: on_face.sum()]]
     # u = 1 along the normal on the face and 0 at the far end; the rest minimises the energy. The normal
-    # component of held nodes is taken out by a basis of each node whose first axis is the normal.
+    # component of the constrained nodes is isolated by a basis of each node whose first axis is the normal.
     stretched = (B.toarray().reshape(-1, len(nodes), d) @ _frame(normal)).reshape(len(rows), -1)
     front = np.flatnonzero(on_face) * d
     free = np.setdiff1d(np.arange(len(nodes) * d), np.concatenate((front, far * d)))
     imposed, part = stretched[:, front].sum(axis=1), stretched[:, free]
     K = part.T @ (k[:, None] * part)
     K[np.diag_indices_from(K)] += SHIFT * float(np.max(k))
-    moved = linalg.solve(K, -(part.T @ (k * imposed)), assume_a="pos")
-    e = imposed + part @ moved
+    free_displacements = linalg.solve(K, -(part.T @ (k * imposed)), assume_a="pos")
+    e = imposed + part @ free_displacements
     return float(e @ (k * e)) / float(on_face.sum())
 
 
 def _normal(face: Array, all_points: Array) -> Array:
-    """Normal of the mean plane of a face; towards the middle of the substructure where it is not flat."""
+    """Normal of the mean plane of a face; direction to the middle of the substructure if it is not flat."""
     offset = face - face.mean(axis=0)
     values, vectors = np.linalg.eigh(offset.T @ offset)
     if values[1] > FLAT * max(values[-1], 1e-300) and values[0] <= 0.1 * values[1]:
@@ -89,7 +90,7 @@ def _frame(normal: Array) -> Array:
 def node_stiffness(problem: LinkProblem) -> Array:
     """Diagonal of M + BᵀlB with the natural directions l: stiffness of each component with all others held.
 
-    For bodies in contact, where faces mean little; a direction is a multiple of it.
+    For bodies in contact, where faces are not meaningful; a direction is a multiple of it.
     """
     l = problem.law.stiffness()
     squared = problem.B.multiply(problem.B).tocsr()

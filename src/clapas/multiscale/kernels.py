@@ -1,7 +1,7 @@
-"""The sparse products of a substructure in one compiled pass each.
+"""Compiled sparse products of a substructure, one pass each.
 
-Interpreted, they are a dozen operations on some hundred numbers, which take the interpreter longer than the
-processor and which threads cannot do at the same time. A compiled pass leaves the interpreter to others.
+Interpreted, they are a dozen operations on some hundred numbers, where the interpreter takes longer than the
+arithmetic and threads cannot run in parallel. A compiled pass releases the interpreter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def interior_load(
 
 
 @kernel
-def corrected(
+def macro_correction(
     f: Array,
     alpha: Array,
     signs: Array,
@@ -48,20 +48,20 @@ def corrected(
 ) -> None:
     """U = U⁰ + K⁻¹CᵀR u*, with u* = K*⁺ (f + g) + rigid α and f signed for this side."""
     n = len(g)
-    star, pull = np.empty(n), np.empty(n)
+    u_star, force = np.empty(n), np.empty(n)
     for i in range(n):
-        pull[i] = signs[i] * f[i] + g[i]
-    np.dot(flexibility, pull, star)
+        force[i] = signs[i] * f[i] + g[i]
+    np.dot(flexibility, force, u_star)
     for i in range(n):
         for j in range(len(alpha)):
-            star[i] += rigid[i, j] * alpha[j]
-    np.dot(spread, star, U)
+            u_star[i] += rigid[i, j] * alpha[j]
+    np.dot(spread, u_star, U)
     for i in range(len(U)):
         U[i] += U0[i]
 
 
 @kernel
-def stretched(
+def link_forces(
     start: Indices, column: Indices, value: Array, U: Array, a: Array, l: Array, e: Array, t: Array
 ) -> None:
     """Elongations e = B U with B by rows, and forces t = a + l e."""
@@ -95,7 +95,7 @@ def split_trace(
 
 
 @kernel
-def meet_springs(
+def local_stage_springs(
     k: Array,
     t0: Array,
     is_cable: Mask,
@@ -107,7 +107,7 @@ def meet_springs(
     e_hat: Array,
     a: Array,
 ) -> None:
-    """Local stage of bars and cables (:class:`~clapas.multiscale.laws.Springs`); ``a`` is brought forward."""
+    """Local stage of bars and cables (:class:`~clapas.multiscale.laws.Springs`); ``a`` is updated."""
     for i in range(len(k)):
         s = t[i] + l[i] * e[i]
         force = (k[i] * s + l[i] * t0[i]) / (k[i] + l[i])
@@ -119,10 +119,10 @@ def meet_springs(
 
 
 @kernel
-def meet_interfaces(
+def local_stage_interfaces(
     message: Array, relaxation: float, U_micro: Array, F_micro: Array, sent: Array, h: Array
 ) -> None:
-    """Local stage of perfect interfaces: h moves towards what the other side sent."""
+    """Local stage of perfect interfaces: h moves towards the vector sent by the other side."""
     for i in range(len(h)):
         sent[i] = U_micro[i] - F_micro[i]
         h[i] += relaxation * (message[i] - h[i])

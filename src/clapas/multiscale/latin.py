@@ -1,6 +1,6 @@
 """Micro-macro LATIN (LArge Time INcrement): substructures, local and linear stages, a coarse problem.
 
-An iteration goes once to and fro between two sets, along search directions:
+An iteration alternates between two sets of equations, along search directions:
 
     linear stage   equilibrium and compatibility of each substructure, macro forces in balance and macro
                    displacements continuous over the whole structure (one coarse solution)
@@ -49,24 +49,24 @@ class MicroMacroLATIN:
     weak : "drop", "macro" or "micro"
         Interfaces of few nodes, see :mod:`clapas.multiscale.interfaces`.
     relaxation : float
-        Share of each step taken, above 0 and up to 1 (the plain method, as in the thesis). The plain method
-        ends in oscillations that hardly decay where cables are slack, and never where κ is finite; a tenth
-        less removes them.
+        Fraction of each step taken, above 0 and up to 1 (the original method, as in the thesis). The original
+        method ends in oscillations that hardly decay where cables are slack, and never where κ is finite; 0.9
+        removes them.
     adapt : bool
         Change directions in the first iterations: d until the jumps of displacements and of forces at the
-        interfaces are of one size, l of slack cables to a third. Each change costs a factorisation of all
+        interfaces are of equal size, l of slack cables to a third. Each change costs a factorisation of all
         substructures.
     together : callable, optional
         Local stage of springs by one linear complementarity problem per substructure (l = k): a function of
         (W, q) that returns z with 0 ≤ z ⟂ W z + q ≥ 0. By default each link is treated alone.
     threads : int
-        Substructures are shared among so many threads; the answer does not depend on it.
+        Number of threads among which substructures are shared; results do not depend on it.
     processes : int
-        The same with processes, which are started and sent their substructures at each run: for long ones. A
-        script that asks for them needs the line ``if __name__ == "__main__":``.
+        The same with processes, started and sent their substructures at each run: for long runs. A
+        script that uses them needs the line ``if __name__ == "__main__":``.
     comm : mpi4py communicator, optional
-        The same with ranks that ``mpirun`` started, such as ``MPI.COMM_WORLD``. All of them make the method
-        and run it together; each iterates its share of the substructures and has the whole answer.
+        The same with the ranks of ``mpirun``, such as ``MPI.COMM_WORLD``. All of them create the method
+        and run it together; each iterates its share of the substructures and gets the whole result.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Laws of links, in the form the local stage asks for.
+"""Laws of links, in the form needed by the local stage.
 
 A link has one or several rows: elongations (or opening velocities) e = B U and forces t in the equilibrium
-M U + Bᵀ t = F. The local stage meets the line of the search direction, t̂ + l ê = s, with the law of the
-link, each link alone:
+M U + Bᵀ t = F. The local stage intersects the line of the search direction, t̂ + l ê = s, with the law of the
+link, each link separately:
 
     bar       t = t⁰ + k e                            t̂ = (k s + l t⁰) / (k + l)
     cable     t = max(t⁰ + k e, 0)                    t̂ = max((k s + l t⁰) / (k + l), 0)
@@ -24,7 +24,7 @@ from clapas.typing import Array, Indices, Mask
 
 
 class Law(Protocol):
-    """What a local stage asks of the links of one substructure."""
+    """Law of the links of one substructure, as used by the local stage."""
 
     @property
     def n_rows(self) -> int:
@@ -48,7 +48,7 @@ class Law(Protocol):
         ...
 
     def tangent(self, e: Array) -> Array:
-        """Slope of the law at the elongations e: what directions may be adapted to."""
+        """Slope of the law at the elongations e, to which directions may be adapted."""
         ...
 
 
@@ -80,7 +80,7 @@ class Springs:
 
     @property
     def n_rows(self) -> int:
-        """One per link."""
+        """Number of rows, one per link."""
         return len(self.k)
 
     def restrict(self, links: Indices) -> Springs:
@@ -88,7 +88,7 @@ class Springs:
         return Springs(self.k[links], self.t0[links], self.is_cable[links])
 
     def start(self) -> tuple[Array, Array]:
-        """Links at rest, ê = 0: the prestress, nothing in a cable that starts slack."""
+        """Links at rest, ê = 0: the prestress, zero in a cable that starts slack."""
         return self.forces(np.zeros(self.n_rows)), np.zeros(self.n_rows)
 
     def meet(self, s: Array, l: Array) -> Array:
@@ -97,10 +97,10 @@ class Springs:
         return np.where(self.is_cable, np.maximum(t, 0.0), t)
 
     def stiffness(self) -> Array:
-        """K."""
+        """The stiffness k."""
         return self.k
 
-    # What Newton's method asks beside.
+    # For Newton's method:
 
     def forces(self, e: Array) -> Array:
         """Forces t at the elongations e."""
@@ -108,7 +108,7 @@ class Springs:
         return np.where(self.is_cable, np.maximum(t, 0.0), t)
 
     def tangent(self, e: Array) -> Array:
-        """Slopes dt/de: k, nothing in slack cables; a cable on the edge counts as tight."""
+        """Slopes dt/de: k, zero in slack cables; a cable on the limit counts as tight."""
         return np.where(self.is_cable & (self.t0 + self.k * e < 0.0), 0.0, self.k)
 
     def energy(self, e: Array) -> float:
@@ -145,7 +145,7 @@ class Coulomb:
 
     @property
     def n_rows(self) -> int:
-        """D per contact."""
+        """Number of rows, d per contact."""
         return int(self.w.size)
 
     def restrict(self, links: Indices) -> Coulomb:
@@ -160,25 +160,25 @@ class Coulomb:
     def meet(self, s: Array, l: Array) -> Array:
         """Minus the impulses on the line t̂ + l ê = s."""
         v = (s / l).reshape(self.w.shape) + self.w
-        wish = -v / ((1.0 / l).reshape(self.w.shape) + self.compliance)
-        normal = np.maximum(wish[:, 0], 0.0)
-        size = np.sqrt(np.einsum("nk,nk->n", wish[:, 1:], wish[:, 1:]))
+        trial = -v / ((1.0 / l).reshape(self.w.shape) + self.compliance)
+        normal = np.maximum(trial[:, 0], 0.0)
+        size = np.sqrt(np.einsum("nk,nk->n", trial[:, 1:], trial[:, 1:]))
         radius = self.mu * normal
         shrink = np.where(size > radius, radius / np.where(size > 0.0, size, 1.0), 1.0)
-        return -np.column_stack((normal, shrink[:, None] * wish[:, 1:])).ravel()
+        return -np.column_stack((normal, shrink[:, None] * trial[:, 1:])).ravel()
 
     def stiffness(self) -> Array:
         """1/λ of each contact, on all its rows."""
         return np.repeat(1.0 / self.response, self.w.shape[1])
 
     def tangent(self, e: Array) -> Array:
-        """The same: Coulomb's law has no slope to follow."""
+        """The same: Coulomb's law has no useful slope."""
         return self.stiffness()
 
 
 @dataclass(frozen=True)
 class SolidContact:
-    """Elements of a deformable solid and its contacts: equally many rows per link, those left over empty.
+    """Elements of a deformable solid and its contacts: equally many rows per link, unused rows empty.
 
     Elements are linear springs along the modes of their stiffness; contacts use their first d rows.
 
@@ -198,7 +198,7 @@ class SolidContact:
 
     @property
     def n_rows(self) -> int:
-        """Of all links."""
+        """Number of rows of all links."""
         return self.springs.n_rows
 
     @cached_property
@@ -213,8 +213,10 @@ class SolidContact:
         each = self.n_rows // max(len(self.is_contact), 1)
         rows = (each * links[:, None] + np.arange(each)).ravel()
         number = np.cumsum(self.is_contact) - 1
-        own = number[links[self.is_contact[links]]]
-        return SolidContact(self.springs.restrict(rows), self.contacts.restrict(own), self.is_contact[links])
+        contacts = number[links[self.is_contact[links]]]
+        return SolidContact(
+            self.springs.restrict(rows), self.contacts.restrict(contacts), self.is_contact[links]
+        )
 
     def start(self) -> tuple[Array, Array]:
         """Elements at rest, contacts from the forces given."""
@@ -229,7 +231,7 @@ class SolidContact:
         return t
 
     def stiffness(self) -> Array:
-        """K of elements, the natural direction of contacts."""
+        """Stiffness k of elements, natural direction of contacts."""
         k = self.springs.k.copy()
         k[self.contact_rows] = self.contacts.stiffness()
         return k

@@ -6,7 +6,7 @@ inertia of the nodes (n₃ normal to their mean plane; in the plane n₂ normal 
     space   3 translations n_i;  3 rotations n_i × Y;  extensions n₁n₁ᵀY, n₂n₂ᵀY and shear (n₁n₂ᵀ + n₂n₁ᵀ)Y
     plane   2 translations;      1 rotation;           extension n₁n₁ᵀY
 
-Rigid bodies turn with the rotations and do not turn in extensions and shear.
+Rigid bodies rotate in the rotations and do not rotate in extensions and shear.
 
 References: LMGC thesis on tensegrity, 5.2.3; Ladevèze, Nouy 2003.
 """
@@ -17,11 +17,11 @@ import numpy as np
 
 from clapas.typing import Array, Mask
 
-DEPENDENT = 1e-8  # part of a unit vector left by those before it, under which it adds nothing
+DEPENDENT = 1e-8  # norm of a unit vector after orthogonalisation below which it counts as dependent
 
 
 def full_size(dimension: int) -> int:
-    """Vectors of the whole basis: 9 in space, 4 in the plane.
+    """Number of vectors of the whole basis: 9 in space, 4 in the plane.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def affine_fields(points: Array, dofs_per_node: int) -> Array:
     Parameters
     ----------
     points : array (nodes × 2 or 3)
-        Where the nodes are.
+        Coordinates of the nodes.
     dofs_per_node : int
         Components of a node: as many as coordinates for points, 3 or 6 for rigid bodies.
 
@@ -56,30 +56,30 @@ def affine_fields(points: Array, dofs_per_node: int) -> Array:
     count, dimension = points.shape
     offset = points - points.mean(axis=0)
     axes = np.linalg.eigh(offset.T @ offset)[1].T[::-1]  # the normal last
-    moved: list[Array] = [np.tile(n, (count, 1)) for n in axes]
-    turned = [np.zeros((count, dofs_per_node - dimension)) for _ in axes]
+    displacements: list[Array] = [np.tile(n, (count, 1)) for n in axes]
+    rotations = [np.zeros((count, dofs_per_node - dimension)) for _ in axes]
     if dimension == 3:
         for n in axes:
-            moved.append(np.cross(n, offset))
-            turned.append(np.tile(n, (count, 1))[:, : dofs_per_node - 3])
+            displacements.append(np.cross(n, offset))
+            rotations.append(np.tile(n, (count, 1))[:, : dofs_per_node - 3])
         strains: tuple[Array, ...] = (
             np.outer(axes[0], axes[0]),
             np.outer(axes[1], axes[1]),
             np.outer(axes[0], axes[1]) + np.outer(axes[1], axes[0]),
         )
     else:
-        moved.append(np.column_stack((-offset[:, 1], offset[:, 0])))
-        turned.append(np.ones((count, dofs_per_node - 2)))
+        displacements.append(np.column_stack((-offset[:, 1], offset[:, 0])))
+        rotations.append(np.ones((count, dofs_per_node - 2)))
         strains = (np.outer(axes[0], axes[0]),)
     for strain in strains:
-        moved.append(offset @ strain)
-        turned.append(np.zeros((count, dofs_per_node - dimension)))
-    fields = [np.hstack(pair).ravel() for pair in zip(moved, turned, strict=True)]
+        displacements.append(offset @ strain)
+        rotations.append(np.zeros((count, dofs_per_node - dimension)))
+    fields = [np.hstack(pair).ravel() for pair in zip(displacements, rotations, strict=True)]
     return np.array(fields).T
 
 
 def translations(count: int, dofs_per_node: int) -> Array:
-    """Equal components on all nodes: the basis where no coordinates are known (nodes·dofs × dofs)."""
+    """Equal components on all nodes: the basis without coordinates (nodes·dofs × dofs)."""
     return np.tile(np.eye(dofs_per_node), (count, 1))
 
 
@@ -109,7 +109,7 @@ def orthonormal(fields: Array, kept: Mask, scale: Array) -> Array:
         for _ in range(2):  # twice is enough for orthogonality to rounding
             for other in basis:
                 vector = vector - other * (other @ vector)
-        left = np.linalg.norm(vector)
-        if left > DEPENDENT:
-            basis.append(vector / left)
+        remainder = np.linalg.norm(vector)
+        if remainder > DEPENDENT:
+            basis.append(vector / remainder)
     return np.array(basis).T if basis else np.zeros((len(scale), 0))

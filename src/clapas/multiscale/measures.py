@@ -1,4 +1,4 @@
-"""Distances of an iterate to a reference: largest displacement, mode by mode, slack lengths."""
+"""Distances of an iterate to a reference: largest displacement, modal errors, slack lengths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def largest_error(U: Array, reference: Array) -> float:
 
 
 def stiffness(problem: LinkProblem) -> sparse.csr_array:
-    """K = Bᵀ diag(k) B + M on the free components, all links at their largest slope."""
+    """K = Bᵀ diag(k) B + M on the free components, all links at their largest stiffness."""
     B = problem.B[:, problem.free]
     K = B.T @ sparse.diags_array(problem.law.stiffness()) @ B
     if problem.M is not None:
@@ -47,7 +47,7 @@ def modal_errors(problem: LinkProblem, modes: Array, U: Array, reference: Array)
 
         |φᵀK(U − U_ref)| / |U_ref|_K
 
-    Long waves, which a coarse problem is there for, are the first modes.
+    The first modes are long waves, which the coarse problem is meant to correct.
     """
     K, free = stiffness(problem), problem.free
     size = float(np.sqrt(reference[free] @ (K @ reference[free]))) or 1.0
@@ -76,11 +76,11 @@ class SlackDistance:
         return np.maximum(-(e + self._law.t0 / self._law.k), 0.0)[self._cables]
 
     def _square(self, slack: Array) -> float:
-        pull = self._k * slack
-        held = self._B.T @ pull
-        return float(pull @ slack - held @ self._factor.solve(held))
+        force = self._k * slack
+        nodal_force = self._B.T @ force
+        return float(force @ slack - nodal_force @ self._factor.solve(nodal_force))
 
     def __call__(self, slack: Array, reference: Array) -> float:
         """η between slack lengths and reference; 0 where both vanish."""
-        far, size = self._square(slack - reference), self._square(slack + reference)
-        return float(np.sqrt(max(far, 0.0) / size)) if size > 0.0 else 0.0
+        distance, size = self._square(slack - reference), self._square(slack + reference)
+        return float(np.sqrt(max(distance, 0.0) / size)) if size > 0.0 else 0.0

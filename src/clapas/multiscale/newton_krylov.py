@@ -1,4 +1,4 @@
-"""A rival on the same partition: Newton's method, tangents by conjugate gradients on the interfaces.
+"""Newton's method on the same partition, for comparison: conjugate gradients on the interfaces.
 
 The tangent system K(U) ΔU = −g of springs is condensed on the shared nodes, S = Σ S_E, and solved by
 conjugate gradients with the balancing Neumann-Neumann preconditioner: each substructure alone (S_E⁺, weighted
@@ -30,15 +30,15 @@ from clapas.multiscale.partition import compact
 from clapas.multiscale.problem import LinkProblem
 from clapas.typing import Array, Indices
 
-SHIFT = 1e-10  # of the stiffness: nodes that only slack cables hold keep their place
+SHIFT = 1e-10  # relative to the stiffness: restrains nodes held by slack cables only
 KERNEL = 1e-8  # eigenvalues of S_E, relative to the largest, that count as zero
-SUFFICIENT = 1e-4  # decrease of the energy, relative to what the slope promises
-SHORTEST = 1e-6  # step
+SUFFICIENT = 1e-4  # decrease of the energy, relative to that predicted by the slope
+SHORTEST = 1e-6  # shortest step of the line search
 
 
 @dataclass(frozen=True)
 class NewtonKrylovResult:
-    """Displacements (dofs,), the residual of equilibrium, and what it cost."""
+    """Displacements (dofs,), the residual of equilibrium, and the cost."""
 
     U: Array
     residual: float
@@ -54,9 +54,9 @@ class NewtonKrylov:
     Parameters
     ----------
     tol : float
-        Largest force left at a free component, relative to the largest of loads and forces.
+        Largest unbalanced force at a free component, relative to the largest of loads and forces.
     krylov_tol : float
-        Decrease of the residual on the interfaces asked of each tangent system.
+        Decrease of the residual on the interfaces required of each tangent system.
     max_iterations : int
         Newton steps.
     max_krylov : int
@@ -119,7 +119,7 @@ def _line_search(law: Springs, e: Array, stretch: Array, work: float) -> float:
         if law.energy(e + length * stretch) - length * work <= start + SUFFICIENT * length * slope:
             return length
         length *= 0.5
-    return 1.0  # nothing left but rounding
+    return 1.0  # only rounding is left
 
 
 class _Parts:
@@ -127,45 +127,45 @@ class _Parts:
 
     def __init__(self, problem: LinkProblem, labels: Indices) -> None:
         self.problem = problem
-        found = find_interfaces(problem, labels, "drop")
+        interfaces = find_interfaces(problem, labels, "drop")
         number = np.full(len(problem.F), -1)
         number[problem.free] = np.arange(len(problem.free))
-        shared = np.repeat(found.sharing > 1, problem.dofs_per_node)[problem.free]
+        shared = np.repeat(interfaces.sharing > 1, problem.dofs_per_node)[problem.free]
         self.border = np.flatnonzero(shared)
         place = np.full(len(problem.free), -1)
         place[self.border] = np.arange(len(self.border))
-        self.rows = [problem.rows(np.flatnonzero(labels == i)) for i in range(len(found.nodes_of))]
+        self.rows = [problem.rows(np.flatnonzero(labels == i)) for i in range(len(interfaces.nodes_of))]
         self.dofs = []
-        for nodes in found.nodes_of:
+        for nodes in interfaces.nodes_of:
             dofs = number[problem.dofs(nodes)]
             self.dofs.append(dofs[dofs >= 0])
         self.B = [problem.B[r][:, problem.free[d]].tocsr() for r, d in zip(self.rows, self.dofs, strict=True)]
         self.inner = [np.flatnonzero(~shared[d]) for d in self.dofs]
         self.outer = [np.flatnonzero(shared[d]) for d in self.dofs]
         self.places = [place[d[o]] for d, o in zip(self.dofs, self.outer, strict=True)]
-        sharing = np.repeat(found.sharing, problem.dofs_per_node)[problem.free][self.border]
+        sharing = np.repeat(interfaces.sharing, problem.dofs_per_node)[problem.free][self.border]
         self.weights = [1.0 / sharing[p] for p in self.places]
-        self.Z = self._coarse_space(found.kept, number, place)
+        self.Z = self._coarse_space(interfaces.kept, number, place)
 
     def _coarse_space(self, kept: tuple[Interface, ...], number: Indices, place: Indices) -> sparse.csr_array:
-        """Macro basis of each interface, shared out where a node is in several: a partition of unity."""
+        """Macro basis of each interface, divided where a node is in several: a partition of unity."""
         problem = self.problem
         if problem.points is None:
             raise ProblemError("NewtonKrylov needs the points of the nodes for its coarse space")
-        times = np.zeros(problem.n_nodes)
+        multiplicity = np.zeros(problem.n_nodes)
         for each in kept:
-            times[each.nodes] += 1.0
+            multiplicity[each.nodes] += 1.0
         columns = []
         for each in kept:
             dofs = number[problem.dofs(each.nodes)]
             is_free = dofs >= 0
             fields = affine_fields(problem.points[each.nodes], problem.dofs_per_node)
-            fields = fields / np.repeat(times[each.nodes], problem.dofs_per_node)[:, None]
+            fields = fields / np.repeat(multiplicity[each.nodes], problem.dofs_per_node)[:, None]
             basis, r = np.linalg.qr(fields[is_free])
             basis = basis[:, np.abs(np.diag(r)) > 1e-8]
-            spread = np.zeros((len(self.border), basis.shape[1]))
-            spread[place[dofs[is_free]]] = basis
-            columns.append(sparse.csr_array(spread))
+            extended = np.zeros((len(self.border), basis.shape[1]))
+            extended[place[dofs[is_free]]] = basis
+            columns.append(sparse.csr_array(extended))
         return sparse.hstack(columns, format="csr") if columns else sparse.csr_array((len(self.border), 0))
 
     def tangent(self, slope: Array) -> None:
@@ -208,20 +208,20 @@ class _Parts:
 
     def _precondition(self, r: Array) -> Array:
         coarse = self._correct(r)
-        left = r - self._apply(coarse)
+        residual = r - self._apply(coarse)
         z = np.zeros_like(r)
         for inverse, place, weight in zip(self.inverse, self.places, self.weights, strict=True):
-            z[place] += weight * (inverse @ (weight * left[place]))
+            z[place] += weight * (inverse @ (weight * residual[place]))
         return coarse + z - self._correct(self._apply(z))
 
-    def solve(self, load: Array, tol: float, most: int) -> tuple[Array, int]:
+    def solve(self, load: Array, tol: float, max_iterations: int) -> tuple[Array, int]:
         """Solve the tangent system: substructures exactly, interfaces by conjugate gradients."""
         right = load[self.border].copy()
         parts = list(zip(self.factors, self.coupling, self.dofs, self.inner, self.places, strict=True))
         for factor, across, dofs, inner, place in parts:
             if factor is not None:
                 right[place] -= across.T @ factor.solve(load[dofs[inner]])
-        x, count = self._conjugate_gradients(right, tol, most)
+        x, count = self._conjugate_gradients(right, tol, max_iterations)
         U = np.zeros(len(load))
         U[self.border] = x
         for factor, across, dofs, inner, place in parts:
@@ -229,14 +229,14 @@ class _Parts:
                 U[dofs[inner]] = factor.solve(load[dofs[inner]] - across @ x[place])
         return U, count
 
-    def _conjugate_gradients(self, right: Array, tol: float, most: int) -> tuple[Array, int]:
+    def _conjugate_gradients(self, right: Array, tol: float, max_iterations: int) -> tuple[Array, int]:
         x = np.zeros_like(right)
         if not len(right):
             return x, 0
         r = right.copy()
         z = self._precondition(r)
         p, product, goal = z, float(r @ z), tol * float(np.linalg.norm(right))
-        for count in range(1, most + 1):
+        for count in range(1, max_iterations + 1):
             s = self._apply(p)
             step = product / float(p @ s)
             x += step * p
@@ -244,6 +244,6 @@ class _Parts:
             if np.linalg.norm(r) <= goal:
                 return x, count
             z = self._precondition(r)
-            product, before = float(r @ z), product
-            p = z + (product / before) * p
-        return x, most
+            product, previous = float(r @ z), product
+            p = z + (product / previous) * p
+        return x, max_iterations

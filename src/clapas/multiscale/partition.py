@@ -1,7 +1,7 @@
-"""Cut a graph of links into substructures: a label per link.
+"""Partition of a graph of links into substructures: a label per link.
 
-Links are distributed; a node belongs to all substructures whose links it holds, and is where they meet. A
-partition of the nodes becomes one of the links by giving a link across to the substructure of the
+Links are distributed; a node belongs to all substructures whose links touch it, and is shared by them. A
+partition of the nodes becomes one of the links by assigning a link across to the substructure of the
 smaller number (:func:`links_of_nodes`), so that one end of it is shared.
 """
 
@@ -21,13 +21,13 @@ from clapas.typing import Array, Indices
 
 PARTITIONERS = ("metis", "kahip")
 IMBALANCE = 0.03  # by which the largest part may exceed the mean, for KaHIP
-EDGE = 1e-9  # of a box: middles of links on the wall between two boxes go to the one before
+EDGE = 1e-9  # relative to a box: midpoints of links on the wall between two boxes go to the lower one
 
 
 def boxes(problem: LinkProblem, counts: Sequence[int]) -> Indices:
     """Equal boxes along the axes of space: the method of the thesis.
 
-    A link goes to the box its middle is in, one whose middle lies on a wall to the box before it. In grids
+    A link goes to the box of its midpoint; if this lies on a wall, to the lower box. In grids
     of modules with parallel links along the walls, label the links by their modules instead.
 
     Parameters
@@ -56,7 +56,7 @@ def boxes(problem: LinkProblem, counts: Sequence[int]) -> Indices:
 def graph_parts(
     problem: LinkProblem, parts: int, *, partitioner: Literal["metis", "kahip"] = "metis"
 ) -> Indices:
-    """Nodes distributed by METIS or KaHIP, few links across; links follow (:func:`links_of_nodes`).
+    """Partition of the nodes by METIS or KaHIP with few links across; links follow (:func:`links_of_nodes`).
 
     Needs no coordinates. Deterministic. KaHIP takes longer and leaves somewhat fewer links across.
 
@@ -65,9 +65,9 @@ def graph_parts(
     problem : LinkProblem
         Its graph of nodes and links is cut.
     parts : int
-        Substructures.
+        Number of substructures.
     partitioner : "metis" or "kahip"
-        Which library: ``pip install 'clapas[graph]'`` or ``'clapas[kahip]'``.
+        Library: ``pip install 'clapas[graph]'`` or ``'clapas[kahip]'``.
     """
     if parts < 1 or parts > problem.n_nodes:
         raise ProblemError(f"parts must be between 1 and the number of nodes, {problem.n_nodes}; got {parts}")
@@ -102,7 +102,7 @@ def _kahip(graph: sparse.csr_array, parts: int) -> Sequence[int]:
 
 
 def layers(problem: LinkProblem, parts: int) -> Indices:
-    """Nodes distributed in layers of a breadth-first walk from one end of the graph: needs nothing installed.
+    """Partition of the nodes into layers of a breadth-first search; needs no extra package.
 
     Interfaces are larger than those of METIS.
     """
@@ -115,7 +115,7 @@ def layers(problem: LinkProblem, parts: int) -> Indices:
 def links_of_nodes(problem: LinkProblem, labels: npt.ArrayLike) -> Indices:
     """Labels of the links from labels of the nodes: a link across goes to the smaller of the two.
 
-    A node all of whose components are blocked cuts nothing: the link stays with its other end.
+    A node all of whose components are blocked does not count: the link goes with its other end.
     """
     label = np.asarray(labels)
     if label.shape != (problem.n_nodes,):

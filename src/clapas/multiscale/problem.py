@@ -1,4 +1,4 @@
-"""Nodes tied by links: the problem that is cut into substructures."""
+"""Nodes connected by links: the problem that is cut into substructures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkProblem:
-    """Find displacements (or velocities) U of nodes tied by links with unilateral or frictional laws.
+    """Find displacements (or velocities) U of nodes connected by links with unilateral or frictional laws.
 
         M U + Bᵀ t = F,    e = B U,    t and e obey the law of each link
 
@@ -37,15 +37,15 @@ class LinkProblem:
     rows_per_link : int
         1 for springs, d for contacts.
     points : array (nodes × 2 or 3), optional
-        Where the nodes are (m); needed for boxes, for the macro basis beyond translations and for automatic
-        search directions.
+        Coordinates of the nodes (m); needed for boxes, for the macro basis beyond translations and for
+        automatic search directions.
     is_blocked : array (dofs,) of bool, optional
         Components held by supports.
     M : sparse (dofs × dofs), optional
         Block diagonal by nodes; zero by default.
     units : array (nodes × components × components), optional
-        What makes components of U out of velocities along the axes (and spins), U = units · v, where they are
-        not the same: bodies measured in units of unit mass.
+        Map from velocities along the axes (and spins) to components of U, U = units · v, where they are
+        not the same: bodies in units of unit mass.
 
     Examples
     --------
@@ -104,8 +104,8 @@ class LinkProblem:
 
     @cached_property
     def incidence(self) -> sparse.csr_array:
-        """Which nodes each link touches (links × nodes), ones; nodes all of whose components are blocked
-        count.
+        """Incidence matrix (links × nodes) of ones; nodes all of whose components are blocked
+        are included.
         """
         entries = self.B.tocoo()
         places = (entries.row // self.rows_per_link, entries.col // self.dofs_per_node)

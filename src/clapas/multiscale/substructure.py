@@ -1,14 +1,14 @@
-"""One substructure: its own matrices, its own links, and what it tells its neighbours.
+"""One substructure: its matrices, its links, and the vectors it exchanges with its neighbours.
 
 Interface vectors are measured in units of the search direction d: displacements as √d U, forces as F/√d, so
-that work is kept and every direction is 1. With C the trace on the interfaces (scaled so), R the macro basis
-(RᵀR = 1) and x_m = x − RRᵀx the micro part, the linear stage of a substructure is
+that work is unchanged and every direction is 1. With C the trace on the interfaces (thus scaled), R the macro
+basis (RᵀR = 1) and x_m = x − RRᵀx the micro part, the linear stage of a substructure is
 
     t = a + l e,  a = t̂ − l ê;      F_m = h − U_m,  h = F̂_m + Û_m                 search directions
     K U = F − Bᵀa + Cᵀh + CᵀR u*,    K = M + BᵀlB + CᵀC,  u* = RᵀCU + f             equilibrium
 
-K* u* = f + g with K* = 1 − RᵀCK⁻¹CᵀR and g = RᵀCK⁻¹(F − Bᵀa + Cᵀh): the homogenised substructure, all the
-coarse problem needs to know. K* is singular for the rigid motions of a substructure that nothing holds.
+K* u* = f + g with K* = 1 − RᵀCK⁻¹CᵀR and g = RᵀCK⁻¹(F − Bᵀa + Cᵀh): the homogenised substructure, all that
+the coarse problem needs. K* is singular for the rigid motions of an unsupported substructure.
 
 The local stage of a perfect interface, U₁ = U₂ and F₁ + F₂ = 0 with the opposite directions, gives
 Û = ½(s₁ + s₂), F̂₁ = ½(s₂ − s₁) with s = U_m − F_m = 2U_m − h: the new h of a side is the s of the other.
@@ -28,19 +28,19 @@ from scipy import linalg, sparse
 from clapas.errors import ProblemError
 from clapas.linalg.factor import DenseFactor, Factor, factorise
 from clapas.multiscale.kernels import (
-    corrected,
     interior_load,
-    meet_interfaces,
-    meet_springs,
+    link_forces,
+    local_stage_interfaces,
+    local_stage_springs,
+    macro_correction,
     split_trace,
-    stretched,
 )
 from clapas.multiscale.laws import Law, Springs
 from clapas.multiscale.stages import Stages
 from clapas.typing import Array, Indices
 
-SMALL = 300  # components up to which K⁻¹ is kept: one product is faster than two triangular solutions
-HELD = 1e-9  # of the stiffness, added to K where its mechanisms would leave it singular
+SMALL = 300  # components up to which K⁻¹ is stored: one product is faster than two triangular solves
+REGULARISATION = 1e-9  # relative to the stiffness, added to K against mechanisms that would leave it singular
 KERNEL = 1e-9  # eigenvalues of K*, relative to the largest, that count as zero
 
 LinkSolver = Callable[[Array, Array], Array]  # slack lengths z of w = W z + q, 0 ≤ z ⟂ w ≥ 0
@@ -48,7 +48,7 @@ LinkSolver = Callable[[Array, Array], Array]  # slack lengths z of w = W z + q, 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One interface as seen from one of its sides.
+    """One interface seen from one of its sides.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class Trace:
 
 
 class Substructure(Stages):
-    """A part of a structure that answers to interface vectors.
+    """A part of a structure, coupled to its neighbours by interface vectors.
 
     Parameters
     ----------
     name : str
-        What to call it in messages.
+        Name in messages.
     B : sparse (rows × dofs)
         Elongations of its links from its free components.
     law : Law
@@ -121,7 +121,7 @@ class Substructure(Stages):
         self.factorise()
 
     def reset(self) -> None:
-        """Start from the law at rest and from silent interfaces."""
+        """Start from the law at rest and from zero interface vectors."""
         self.t_hat, self.e_hat = self.law.start()
         self.e_before = self.e_hat
         self.rest = self.t_hat
@@ -130,7 +130,7 @@ class Substructure(Stages):
         self.sent = np.zeros(len(self.dofs))
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the factor, which another process makes again from the same numbers."""
+        """All but the factor, which another process recomputes from the same numbers."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_solve", "inverse")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,15 +138,17 @@ class Substructure(Stages):
         self._solve = self._factor()
 
     def _factor(self) -> Callable[[Array], Array]:
-        """Solutions with K."""
+        """Factorise K; returns the function that solves with it."""
         K = self.transposed @ sparse.diags_array(self.l) @ self.B
         if self.M is not None:
             K = K + self.M
-        ground = np.bincount(self.dofs, weights=self.scale**2, minlength=K.shape[0]).astype(float)
-        K = K + sparse.diags_array(ground)
+        interface_stiffness = np.bincount(self.dofs, weights=self.scale**2, minlength=K.shape[0]).astype(
+            float
+        )
+        K = K + sparse.diags_array(interface_stiffness)
         K = sparse.csr_array(
             0.5 * (K + K.T)
-        )  # to the last bit: orders of elimination are made from its pattern
+        )  # exactly symmetric: orders of elimination depend on its pattern
         try:
             factor: Factor = DenseFactor(K.toarray()) if K.shape[0] <= SMALL else factorise(K)
         except ProblemError as error:
@@ -176,7 +178,7 @@ class Substructure(Stages):
         soft = values < KERNEL * max(values.max(initial=0.0), KERNEL)
         self.rigid = np.ascontiguousarray(vectors[:, soft])
         self.flexibility = np.ascontiguousarray((vectors[:, ~soft] / values[~soft]) @ vectors[:, ~soft].T)
-        self._answer = np.ascontiguousarray(
+        self._to_coarse = np.ascontiguousarray(
             np.concatenate((self.signs[:, None] * self.flexibility, self.rigid.T))
         )
 
@@ -193,9 +195,9 @@ class Substructure(Stages):
     # ------------------------------------------------------------------ linear stage
 
     def predict(self) -> Array:
-        """First half: displacements without macro forces.
+        """First half of the linear stage: displacements without macro forces.
 
-        Returns what the coarse problem needs, one after the other: signed macro displacements, and loads
+        Returns the values for the coarse problem, concatenated: signed macro displacements, and loads
         along rigid motions.
         """
         load = np.empty(len(self.F))
@@ -203,10 +205,10 @@ class Substructure(Stages):
         interior_load(self.F, Bt.indptr, Bt.indices, Bt.data, self.a, self.dofs, self.scale, self.h, load)
         self._U0 = self._solve(load)
         self._g = self._lift.T @ self._U0
-        return np.asarray(self._answer @ self._g)
+        return np.asarray(self._to_coarse @ self._g)
 
     def correct(self, coarse_values: Array) -> Array:
-        """Second half: displacements under the macro forces f of its interfaces and rigid parts α after them.
+        """Second half: displacements under the macro forces f of its interfaces and the rigid parts α.
 
         Returns the signed macro displacements.
         """
@@ -214,9 +216,9 @@ class Substructure(Stages):
         self.f_macro = self.signs * forces
         self.U, B = np.empty(len(self.F)), self.B
         coarse = self.flexibility, self.rigid, self._spread
-        corrected(forces, alpha, self.signs, self._g, self._U0, *coarse, self.U)
+        macro_correction(forces, alpha, self.signs, self._g, self._U0, *coarse, self.U)
         self.e, self.t = np.empty(len(self.l)), np.empty(len(self.l))
-        stretched(B.indptr, B.indices, B.data, self.U, self.a, self.l, self.e, self.t)
+        link_forces(B.indptr, B.indices, B.data, self.U, self.a, self.l, self.e, self.t)
         m, n = len(self.dofs), self.n_macro
         self.u_macro, self.U_micro, self.F_micro = np.empty(n), np.empty(m), np.empty(m)
         micro = self.u_macro, self.U_micro, self.F_micro
@@ -226,7 +228,7 @@ class Substructure(Stages):
     # ------------------------------------------------------------------ local stage
 
     def local(self, relaxation: float, together: LinkSolver | None) -> Array:
-        """Local stage of the links; returns what the neighbours across the interfaces need, s = U_m − F_m."""
+        """Local stage of the links; returns the vectors sent across the interfaces, s = U_m − F_m."""
         if together is None:
             self.links(relaxation)
         else:
@@ -234,13 +236,13 @@ class Substructure(Stages):
         return np.asarray(self.U_micro - self.F_micro)
 
     def links(self, relaxation: float) -> None:
-        """Local stage of each link alone."""
+        """Local stage of each link separately."""
         law = self.law
         if isinstance(law, Springs):
             self.e_before, self.a = self.e_hat, self.a.copy()
             self.t_hat, self.e_hat = np.empty(len(self.l)), np.empty(len(self.l))
-            own = law.k, law.t0, law.is_cable, self.t, self.e, self.l
-            meet_springs(*own, relaxation, self.t_hat, self.e_hat, self.a)
+            arguments = law.k, law.t0, law.is_cable, self.t, self.e, self.l
+            local_stage_springs(*arguments, relaxation, self.t_hat, self.e_hat, self.a)
             return
         s = self.t + self.l * self.e
         self.e_before = self.e_hat
@@ -249,14 +251,14 @@ class Substructure(Stages):
         self.a = self.a + relaxation * (2.0 * self.t_hat - s - self.a)
 
     def links_together(self, solve: LinkSolver, relaxation: float) -> None:
-        """Local stage of all links at once, along a direction that holds for compatible elongations only.
+        """Local stage of all links at once, along a direction imposed on compatible elongations only.
 
-        With ê = B Û the direction is asked of the nodes, Bᵀ(t̂ − t) + BᵀlB(Û − U) = 0. For springs with l = k
-        and slack lengths λ it is one complementarity problem per substructure,
+        With ê = B Û the direction is imposed at the nodes, Bᵀ(t̂ − t) + BᵀlB(Û − U) = 0. For springs with l =
+        k and slack lengths λ it is one complementarity problem per substructure,
 
             t̂_c = W λ + q,  0 ≤ λ ⟂ t̂_c ≥ 0,    W = k_c − k_c B_c (2K)⁻¹ B_cᵀ k_c,    K = BᵀkB
 
-        with t̂ = t⁰ + kB Û + kλ. K is held where its mechanisms leave it singular; B does not see them.
+        with t̂ = t⁰ + kB Û + kλ. K is regularised against mechanisms, which do not stretch links.
         """
         law = self.law
         assert isinstance(law, Springs)
@@ -264,14 +266,14 @@ class Substructure(Stages):
         if self._together is None:
             B = self.B.toarray()
             K = B.T @ (k[:, None] * B)
-            K[np.diag_indices_from(K)] += HELD * float(k.max())
+            K[np.diag_indices_from(K)] += REGULARISATION * float(k.max())
             lift = linalg.solve(2.0 * K, B.T, assume_a="pos")  # (2K)⁻¹Bᵀ
             kB = k[cables, None] * B[cables]
             W = np.diag(k[cables]) - kB @ (lift[:, cables] * k[cables])
             self._together = (B, lift, 0.5 * (W + W.T))
         B, lift, W = self._together
-        pull = self.t + k * self.e - law.t0
-        e_free = B @ (lift @ pull)
+        force = self.t + k * self.e - law.t0
+        e_free = B @ (lift @ force)
         slack = np.zeros(len(k))
         slack[cables] = solve(W, law.t0[cables] + k[cables] * e_free[cables])
         self.e_before = self.e_hat
@@ -280,14 +282,14 @@ class Substructure(Stages):
         self.a = self.a + relaxation * (self.t_hat - self.l * self.e_hat - self.a)
 
     def receive(self, message: Array, relaxation: float) -> None:
-        """Local stage of the interfaces, from what the neighbours sent, in the order of the traces."""
+        """Local stage of the interfaces, from the vectors received, in the order of the traces."""
         self.sent, self.h = np.empty(len(self.h)), self.h.copy()
-        meet_interfaces(message, relaxation, self.U_micro, self.F_micro, self.sent, self.h)
+        local_stage_interfaces(message, relaxation, self.U_micro, self.F_micro, self.sent, self.h)
 
     # ------------------------------------------------------------------ two calls in one
 
     def respond(self, coarse_values: Array, relaxation: float, together: LinkSolver | None) -> Array:
-        """End of the linear stage and local stage of the links; returns what the neighbours need."""
+        """End of the linear stage and local stage of the links; returns the vectors sent."""
         self.correct(coarse_values)
         return self.local(relaxation, together)
 
@@ -297,7 +299,7 @@ class Substructure(Stages):
         return self.predict()
 
     def redirect(self, direction: Array, factor: float) -> None:
-        """Change search directions after a linear stage, whose values stay: l of the links, d by a factor."""
+        """Change search directions after a linear stage and keep its values: l of links, d by a factor."""
         root = np.sqrt(factor)
         self.l = direction
         self.a = self.t - direction * self.e

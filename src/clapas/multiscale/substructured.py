@@ -1,4 +1,4 @@
-"""The micro-macro LATIN method at work: iterations of substructures, and what they found."""
+"""Iterations of the micro-macro LATIN method, and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.errors import SettingsError
 from clapas.multiscale.coarse import CoarseProblem
 from clapas.multiscale.cutting import Cut
 from clapas.multiscale.problem import LinkProblem
-from clapas.multiscale.run import Run, Shelf
+from clapas.multiscale.run import MatrixStore, Run
 from clapas.multiscale.team import Share, Team, cut, of_processes, of_ranks, one_by_one, pool
 from clapas.typing import Array
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from clapas.multiscale.latin import MicroMacroLATIN
 
 ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
-BALANCE_AT = (4, 8)  # those after which d may be, too; later it would follow the tail, and drift
+BALANCE_AT = (4, 8)  # iterations after which d may be adapted too; later it would drift
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
-ROUNDING = 1e-10  # size of a state, relative to the forces at rest, under which it is nothing
-UNBALANCED = 2.0  # quotient of the two jumps at interfaces from which a direction is changed
+ROUNDING = 1e-10  # size of a state, relative to the forces at rest, below which it counts as zero
+UNBALANCED = 2.0  # ratio of the two jumps at interfaces from which a direction is changed
 
 
 @dataclass(frozen=True)
 class History:
-    """What was measured after each linear stage.
+    """Measures after each linear stage.
 
     Parameters
     ----------
@@ -63,16 +63,16 @@ class History:
 
 @dataclass(frozen=True)
 class Crew:
-    """Those who iterate.
+    """The team of substructures, and the distribution of the coarse problem.
 
     Parameters
     ----------
     team : Team
-        Substructures, or runs of them.
+        Its members are substructures, or runs of them.
     cuts : sequence of int
-        Number of the first substructure of each member of the team, and of all substructures.
+        Number of the first substructure of each member of the team, then the number of substructures.
     share : Share
-        Gives away the groups of the coarse problem.
+        Distributes the groups of the coarse problem.
     """
 
     team: Team
@@ -85,7 +85,7 @@ class Crew:
         return len(self.cuts) - 1
 
     def split(self, values: Array, places: list[slice]) -> list[Array]:
-        """Values of all substructures, one after the other, by members; places are those of substructures."""
+        """Split concatenated values of all substructures by member; ``places`` are their slices."""
         return [values[places[a].start : places[b - 1].stop] for a, b in pairwise(self.cuts)]
 
 
@@ -110,7 +110,7 @@ class Substructured:
             self._make_coarse()
         self.iterations = 0
         self._runs: list[Run] = []
-        self._moved: list[Array] = []  # signed macro displacements of the last linear stage
+        self._macro_displacements: list[Array] = []  # signed macro displacements of the last linear stage
 
     def _make_coarse(self) -> None:
         kappa = self.settings.macro_direction
@@ -131,53 +131,55 @@ class Substructured:
     # ------------------------------------------------------------------ iterations
 
     def linear_stage(self, crew: Crew | None = None) -> None:
-        """Equilibrium of the substructures, tied by the coarse problem, whose groups the crew shares."""
+        """Equilibrium of the substructures, coupled by the coarse problem."""
         crew = crew or self.crew()
-        told = self.coarse.solve(crew.team("predict"), crew.share)
-        self._moved = crew.team("correct", crew.split(told, self.coarse.own))
+        coarse_values = self.coarse.solve(crew.team("predict"), crew.share)
+        self._macro_displacements = crew.team("correct", crew.split(coarse_values, self.coarse.slices))
         self.iterations += 1
 
     def local_stage(self, crew: Crew | None = None) -> None:
         """Laws of the links and of the interfaces."""
         crew, settings = crew or self.crew(), self.settings
         relaxation = [settings.relaxation] * crew.size
-        self.coarse.local(self._moved, settings.relaxation)
-        post = self._post(crew.team("local", relaxation, [settings.together] * crew.size))
-        crew.team("receive", crew.split(post, self.cut.letters), relaxation)
+        self.coarse.local(self._macro_displacements, settings.relaxation)
+        received = self._exchange(crew.team("local", relaxation, [settings.together] * crew.size))
+        crew.team("receive", crew.split(received, self.cut.received), relaxation)
 
-    def _post(self, sent: list[Array]) -> Array:
-        """What all substructures receive, one after the other, of all that was sent."""
+    def _exchange(self, sent: list[Array]) -> Array:
+        """Vectors received by all substructures, concatenated, from those sent."""
         return np.asarray(np.concatenate(sent)[self.cut.sender])
 
     def advance(self, count: int, crew: Crew) -> None:
-        """The stages of some iterations with two calls of the team in each, instead of four.
+        """Several iterations with two calls of the team in each, instead of four.
 
-        Between two calls all wait for the slowest, which costs more than the work of small substructures. The
-        local stage of a finite macro direction comes between, so that it has no such form.
+        At each call all wait for the slowest, which costs more than the work of small substructures. The
+        local stage of a finite macro direction lies in between, so that it does not allow this.
         """
         if not count:
             return
-        team, coarse, letters = crew.team, self.coarse.own, self.cut.letters
+        team, coarse, received = crew.team, self.coarse.slices, self.cut.received
         relaxation = [self.settings.relaxation] * crew.size
         together = [self.settings.together] * crew.size
-        answers = team("predict")
-        for left in reversed(range(count)):
-            told = crew.split(self.coarse.solve(answers, crew.share), coarse)
-            post = crew.split(self._post(team("respond", told, relaxation, together)), letters)
-            answers = team("proceed" if left else "receive", post, relaxation)
+        predictions = team("predict")
+        for remaining in reversed(range(count)):
+            coarse_values = crew.split(self.coarse.solve(predictions, crew.share), coarse)
+            messages = crew.split(
+                self._exchange(team("respond", coarse_values, relaxation, together)), received
+            )
+            predictions = team("proceed" if remaining else "receive", messages, relaxation)
         self.iterations += count
 
     def runs(self, count: int) -> list[Run]:
-        """The substructures in so many compiled runs; none where their laws or sizes have no such form."""
+        """The substructures in ``count`` compiled runs; empty where their laws or sizes do not allow runs."""
         if self.settings.together is not None or not all(map(Run.takes, self.parts)):
             return []
         if len(self._runs) != min(count, self.n_parts):
-            shelf = Shelf(self.parts)
-            self._runs = [Run(self.parts[a:b], shelf, a) for a, b in pairwise(cut(self.n_parts, count))]
+            store = MatrixStore(self.parts)
+            self._runs = [Run(self.parts[a:b], store, a) for a, b in pairwise(cut(self.n_parts, count))]
         return self._runs
 
     def crew(self, count: int = 1, share: Share = one_by_one) -> Crew:
-        """So many threads, which ``share`` stands for: runs of substructures, where they have such a form."""
+        """The crew of ``count`` threads, made by ``share``: compiled runs of substructures if possible."""
         runs = self.runs(count)
         for each in runs:
             each.join()
@@ -187,7 +189,7 @@ class Substructured:
 
     @contextmanager
     def _crew(self) -> Iterator[Crew]:
-        """Those who do the work of the substructures, and that of the coarse problem, as the settings say."""
+        """The crew for the substructures and the coarse problem, according to the settings."""
         settings, all_parts = self.settings, range(self.n_parts + 1)
         if settings.comm is not None:
             with of_ranks(self.parts, settings.comm) as team:
@@ -230,7 +232,7 @@ class Substructured:
         Parameters
         ----------
         iterations : int
-            How many at most.
+            Largest number of iterations.
         reference : array (dofs,), optional
             Displacements to measure the error against.
         goal : float
@@ -238,23 +240,23 @@ class Substructured:
         indicator : float
             Stop when the indicator is below.
         watch : callable, optional
-            Called after each linear stage; True stops. Not with processes, which hold the values.
+            Called after each linear stage; True stops. Not available with processes, which hold the values.
         """
         if watch and self.settings.is_spread:
             raise SettingsError("watch: values are in other processes until the run ends; take threads")
         etas, errors, size = [], [], 0.0
         with one_blas_thread(), self._crew() as crew:
             if reference is not None:
-                exact = [self.problem.B[self.problem.rows(links)] @ reference for links in self.links_of]
-                goals = [np.concatenate(exact[a:b]) for a, b in pairwise(crew.cuts)]
-                size = _total(crew.team("aim", goals)) or 1.0
+                references = [self.problem.B[self.problem.rows(links)] @ reference for links in self.links_of]
+                by_member = [np.concatenate(references[a:b]) for a, b in pairwise(crew.cuts)]
+                size = _total(crew.team("set_reference", by_member)) or 1.0
             for _ in range(iterations):
                 self.linear_stage(crew)
                 etas.append(_indicator(crew.team("distance")))
                 if reference is not None:
-                    errors.append(math.sqrt(_total(crew.team("missed")) / size))
-                done = bool(errors and errors[-1] < goal) or etas[-1] < indicator
-                if done or (watch and watch(self)):
+                    errors.append(math.sqrt(_total(crew.team("squared_error")) / size))
+                converged = bool(errors and errors[-1] < goal) or etas[-1] < indicator
+                if converged or (watch and watch(self)):
                     break
                 if self.settings.adapt and self.iterations in ADAPT_AT:
                     self._adapt()
@@ -273,48 +275,52 @@ class Substructured:
         """
         for part, l in zip(self.parts, links, strict=True):
             part.redirect(l, factor)
-        shelf = Shelf(self.parts) if self._runs else None
+        store = MatrixStore(self.parts) if self._runs else None
         for run in self._runs:
-            assert shelf is not None
-            run.renew(shelf)
+            assert store is not None
+            run.renew(store)
             run.join()
         self.directions = [d * factor for d in self.directions]
         root, f, f_hat = math.sqrt(factor), self.coarse.f, self.coarse.f_hat
         self._make_coarse()
         self.coarse.f, self.coarse.f_hat = f / root, f_hat / root
-        self._moved = [u * root for u in self._moved]
+        self._macro_displacements = [u * root for u in self._macro_displacements]
 
     def balance(self) -> float:
         """Jump of displacements over jump of forces at the interfaces: above 1, d is too small."""
-        moved = pulled = 0.0
+        displacement_jump = force_jump = 0.0
         for i, part in enumerate(self.parts):
             for own, (other, place) in zip(part.parts, self.cut.across[i], strict=True):
                 theirs = self.parts[other].parts[place]
-                moved += float(np.sum((part.U_micro[own] - self.parts[other].U_micro[theirs]) ** 2))
-                pulled += float(np.sum((part.F_micro[own] + self.parts[other].F_micro[theirs]) ** 2))
-        return math.sqrt(moved / pulled) if moved > 0.0 and pulled > 0.0 else 1.0
+                displacement_jump += float(
+                    np.sum((part.U_micro[own] - self.parts[other].U_micro[theirs]) ** 2)
+                )
+                force_jump += float(np.sum((part.F_micro[own] + self.parts[other].F_micro[theirs]) ** 2))
+        return (
+            math.sqrt(displacement_jump / force_jump) if displacement_jump > 0.0 and force_jump > 0.0 else 1.0
+        )
 
     def link_balance(self) -> float:
-        """How far elongations of the two stages are apart, over their last move: above 1, l is too small."""
-        missed = moved = 0.0
+        """Distance between elongations of the two stages, over their last change: above 1, l is too small."""
+        distance = change = 0.0
         for part in self.parts:
-            off, step = part.e - part.e_hat, part.e_hat - part.e_before
-            missed += float(off @ (part.l * off))
-            moved += float(step @ (part.l * step))
-        return math.sqrt(missed / moved) if missed > 0.0 and moved > 0.0 else 1.0
+            gap, step = part.e - part.e_hat, part.e_hat - part.e_before
+            distance += float(gap @ (part.l * gap))
+            change += float(step @ (part.l * step))
+        return math.sqrt(distance / change) if distance > 0.0 and change > 0.0 else 1.0
 
     def _adapt(self) -> None:
-        """Smaller l in slack cables; d stiffer while displacements jump more than forces."""
+        """Reduce l in slack cables; increase d while displacements jump more than forces."""
         links = [
             self.settings.link_direction
             * np.maximum(part.law.tangent(part.e), SOFTENED * part.law.stiffness())
             for part in self.parts
         ]
         quotient = self.balance() if self.iterations in BALANCE_AT else 1.0
-        is_off = not 1.0 / UNBALANCED < quotient < UNBALANCED
-        self.redirect(links, min(max(quotient, 0.25), 4.0) if is_off else 1.0)
+        is_unbalanced = not 1.0 / UNBALANCED < quotient < UNBALANCED
+        self.redirect(links, min(max(quotient, 0.25), 4.0) if is_unbalanced else 1.0)
 
-    # ------------------------------------------------------------------ what came out
+    # ------------------------------------------------------------------ results
 
     @property
     def U(self) -> Array:
@@ -356,17 +362,17 @@ class Substructured:
 
     @property
     def kernels(self) -> list[int]:
-        """Rigid motions of each substructure that nothing holds."""
+        """Number of unsupported rigid motions of each substructure."""
         return [part.rigid.shape[1] for part in self.parts]
 
 
 def _total(sums: list[Array]) -> float:
-    """Over all substructures, in their order whoever has summed."""
+    """Sum over all substructures, in their order however they are distributed."""
     return float(np.concatenate(sums).sum())
 
 
 def _indicator(distances: list[Array]) -> float:
-    """η from the squares that each substructure has."""
-    far, size, rest = np.concatenate(distances).sum(axis=0)
+    """η from the squared distances of each substructure."""
+    distance, size, rest = np.concatenate(distances).sum(axis=0)
     size = max(size, ROUNDING**2 * rest)
-    return float(math.sqrt(far / size)) if size > 0.0 else 0.0
+    return float(math.sqrt(distance / size)) if size > 0.0 else 0.0

@@ -1,10 +1,10 @@
 """Execution of the work on substructures: sequential, threads, processes, or ranks of MPI.
 
-A team is asked for one thing: call a method of every substructure, each with its own arguments, and give the
-results in order. What goes in and comes out are interface vectors and numbers, never a substructure, so that
-the method does not know where they are. On processes each worker holds its own substructures and makes its
-own factors; they are sent at the start and come back at the end. Ranks all run the same program and hold the
-same substructures; each does its share of the calls, and all of them get all results.
+A team calls a method of every substructure, each with its own arguments, and returns the
+results in order. Arguments and results are interface vectors and numbers, never a substructure, so that
+the solver need not know where the substructures are. With processes each worker holds some substructures and
+computes their factors; they are sent at the start and returned at the end. Ranks all run the same program and
+hold the same substructures; each does its share of the calls, and all receive all results.
 
 Every substructure does the same operations in the same order in every team: results are equal to the last
 bit.
@@ -27,11 +27,11 @@ from clapas.multiscale.substructure import Substructure
 Team = Callable[..., list[Any]]
 """``team("name", first, second, …)`` is [part.name(a, b, …)], where first, second hold one a, b per part."""
 Share = Callable[[Sequence[Any]], Team]
-"""Makes the team of some parts."""
+"""Creates the team of some parts."""
 
 
 def one_by_one(parts: Sequence[Any]) -> Team:
-    """The caller does it all.
+    """Sequential team.
 
     Examples
     --------
@@ -40,33 +40,33 @@ def one_by_one(parts: Sequence[Any]) -> Team:
     """
 
     def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-        return _called(parts, method, _each(len(parts), arguments))
+        return _call_all(parts, method, _by_part(len(parts), arguments))
 
     return call
 
 
 @contextmanager
 def of_threads(parts: Sequence[Any], count: int) -> Iterator[Team]:
-    """Equal runs of neighbours on threads; one is that of the caller."""
+    """Team of threads with equal runs of consecutive parts; the caller is one of them."""
     with pool(count) as share:
         yield share(parts)
 
 
 @contextmanager
 def pool(count: int) -> Iterator[Share]:
-    """Threads for several teams that work in turn: a function that makes the team of some parts."""
+    """Threads shared by several teams: a function that creates the team of some parts."""
     with ThreadPoolExecutor(max(1, count - 1), thread_name_prefix="clapas-latin") as threads:
 
         def share(parts: Sequence[Any]) -> Team:
             runs = [slice(a, b) for a, b in pairwise(cut(len(parts), count))]
 
             def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-                each = _each(len(parts), arguments)
-                later = [threads.submit(_called, parts[run], method, each[run]) for run in runs[1:]]
-                done = _called(parts[runs[0]], method, each[runs[0]])
-                for run in later:
-                    done += run.result()
-                return done
+                each = _by_part(len(parts), arguments)
+                futures = [threads.submit(_call_all, parts[run], method, each[run]) for run in runs[1:]]
+                results = _call_all(parts[runs[0]], method, each[runs[0]])
+                for run in futures:
+                    results += run.result()
+                return results
 
             return call
 
@@ -75,40 +75,40 @@ def pool(count: int) -> Iterator[Share]:
 
 @contextmanager
 def of_processes(parts: list[Substructure], count: int) -> Iterator[Team]:
-    """Equal runs of neighbours on processes of their own; ``parts`` are replaced by theirs at the end."""
+    """Team of processes with equal runs of consecutive parts; ``parts`` are updated at the end."""
     context = multiprocessing.get_context("spawn")  # a forked child of threads may hang
     runs = [slice(a, b) for a, b in pairwise(cut(len(parts), count))]
-    workers, lines = [], []
+    workers, connections = [], []
     try:
         for run in runs:
-            line, end = context.Pipe()
+            connection, end = context.Pipe()
             worker = context.Process(target=_serve, args=(end,), daemon=True)
             worker.start()
             end.close()
             workers.append(worker)
-            lines.append(line)
-            line.send(parts[run])
+            connections.append(connection)
+            connection.send(parts[run])
 
         def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-            each = _each(len(parts), arguments)
-            for line, run in zip(lines, runs, strict=True):
-                line.send((method, each[run]))
-            return [result for line in lines for result in _received(line)]
+            each = _by_part(len(parts), arguments)
+            for connection, run in zip(connections, runs, strict=True):
+                connection.send((method, each[run]))
+            return [result for connection in connections for result in _receive(connection)]
 
         yield call
-        for line, run in zip(lines, runs, strict=True):
-            line.send(None)
-            parts[run] = _received(line)
+        for connection, run in zip(connections, runs, strict=True):
+            connection.send(None)
+            parts[run] = _receive(connection)
     finally:
-        for line in lines:
-            line.close()  # a worker that still waits ends by itself
+        for connection in connections:
+            connection.close()  # ends a worker that still waits
         for worker in workers:
             worker.join()
 
 
 @contextmanager
 def of_ranks(parts: list[Substructure], comm: Any) -> Iterator[Team]:
-    """Equal runs of neighbours on the ranks of an mpi4py communicator, which all call this together.
+    """Team of the ranks of an mpi4py communicator, which all call this together.
 
     At the end all ranks have the values of all substructures. An error of one rank is raised on all.
     """
@@ -116,59 +116,62 @@ def of_ranks(parts: list[Substructure], comm: Any) -> Iterator[Team]:
     own = runs[comm.rank] if comm.rank < len(runs) else slice(0, 0)
 
     def call(method: str, *arguments: Sequence[Any]) -> list[Any]:
-        done: list[Any] | Exception
+        results: list[Any] | Exception
         try:
-            done = _called(parts[own], method, _each(len(parts), arguments)[own])
+            results = _call_all(parts[own], method, _by_part(len(parts), arguments)[own])
         except Exception as error:
-            done = error
-        shares = comm.allgather(done)
-        for share in shares:
-            if isinstance(share, Exception):
-                raise share
-        return [result for share in shares for result in share]
+            results = error
+        all_results = comm.allgather(results)
+        for result_list in all_results:
+            if isinstance(result_list, Exception):
+                raise result_list
+        return [result for result_list in all_results for result in result_list]
 
     yield call
-    parts[:] = [part for share in comm.allgather(parts[own]) for part in share]
+    parts[:] = [part for run in comm.allgather(parts[own]) for part in run]
 
 
-def _serve(line: Connection) -> None:
-    """The loop of a worker: substructures first, then calls, then None, which asks for them back."""
+def _serve(connection: Connection) -> None:
+    """Loop of a worker: receives substructures, then calls, then None, after which it returns them."""
     with one_blas_thread():
         try:
-            parts = line.recv()
-            while (message := line.recv()) is not None:
+            parts = connection.recv()
+            while (message := connection.recv()) is not None:
                 try:
-                    line.send(_called(parts, *message))
+                    connection.send(_call_all(parts, *message))
                 except Exception as error:
-                    line.send(error)
-            line.send(parts)
-        except (EOFError, BrokenPipeError):  # the caller has gone
+                    connection.send(error)
+            connection.send(parts)
+        except (EOFError, BrokenPipeError):  # the caller has ended
             return
 
 
-def _received(line: Connection) -> list[Any]:
+def _receive(connection: Connection) -> list[Any]:
     try:
-        answer = line.recv()
+        result = connection.recv()
     except EOFError:
         raise ProblemError(
             "a process of the substructures ended by itself: memory may be short, or the script that calls "
             'lacks the line if __name__ == "__main__": which new processes need'
         ) from None
-    if isinstance(answer, Exception):
-        raise answer
-    return list(answer)
+    if isinstance(result, Exception):
+        raise result
+    return list(result)
 
 
-def _called(parts: Sequence[Any], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
-    return [getattr(part, method)(*own) for part, own in zip(parts, arguments, strict=True)]
+def _call_all(parts: Sequence[Any], method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+    return [
+        getattr(part, method)(*arguments_of_part)
+        for part, arguments_of_part in zip(parts, arguments, strict=True)
+    ]
 
 
-def _each(count: int, arguments: tuple[Sequence[Any], ...]) -> list[tuple[Any, ...]]:
+def _by_part(count: int, arguments: tuple[Sequence[Any], ...]) -> list[tuple[Any, ...]]:
     return list(zip(*arguments, strict=True)) if arguments else [()] * count
 
 
 def cut(items: int, count: int) -> list[int]:
-    """Where equal runs of neighbours begin, and the number of all.
+    """Starts of equal runs of consecutive items, and the number of items.
 
     Examples
     --------

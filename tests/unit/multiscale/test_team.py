@@ -57,11 +57,11 @@ def test_errors_of_a_process_come_back() -> None:
 def test_teams_share_the_work_whatever_their_number() -> None:
     parts = MicroMacroLATIN().prepare(PROBLEM, LABELS).parts
     ones = [np.ones(len(part.l)) for part in parts]
-    expected = one_by_one(parts)("aim", ones)
+    expected = one_by_one(parts)("set_reference", ones)
     np.testing.assert_allclose(np.concatenate(expected), [float(part.l.sum()) for part in parts])
     for count in (1, 3, 8):
         with of_threads(parts, count) as team:
-            assert np.array_equal(team("aim", ones), expected)
+            assert np.array_equal(team("set_reference", ones), expected)
 
 
 def test_settings_that_processes_cannot_have_are_named() -> None:
