@@ -75,7 +75,7 @@ def _particle(name: str, q: list[float], mu: float, r: list[float], description:
 
 
 def _coupled(name: str) -> GalleryProblem:
-    """Sliding with a full Delassus block; q is made from the answer, q = u − W r."""
+    """Sliding with a full Delassus block; q follows from the solution, q = u − W r."""
     W = np.array([[2.0, 0.3, -0.2], [0.3, 1.5, 0.1], [-0.2, 0.1, 1.0]])
     mu = 0.4
     u = np.array([0.0, 0.6, -0.8])
