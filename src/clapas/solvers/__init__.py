@@ -1,4 +1,4 @@
-"""Methods that solve contact problems: one per file, the same call for all."""
+"""Solvers of contact problems: one method per file, one interface for all."""
 
 from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM

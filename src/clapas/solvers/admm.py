@@ -1,4 +1,4 @@
-"""ADMM (alternating direction method of multipliers): bodies, then contacts, one factorisation for all."""
+"""ADMM (alternating direction method of multipliers): bodies, then contacts, with one factorisation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-WORTH_REFACTORING = 2.0  # change of ρ that is worth a factorisation
-UNBALANCED = 3.0  # quotient of the two residuals from which ρ is changed
+WORTH_REFACTORING = 2.0  # smallest change of ρ that justifies a factorisation
+UNBALANCED = 3.0  # ratio of the two residuals from which ρ is changed
 RANGE = 1e-8, 1e8  # of ρ
 
 
@@ -25,23 +25,23 @@ RANGE = 1e-8, 1e8  # of ρ
 class ADMM(IterativeSolver):
     """Alternating direction method of multipliers: move all bodies at once, then project each contact.
 
-    The shifted velocity gets a copy z ∈ K* that the bodies are pulled towards with the stiffness R, one
-    number ρ_i = ρ/λ_i per contact (λ_i its response: the method has no unit). An iteration is
+    The shifted velocity has a copy z ∈ K* towards which the bodies are pulled with the stiffness R, one
+    number ρ_i = ρ/λ_i per contact (λ_i its response: the method is dimensionless). An iteration is
 
         (M + η M + Hᵀ R H) v = η M v₀ − f + Hᵀ(r + R (z − w − E s))     the bodies, v₀ their last velocity
         ũ = α (H v + w + E s) + (1 − α) z                              over-relaxation
         z = P_K*(ũ − R⁻¹ r),     r = R P_K(R⁻¹ r − ũ)                  the contacts, each alone
         s = |u_T|                                                      De Saxcé's shift
 
-    so that r ∈ K and z ∈ K* are complementary at all times, and only u + E s = z remains to be reached. The
+    so that r ∈ K and z ∈ K* are always complementary, and only u + E s = z remains to be satisfied. The
     matrix is factorised once, in body space as above or in contact space,
     (W/(1+η) + R⁻¹) r̂ = R⁻¹ r + z − E s − (q + η u₀)/(1+η), whichever is cheaper; again only when
-    ρ changes much. Residual balancing makes it do so: ρ grows while z is missed by more than it moves.
+    ρ changes much. Residual balancing adapts it: ρ grows while the distance to z exceeds the change of z.
 
     Each iteration costs two triangular solutions, whatever the coupling of the contacts: on walls and large
     mass ratios it needs far fewer than Gauss-Seidel sweeps. Suits accuracies down to about 1e-6 and warm
     starts; for more digits take InteriorPoint. Convergence is not guaranteed with friction, as s changes
-    under way.
+    during the iterations.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ADMM(IterativeSolver):
 
 
 class Alternation(Iteration):
-    """ADMM under way."""
+    """A running ADMM."""
 
     def __init__(self, settings: ADMM, problem: ContactProblem, system: ContactSystem, guess: Array) -> None:
         self._settings, self._problem, self._system = settings, problem, system
@@ -106,7 +106,7 @@ class Alternation(Iteration):
         self._z = self._dual.project(self._u + self._shift())
         self._rho = settings.rho
         self._done, self._next_balance = 0, 10
-        self._missed = self._moved = 0.0
+        self._primal_residual = self._dual_residual = 0.0
         self._factorise()
 
     def impulses(self) -> Array:
@@ -125,19 +125,19 @@ class Alternation(Iteration):
 
     def _alternate(self) -> None:
         r, z = self._r, self._z
-        inert, alpha = self._settings.proximal, self._settings.relaxation
+        proximal, alpha = self._settings.proximal, self._settings.relaxation
         shift = self._shift()
         compliance = self._compliance
-        free = (self._problem.q + inert * self._u) / (1.0 + inert)
-        pulled = self._solve(compliance * r + z - shift - free)
-        reached = compliance * (r - pulled) + z  # H v + w + E s, from the system just solved
+        free = (self._problem.q + proximal * self._u) / (1.0 + proximal)
+        impulses = self._solve(compliance * r + z - shift - free)
+        reached = compliance * (r - impulses) + z  # H v + w + E s, from the system just solved
         self._u = reached - shift
         relaxed = alpha * reached + (1.0 - alpha) * z
         target = relaxed - compliance * r
         self._z = self._dual.project(target)
         self._r = self._cone.project(-target) / compliance
-        self._missed = _size(reached - self._z)
-        self._moved = _size(self._z - z)
+        self._primal_residual = _norm(reached - self._z)
+        self._dual_residual = _norm(self._z - z)
 
     def _shift(self) -> Array:
         """De Saxcé's shift E s of the last velocities, (n, d)."""
@@ -146,10 +146,10 @@ class Alternation(Iteration):
         return shift
 
     def _balance(self) -> None:
-        """Let ρ grow when the primal residual exceeds the dual one, shrink in the opposite case."""
+        """Increase ρ when the primal residual exceeds the dual one, decrease it in the opposite case."""
         # Intervals grow, so that ρ settles.
         self._next_balance = self._done + max(10, self._done // 4)
-        quotient = np.sqrt(self._missed / self._moved) if self._moved > 0 else 1.0
+        quotient = np.sqrt(self._primal_residual / self._dual_residual) if self._dual_residual > 0 else 1.0
         if not np.isfinite(quotient) or 1.0 / UNBALANCED < quotient**2 < UNBALANCED:
             return
         rho = float(np.clip(self._rho * np.clip(quotient, 0.1, 10.0), *RANGE))
@@ -169,5 +169,5 @@ class Alternation(Iteration):
             raise Halt(Status.NUMERICAL_ERROR) from None
 
 
-def _size(x: Array) -> float:
+def _norm(x: Array) -> float:
     return float(np.linalg.norm(x))

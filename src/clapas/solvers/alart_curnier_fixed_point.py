@@ -15,11 +15,11 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class AlartCurnierFixedPoint(IterativeSolver):
-    """Alart and Curnier's map iterated as it stands, all contacts at once.
+    """Alart and Curnier's map iterated directly, all contacts at once.
 
         r_N ← max(0, r_N − ρ u_N),    r_T ← P_disc(mu r_N)(r_T − ρ u_T),    u = W r + q,
 
-    the discs taken with the old r_N. Its fixed points are the solutions of Coulomb's law, for any ρ > 0. With
+    with discs of the old r_N. Its fixed points are the solutions of Coulomb's law, for any ρ > 0. With
     a fixed step it converges for one contact and usually diverges for more; kept as a reference. The same
     map solved by Newton's method is another solver.
 
@@ -68,12 +68,12 @@ class _Map(Iteration):
 
     def project(self, x: Array, along: Array, rho: Array | float) -> Array:
         """The map itself; the radii are mu times the pressures of x."""
-        moved = x - rho * along
-        self.onto_discs(moved, self.mu * np.maximum(x[:, 0], 0.0), moved)
-        return moved
+        result = x - rho * along
+        self.onto_discs(result, self.mu * np.maximum(x[:, 0], 0.0), result)
+        return result
 
     def advance(self, count: int) -> None:
-        """One iteration is one application of the map (more when the step is refused)."""
+        """Apply the map ``count`` times (more often when steps are rejected)."""
         for _ in range(count):
             self.x, self.here, _ = self.stepper.move(self.x, self.here, self.velocity, self.project)
 

@@ -1,4 +1,4 @@
-"""Cadoux's conic fixed point: freeze the sliding speeds, minimise over the cones, read the new speeds."""
+"""Cadoux's conic fixed point: freeze the sliding speeds, minimise over the cones, update the speeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ConicFixedPoint(FixedPointSolver):
 
     Its velocity is unique; then s_i ← F_i(s) = |u_T,i|. Stopped at any outer iteration r ∈ K, while u_N may
     be negative. A continuum of impulses (hyperstatic structures) is a single point for this method,
-    which iterates on velocities: its strength. Only the frictionless case needs no iteration at all.
+    which iterates on velocities. Only the frictionless case needs no iteration.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ConicFixedPoint(FixedPointSolver):
         ``accuracy=1e-10`` and ``scheme=Picard()`` (NA-pf), ``Broyden()`` (NA-Broyden) or ``Newton()``
         (NA-Newton).
     initial_speeds : "guess" or "zero"
-        The first s: the sliding speeds of the guess, or zero, as if everything stuck. Of a structure at
+        Initial s: the sliding speeds of the guess, or zero, as if all contacts stuck. For a structure at
         rest the convex problem at s = 0 is Coulomb's problem: with an exact inner method, such as
         ``ConvexInteriorPoint()`` with ``accuracy=1e-10``, one iteration solves it.
 

@@ -1,4 +1,4 @@
-"""Conjugate projected gradient: conjugate directions on the active set, thresholds refreshed on the way."""
+"""Conjugate projected gradient: conjugate directions on the active set, thresholds updated at each step."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ConjugateGradient(IterativeSolver):
         α = g·p / p·W p,    r ← P_C(r + α p),    p ← P_T(g) + β P_T(p),    β = −P_T(g)·W p / p·W p.
 
     While the same contacts stick this is the conjugate gradient method. Where contacts slide the
-    projection undoes part of the step, conjugacy is lost, and the method as published may circle: a
-    step that is undone by more than the share ``slack`` is replaced by a gradient step of safe length, r ←
+    projection undoes part of the step, conjugacy is lost, and the method as published may cycle: a
+    step that is undone by more than the fraction ``slack`` is replaced by a gradient step of safe length, r ←
     P_C(r + g/|W|).
 
     The fastest of all where few contacts slide (structures at rest); slow where many do.
@@ -37,7 +37,7 @@ class ConjugateGradient(IterativeSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     slack : float
-        Share of a conjugate step that the projection may undo; infinity gives the published method.
+        Fraction of a conjugate step that the projection may undo; infinity gives the published method.
 
     References
     ----------
@@ -72,7 +72,7 @@ class _Conjugate(Iteration):
         self.mu = problem.mu
         self.free = self.scaled.from_velocities(problem.q)
         self.safe = 1.0 / self.scaled.norm
-        self._arrive(self._project(self.scaled.from_impulses(guess)))
+        self._move_to(self._project(self.scaled.from_impulses(guess)))
         self.p = self._feasible(self.g)
 
     def impulses(self) -> Array:
@@ -80,37 +80,37 @@ class _Conjugate(Iteration):
         return self.scaled.to_impulses(self.x)
 
     def advance(self, count: int) -> None:
-        """One iteration is one step, conjugate or safe."""
+        """Do ``count`` steps, conjugate or safe."""
         for _ in range(count):
             if not self._conjugate_step():
-                self._arrive(self._project(self.x + self.safe * self.g))
+                self._move_to(self._project(self.x + self.safe * self.g))
                 self.p = self._feasible(self.g)
 
     def _conjugate_step(self) -> bool:
-        pushed = self.scaled.product(self.p)
-        curvature, slope = float(np.vdot(self.p, pushed)), float(np.vdot(self.g, self.p))
+        product = self.scaled.product(self.p)
+        curvature, slope = float(np.vdot(self.p, product)), float(np.vdot(self.g, self.p))
         if not (curvature > 0.0 and slope > 0.0):
             return False
-        wish = self.x + (slope / curvature) * self.p
-        moved = self._project(wish)
-        if _length(moved - wish) > self.slack * _length(wish - self.x):
+        trial = self.x + (slope / curvature) * self.p
+        projected = self._project(trial)
+        if _length(projected - trial) > self.slack * _length(trial - self.x):
             return False
-        self._arrive(moved)
+        self._move_to(projected)
         free = self._feasible(self.g)
-        self.p = free - (float(np.vdot(free, pushed)) / curvature) * self._feasible(self.p)
+        self.p = free - (float(np.vdot(free, product)) / curvature) * self._feasible(self.p)
         return True
 
-    def _arrive(self, x: Array) -> None:
+    def _move_to(self, x: Array) -> None:
         self.x, self.g = x, -(self.scaled.product(x) + self.free)
 
     def _project(self, x: Array) -> Array:
         """Pressures first, then friction on the discs of these pressures."""
-        moved = x.copy()
-        self.onto_discs(moved, self.mu * np.maximum(x[:, 0], 0.0), moved)
-        return moved
+        result = x.copy()
+        self.onto_discs(result, self.mu * np.maximum(x[:, 0], 0.0), result)
+        return result
 
     def _feasible(self, direction: Array) -> Array:
-        """The part of a direction that does not leave C: its projection on the tangent cone at x."""
+        """Projection of a direction on the tangent cone of C at x."""
         x, result = self.x, direction.copy()
         result[:, 0] = np.where(x[:, 0] > 0.0, direction[:, 0], np.maximum(direction[:, 0], 0.0))
         radius = self.mu * x[:, 0]

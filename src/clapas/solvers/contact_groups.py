@@ -1,9 +1,10 @@
-"""Gauss-Seidel on groups of contacts, each of them solved as one problem.
+"""Gauss-Seidel on groups of contacts, each solved as one problem.
 
-A contact alone always has an answer, all contacts together may have none, or none that is found. Between the
-two are groups whose rows of H are independent: n d ≤ m for the bodies they touch, every velocity can be given
-to their contacts, and a solution exists whatever the others do (Cadoux 2009, 3.4.8 and conclusion of part I).
-Groups are grown through neighbours as long as this holds; sweeps then visit groups in place of contacts.
+A single contact always has a solution, all contacts together may have none, or none that is found. Between
+the two are groups whose rows of H are independent: n d ≤ m for the bodies they touch, every velocity is
+possible at their contacts, and a solution exists whatever the others do (Cadoux 2009, 3.4.8 and conclusion of
+part I). Groups are grown through neighbours as long as this holds; sweeps then visit groups in place of
+contacts.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ from clapas.solvers.dense import DenseNewton
 from clapas.solvers.loop import Iteration, IterativeSolver, Solver, iterate
 from clapas.typing import Array, Indices
 
-INDEPENDENT = 1e-8  # of a diagonal of W: what must be left of it when the rest of the group is held
-GOAL = 1e-3  # of the tolerance, to which groups are solved
+INDEPENDENT = 1e-8  # smallest pivot, relative to the diagonal of W, of independent rows
+GOAL = 1e-3  # tolerance of the groups, relative to that of the problem
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactGroups(IterativeSolver):
     """Gauss-Seidel on groups of contacts for which a solution always exists.
 
-    Fewer sweeps than contact by contact where neighbours are strongly tied: 24 for 97 on two blocks on their
-    corners, 302 for 370 on the random problem with 47 contacts. Each is dearer, a call for each group, and
-    :class:`NSGS` is faster on the whole. A reference, for some thousand contacts.
+    Fewer sweeps than contact by contact where neighbours are strongly coupled: 24 instead of 97 on two blocks
+    on their corners, 302 instead of 370 on the random problem with 47 contacts. Each costs more, a call for
+    each group, and :class:`NSGS` is faster overall. A reference, for some thousand contacts.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     largest : int
-        Contacts of a group at most.
+        Largest number of contacts in a group.
     inner : Solver
         Method for a group.
 
@@ -83,8 +84,8 @@ class _Sweeps(Iteration):
         self._groups = []
         for contacts in independent_groups(W, n, d, settings.largest):
             rows = (contacts[:, None] * d + np.arange(d)).ravel()
-            own = columns[:, rows]
-            self._groups.append((contacts, own, own[rows].toarray()))
+            columns_of_group = columns[:, rows]
+            self._groups.append((contacts, columns_of_group, columns_of_group[rows].toarray()))
 
     @property
     def ran(self) -> str:
@@ -96,15 +97,15 @@ class _Sweeps(Iteration):
     def advance(self, count: int) -> None:
         """Sweep."""
         for _ in range(count):
-            for contacts, columns, own in self._groups:
-                self._solve(contacts, columns, own)
-            self._u = self.problem.velocity(self.r)  # rounding of the updates does not add up
+            for contacts, columns, W_group in self._groups:
+                self._solve(contacts, columns, W_group)
+            self._u = self.problem.velocity(self.r)  # avoids the accumulation of rounding
 
-    def _solve(self, contacts: Indices, columns: sparse.csc_array, own: Array) -> None:
+    def _solve(self, contacts: Indices, columns: sparse.csc_array, W_group: Array) -> None:
         old = self.r[contacts]
-        free = self._u[contacts] - (own @ old.ravel()).reshape(old.shape)
-        group = ContactProblem.from_full(own, free, mu=self.problem.mu[contacts])
-        # The goal is a velocity of the whole problem: relative to the group's own it may be loose.
+        free = self._u[contacts] - (W_group @ old.ravel()).reshape(old.shape)
+        group = ContactProblem.from_full(W_group, free, mu=self.problem.mu[contacts])
+        # The goal is a velocity of the whole problem: relative to that of the group it may be loose.
         tol = min(max(self._goal / (group.free_speed or 1.0), 1e-14), 1e-2)
         inner = type(self._inner)(**{**vars(self._inner), "tol": tol})
         new = iterate(group, inner, old).r
@@ -124,25 +125,25 @@ def independent_groups(W: sparse.bsr_array, n: int, d: int, largest: int) -> lis
     [[0], [1]]
     """
     rows = W.tocsr()
-    found: list[Indices] = []
+    groups: list[Indices] = []
     is_free = np.ones(n, dtype=bool)
     for seed in range(n):
         if not is_free[seed]:
             continue
         group = [seed]
         is_free[seed] = False
-        ahead, seen = deque(_neighbours(W, seed)), {seed}
-        while ahead and len(group) < largest:
-            contact = int(ahead.popleft())
-            if contact in seen or not is_free[contact]:
+        queue, visited = deque(_neighbours(W, seed)), {seed}
+        while queue and len(group) < largest:
+            contact = int(queue.popleft())
+            if contact in visited or not is_free[contact]:
                 continue
-            seen.add(contact)
+            visited.add(contact)
             if _is_independent(rows, [*group, contact], d):
                 group.append(contact)
                 is_free[contact] = False
-                ahead.extend(_neighbours(W, contact))
-        found.append(np.sort(np.array(group, dtype=np.int64)))
-    return found
+                queue.extend(_neighbours(W, contact))
+        groups.append(np.sort(np.array(group, dtype=np.int64)))
+    return groups
 
 
 def _neighbours(W: sparse.bsr_array, contact: int) -> Indices:

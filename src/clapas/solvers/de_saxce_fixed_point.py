@@ -1,4 +1,4 @@
-"""De Saxcé's fixed point (Uzawa's): move every impulse against its shifted velocity, project on the cones."""
+"""De Saxcé's fixed point (Uzawa's method): projected steps of all impulses along the shifted velocity."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class DeSaxceFixedPoint(IterativeSolver):
     """De Saxcé and Feng's fixed point: r ← P_K(r − ρ ũ(r)), all contacts at once.
 
     Coulomb's law is the fixed point of this map for any ρ > 0, with ũ = u + mu |u_T| e_N and u = W r + q. It
-    is a projected gradient on a function that does not exist: with a step fixed in advance it diverges as
-    soon as contacts push on each other. The self-adaptive step keeps it in hand.
+    is a projected gradient whose field is not a gradient: with a fixed step it diverges as
+    soon as contacts push on each other. The self-adaptive step stabilises it.
 
-    For one contact, or as the plainest of references; :class:`Extragradient` is its sure form.
+    For one contact, or as the simplest reference; :class:`Extragradient` is its robust form.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class DeSaxceFixedPoint(IterativeSolver):
 
 
 class ProjectedIteration(Iteration):
-    """x ← P_K(x − ρ ũ(x)) in variables without unit."""
+    """x ← P_K(x − ρ ũ(x)) in dimensionless variables."""
 
     def __init__(self, problem: ContactProblem, guess: Array, step: StepRule) -> None:
         self.scaled = ScaledDelassus(problem)
@@ -77,7 +77,7 @@ class ProjectedIteration(Iteration):
         return self.onto_cones(x - rho * along)
 
     def advance(self, count: int) -> None:
-        """One iteration is one projection (more when the step is refused)."""
+        """Do ``count`` projections (more when steps are rejected)."""
         for _ in range(count):
             self.x, self.here, _ = self.stepper.move(self.x, self.here, self.shifted_velocity, self.project)
 

@@ -1,4 +1,4 @@
-"""Extragradient: look where a projection step leads, then step along the velocity found there."""
+"""Extragradient method: a trial projection, then a step along the velocity at the trial point."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Extragradient(IterativeSolver):
 
         r̄ = P_K(r − ρ ũ(r)),    r⁺ = P_K(r − ρ ũ(r̄)).
 
-    The second velocity is what makes projections converge on any monotone field, gradient or not. The
-    field ũ is not monotone because of the term mu |u_T|, and no proof holds; yet with the self-adaptive
-    step the method hardly ever fails to come near a solution.
+    The second velocity makes projections converge on any monotone field, gradient or not. The
+    field ũ is not monotone because of the term mu |u_T|, and no proof applies; yet with the self-adaptive
+    step the method nearly always comes near a solution.
 
-    The cheapest memory (products by W only) and rare failures at 1e-4; slow beyond. A good first attempt on
+    Least memory (products by W only) and rare failures at 1e-4; slow beyond. A good first attempt on
     an unknown problem, and a start for others.
 
     Parameters
@@ -57,8 +57,8 @@ class Extragradient(IterativeSolver):
 
 class _Extragradient(ProjectedIteration):
     def advance(self, count: int) -> None:
-        """One iteration is two projections (more when the step is refused)."""
+        """Do ``count`` iterations of two projections (more when steps are rejected)."""
         for _ in range(count):
-            ahead = self.stepper.move(self.x, self.here, self.shifted_velocity, self.project)
-            self.x = self.project(self.x, ahead.field, ahead.rho)
+            trial = self.stepper.move(self.x, self.here, self.shifted_velocity, self.project)
+            self.x = self.project(self.x, trial.field, trial.rho)
             self.here = self.shifted_velocity(self.x)

@@ -1,4 +1,4 @@
-"""Haslinger's fixed point: freeze the friction thresholds, minimise, read the new thresholds."""
+"""Haslinger's fixed point: freeze the friction thresholds, minimise, update the thresholds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Haslinger(FixedPointSolver):
 
         r ∈ argmin { ½ rᵀW r + qᵀr : r_N ≥ 0, |r_T| ≤ s };     then  s_i ← mu_i r_N,i.
 
-    The fixed points are the solutions of Coulomb's law. Stopped at any outer iteration, the answer obeys
-    u_N ≥ 0 up to the accuracy of the inner method: nothing interpenetrates, while r may leave the cone.
+    The fixed points are the solutions of Coulomb's law. At any outer iteration, the result satisfies
+    u_N ≥ 0 up to the accuracy of the inner method: no penetration, while r may leave the cone.
     Contacts without friction (s = 0) take no part in the fixed point.
 
     Suits deformable bodies and moderate friction; only products by W are needed (with a gradient method
-    inside). Where mu is large or the structure hyperstatic, :class:`ConicFixedPoint` is steadier.
+    inside). Where mu is large or the structure hyperstatic, :class:`ConicFixedPoint` is more robust.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class LATIN(IterativeSolver):
-    """LATIN: go to and fro between u = W r + q and Coulomb's law along a fixed direction.
+    """LATIN: alternate between u = W r + q and Coulomb's law along a fixed search direction.
 
     With h_i = λ_i / k for contact i (velocity per impulse) and a = û + h r̂,
 
@@ -26,7 +26,7 @@ class LATIN(IterativeSolver):
                        û = ŝ + h r̂
 
     One matrix is factorised once; an iteration is one solve with it and one visit of each contact. Friction
-    acts on both sides: its bound is a disc, an interval in the plane.
+    is bounded in both directions: by a disc, or by an interval in the plane.
 
     Suits small and medium problems solved again and again with the same W. The best direction k depends on
     the problem: below 1 for stiff chains of contacts. Not proved to converge with friction.
@@ -38,7 +38,7 @@ class LATIN(IterativeSolver):
     k : float
         Direction, relative to the responses of the contacts: no unit.
     relaxation : float
-        Share of each step taken, up to 1 (the plain method).
+        Fraction of each step taken, up to 1 (the original method).
 
     References
     ----------
@@ -84,7 +84,7 @@ class Stages(Iteration):
         return self.r_hat
 
     def advance(self, count: int) -> None:
-        """One iteration is a linear and a local stage."""
+        """Do ``count`` iterations of a linear and a local stage."""
         for _ in range(count):
             r = self.solve((self.a - self.q).ravel()).reshape(self.a.shape)
             s = self.a - 2.0 * self.h * r
@@ -92,9 +92,9 @@ class Stages(Iteration):
             self.r_hat = self._local_stage(-s / self.h)
             self.a += self.relaxation * (s + 2.0 * self.h * self.r_hat - self.a)
 
-    def _local_stage(self, wish: Array) -> Array:
-        normal = np.maximum(wish[:, 0], 0.0)
-        size = np.linalg.norm(wish[:, 1:], axis=1)
+    def _local_stage(self, trial: Array) -> Array:
+        normal = np.maximum(trial[:, 0], 0.0)
+        size = np.linalg.norm(trial[:, 1:], axis=1)
         radius = self.mu * normal
         shrink = np.where(size > radius, radius / np.where(size > 0.0, size, 1.0), 1.0)
-        return np.column_stack((normal, shrink[:, None] * wish[:, 1:]))
+        return np.column_stack((normal, shrink[:, None] * trial[:, 1:]))

@@ -1,14 +1,14 @@
-"""One call for every method, and the loop they share: advance, measure, decide.
+"""The ``solve`` function, and the loop that all iterative methods share: advance, measure, decide.
 
-A method says only how to advance; the loop measures ``problem.residual`` from the data, keeps the
-best iterate, writes the history and decides when to stop. No method can call itself converged. The same
-loop runs the methods for contact (:func:`iterate`) and those for linear complementarity
+A method only defines how to advance; the loop measures ``problem.residual`` from the data, keeps the
+best iterate, records the history and decides when to stop. No method decides itself that it has converged.
+The same loop runs the methods for contact (:func:`iterate`) and those for linear complementarity
 (:mod:`clapas.solvers.lcp.loop`).
 
-Measuring costs about as much as some sweeps, so it is done at growing intervals. The intervals
-follow from the residuals seen, never from the clock: the same input gives the same bits. A method that knows
-its residual for less (:meth:`Method.glance`) is asked instead, and measured when it says that it has arrived
-or has gone on for as long as before.
+Measuring costs about as much as a few sweeps, so it is done at growing intervals. The intervals
+follow from the measured residuals, never from the clock: the same input gives the same bits. A method with
+a cheaper estimate of its residual (:meth:`Method.glance`) is measured when this reaches the tolerance
+or when the number of iterations has doubled.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from clapas.typing import Array
 
 DIVERGED = 1e100  # residual, relative to |q|, beyond which iterates only grow until they overflow
 GUESS = "the guess was good enough"
-ROUNDED = 32.0  # floors of rounding: a residual below so many may be as low as it gets
-BEARABLE = 1e-2  # residual beyond which an answer is of no use, whoever is to blame
-IMPROVED = 0.9  # a best residual below this share of the one before is progress
-UNSEEN = 96  # iterations that a method which knows its residual may do before it is measured
-VISITS_PER_SECOND = 10_000_000  # contacts a sweep visits in a second, roughly
+NEAR_FLOOR = 32.0  # a residual below this multiple of the rounding floor may not decrease further
+USABLE = 1e-2  # residual above which a solution is useless, even if rounding is the cause
+IMPROVED = 0.9  # a best residual below this fraction of the previous one is progress
+UNMEASURED = 96  # iterations that a method with an estimate of its residual may do before it is measured
+VISITS_PER_SECOND = 10_000_000  # contacts that a sweep visits per second, roughly
 
 
 @dataclass(frozen=True, kw_only=True)
 class IterativeSolver:
-    """Settings every iterative solver has.
+    """Settings of every iterative solver.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class IterativeSolver:
     max_iterations: int = 10_000
     time_limit: float = math.inf
 
-    # The laws a method solves, by their cones.
+    # Contact laws that the method accepts, by their cones.
     cones: ClassVar[tuple[type, ...]] = (CoulombCone,)
 
     # Iterations that cost much more than measuring the residual are measured one by one.
@@ -78,28 +78,28 @@ class IterativeSolver:
             raise SettingsError(f"time_limit must be positive, got {self.time_limit}")
 
 
-class OneAnswer(IterativeSolver, ABC):
-    """A model with a law of its own, computed at once: a loop would keep the iterate nearest to Coulomb's."""
+class DirectModel(IterativeSolver, ABC):
+    """A model with its own law, computed without the loop, which would select by Coulomb's residual."""
 
     @abstractmethod
-    def answer(self, problem: ContactProblem, guess: Array) -> Solution:
-        """The impulses, measured by Coulomb's law."""
+    def compute(self, problem: ContactProblem, guess: Array) -> Solution:
+        """Compute the impulses, measured by Coulomb's law."""
 
 
 class Method(ABC):
-    """A method under way on one problem, of contact or of another kind.
+    """A running method on one problem, of contact or of another kind.
 
-    ``notes`` are remarks for people on what happened: a cycle seen, a parameter reduced.
+    ``notes`` are remarks for the user: a cycle detected, a parameter reduced.
     """
 
     notes: tuple[str, ...] = ()
 
     @property
     def ran(self) -> str:
-        """What runs, in words, where the name of the method is not enough."""
+        """What runs, in words, where the name of the method is not sufficient."""
         return ""
 
-    # Unknowns that repeat mean that nothing more will come; not so where several methods take turns.
+    # Repeated unknowns mean stagnation, except where several methods take turns.
     repeats_when_stuck: ClassVar[bool] = True
 
     @abstractmethod
@@ -114,15 +114,15 @@ class Method(ABC):
         """
 
     def glance(self) -> float | None:
-        """The residual by what the method carries along, at little cost; None if it has nothing of the kind.
+        """A cheap estimate of the residual from the data of the method; None if there is none.
 
-        It says when to measure. Nothing is solved by it.
+        It only decides when to measure.
         """
         return None
 
 
 class Iteration(Method):
-    """A method for contact under way on one problem; its unknowns are the impulses."""
+    """A running method on one contact problem; its unknowns are the impulses."""
 
     @abstractmethod
     def impulses(self) -> Array:
@@ -142,7 +142,7 @@ class Halt(Exception):
 
 
 class Limits(Protocol):
-    """When to stop, and how often to measure: what the loop needs of a solver's settings."""
+    """The settings of a solver that the loop needs: when to stop, and how often to measure."""
 
     @property
     def tol(self) -> float:
@@ -166,7 +166,7 @@ class Limits(Protocol):
 
 
 class Solver(Limits, Protocol):
-    """What ``solve`` needs of a method: its limits, the laws it takes, and how to start it on a problem."""
+    """Interface of a solver: its limits, the laws it accepts, and its start on a problem."""
 
     cones: ClassVar[tuple[type, ...]]
 
@@ -176,7 +176,7 @@ class Solver(Limits, Protocol):
 
 
 class Progress(NamedTuple):
-    """What a progress callback receives at each measurement."""
+    """Argument of a progress callback at each measurement."""
 
     iterations: int
     residual: float
@@ -187,7 +187,7 @@ Watcher = Callable[[Progress], bool | None]
 
 
 class MeasureEvery(NamedTuple):
-    """Iterations between two measurements: at least so many, at most about a second of work."""
+    """Bounds on the iterations between two measurements; the longest is about a second of work."""
 
     shortest: int
     longest: int
@@ -222,32 +222,32 @@ class _Record:
     residuals: list[float] = field(default_factory=list)
     best: float = math.inf
     unknowns: Array | None = None
-    mark: float = math.inf  # the best residual when there was progress for the last time
+    mark: float = math.inf  # the best residual at the last progress
     progress: int = 0  # iterations then
 
     def add(
-        self, iterations: int, seconds: float, residual: float, unknowns: Array, stays: bool = False
+        self, iterations: int, seconds: float, residual: float, unknowns: Array, is_constant: bool = False
     ) -> Array:
-        """Take note of a measurement; returns the iterate if it stays as it is, else a copy, to be kept."""
+        """Record a measurement; returns the iterate if it is never overwritten, else a copy."""
         self.iterations.append(iterations)
         self.seconds.append(seconds)
         self.residuals.append(residual)
-        own = unknowns if stays else positive(unknowns)
+        kept = unknowns if is_constant else positive(unknowns)
         if residual < self.best or self.unknowns is None:
-            self.best, self.unknowns = residual, own
+            self.best, self.unknowns = residual, kept
         if self.best < IMPROVED * self.mark:
             self.mark, self.progress = self.best, iterations
-        return own
+        return kept
 
-    def add_glance(self, iterations: int, seconds: float, residual: float) -> None:
-        """Take note of what a method says of an iterate that nobody keeps."""
+    def add_estimate(self, iterations: int, seconds: float, residual: float) -> None:
+        """Record the estimated residual of an iterate that is not kept."""
         self.iterations.append(iterations)
         self.seconds.append(seconds)
         self.residuals.append(residual)
 
     @property
-    def has_stopped_falling(self) -> bool:
-        """Whether as many iterations as before, and some more, have brought nothing."""
+    def has_stagnated(self) -> bool:
+        """Whether twice the iterations of the last progress, and some more, have brought no progress."""
         return self.iterations[-1] > 2 * self.progress + 100
 
     def history(self) -> History:
@@ -264,40 +264,42 @@ def iterate(
 ) -> Solution:
     """Run a method on a contact problem until it is solved or must stop; return the best iterate measured."""
     n = problem.n_contacts
-    if n < MANY and watcher is None:  # bodies at rest: one residual, and nothing is set up
+    if n < MANY and watcher is None:  # bodies at rest: one residual, no setup
         began = time.perf_counter()
         residual = problem.residual(guess)
         if residual <= solver.tol:
             return _solved_by_guess(problem, solver, guess, residual, time.perf_counter() - began)
-    # Between bodies a sweep of few contacts costs less than a call from Python: some are done at a time.
+    # A sweep of few contacts between bodies costs less than a call from Python: several are done per call.
     shortest = 4 if n >= MANY or problem.is_by_blocks else 1
     pace = MeasureEvery(shortest, max(20, VISITS_PER_SECOND // max(1, n)))
     with one_blas_thread():
-        begin = functools.partial(solver.start, problem, guess)
+        start = functools.partial(solver.start, problem, guess)
         floor = functools.partial(rounding_floor, problem)
-        done = run(problem.residual, solver, begin, guess, pace, watcher, floor)
-    notes = done.notes
-    if done.status is Status.ALMOST_SOLVED and done.residual <= ROUNDED * (lowest := floor(done.unknowns)):
+        result = run(problem.residual, solver, start, guess, pace, watcher, floor)
+    notes = result.notes
+    if result.status is Status.ALMOST_SOLVED and result.residual <= NEAR_FLOOR * (
+        lowest := floor(result.unknowns)
+    ):
         notes = (*notes, f"{rounding_words(lowest, solver.tol)}: give a tol above it, or bodies less unlike")
     return Solution(
         problem=problem,
         solver=solver,
-        r=done.unknowns,
-        status=done.status,
-        residual=done.residual,
-        iterations=done.iterations,
-        time=done.seconds,
-        history=done.history,
+        r=result.unknowns,
+        status=result.status,
+        residual=result.residual,
+        iterations=result.iterations,
+        time=result.seconds,
+        history=result.history,
         notes=notes,
-        method=_ran(solver, done.method),
+        method=_method_name(solver, result.method),
     )
 
 
 def rounding_floor(problem: ContactProblem, r: Array) -> float:
-    """The residual that rounding leaves at impulses r (n, d).
+    """The lowest residual that rounding allows at impulses r (n, d).
 
-    At each contact u is a sum of terms as large as what its own impulse changes, response · |r|, which cancel
-    where a heavy body stands on a light one.
+    At each contact u is a sum of terms as large as the effect of its own impulse, response · |r|, which
+    cancel where a heavy body stands on a light one.
     """
     speed = problem.free_speed
     if not speed > 0.0:
@@ -308,18 +310,18 @@ def rounding_floor(problem: ContactProblem, r: Array) -> float:
 
 
 def rounding_words(floor: float, tol: float) -> str:
-    """What to say where the rounding floor is above the tolerance."""
+    """Message for a rounding floor above the tolerance."""
     return f"rounding of these data leaves residuals of {floor:.0e} and more, and tol is {tol:.0e}"
 
 
 def is_all_that_rounding_leaves(solution: Solution) -> bool:
-    """Whether a solution above its tolerance is as good as the numbers of its problem allow."""
+    """Whether a solution above its tolerance is as accurate as rounding allows."""
     if solution.status is not Status.ALMOST_SOLVED or solution.problem.semidefinite is not None:
         return False
-    return solution.residual <= min(ROUNDED * rounding_floor(solution.problem, solution.r), BEARABLE)
+    return solution.residual <= min(NEAR_FLOOR * rounding_floor(solution.problem, solution.r), USABLE)
 
 
-def _ran(solver: Solver, method: Method | None) -> str:
+def _method_name(solver: Solver, method: Method | None) -> str:
     if method is None:
         return GUESS
     name = type(solver).__name__
@@ -351,7 +353,7 @@ def run(
     watcher: Watcher | None = None,
     floor_of: Callable[[Array], float] | None = None,
 ) -> Run[AnyMethod]:
-    """Advance a method and measure its iterate in turn, until it is solved or must stop.
+    """Alternately advance a method and measure its iterate, until it is solved or must stop.
 
     Parameters
     ----------
@@ -360,15 +362,15 @@ def run(
     limits : Limits
         The solver, for its tolerance and limits.
     start : callable
-        Makes the method; not called when the guess is good enough.
+        Creates the method; not called when the guess is good enough.
     guess : array
-        What to measure first.
+        First iterate measured.
     pace : MeasureEvery
         Bounds on the intervals between measurements.
     watcher : callable, optional
         Called at each measurement; True stops the run.
     floor_of : callable, optional
-        The residual that rounding leaves at an iterate: where residuals stop falling near it, the run ends.
+        The rounding floor of the residual at an iterate: where residuals stagnate near it, the run ends.
     """
     began = time.perf_counter()
     record, done = _Record(), 0
@@ -378,10 +380,12 @@ def run(
     while True:
         residual = residual_of(x)
         seconds = time.perf_counter() - began
-        x = record.add(done, seconds, residual, x, stays=x is guess)  # what the method gave may go
+        x = record.add(
+            done, seconds, residual, x, is_constant=x is guess
+        )  # arrays of the method may be overwritten
         if method and method.repeats_when_stuck and np.array_equal(x, previous):
             halted = halted or Status.STALLED
-        if floor_of and _is_lost_in_rounding(record, limits.tol, floor_of):
+        if floor_of and _is_at_rounding_floor(record, limits.tol, floor_of):
             halted = halted or Status.ALMOST_SOLVED
         if watcher and watcher(Progress(done, residual, seconds)):
             halted = Status.STOPPED
@@ -406,7 +410,7 @@ def run(
                 glance = method.glance()
                 if glance is None or not limits.tol < glance < DIVERGED:
                     break
-                record.add_glance(done, time.perf_counter() - began, glance)
+                record.add_estimate(done, time.perf_counter() - began, glance)
         x = method.unknowns() if method else guess
     assert record.unknowns is not None
     best = positive(guess) if record.unknowns is guess else record.unknowns
@@ -414,12 +418,12 @@ def run(
     return Run(best, status, record.best, done, seconds, record.history(), method)
 
 
-def _is_lost_in_rounding(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:
-    """Whether residuals have stopped falling where rounding leaves no less, and more than is asked for."""
-    if record.unknowns is None or not record.has_stopped_falling:
+def _is_at_rounding_floor(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:
+    """Whether residuals have stagnated near a rounding floor that is above the tolerance."""
+    if record.unknowns is None or not record.has_stagnated:
         return False
     floor = floor_of(record.unknowns)
-    return tol < floor and record.best <= ROUNDED * floor
+    return tol < floor and record.best <= NEAR_FLOOR * floor
 
 
 def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status | None:
@@ -438,20 +442,20 @@ def _verdict(limits: Limits, record: _Record, halted: Status | None) -> Status |
 
 
 def _next_measurement(measured: int, pace: MeasureEvery) -> int:
-    """Iterations after which to measure, whatever a method says of itself: twice those at the last time."""
-    return measured + min(max(measured, UNSEEN), pace.longest)
+    """Iterations after which to measure, whatever the estimate: about twice those at the last time."""
+    return measured + min(max(measured, UNMEASURED), pace.longest)
 
 
 def _next_gap(record: _Record, tol: float, pace: MeasureEvery) -> int:
     """Iterations until the next measurement: half of those still needed at the observed rate.
 
     Between an eighth and a quarter of those done, so that measuring stays cheap and is not late;
-    and about a second of work at most, so that limits and wishes to stop are heeded.
+    and about a second of work at most, so that limits and requests to stop are respected.
     """
-    done, few, a_second = record.iterations[-1], pace.shortest, pace.longest
+    done, least, most = record.iterations[-1], pace.shortest, pace.longest
     if len(record.residuals) < 3:
-        return few
-    shortest, longest = max(few, min(done // 8, a_second)), max(few, min(done // 4, a_second))
+        return least
+    shortest, longest = max(least, min(done // 8, most)), max(least, min(done // 4, most))
     old, new = record.residuals[-2], record.residuals[-1]
     between = done - record.iterations[-2]
     if not 0 < new < old:
@@ -475,7 +479,7 @@ def solve(
     Parameters
     ----------
     problem : ContactProblem
-        What to solve.
+        The problem.
     solver : Solver, optional
         The method with its settings; ``Auto()`` by default, which chooses.
     guess : array (n, d) or Solution, optional
@@ -496,7 +500,7 @@ def solve(
     array([[ 0.0981 , -0.04905,  0.     ]])
     """
     if solver is None:
-        from clapas.solvers.auto import Auto  # which is made of the others
+        from clapas.solvers.auto import Auto  # imports all other solvers
 
         solver = Auto()
     if isinstance(solver, type) or not hasattr(solver, "cones"):
@@ -511,8 +515,8 @@ def solve(
             f"({type(problem.cone).__name__}); these do: {', '.join(able)}"
         )
     guess = _impulses(problem, guess)
-    if isinstance(solver, OneAnswer):
-        solution = solver.answer(problem, guess)
+    if isinstance(solver, DirectModel):
+        solution = solver.compute(problem, guess)
     elif problem.is_definite:
         solution = iterate(problem, solver, guess, progress)
     else:
@@ -520,12 +524,12 @@ def solve(
 
         solution = solve_semidefinite(problem, solver, guess, progress)
     if check and not solution.status.is_answered:
-        raise NotSolved(solution, _on_existence(solution))
+        raise NotSolved(solution, _existence_advice(solution))
     return solution
 
 
-def _on_existence(solution: Solution) -> str:
-    """What is known on whether there was something to find."""
+def _existence_advice(solution: Solution) -> str:
+    """Advice on the existence of a solution, for a failed solve."""
     if solution.status in (Status.NO_SOLUTION, Status.STOPPED):
         return ""
     from clapas.problems import existence  # conic programming, needed for failures only

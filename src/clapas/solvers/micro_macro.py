@@ -1,4 +1,4 @@
-"""Micro-macro LATIN for contacts: the packing cut into substructures, tied by a coarse problem."""
+"""Micro-macro LATIN for contacts: the packing cut into substructures, coupled by a coarse problem."""
 
 from __future__ import annotations
 
@@ -25,29 +25,31 @@ from clapas.solvers.latin import LATIN
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.typing import Array
 
-WORTH_REFACTORING = 2.0  # change of the directions that is worth a factorisation
-CONSISTENT = 1e-6  # gap of a loop of bodies, relative to the longest arm, up to which positions are trusted
+WORTH_REFACTORING = 2.0  # smallest change of the directions that justifies a factorisation
+CONSISTENT = (
+    1e-6  # closure error of a loop of bodies, relative to the longest arm, up to which positions are used
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MicroMacro(IterativeSolver):
-    """LATIN on substructures: each contact alone, bodies by substructures, all tied by a coarse problem.
+    """LATIN on substructures: contacts one by one, bodies by substructures, coupled by a coarse problem.
 
     The contacts are distributed among substructures; a body whose contacts fall into several of them is
     shared, its mass with it. An iteration is
 
-        linear stage   M v + f = Hᵀ r in each substructure, −r = a + l (u − w), solved with a factor made
-                       once; shared bodies are pulled together with the direction d, the mean motions of each
+        linear stage   M v + f = Hᵀ r in each substructure, −r = a + l (u − w), solved with a factor computed
+                       once; shared bodies are coupled with the direction d, the mean motions of each
                        interface (translations, rotations, strains) by one coarse problem
         local stage    Coulomb's law at each contact on the line of the direction l
 
     with l = k/λ_i as in :class:`LATIN` and d = ``direction`` × the diagonal of M + Hᵀ l H. Nothing larger
     than a substructure and the coarse problem is factorised, and a substructure needs only vectors of its
-    interfaces: memory grows linearly, and the parts may live in other processes.
+    interfaces: memory grows linearly, and the parts may be in other processes.
 
     Suits walls and stacks, where information must travel far: some tens of iterations. Slower than
     :class:`NSGS` on packings. Problems without separate bodies (reduced form, joints, deformable bodies) have
-    nothing to cut: they are given to :class:`LATIN`. Not proved to converge with friction.
+    nothing to cut: they are solved by :class:`LATIN`. Not proved to converge with friction.
 
     Parameters
     ----------
@@ -58,18 +60,18 @@ class MicroMacro(IterativeSolver):
     direction : float
         Direction of interfaces, relative to the stiffness of each component: no unit.
     bodies : int
-        Bodies per substructure, about.
+        Approximate number of bodies per substructure.
     macro : bool or int
         Coarse problem with all vectors, its first 3 or 6, or none.
     weak : "drop", "macro" or "micro"
-        What becomes of interfaces with few bodies.
+        Treatment of interfaces with few bodies.
     relaxation : float
-        Share of each step taken, up to 1.
+        Fraction of each step taken, up to 1.
     balancing : bool
-        Multiply all directions during the iterations until the two stages approach each other at the pace at
-        which they move; each change costs a factorisation of all substructures.
+        Scale all directions during the iterations until the distance of the two stages is comparable with
+        their change; each scaling costs a factorisation of all substructures.
     threads : int
-        Substructures are shared among so many threads.
+        Number of threads among which substructures are shared.
 
     References
     ----------
@@ -99,7 +101,9 @@ class MicroMacro(IterativeSolver):
                 raise SettingsError(f"{name} must be positive, got {getattr(self, name)}")
         if self.bodies < 1:
             raise SettingsError(f"bodies must be at least 1, got {self.bodies}")
-        MicroMacroLATIN(weak=self.weak, relaxation=self.relaxation, threads=self.threads)  # refuses the rest
+        MicroMacroLATIN(
+            weak=self.weak, relaxation=self.relaxation, threads=self.threads
+        )  # checks the other settings
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
         """Cut the problem, factorise the substructures and the coarse problem."""
@@ -110,7 +114,7 @@ class MicroMacro(IterativeSolver):
 
 
 class _Stages(Iteration):
-    repeats_when_stuck: ClassVar[bool] = False  # impulses may stay at zero while the lines still move
+    repeats_when_stuck: ClassVar[bool] = False  # impulses may stay at zero while the stages still change
 
     def __init__(
         self, settings: MicroMacro, problem: ContactProblem, blocks: BodyBlocks, guess: Array
@@ -144,12 +148,12 @@ class _Stages(Iteration):
         return self._r
 
     def advance(self, count: int) -> None:
-        """One iteration is a linear and a local stage."""
+        """Do ``count`` iterations of a linear and a local stage."""
         self.whole.iterate(count, self._balance if self._settings.balancing else None)
         self._r = -self.whole.t_hat.reshape(self._shape)
 
     def _balance(self, whole: Substructured) -> None:
-        """Let all directions grow where velocities of the two stages are further apart than they move."""
+        """Increase all directions where the distance of the two stages exceeds their change."""
         if whole.iterations < self._next:
             return
         # Intervals grow, so that directions settle.
@@ -169,8 +173,8 @@ def contact_links(problem: ContactProblem, blocks: BodyBlocks, guess: Array) -> 
     columns = np.broadcast_to(
         (size * blocks.bodies[:, :, None] + np.arange(size))[:, :, None, :], (n, 2, d, size)
     ).ravel()
-    moves = columns < size * count
-    entries = (blocks.G.ravel()[moves], (rows[moves], columns[moves]))
+    is_moving = columns < size * count
+    entries = (blocks.G.ravel()[is_moving], (rows[is_moving], columns[is_moving]))
     u = problem.velocity(guess)
     soft = problem.compliance if problem.compliance is not None else np.zeros((n, d))
     law = Coulomb(problem.mu, _imposed(problem), problem.response, soft, guess, u)
@@ -193,7 +197,7 @@ def _imposed(problem: ContactProblem) -> Array:
 
 
 def positions(blocks: BodyBlocks, units: Array) -> Array | None:
-    """Where the bodies are, up to a translation of each connected heap, from the arms in H; None if unknown.
+    """Positions of the bodies from the arms in H, up to a translation per connected heap; None if unknown.
 
     The rows of H hold the frame of a contact, f, and its moments l × f about the two bodies; in space
     Σ f × (l × f) = 2 l. Bodies that touch are arm_a − arm_b apart. Loops must close: they do not where spins
@@ -210,17 +214,17 @@ def positions(blocks: BodyBlocks, units: Array) -> Array | None:
         arm = 0.5 * np.cross(frame, moment).sum(axis=2)
     else:
         arm = (moment * np.stack((frame[..., 1], -frame[..., 0]), axis=-1)).sum(axis=2)
-    apart = arm[:, 0] - arm[:, 1]
+    offset = arm[:, 0] - arm[:, 1]
     m = np.arange(len(ends))
     signs = np.concatenate((-np.ones(len(ends)), np.ones(len(ends))))
     places = (np.concatenate((m, m)), np.concatenate((ends[:, 0], ends[:, 1])))
     steps = sparse.csr_array((signs, places), shape=(len(ends), blocks.n_bodies))
     heap = csgraph.connected_components(steps.T @ steps, directed=False)[1]
-    moved = np.ones(blocks.n_bodies, dtype=bool)
-    moved[np.unique(heap, return_index=True)[1]] = False  # one body of each heap stays at the origin
-    found = np.zeros((blocks.n_bodies, d))
-    if moved.any():
-        kept = steps[:, np.flatnonzero(moved)]
-        found[moved] = factorise(sparse.csr_array(kept.T @ kept)).solve(kept.T @ apart)
-    gap = np.abs(steps @ found - apart).max(initial=0.0)
-    return found if gap <= CONSISTENT * np.abs(arm).max(initial=0.0) or not len(ends) else None
+    is_unknown = np.ones(blocks.n_bodies, dtype=bool)
+    is_unknown[np.unique(heap, return_index=True)[1]] = False  # one body of each heap is at the origin
+    points = np.zeros((blocks.n_bodies, d))
+    if is_unknown.any():
+        kept = steps[:, np.flatnonzero(is_unknown)]
+        points[is_unknown] = factorise(sparse.csr_array(kept.T @ kept)).solve(kept.T @ offset)
+    gap = np.abs(steps @ points - offset).max(initial=0.0)
+    return points if gap <= CONSISTENT * np.abs(arm).max(initial=0.0) or not len(ends) else None

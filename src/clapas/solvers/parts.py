@@ -1,7 +1,7 @@
-"""The parts a solver is made of, by the kind of part: which classes may stand where a protocol is asked for.
+"""Components of solvers: the classes that implement each protocol used as a setting.
 
 A setting such as ``scheme: Scheme`` takes any object with the methods of the protocol. Those that ship with
-the package are listed here, so that the command line can name them. A new part is added by one word.
+the package are listed here, so that the command line can name them. A new one is added to the table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PARTS: dict[type[Any], tuple[type[Any], ...]] = {
 
 
 def parts_of(kind: type[Any]) -> tuple[type[Any], ...]:
-    """The classes that may stand for a protocol; none for anything else.
+    """The classes that implement a protocol; empty for anything else.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Products W r by the cheapest form, in variables without unit.
+"""Products W r in the cheapest form, in dimensionless variables.
 
-Methods that iterate on all contacts at once do little else than multiply by W. The unit of contact i is
-taken out of it by its response λ_i (velocity per impulse) and out of the problem by its free velocity |q|:
+Methods that iterate on all contacts at once mostly multiply by W. The unit of contact i is
+eliminated by its response λ_i (velocity per impulse) and that of the problem by its free velocity |q|:
 
     x_i = √λ_i r_i / |q|,    g_i = u_i / (√λ_i |q|),    g = W̃ x + b̃,    W̃ = D W D,  D = diag(1/√λ_i).
 
@@ -26,8 +26,8 @@ from clapas.typing import Array
 if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
 
-POWERS, MARGIN = 30, 1.1  # power iterations, and what they may miss
-DENSE_ROWS = 300  # below, a full matrix is faster than a sparse one: the product is all overhead
+POWERS, MARGIN = 30, 1.1  # power iterations, and a factor for their error
+DENSE_ROWS = 300  # below, a full matrix is faster than a sparse one, whose product is dominated by overhead
 
 
 Product = Callable[[Array], Array]
@@ -62,15 +62,15 @@ class ScaledDelassus:
         return self._product(x)
 
     def product_transposed(self, x: Array) -> Array:
-        """W̃ᵀ x, (n, d): not W̃ x where a file brought a skew part."""
+        """W̃ᵀ x, (n, d): differs from W̃ x where W from a file has a skew part."""
         return self._transposed(x)
 
     @cached_property
     def norm(self) -> float:
-        """Largest eigenvalue of W̃, by power iteration, a little above rather than below."""
+        """Largest eigenvalue of W̃, by power iteration, slightly overestimated."""
         if 0 in self.shape:
             return 1.0
-        # A fixed start without symmetry: the same bits for the same problem.
+        # A fixed start without symmetry, for reproducible results.
         x = 1.0 + 0.5 * np.sin(np.arange(1.0, 1.0 + self.shape[0] * self.shape[1])).reshape(self.shape)
         size = 1.0
         for _ in range(POWERS):
@@ -98,9 +98,9 @@ class ScaledDelassus:
         velocities: Array = g * (self.root * self.speed)
         return velocities
 
-    def size(self, missed: Array) -> float:
-        """|√λ_i missed_i|: a miss of the natural map in the variable x, on the ruler of the residuals."""
-        weighted = self.root * missed
+    def size(self, error: Array) -> float:
+        """|√λ_i e_i|: norm of an error e of the natural map in x, in the scale of the residuals."""
+        weighted = self.root * error
         return float(np.sqrt(np.vdot(weighted, weighted)))
 
 
@@ -124,8 +124,8 @@ def _products(problem: ContactProblem, scale: Array) -> tuple[Product, Product]:
 
 
 def _full_products(matrix: Any, scale: Array, d: int) -> tuple[Product, Product]:
-    every = np.repeat(scale, d)
-    W = every[:, None] * matrix.toarray() * every
+    row_scale = np.repeat(scale, d)
+    W = row_scale[:, None] * matrix.toarray() * row_scale
 
     def product(x: Array) -> Array:
         return np.asarray(W @ x.ravel()).reshape(x.shape)

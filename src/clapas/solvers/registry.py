@@ -1,4 +1,4 @@
-"""The solvers by name, for those who choose one in words: the command line, tables, benchmarks.
+"""Registry of the solvers by name, for the command line, tables and benchmarks.
 
 A new method is added by one line here. In Python a solver is simply called: ``NSGS(tol=1e-10)``.
 """
@@ -261,7 +261,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def models() -> tuple[Entry, ...]:
-    """Models of friction that may be chosen in place of a solver: other laws than Coulomb's."""
+    """Models of friction that may be chosen in place of a solver: laws other than Coulomb's."""
     return _MODELS
 
 
@@ -287,5 +287,5 @@ def make(name: str, **settings: Any) -> Solver:
     >>> make("nsgs", tol=1e-12).tol
     1e-12
     """
-    made: Solver = find(name).solver(**settings)
-    return made
+    solver: Solver = find(name).solver(**settings)
+    return solver

@@ -39,7 +39,7 @@ class Solution:
     Parameters
     ----------
     problem : ContactProblem
-        What was solved.
+        The problem.
     solver : Solver
         The method, with its settings.
     r : array (n, d)
@@ -55,9 +55,9 @@ class Solution:
     history : History
         Residual against iterations and seconds.
     notes : tuple of str
-        What the method remarked on its way.
+        Remarks of the method.
     method : str
-        What ran, in words: the method, for Auto the one of its portfolio that arrived, and the form of the
+        What ran, in words: the method, for Auto the one of its portfolio that converged, and the form of the
         problem it worked on.
     moved : array (m,), optional
         Velocities of the bodies, given where they do not follow from r (M singular): ``v`` is these.
@@ -98,7 +98,7 @@ class Solution:
         return self.solver.tol
 
     def report(self) -> Report:
-        """The impulses measured by every known form of Coulomb's law."""
+        """Measures of the impulses by every known form of Coulomb's law."""
         return self.problem.report(self.r, self.moved)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Step lengths before a projection: fixed, or adapted from step to step.
 
-Projection methods move an impulse against its velocity, r − ρ u, and bring it back. The step ρ has the unit
+Projection methods move an impulse against its velocity, r − ρ u, and project it. The step ρ has the unit
 of an inverse response; here it is a number without unit times 1/λ_i, so that 1 means "the impulse that would
 cancel the velocity if contact i were alone".
 """
@@ -21,7 +21,7 @@ SHORTEST = 1e-12
 
 
 class Move(NamedTuple):
-    """A step taken: the point reached, the field there, and the factor on the field, (n, 1) or a number."""
+    """A step: the point reached, the field there, and the factor on the field, (n, 1) or a number."""
 
     x: Array
     field: Array
@@ -33,7 +33,7 @@ Projected = Callable[[Array, Array, Array | float], Array]  # x, field, ρ ↦ t
 
 
 class Stepper(Protocol):
-    """A step rule at work."""
+    """A running step rule."""
 
     def move(self, x: Array, here: Array, field: Field, project: Projected) -> Move:
         """Step from x, where the field is ``here``."""
@@ -57,8 +57,8 @@ class FixedStep:
     rho : float
         Length of the step, relative to 1/λ_i.
     relative : bool
-        With False, ``rho`` is the step itself, in the units of the problem (impulse per velocity): how
-        the literature writes it, and why published values do not carry over.
+        With False, ``rho`` is the step itself, in the units of the problem (impulse per velocity), as in
+        the literature, where published values therefore do not carry over.
     """
 
     rho: float = 1.0
@@ -69,7 +69,7 @@ class FixedStep:
             raise SettingsError(f"rho must be positive, got {self.rho}")
 
     def start(self, scaled: ScaledDelassus) -> Stepper:
-        """Turn the step into scaled variables."""
+        """Convert the step to scaled variables."""
         return _Fixed(self.rho if self.relative else self.rho * scaled.root**2)
 
 
@@ -78,17 +78,17 @@ class _Fixed:
         self.rho = rho
 
     def move(self, x: Array, here: Array, field: Field, project: Projected) -> Move:
-        moved = project(x, here, self.rho)
-        return Move(moved, field(moved), self.rho)
+        trial = project(x, here, self.rho)
+        return Move(trial, field(trial), self.rho)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveStep:
-    """A step that adapts itself to how fast the field changes.
+    """A step adapted to the variation of the field.
 
-    From x to the trial x̄ = P(x − ρ F(x)) the quotient θ = ρ |F(x) − F(x̄)| / |x − x̄| is what a constant of
-    Lipschitz would bound. Above ``upper`` the trial is refused and ρ shortened by ``shorten``·min(1, 1/θ);
-    below ``lower`` the next one is longer by ``lengthen``.
+    From x to the trial x̄ = P(x − ρ F(x)) the quotient θ = ρ |F(x) − F(x̄)| / |x − x̄| is bounded by the
+    Lipschitz constant. Above ``upper`` the trial is rejected and ρ shortened by ``shorten``·min(1, 1/θ);
+    below ``lower`` the next step is longer by the factor ``lengthen``.
 
     Parameters
     ----------
@@ -127,16 +127,16 @@ class _Adaptive:
     def move(self, x: Array, here: Array, field: Field, project: Projected) -> Move:
         rule = self.rule
         while True:
-            moved = project(x, here, self.rho)
-            there = field(moved)
-            quotient = _quotient(self.rho, here - there, x - moved)
+            trial = project(x, here, self.rho)
+            there = field(trial)
+            quotient = _quotient(self.rho, here - there, x - trial)
             if not quotient > rule.upper or self.rho < SHORTEST:
                 break
             self.rho *= rule.shorten * min(1.0, 1.0 / quotient)
-        taken = self.rho
+        rho = self.rho
         if quotient < rule.lower:
             self.rho *= rule.lengthen
-        return Move(moved, there, taken)
+        return Move(trial, there, rho)
 
 
 def _quotient(rho: float, change: Array, distance: Array) -> float:

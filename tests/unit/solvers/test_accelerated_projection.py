@@ -95,11 +95,11 @@ def test_first_step_is_de_saxces(d: int) -> None:
 def test_momentum_follows_the_shape_of_the_path() -> None:
     bound = Bound(window=12)
     for k in range(60):
-        bound.see(np.array([[k, 0.0]]), np.array([[k + 1, 0.0]]), 1.0)  # straight on
+        bound.follow(np.array([[k, 0.0]]), np.array([[k + 1, 0.0]]), 1.0)  # straight on
     assert bound.friction == pytest.approx(max(FRICTION[0] * LESS**5, FRICTION[1]))
     circle = [np.array([[np.cos(a), np.sin(a)]]) for a in np.linspace(0, 40 * np.pi, 241)]
     for before, after in pairwise(circle):
-        bound.see(before, after, float(np.linalg.norm(after - before)))
+        bound.follow(before, after, float(np.linalg.norm(after - before)))
     assert bound.friction == FRICTION[2]
 
 

@@ -167,7 +167,7 @@ def test_no_factorisation_is_begun_that_would_end_too_late() -> None:
     problem = ContactProblem(W=np.eye(2), q=[[-1.0, 1.0]], mu=[0.5])
     iteration = LevenbergMarquardt(time_limit=1000.0).start(problem, np.zeros((1, 2)))
     iteration.advance(1)
-    iteration._lasts = 2000.0  # type: ignore[attr-defined]
+    iteration._duration = 2000.0  # type: ignore[attr-defined]
     with pytest.raises(Halt) as halted:
         iteration.advance(1)
     assert halted.value.status is Status.TIME_LIMIT

@@ -11,7 +11,7 @@ from clapas.dynamics.stepping import step
 from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.solvers import solve
-from clapas.solvers.loop import ROUNDED, rounding_floor
+from clapas.solvers.loop import NEAR_FLOOR, rounding_floor
 from clapas.status import Status
 
 
@@ -30,7 +30,7 @@ def test_a_tolerance_below_rounding_ends_at_once_with_the_floor() -> None:
     solution = clapas.solve(tower(1e6), clapas.Auto(tol=1e-12, max_iterations=100_000), check=False)
     assert solution.status is Status.ALMOST_SOLVED
     assert solution.iterations < 5000
-    assert solution.residual <= ROUNDED * rounding_floor(solution.problem, solution.r)
+    assert solution.residual <= NEAR_FLOOR * rounding_floor(solution.problem, solution.r)
     assert "rounding of these data leaves residuals of" in solution.notes[-1]
     assert "give a tol above it" in solution.notes[-1]
 

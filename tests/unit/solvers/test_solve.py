@@ -12,7 +12,7 @@ import pytest
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems import ContactProblem, gallery
 from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Given, Progress, solve
-from clapas.solvers.loop import UNSEEN, Halt, Iteration, IterativeSolver
+from clapas.solvers.loop import UNMEASURED, Halt, Iteration, IterativeSolver
 from clapas.status import Status
 from tests.random_problems import particle
 
@@ -179,7 +179,7 @@ def test_a_method_that_never_says_it_has_arrived_is_measured_now_and_then(claim:
     solver = BoastingSolver(steps=tuple(1.0 - 0.5**k for k in range(1, 200)), claim=claim, tol=1e-9)
     solution = solve(falling(), solver)
     assert solution.residual <= 1e-9
-    assert solution.iterations <= 1.5 * UNSEEN
+    assert solution.iterations <= 1.5 * UNMEASURED
     assert solver.made[0].read <= (4 if claim == 0.5 else 40)  # modest ones are left alone for a while
 
 

@@ -1,14 +1,14 @@
 """Accelerated projection: De Saxcé's fixed point with Nesterov's momentum.
 
 At fixed sliding speeds Coulomb's law is a convex minimisation, which Nesterov's momentum accelerates; the
-speeds change slowly along the iterations. So nothing forbids to update them at every step, in the field of
-the projection itself, and to drop the inner and outer loops. What remains is as simple as a projected
-gradient and, on most problems, faster than all nested methods of the same kind.
+speeds change slowly along the iterations. So they may be updated at every step, in the field of
+the projection itself, without inner and outer loops. The method is as simple as a projected
+gradient and, on most problems, faster than all nested methods of this kind.
 
-Momentum has one danger. The field is not a gradient, and where contacts slide and stick in turn an iterate
-with much momentum can circle for ever. The momentum is therefore bounded, and the bound follows what the path
-looks like: lowered while it winds (the distance made good is a small part of its length), raised while it is
-straight, as along a narrow valley, where all momentum is welcome.
+Momentum has one risk. The field is not a gradient, and where contacts alternate between slip and stick an
+iterate with much momentum can cycle forever. The momentum is therefore bounded, and the bound follows the
+shape of the path: lowered while it winds (the net displacement is a small part of its length), raised while
+it is straight, as along a narrow valley, where momentum is beneficial.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class AcceleratedProjection(IterativeSolver):
-    """De Saxcé's projection with momentum: the sliding speeds are updated on the way.
+    """De Saxcé's projection with momentum, with sliding speeds updated at every step.
 
         r⁺ = P_K(y − ρ ũ(y)),    y⁺ = r⁺ + β (r⁺ − r),    ũ = u + mu |u_T| e_N,  u = W y + q,
 
-    with Nesterov's β, dropped when it points against the velocity (ũ(y)·(r⁺ − r) > 0) and bounded as said
-    at the head of the file; ρ from the curvature met. One product by W per iteration.
+    with Nesterov's β, dropped when it points against the velocity (ũ(y)·(r⁺ − r) > 0) and bounded as
+    described at the head of the file; ρ from the observed curvature. One product by W per iteration.
 
-    A first choice: simple, light in memory, and fast to 1e-8 on problems from one to some thousand
+    A first choice: simple, with little memory, and fast to 1e-8 on problems from one to some thousand
     contacts, hyperstatic ones included. Large packings in which many contacts slide suit Gauss-Seidel
     better; the last digits of walls suit an interior point. No convergence proof.
 
@@ -41,7 +41,7 @@ class AcceleratedProjection(IterativeSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     window : int
-        Iterations between two looks at the path, which set the bound on the momentum.
+        Iterations between two updates of the bound on the momentum.
 
     References
     ----------

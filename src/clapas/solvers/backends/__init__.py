@@ -1,4 +1,4 @@
-"""Outside engines for the convex problem at fixed friction: general conic solvers."""
+"""External conic solvers for the convex problem at frozen friction."""
 
 from clapas.solvers.backends.clarabel import Clarabel
 from clapas.solvers.backends.scs import SCS

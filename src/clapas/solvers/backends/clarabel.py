@@ -21,22 +21,22 @@ from clapas.solvers.convex.base import (
 )
 from clapas.typing import Array
 
-# Walls and stacks have more impulses than the bodies can feel: the default regularisation (1e-8, and
-# more by the size of the data) then hides the last digits, and the engine stops some orders too early.
+# Walls and stacks are hyperstatic: the default regularisation (1e-8, and
+# more with the size of the data) then hides the last digits, and the engine stops some orders too early.
 REGULARISATION = 1e-12
-AS_FAR_AS_IT_GOES = 1e-16  # tolerances on the gap; where contacts graze, the residual is about its root
+SMALLEST_TOLERANCE = 1e-16  # on the gap; at grazing contacts the residual is about its square root
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clarabel:
-    """The interior-point engine Clarabel, polished by gradient steps.
+    """The interior-point solver Clarabel, refined by gradient steps.
 
-    The program is solved as far as the engine goes, from a cold start: interior-point methods gain
+    The program is solved to the limit of the engine, from a cold start: interior-point methods gain
     nothing from a guess near the boundary. Where a contact neither slides nor presses, both factors of
-    r·ũ = gap are small and the answer is off by about the root of the gap; some accelerated gradient
-    steps from there repair it at the price of products by W.
+    r·ũ = gap are small and the error is about the square root of the gap; a few accelerated gradient
+    steps from there reduce it at the cost of products by W.
 
-    The most accurate way to solve hyperstatic problems (walls, stacks); some tens of factorisations
+    The most accurate method for hyperstatic problems (walls, stacks); some tens of factorisations
     per call. Gradient methods alone are cheaper for large packings.
 
     Parameters
@@ -47,7 +47,7 @@ class Clarabel:
     max_iterations : int
         Iterations of the engine.
     polish : ConvexSolver or None
-        What improves the answer of the engine.
+        Method that refines the result of the engine.
 
     References
     ----------
@@ -88,15 +88,15 @@ class _Engine:
     def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         if guess.size == 0:
             return admissible_solution(frozen, guess, 0)
-        given = admissible_solution(frozen, guess, 0)
-        if given.residual <= accuracy:
-            return given
-        best = given
+        initial = admissible_solution(frozen, guess, 0)
+        if initial.residual <= accuracy:
+            return initial
+        best = initial
         solution = self._run(self.formulation.program(frozen))
         y, multiplier = np.array(solution.x), np.array(solution.z)
         if np.isfinite(y).all() and np.isfinite(multiplier).all():
-            found = admissible_solution(frozen, self.formulation.impulses(y, multiplier), 0)
-            best = found if found.residual < given.residual else given
+            result = admissible_solution(frozen, self.formulation.impulses(y, multiplier), 0)
+            best = result if result.residual < initial.residual else initial
         if self.polish is not None and best.residual > accuracy:
             best = self.polish.solve(frozen, best.r, accuracy)
         return best._replace(iterations=solution.iterations + best.iterations)
@@ -115,7 +115,7 @@ class _Engine:
         options = self.engine.DefaultSettings()
         options.verbose = False
         options.max_iter = self.settings.max_iterations
-        options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = AS_FAR_AS_IT_GOES
+        options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = SMALLEST_TOLERANCE
         options.static_regularization_constant = REGULARISATION
         options.static_regularization_proportional = 0.0
         options.direct_solve_method = _fastest_factorisation(self.engine)

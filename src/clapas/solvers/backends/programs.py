@@ -1,7 +1,7 @@
-"""The convex problem at fixed friction, written as a conic program for a general solver.
+"""The convex problem at frozen friction, written as a conic program for a general solver.
 
 All programs have the shape  min { ½ yᵀP y + cᵀy : A y + z = h, z ∈ C }  with C a product of zeros, rays and
-Lorentz cones {z_0 ≥ |z_1..|}, and are posed without unit, x = √λ r / |q| (:mod:`clapas.solvers.products`).
+Lorentz cones {z_0 ≥ |z_1..|}, and are dimensionless, x = √λ r / |q| (:mod:`clapas.solvers.products`).
 
 ========== ==================================================== ================== =====================
 name       unknowns and objective                               constraint         impulses
@@ -13,7 +13,7 @@ linear     x and t ≥ |G̃ᵀx|²; ½ t + b̃ᵀx                          x �
 ========== ==================================================== ================== =====================
 
 With G the square root of W (W = G Gᵀ) they are the pair (3.13), (3.11) of Cadoux 2009 and its purely linear
-forms (4.19) and (4.18). What each gives back is the content of his Lemmas 4.24 (the multiplier of r ∈ K is ũ)
+forms (4.19) and (4.18). What each returns is the content of his Lemmas 4.24 (the multiplier of r ∈ K is ũ)
 and 4.25 (the multiplier of ũ ∈ K* is r, up to the factor |v + f̃| when the objective is a norm, not its half
 square).
 
@@ -114,8 +114,8 @@ class Impulses(Formulation):
 class LinearImpulses(Impulses):
     """Unknowns (x, t): min ½ t + b̃ᵀx with |G̃ᵀx|² ≤ t, x in K or T(s), a pure second-order cone program.
 
-    The square is a Lorentz cone: t ≥ |g|² is (t + 1)/2 ≥ |(g, (t − 1)/2)|. For engines that take no
-    quadratic objective; elsewhere "impulses" needs one large cone less.
+    The square is a Lorentz cone: t ≥ |g|² is (t + 1)/2 ≥ |(g, (t − 1)/2)|. For engines that accept no
+    quadratic objective; otherwise "impulses" needs one large cone less.
     """
 
     def __init__(self, contacts: ContactProblem) -> None:
@@ -140,7 +140,7 @@ class LinearImpulses(Impulses):
         )
 
     def impulses(self, y: Array, multiplier: Array) -> Array:
-        """The unknowns but the last."""
+        """The unknowns except the last."""
         return super().impulses(y[:-1], multiplier)
 
 
@@ -177,17 +177,17 @@ class Velocities(Formulation):
         """Rows −S G̃ v + z = S (w̃ + Ẽs) that put ũ in K*."""
         require_conic(frozen, "a conic program on velocities")
         # b = q + E s + lag and q = w − G f: adding G f back gives w + E s + lag.
-        still = self.scaled.from_velocities(frozen.b).ravel() + self._G @ self._f
+        imposed = self.scaled.from_velocities(frozen.b).ravel() + self._G @ self._f
         rows, cones = _dual_rows(frozen.contacts.mu, frozen.contacts.d)
-        A, h = -rows @ self._G, rows @ still
+        A, h = -rows @ self._G, rows @ imposed
         size = self._G.shape[1]
         if not self._as_norm:
             identity = sparse.csc_matrix(sparse.eye_array(size))
             return Program(identity, self._f, sparse.csc_matrix(A), h, cones)
         # Unknowns (v, t); one more Lorentz cone (t, v + f̃), placed last.
         top, bottom = [sparse.csr_array((1, size)), np.ones((1, 1))], [sparse.eye_array(size), None]
-        below = -sparse.block_array([top, bottom])
-        A = sparse.vstack((sparse.hstack((A, sparse.csr_array((A.shape[0], 1)))), below))
+        norm_rows = -sparse.block_array([top, bottom])
+        A = sparse.vstack((sparse.hstack((A, sparse.csr_array((A.shape[0], 1)))), norm_rows))
         return Program(
             sparse.csc_matrix((size + 1, size + 1)),
             np.append(np.zeros(size), 1.0),
@@ -229,12 +229,12 @@ def _tresca_rows(s: Array, d: int) -> tuple[sparse.csr_array, Array, Cones]:
     zeros, rays = column[s <= 0.0, 1:].ravel(), column[:, 0]
     # The first row of a Lorentz cone is the constant s: an empty row of S.
     lorentz = np.hstack((np.full((len(moving), 1), -1), column[moving, 1:])).ravel()
-    picked = np.concatenate((zeros, rays, lorentz))
-    h = np.zeros(len(picked))
+    selected = np.concatenate((zeros, rays, lorentz))
+    h = np.zeros(len(selected))
     h[len(zeros) + n :: d] = s[moving]
-    there = np.flatnonzero(picked >= 0)
-    entries = np.ones(len(there)), (there, picked[there])
-    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), n * d)))
+    nonconstant = np.flatnonzero(selected >= 0)
+    entries = np.ones(len(nonconstant)), (nonconstant, selected[nonconstant])
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(selected), n * d)))
     return rows, h, Cones(len(zeros), n, (d,) * len(moving))
 
 
@@ -243,8 +243,8 @@ def _ordered(weights: Array, smooth: Mask, keep_tangents: bool) -> tuple[sparse.
     n, d = weights.shape
     column = np.arange(n * d).reshape(n, d)
     tangents = column[smooth, 1:].ravel() if keep_tangents else column[:0].ravel()
-    picked = np.concatenate((tangents, column[smooth, 0], column[~smooth].ravel()))
-    entries = weights.ravel()[picked], (np.arange(len(picked)), picked)
-    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(picked), n * d)))
+    selected = np.concatenate((tangents, column[smooth, 0], column[~smooth].ravel()))
+    entries = weights.ravel()[selected], (np.arange(len(selected)), selected)
+    rows = sparse.csr_array(sparse.coo_array(entries, shape=(len(selected), n * d)))
     rough = n - int(smooth.sum())
     return rows, Cones(len(tangents), int(smooth.sum()), (d,) * rough)

@@ -17,9 +17,9 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class SCS:
-    """The splitting engine SCS (an optional package): an independent result to compare with.
+    """The splitting solver SCS (an optional package): an independent result for comparison.
 
-    Slower and less accurate than the other methods; good at saying that they agree.
+    Slower and less accurate than the other methods; used to cross-check them.
 
     Parameters
     ----------
@@ -61,25 +61,30 @@ class _Engine:
         self.formulation = formulation(contacts, settings.form)
 
     def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
-        given = admissible_solution(frozen, guess, 0)
-        if guess.size == 0 or given.residual <= accuracy:
-            return given
+        initial = admissible_solution(frozen, guess, 0)
+        if guess.size == 0 or initial.residual <= accuracy:
+            return initial
         program = self.formulation.program(frozen)
         data = {"P": program.P, "c": program.c, "A": program.A, "b": program.h}
         cones = {"z": program.cones.zeros, "l": program.cones.rays, "q": list(program.cones.lorentz)}
-        # The engine wants its own residuals, on other scales than ours: ask a little more than needed.
-        wanted = max(0.1 * accuracy, 1e-14)
+        # The engine measures its own residuals, on other scales than ours: its tolerance is a little tighter.
+        tolerance = max(0.1 * accuracy, 1e-14)
         engine = self.engine.SCS(
-            data, cones, verbose=False, eps_abs=wanted, eps_rel=wanted, max_iters=self.settings.max_iterations
+            data,
+            cones,
+            verbose=False,
+            eps_abs=tolerance,
+            eps_rel=tolerance,
+            max_iters=self.settings.max_iterations,
         )
         solution = engine.solve()
         y, multiplier = solution["x"], solution["y"]
         if not (np.isfinite(y).all() and np.isfinite(multiplier).all()):
-            return given
-        found = admissible_solution(
+            return initial
+        result = admissible_solution(
             frozen, self.formulation.impulses(y, multiplier), solution["info"]["iter"]
         )
-        return found if found.residual < given.residual else given
+        return result if result.residual < initial.residual else initial
 
 
 def _module() -> Any:

@@ -1,9 +1,9 @@
-"""Branch and bound: a solution, or the proof that there is none.
+"""Branch and bound: a solution, or a proof that there is none.
 
-Coulomb's problem is NP-hard: methods that iterate may fail although a solution exists, and never tell that
-none does. The exact answer is a search among the modes of the contacts (open, stick, slide), which gives up a
-choice as soon as the convex problem it leaves is empty and keeps the reason. Where everything was given up,
-the reasons together prove that no solution exists; a small program that knows nothing of the search
+Coulomb's problem is NP-hard: iterative methods may fail although a solution exists, and never prove that
+none does. The exact method is a search among the modes of the contacts (open, stick, slide), which discards a
+choice as soon as its convex relaxation is infeasible and keeps the certificate. Where everything is
+discarded, the certificates together prove that no solution exists; a small module independent of the search
 (:mod:`~clapas.solvers.branch_and_bound.checker`) checks them.
 """
 
@@ -35,11 +35,11 @@ from clapas.typing import Array
 
 __all__ = ["BranchAndBound", "Outcome", "Proof", "Verification", "all_solutions", "search", "verify"]
 
-AT_ONCE = 20  # nodes treated between two measurements
-REFINED_EVERY = 100  # points of relaxations between two attempts to reach a solution from there
+AT_ONCE = 20  # nodes processed between two measurements
+REFINED_EVERY = 100  # relaxation points between two attempts to reach a solution from them
 REFINEMENT = SemismoothNewton(max_iterations=8)
-RESTARTED = (NSGS(max_iterations=200), SemismoothNewton(max_iterations=20))  # one after the other
-NEAR_FLOOR = 100.0  # residual over what rounding leaves, below which an answer is as good as it can be
+RESTARTED = (NSGS(max_iterations=200), SemismoothNewton(max_iterations=20))  # in sequence
+NEAR_FLOOR = 100.0  # residual over the rounding floor, below which a solution is as accurate as possible
 LARGEST_LISTED = 20  # contacts for which all solutions are listed
 
 
@@ -55,30 +55,30 @@ def _heuristics() -> tuple[Solver, ...]:
 class BranchAndBound(IterativeSolver):
     """Branch and bound on the modes of the contacts: the exact solver of last resort.
 
-    Other methods try first, some of them from random impulses too; their best answer orders the search. Then
+    Other methods run first, some of them from random impulses too; their best result orders the search. Then
     a tree is searched whose nodes allow each contact some of its modes. A node is relaxed to a convex
-    problem: impulses and velocities in the convex hulls of what is allowed
-    (:mod:`~clapas.solvers.branch_and_bound.relaxation`). If it is empty the node is closed, by a certificate;
-    if its point obeys the law the problem is solved; otherwise a contact far from the law is split, of those
-    tried the one that leaves fewest parts open. Iterations are nodes split.
+    problem: impulses and velocities in the convex hulls of the allowed sets
+    (:mod:`~clapas.solvers.branch_and_bound.relaxation`). If it is infeasible the node is closed by a
+    certificate; if its point obeys the law the problem is solved; otherwise a contact far from the law is
+    split, of those tried the one that leaves the fewest parts open. Iterations are nodes split.
 
-    In the plane the answer is exact, up to rounding: SOLVED, or NO_SOLUTION with a proof that was checked. In
-    space directions of sliding are cut in arcs down to ``sector``; what is left open then is neither solved
-    nor refuted, and the status is STALLED. A proof is checked without rounding and excludes all impulses up
+    In the plane the result is exact, up to rounding: SOLVED, or NO_SOLUTION with a checked proof. In
+    space directions of sliding are cut in arcs down to ``sector``; branches still open are neither solved
+    nor refuted, and the status is STALLED. A proof is checked exactly and excludes all impulses up
     to a size, given in the notes, that is at least 1e8 times what cancels the free velocity; it is not
     accepted where the criterion of existence says that there is a solution (beyond that size: a column of
-    bodies with mass ratios of 1e11, say). Where the best impulses are as good as rounding allows but not as
-    good as ``tol`` asks, the status is ALMOST_SOLVED.
+    bodies with mass ratios of 1e11, for example). Where the best impulses are as accurate as rounding allows
+    but not as accurate as ``tol`` requires, the status is ALMOST_SOLVED.
 
     W is used as given, symmetric or not.
 
-    Thirty or forty contacts in the plane and about ten in space take seconds to minutes as a rule. The
-    problem is NP-hard and some take far longer: the time to refute a subset sum by parity, say, doubles with
-    every number.
+    Thirty or forty contacts in the plane and about ten in space usually take seconds to minutes. The
+    problem is NP-hard and some take far longer: the time to refute a subset sum by parity, for example,
+    doubles with every number.
 
     No bound on r from the energy is used. Every solution has r·(W r + q) ≤ 0, which is convex, but does not
     keep r from going to infinity along the self-balanced impulses without which a solution exists anyway;
-    with it trees of random problems have about as many nodes as without.
+    with it, trees of random problems have about as many nodes as without.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class BranchAndBound(IterativeSolver):
 
 
 class TreeSearch(Iteration):
-    """A search under way, as an iteration: first the heuristics, then a node at a time."""
+    """A running search, as an iteration: first the heuristics, then the nodes."""
 
     repeats_when_stuck = False
 
@@ -140,15 +140,15 @@ class TreeSearch(Iteration):
         self._r = guess
         self._residual = problem.residual(guess)
         self._deadline = time.perf_counter() + settings.time_limit
-        self._missed = math.inf  # by the best point of a relaxation
-        self._looked_at = 0
+        self._best_violation = math.inf  # of the best point of a relaxation
+        self._n_processed = 0
 
     def impulses(self) -> Array:
         """The best impulses so far."""
         return self._r
 
     def advance(self, count: int) -> int:
-        """Treat some nodes, fewer if one brings the solution."""
+        """Process some nodes, fewer if one gives the solution."""
         if self.tree is None:
             self._try_heuristics()
             self.tree = Search(self.problem, self._r, self.settings.sector, deadline=self._deadline)
@@ -157,22 +157,22 @@ class TreeSearch(Iteration):
             self._conclude(self.tree)
         done = 0
         while done < AT_ONCE and not self.tree.is_over and self._residual > self.settings.tol:
-            self._treat_node(self.tree)
+            self._process_node(self.tree)
             done += 1
             if time.perf_counter() > self._deadline:
                 break
         self.notes = (f"{len(self.tree.nodes)} nodes, {len(self.tree.stack)} of them open",)
         return done
 
-    def _treat_node(self, tree: Search) -> None:
+    def _process_node(self, tree: Search) -> None:
         undecided = len(tree.survivors)
         tree.step()
-        if tree.missed < self._missed:
-            self._missed = tree.missed
+        if tree.violation < self._best_violation:
+            self._best_violation = tree.violation
             self._keep(tree.point)
-        if self._looked_at % REFINED_EVERY == 0 or len(tree.survivors) > undecided:
+        if self._n_processed % REFINED_EVERY == 0 or len(tree.survivors) > undecided:
             self._improve(REFINEMENT, tree.point)
-        self._looked_at += 1
+        self._n_processed += 1
 
     def _try_heuristics(self) -> None:
         for method in self.settings.heuristics:
@@ -183,12 +183,12 @@ class TreeSearch(Iteration):
                 self._improve(RESTARTED[1], self._improve(RESTARTED[0], r))
 
     def _improve(self, method: Solver, guess: Array) -> Array:
-        """Where a method goes from a guess; kept if it is the best so far."""
-        left = self._deadline - time.perf_counter()
-        if left <= 0.0:
+        """Result of a method from a guess; kept if it is the best so far."""
+        seconds = self._deadline - time.perf_counter()
+        if seconds <= 0.0:
             raise Halt(Status.TIME_LIMIT)
-        hurried = replace(cast(Any, method), time_limit=min(method.time_limit, left))
-        r = iterate(self.problem, hurried, guess).r
+        limited = replace(cast(Any, method), time_limit=min(method.time_limit, seconds))
+        r = iterate(self.problem, limited, guess).r
         self._keep(r)
         return r
 
@@ -198,7 +198,7 @@ class TreeSearch(Iteration):
             self._r, self._residual = r, residual
 
     def _conclude(self, tree: Search) -> None:
-        """All nodes are treated and none gave a solution: a proof, or branches too narrow to decide."""
+        """Conclude when all nodes are processed without a solution: a proof, or undecided branches."""
         floor = self._rounding_floor()
         if self._residual <= NEAR_FLOOR * floor:
             self.notes = (f"rounding alone leaves a residual of about {floor:.0e}: tol is below it",)
@@ -220,7 +220,7 @@ class TreeSearch(Iteration):
         raise Halt(Status.NO_SOLUTION)
 
     def _rounding_floor(self) -> float:
-        """The residual below which rounding hides the best impulses: ε |λ_i r_i| / |q|."""
+        """Residual due to rounding at the best impulses: ε |λ_i r_i| / |q|."""
         data, unit = without_units(self.problem)
         impulses, velocities = self._r / unit, data.q
         speed = float(np.linalg.norm(velocities))
@@ -237,7 +237,7 @@ def _exists(problem: ContactProblem) -> bool:
 
 
 def _random_impulses(problem: ContactProblem, count: int) -> Iterator[Array]:
-    """Impulses in the cones, of sizes around that which cancels the free velocity; always the same ones."""
+    """Impulses in the cones, of about the size that cancels the free velocity; from a fixed seed."""
     random = np.random.default_rng(0)
     _, unit = without_units(problem)
     for _ in range(count):
@@ -249,18 +249,18 @@ def _random_impulses(problem: ContactProblem, count: int) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
-    """What a search found.
+    """Result of a search.
 
     Parameters
     ----------
     solution : Solution
         The solution, or the best impulses found with the status that says why.
     proof : Proof or None
-        With status NO_SOLUTION: what :func:`verify` checks.
+        With status NO_SOLUTION: the proof, which :func:`verify` checks.
     nodes : int
         Nodes of the tree.
     gap : float
-        Share of the tree still open, between 0 and 1; 0 when the search came to its end.
+        Fraction of the tree still open, between 0 and 1; 0 when the search is complete.
     """
 
     solution: Solution
@@ -270,7 +270,7 @@ class Outcome:
 
 
 def search(problem: ContactProblem, solver: BranchAndBound | None = None) -> Outcome:
-    """Solve by branch and bound and keep the proof.
+    """Solve by branch and bound and return the proof.
 
     Examples
     --------
@@ -285,12 +285,12 @@ def search(problem: ContactProblem, solver: BranchAndBound | None = None) -> Out
     True
     """
     solver = solver or BranchAndBound()
-    kept = _Kept(**{each.name: getattr(solver, each.name) for each in fields(solver)})
-    solution = iterate(problem, kept, np.zeros((problem.n_contacts, problem.d)))
-    method = kept.started[0] if kept.started else None
+    recorded = _Recorded(**{each.name: getattr(solver, each.name) for each in fields(solver)})
+    solution = iterate(problem, recorded, np.zeros((problem.n_contacts, problem.d)))
+    method = recorded.started[0] if recorded.started else None
     tree = method.tree if method else None
     proof = method.proof if method else None
-    status = Status.NO_SOLUTION if proof else solution.status  # proved in the last second counts
+    status = Status.NO_SOLUTION if proof else solution.status  # a proof completed at the time limit counts
     return Outcome(
         solution=replace(solution, solver=solver, status=status),
         proof=proof,
@@ -300,8 +300,8 @@ def search(problem: ContactProblem, solver: BranchAndBound | None = None) -> Out
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kept(BranchAndBound):
-    """The same method, which keeps what it started: the proof is in there."""
+class _Recorded(BranchAndBound):
+    """The same method, which keeps the searches it starts, and thus the proof."""
 
     started: list[TreeSearch] = field(default_factory=list)
 
@@ -311,16 +311,16 @@ class _Kept(BranchAndBound):
 
 
 def verify(problem: ContactProblem, proof: Proof) -> Verification:
-    """Check a proof of non-existence against the problem itself, whose data are taken anew."""
+    """Check a proof of non-existence against the problem itself, whose data are recomputed."""
     data, _ = without_units(problem)
     return checker.check(replace(data, nodes=proof.nodes, certificates=proof.certificates))
 
 
 def all_solutions(problem: ContactProblem, *, max_contacts: int = LARGEST_LISTED) -> SolutionSet:
-    """List all the solutions of a small problem in the plane: isolated ones, and families of them.
+    """List all solutions of a small problem in the plane: isolated ones, and families.
 
-    As :func:`~clapas.solvers.enumeration.enumerate_solutions`, for more contacts: the search closes most
-    choices of modes before they are complete. Where solutions abound (subset sums) so does the time.
+    As :func:`~clapas.solvers.enumeration.enumerate_solutions`, for more contacts: the search discards most
+    choices of modes before they are complete. The time grows with the number of solutions (subset sums).
 
     Examples
     --------
@@ -337,10 +337,10 @@ def all_solutions(problem: ContactProblem, *, max_contacts: int = LARGEST_LISTED
         )
     if problem.n_contacts == 0:
         return SolutionSet(isolated=(np.zeros((0, 2)),), complete=True)
-    return plane.solutions(reduce(problem), _choices_left(problem))
+    return plane.solutions(reduce(problem), _remaining_choices(problem))
 
 
-def _choices_left(problem: ContactProblem) -> Iterator[tuple[str, ...]]:
+def _remaining_choices(problem: ContactProblem) -> Iterator[tuple[str, ...]]:
     tree = Search(problem, np.zeros((problem.n_contacts, 2)), narrowest=1.0, all_modes=True)
     while not tree.is_over:
         tree.step()

@@ -1,4 +1,4 @@
-"""Branching: the modes of a contact, divided so that relaxations are tight.
+"""Branching: splits of the modes of a contact that give tight relaxations.
 
 In the plane::
 
@@ -6,9 +6,9 @@ In the plane::
     slides or opens           opens | slides
     sticks or slides          sticks | slides
 
-To separate open from closed contacts first would seem natural, but leaves the whole cone K to the closed
+Separating open from closed contacts first would seem natural, but leaves the whole cone K to the closed
 ones. With one direction of sliding, open and sliding contacts share a ray of impulses, whose size u_N ≥ 0
-bounds. In space a direction is never that certain, and the natural order takes fewer nodes::
+bounds. In space the direction is not so restricted, and the natural order takes fewer nodes::
 
     anything                  opens | is closed
     closed                    sticks | slides in each of four quadrants
@@ -34,7 +34,7 @@ QUADRANTS = tuple(Domain(False, False, (0.5 * math.pi * k, 0.5 * math.pi * (k + 
 
 
 def split(domain: Domain, u: Array, mu: float, narrowest: float) -> tuple[Domain, ...]:
-    """Parts of a domain at a contact whose relaxed velocity is u; empty if nothing is left to decide.
+    """Parts of a domain at a contact whose relaxed velocity is u; empty if it is not split further.
 
     ``narrowest`` is the width (rad) below which an arc is not cut.
     """
@@ -56,28 +56,28 @@ def split(domain: Domain, u: Array, mu: float, narrowest: float) -> tuple[Domain
 
 
 def _by_direction(u: Array) -> tuple[Domain, ...]:
-    """Parts of what a contact with friction may do in the plane, by the direction in which it goes."""
+    """Split of a contact with friction in the plane, by the direction of its velocity."""
     return (FORWARD_OR_OPEN, NOT_FORWARD) if u[1] > 0.0 else (BACKWARD_OR_OPEN, NOT_BACKWARD)
 
 
 def mode(r: Array, u: Array, mu: float) -> Domain:
-    """The mode that impulses and velocities (without unit) suggest: where the natural map projects them.
+    """The mode of dimensionless impulses and velocities, from the projection of the natural map.
 
     The arc of a sliding contact is a point.
     """
-    wish = r - u
-    wish[0] -= mu * float(np.linalg.norm(u[1:]))
-    tangential = float(np.linalg.norm(wish[1:]))
-    if mu * tangential <= -wish[0]:
+    trial = r - u
+    trial[0] -= mu * float(np.linalg.norm(u[1:]))
+    tangential = float(np.linalg.norm(trial[1:]))
+    if mu * tangential <= -trial[0]:
         return OPEN
-    if tangential <= mu * wish[0]:
+    if tangential <= mu * trial[0]:
         return STICK
-    along = math.atan2(-wish[2], -wish[1]) if len(r) == 3 else (0.0 if wish[1] < 0.0 else math.pi)
+    along = math.atan2(-trial[2], -trial[1]) if len(r) == 3 else (0.0 if trial[1] < 0.0 else math.pi)
     return Domain(False, False, (along % (2.0 * math.pi),) * 2)
 
 
-def contains(domain: Domain, seen: Domain) -> bool:
+def contains(domain: Domain, mode: Domain) -> bool:
     """Whether a mode belongs to a domain."""
-    if seen.arc is None:
-        return domain.opens if seen.opens else domain.sticks
-    return domain.arc is not None and domain.arc[0] <= seen.arc[0] <= domain.arc[1]
+    if mode.arc is None:
+        return domain.opens if mode.opens else domain.sticks
+    return domain.arc is not None and domain.arc[0] <= mode.arc[0] <= domain.arc[1]

@@ -1,8 +1,8 @@
-"""Certificates found before, tried on every new node before its convex problem is solved.
+"""Known certificates, tried on every new node before its convex problem is solved.
 
-A conflict between a few contacts closes every node in which they do the same, whatever the others do. Whether
-a certificate excludes that a contact opens, sticks, or slides somehow is written down once, and most nodes
-are judged by looking that up; arcs of sliding directions are compared with the certificate itself. The test
+A conflict between a few contacts closes every node where they have the same modes, whatever the others do.
+Whether a certificate excludes that a contact opens, sticks or slides is stored once, and most nodes
+are decided by this table; arcs of sliding directions are compared with the certificate itself. The test
 is that of the checker, a little stricter; in the plane it is the same with a zero second tangent.
 """
 
@@ -19,20 +19,20 @@ from clapas.compiled import inlined, kernel
 from clapas.solvers.branch_and_bound.checker import WIDE_ENOUGH, Domain, Proof, weigh
 from clapas.typing import Array, Mask
 
-SIZE = 4000  # certificates remembered: the newest
+SIZE = 4000  # number of certificates kept, the newest
 STRICTER = 1e-15
 OPENS, STICKS, SLIDES, TURNS = range(4)  # TURNS: slides in a direction of an arc
 
 
 class Weights(NamedTuple):
-    """Certificates, one per row: y, the answer W y, its angle of largest power, what it may be at most.
+    """Certificates, one per row: y, the product Wᵀy, its angle of largest power, its upper bound.
 
-    ``open_to`` tells for each contact what is *not* excluded whatever else: to open, to stick, to slide in
+    ``open_to`` tells for each contact which modes are *not* excluded: to open, to stick, to slide in
     all directions, to slide in some.
     """
 
     y: Array
-    answer: Array
+    product: Array
     against: Array
     allowed: Array
     open_to: Mask
@@ -60,51 +60,51 @@ class Pool:
         self._weights = Weights(vectors[0], vectors[1], scalars[0], scalars[1], nothing)
 
     def add(self, y: Array) -> int:
-        """Remember a certificate; its number."""
-        answer, hidden, gap = weigh(self.data, y)
+        """Add a certificate; returns its number."""
+        product, hidden, gap = weigh(self.data, y)
         place, w, mu = self.count % SIZE, self._weights, self.data.mu
         w.y[place, :, : self.d] = y
-        w.answer[place, :, : self.d] = answer
-        w.against[place] = np.arctan2(-w.answer[place, :, 2], -w.answer[place, :, 1]) % math.tau
-        rounding = STRICTER * (np.abs(answer[:, 0]) + mu * np.abs(answer[:, 1:]).sum(axis=1))
+        w.product[place, :, : self.d] = product
+        w.against[place] = np.arctan2(-w.product[place, :, 2], -w.product[place, :, 1]) % math.tau
+        rounding = STRICTER * (np.abs(product[:, 0]) + mu * np.abs(product[:, 1:]).sum(axis=1))
         w.allowed[place] = gap / WIDE_ENOUGH - hidden - rounding if gap > 0.0 else -math.inf
-        size = mu * np.linalg.norm(answer[:, 1:], axis=1)
+        size = mu * np.linalg.norm(product[:, 1:], axis=1)
         turns = y[:, 1:].any(axis=1)
-        sticks = answer[:, 0] + size > w.allowed[place]
-        slides = answer[:, 0] - size > w.allowed[place]
+        sticks = product[:, 0] + size > w.allowed[place]
+        slides = product[:, 0] - size > w.allowed[place]
         w.open_to[place] = np.column_stack(((y[:, 0] < 0.0) | turns, sticks, turns | sticks, slides))
         self.count += 1
         return self.count - 1
 
     def drop_last(self) -> None:
-        """Forget the newest certificate, which closes nothing."""
+        """Remove the newest certificate, which closes nothing."""
         self.count -= 1
 
     def find(self, domains: tuple[Domain, ...], newest: int = SIZE) -> int | None:
-        """Number of a certificate, among so many of the newest, that excludes the domains."""
+        """Number of a certificate, among the ``newest``, that excludes the domains; None if there is none."""
         node = np.array([numbers(domain) for domain in domains])
-        asked = np.argwhere(node[:, :4] > 0.0)
-        tried = min(self.count, SIZE - 1, newest)  # the oldest may be overwritten by one that was dropped
-        place = closing(self._weights, self.data.mu, node, asked, self.count, tried)
+        modes = np.argwhere(node[:, :4] > 0.0)
+        tried = min(self.count, SIZE - 1, newest)  # the oldest may have been overwritten by a dropped one
+        place = closing(self._weights, self.data.mu, node, modes, self.count, tried)
         return None if place < 0 else int(place)
 
 
 @kernel
 def closing(
-    weights: Weights, mu: Array, node: Array, asked: npt.NDArray[np.integer], count: int, tried: int
+    weights: Weights, mu: Array, node: Array, modes: npt.NDArray[np.integer], count: int, tried: int
 ) -> int:
-    """Number of the newest of the last certificates that excludes all that a node asks for, or −1."""
+    """Number of the newest certificate that excludes all modes of a node, or −1."""
     for number in range(count - 1, count - 1 - tried, -1):
         row = number % len(weights.y)
         excluded = True
-        for k in range(len(asked)):
-            if weights.open_to[row, asked[k, 0], asked[k, 1]]:
+        for k in range(len(modes)):
+            if weights.open_to[row, modes[k, 0], modes[k, 1]]:
                 excluded = False
                 break
         if not excluded:
             continue
-        for k in range(len(asked)):
-            if asked[k, 1] == TURNS and not _excludes_arc(weights, row, asked[k, 0], mu, node):
+        for k in range(len(modes)):
+            if modes[k, 1] == TURNS and not _excludes_arc(weights, row, modes[k, 0], mu, node):
                 excluded = False
                 break
         if excluded:
@@ -121,7 +121,7 @@ def _excludes_arc(weights: Weights, row: int, i: int, mu: Array, node: Array) ->
         return False
     if a * node[i, 6] + b * node[i, 7] < least or a * node[i, 8] + b * node[i, 9] < least:
         return False
-    normal, a, b = weights.answer[row, i, 0], weights.answer[row, i, 1], weights.answer[row, i, 2]
+    normal, a, b = weights.product[row, i, 0], weights.product[row, i, 1], weights.product[row, i, 2]
     if node[i, 4] <= weights.against[row, i] <= node[i, 5]:
         power = np.sqrt(a * a + b * b)
     else:

@@ -1,6 +1,6 @@
-"""The convex problem of a node: impulses and velocities in the cones of their domains, or why there are none.
+"""The convex problem of a node: impulses and velocities in the cones of their domains, or a certificate.
 
-Both are asked for at once by least squares, min |W r + q − u|² over r ∈ R, u ∈ U. If the minimum is zero, r
+Both follow from least squares, min |W r + q − u|² over r ∈ R, u ∈ U. If the minimum is zero, r
 is a point of the relaxation; otherwise y = u − W r − q is the certificate: the conditions of optimality are y
 ∈ U*, Wᵀy ∈ R°, and y·q = −|y|² < 0.
 
@@ -22,8 +22,8 @@ from clapas.solvers.branch_and_bound.checker import Domain, Proof, signs
 from clapas.solvers.branch_and_bound.least_squares import nonnegative_least_squares
 from clapas.typing import Array, Mask
 
-MISSED = 1e-9  # |W r + q − u| below which a point is taken for feasible
-INWARD = 1e-13  # how far certificates are moved into U*, so that rounding does not leave them outside
+FEASIBLE = 1e-9  # |W r + q − u| below which a point counts as feasible
+INWARD = 1e-13  # distance by which certificates are moved into U*, against rounding
 FINEST = 0.01  # rad between tangents below which no more are added
 KEPT = 2000  # domains of a contact whose columns are remembered
 
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What a contact adds to the least squares of a node: columns, the impulses they stand for, free rows."""
+    """Contribution of a contact to the least squares of a node: columns, their impulses, free rows."""
 
     columns: Array
     impulses: Array
@@ -55,23 +55,23 @@ class Relaxation:
         self._parts: list[dict[Domain, _Part]] = [{} for _ in range(self.n)]
 
     def solve(self, domains: tuple[Domain, ...]) -> tuple[Point, Array | None]:
-        """A point that is in the relaxation or near it, and if it is not the certificate y (n, d)."""
+        """A point of the relaxation, or one near it with the certificate y (n, d) of infeasibility."""
         parts = [self._part(i, domain) for i, domain in enumerate(domains)]
         columns = np.concatenate([part.columns for part in parts], axis=1)
         b = -self.data.q.ravel()
         free = np.concatenate([part.free for part in parts])
         columns[free] = 0.0
         b[free] = 0.0
-        z, missed, _ = nonnegative_least_squares(columns, b, self.deadline)
+        z, residual, _ = nonnegative_least_squares(columns, b, self.deadline)
         starts = np.cumsum([0] + [len(part.impulses) for part in parts[:-1]])
         impulses = np.concatenate([part.impulses for part in parts])
         r = np.add.reduceat(z[:, None] * impulses, starts, axis=0)
         point = Point(r, (self.data.W @ r.ravel()).reshape(r.shape) + self.data.q)
-        size = float(np.linalg.norm(missed))
-        if size <= MISSED:
+        size = float(np.linalg.norm(residual))
+        if size <= FEASIBLE:
             return point, None
-        y = (missed / size).reshape(self.n, self.d)
-        return point, np.array([_snapped(y_i, each) for y_i, each in zip(y, domains, strict=True)])
+        y = (residual / size).reshape(self.n, self.d)
+        return point, np.array([_corrected(y_i, each) for y_i, each in zip(y, domains, strict=True)])
 
     def _part(self, i: int, domain: Domain) -> _Part:
         known = self._parts[i].get(domain)
@@ -91,7 +91,7 @@ class Relaxation:
         return _Part(columns, np.concatenate((edges, np.zeros_like(moves))), free)
 
     def refine(self, i: int, r: Array) -> bool:
-        """Make the polyhedron around K touch it near an impulse r outside; False if it does already."""
+        """Add a face to the polyhedron around K near an impulse r outside; False if there is one already."""
         along = math.atan2(-r[2], -r[1]) % (2.0 * math.pi) if self.d == 3 else 0.0
         tangents = self._tangents[i]
         place = bisect.bisect(tangents, along)
@@ -103,8 +103,8 @@ class Relaxation:
         return True
 
 
-def _snapped(y: Array, domain: Domain) -> Array:
-    """Put right what rounding did to a certificate: components that must vanish, signs."""
+def _corrected(y: Array, domain: Domain) -> Array:
+    """Correct the rounding of a certificate: components that must vanish, signs."""
     y = y.copy()
     if domain.opens:
         y[0] = max(y[0], 0.0)

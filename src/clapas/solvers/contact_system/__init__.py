@@ -1,7 +1,7 @@
 """The linear system of Newton methods on contacts: P dr + A W dr = b, with one block P_i, A_i per contact.
 
 Linearising any form of Coulomb's law at a contact gives a relation P_i dr_i + A_i du_i = b_i between the
-changes of its impulse and of its velocity; the bodies give du = W dr. The same system is written in two ways:
+changes of its impulse and of its velocity; the bodies give du = W dr. The same system has two forms:
 
 * in *contact space*, (A W + P) dr = b, of size d·n; W is full or sparse;
 * in *body space*, with D = P⁻¹A and du = H dv,
@@ -9,9 +9,9 @@ changes of its impulse and of its velocity; the bodies give du = W dr. The same 
       (M + Hᵀ D H) dv = Hᵀ P⁻¹ b,      dr = P⁻¹ b − D H dv,
 
   of the size of the bodies, sparse, where W is never formed. D is large where P is small: this form loses
-  figures that refinement must bring back.
+  digits that refinement must recover.
 
-:func:`contact_system` takes the contact space, unless W would have too many entries (bodies that touch
+:func:`contact_system` chooses the contact space, unless W would have too many entries (bodies that touch
 hundreds of others). Patterns are analysed once, at the start.
 """
 
@@ -31,8 +31,8 @@ from clapas.solvers.contact_system.contacts import FullContactSpace, SparseConta
 
 __all__ = ["ContactSystem", "Linearised", "Solve", "contact_system", "multiply"]
 
-MOST_ENTRIES = 20_000_000  # entries of W above which the body space is taken
-FULL = 0.3  # share of nonzero entries of W above which it is kept as a full matrix
+MOST_ENTRIES = 20_000_000  # entries of W above which the body space is used
+FULL = 0.3  # fraction of nonzero entries of W above which it is stored as a full matrix
 
 
 def contact_system(
@@ -57,8 +57,8 @@ def contact_system(
     unknowns = problem.n_contacts * problem.d
     if space == "bodies" and problem.form == "reduced":
         raise ProblemError("body space needs the global form (M, H, f, w); this problem has only W and q")
-    crowded = unknowns > SMALL and problem.form == "global" and entries_of_delassus(problem) > MOST_ENTRIES
-    if space == "bodies" or (space == "auto" and crowded):
+    is_large = unknowns > SMALL and problem.form == "global" and entries_of_delassus(problem) > MOST_ENTRIES
+    if space == "bodies" or (space == "auto" and is_large):
         blocks = problem.blocks
         return BodySpace(blocks) if blocks is not None else GeneralBodySpace(problem)
     d = problem.d
@@ -70,7 +70,7 @@ def contact_system(
 
 
 def entries_of_delassus(problem: ContactProblem) -> int:
-    """Entries that W would have at most, in the global form."""
+    """Upper bound on the number of entries of W, in the global form."""
     if problem.blocks is None:
         return int((problem.n_contacts * problem.d) ** 2)
     touching = np.bincount(problem.blocks.bodies.ravel(), minlength=problem.blocks.n_bodies + 1)[:-1]

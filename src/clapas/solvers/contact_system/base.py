@@ -1,4 +1,4 @@
-"""Linear systems of Newton steps: relations at the contacts, closed by the bodies; the dense solution."""
+"""Linear systems of Newton steps: linearised contact laws with the dynamics of bodies; dense solution."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Linearised:
         Blocks on the change of impulse and on the change of velocity.
     inverse : callable, optional
         Computes the inverses of P, (n, d, d). At the edge of a cone a formula is far more accurate than
-        the general solver that serves by default.
+        the general inverse used by default.
     """
 
     P: Array
@@ -53,7 +53,7 @@ class ContactSystem(ABC):
 
     @abstractmethod
     def factorise(self, law: Linearised) -> Solve:
-        """Prepare the solution with these blocks.
+        """Factorise the system with these blocks.
 
         Raises
         ------

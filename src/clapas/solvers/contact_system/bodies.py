@@ -1,7 +1,7 @@
 """Body space: (M + Hᵀ D H) dv = Hᵀ P⁻¹ b with D = P⁻¹A, and W never formed.
 
 Where P is small (contacts that stick, at the end of a Newton method) D is huge and multiplies rounding.
-Each solution is therefore refined: what the impulses found leave unbalanced on the bodies is solved again.
+Each solution is therefore refined: the imbalance that the impulses leave on the bodies is solved for again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BodyGraph:
         )
 
     def factorise(self, G: Array, D: Array, shift: float) -> Callable[[Array], Array]:
-        """Factorise for blocks G (n, 2, d, size) and D (n, d, d): what solves for y (n_bodies, size).
+        """Factorise for blocks G (n, 2, d, size) and D (n, d, d); returns the solver for y (n_bodies, size).
 
         Raises
         ------
@@ -80,7 +80,7 @@ class BodyGraph:
 
 
 class KeptGraph:
-    """The graph of the last problem, for the next one between the same bodies."""
+    """The body graph of the last problem, reused for the next one between the same bodies."""
 
     def __init__(self) -> None:
         self._graph: BodyGraph | None = None
@@ -106,7 +106,7 @@ class BodySpace(ContactSystem):
         n_bodies, size = self._blocks.n_bodies, self._blocks.size
         solve = self._graph.factorise(G, np.matmul(law.P_inverse, law.A), 1.0)
 
-        def answer(b: Array) -> Array:
+        def solve_contacts(b: Array) -> Array:
             y, dr = np.zeros((n_bodies + 1, size)), multiply(law.P_inverse, b)
             for _ in range(1 + REFINEMENTS):
                 unbalanced = -y
@@ -116,7 +116,7 @@ class BodySpace(ContactSystem):
                 dr = multiply(law.P_inverse, b - multiply(law.A, du))
             return dr
 
-        return answer
+        return solve_contacts
 
 
 def _slots(bodies: Indices, n_bodies: int) -> tuple[Indices, Indices, Indices]:
@@ -138,9 +138,9 @@ def _slots(bodies: Indices, n_bodies: int) -> tuple[Indices, Indices, Indices]:
     first_is_low = (a < b)[coupled]
     slots[coupled, 0, 1] = np.where(first_is_low, upper, lower)
     slots[coupled, 1, 0] = np.where(first_is_low, lower, upper)
-    every = np.arange(n_bodies)
-    row = np.concatenate((every, low_body, high_body))
-    column = np.concatenate((every, high_body, low_body))
+    diagonal = np.arange(n_bodies)
+    row = np.concatenate((diagonal, low_body, high_body))
+    column = np.concatenate((diagonal, high_body, low_body))
     return slots, row, column
 
 
@@ -166,14 +166,14 @@ class GeneralBodySpace(ContactSystem):
         else:
             solve = self._pattern.factorise(values).solve
 
-        def answer(b: Array) -> Array:
+        def solve_contacts(b: Array) -> Array:
             v, dr = np.zeros(size), multiply(law.P_inverse, b)
             for _ in range(1 + REFINEMENTS):
                 v += solve(H.T @ dr.ravel() - M @ v)
                 dr = multiply(law.P_inverse, b - multiply(law.A, (H @ v).reshape(b.shape)))
             return dr
 
-        return answer
+        return solve_contacts
 
 
 @dataclass(frozen=True)

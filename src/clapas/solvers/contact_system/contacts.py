@@ -25,8 +25,8 @@ class FullContactSpace(ContactSystem):
         """Form and factorise A W + P."""
         n, d = len(law.P), self._d
         matrix = np.matmul(law.A, self._W.reshape(n, d, n * d)).reshape(n, d, n, d)
-        every = np.arange(n)
-        matrix[every, :, every, :] += law.P
+        contacts = np.arange(n)
+        matrix[contacts, :, contacts, :] += law.P
         factor = full_factor(matrix.reshape(n * d, n * d))
         return lambda b: factor(b.ravel()).reshape(n, d)
 

@@ -1,4 +1,4 @@
-"""Methods for the convex problem that remains when friction is frozen; parts of the fixed points."""
+"""Methods for the convex problem with frozen friction, used by the fixed points."""
 
 from clapas.solvers.convex.accelerated_gradient import AcceleratedGradient
 from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, ConvexSolver

@@ -53,7 +53,7 @@ class AcceleratedGradient(GradientSettings):
             raise SettingsError(f"relax must be in ]0, 1], got {self.relax}")
 
     def start(self, contacts: ContactProblem) -> GradientMethod:
-        """Scale W; the constant L found is kept from one minimisation to the next."""
+        """Scale W; the constant L is kept from one minimisation to the next."""
         return _Descent(contacts, self)
 
 
@@ -66,30 +66,30 @@ class _Descent(GradientMethod):
     def minimise(self, problem: Quadratic, x: Array, best: Best) -> int:
         g = problem.gradient(x)
         y, g_y, theta = x, g, 1.0
-        for done in range(self.max_iterations):
-            if best.see(problem.residual(x, g), x, g):
-                return done
-            moved, pushed = self._bounded_step(problem, y, g_y)
-            uphill = float(np.vdot(g_y, moved - x)) > 0.0
+        for iteration in range(self.max_iterations):
+            if best.add(problem.residual(x, g), x, g):
+                return iteration
+            trial, change = self._bounded_step(problem, y, g_y)
+            uphill = float(np.vdot(g_y, trial - x)) > 0.0
             if uphill and theta < 1.0:
                 y, g_y, theta = x, g, 1.0
                 continue
-            g_moved = g_y + pushed if theta == 1.0 else problem.gradient(moved)
-            smaller = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
-            momentum = theta * (1.0 - theta) / (theta * theta + smaller)
+            g_trial = g_y + change if theta == 1.0 else problem.gradient(trial)
+            next_theta = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
+            momentum = theta * (1.0 - theta) / (theta * theta + next_theta)
             # g is affine: the gradient at y⁺ follows from those at x and x⁺.
-            y, g_y = moved + momentum * (moved - x), g_moved + momentum * (g_moved - g)
-            x, g, theta = moved, g_moved, smaller
+            y, g_y = trial + momentum * (trial - x), g_trial + momentum * (g_trial - g)
+            x, g, theta = trial, g_trial, next_theta
             self.bound *= self.relax
-        best.see(problem.residual(x, g), x, g)
+        best.add(problem.residual(x, g), x, g)
         return self.max_iterations
 
     def _bounded_step(self, problem: Quadratic, y: Array, g_y: Array) -> tuple[Array, Array]:
         """A step with xᵀW̃x ≤ L |x|² along it: the new point and the change of the gradient."""
         while True:
-            moved = problem.project(y - g_y / self.bound)
-            change = moved - y
-            pushed = problem.scaled.product(change)
-            if not float(np.vdot(change, pushed)) > self.bound * float(np.vdot(change, change)):
-                return moved, pushed
+            trial = problem.project(y - g_y / self.bound)
+            change = trial - y
+            product = problem.scaled.product(change)
+            if not float(np.vdot(change, product)) > self.bound * float(np.vdot(change, change)):
+                return trial, product
             self.bound *= 2.0

@@ -1,7 +1,7 @@
-"""The convex problem that remains when friction is frozen, and what its solvers promise.
+"""The convex problem with frozen friction, and the interface of its solvers.
 
-Coulomb's law couples the impulse and the velocity in a way no minimisation has. Freeze one number per
-contact and it becomes the optimality condition of a convex problem, of the same shape in both cases:
+Coulomb's law is not the optimality condition of a minimisation. With one frozen number per
+contact it becomes that of a convex problem, of the same form in both cases:
 
     min { ½ rᵀW r + bᵀr : r ∈ C },     gradient  u = W r + b.
 
@@ -9,16 +9,16 @@ contact and it becomes the optimality condition of a convex problem, of the same
   the friction cones, and the gradient is the shifted velocity ũ ∈ K*.
 * Haslinger freezes the threshold s_i = mu_i r_N,i: b = q, C = T(s) = {r_N ≥ 0, |r_T| ≤ s}.
 
-A fixed point on s then gives back the law. The methods in this folder solve the convex problem; the fixed
-points take one of them as a part. :class:`ConvexProblem` states the problem and judges the answer,
-:class:`ConvexSolver` is the settings, :class:`ConvexMethod` the method at work on one contact problem,
-which keeps what it learnt (factorisations, steps, scalings) from one value of s to the next.
+A fixed point on s then gives the law. The methods in this folder solve the convex problem; the fixed
+points use one of them. :class:`ConvexProblem` states the problem and measures the residual,
+:class:`ConvexSolver` holds the settings, :class:`ConvexMethod` is the method running on one contact problem,
+which keeps its data (factorisations, steps, scalings) from one value of s to the next.
 
 *W must be symmetric here*: a skew part has no energy. Published files hold skew parts up to 1e-3 of W
 (gyroscopic terms treated implicitly), small enough to be lagged: W r = S r + A r with S = ½(W + Wᵀ), the
-minimisation is posed with S, and A r of the last outer iteration joins b. :func:`symmetric_part` gives both.
-Ignored, the skew part bounds every inner residual from below; lagged, it costs nothing: the error it leaves
-shrinks by about |A|/|S| at each outer iteration.
+minimisation is posed with S, and A r of the last outer iteration is added to b. :func:`symmetric_part` gives
+both. Ignored, the skew part bounds every inner residual from below; lagged, it costs nothing: the error it
+leaves shrinks by about |A|/|S| at each outer iteration.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from clapas.errors import ProblemError
 from clapas.problems.contact import ContactProblem
 from clapas.typing import Array
 
-ROUNDING = 1e-15  # a skew part of this size, relative to W, is the rounding of a symmetric product
+ROUNDING = 1e-15  # a skew part below this, relative to W, is attributed to rounding
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexProblem:
-    """A contact problem whose friction is frozen: min {½ rᵀW r + bᵀr : r ∈ C}.
+    """A contact problem with frozen friction: min {½ rᵀW r + bᵀr : r ∈ C}.
 
     Build it with :meth:`conic` or :meth:`tresca`.
 
@@ -88,7 +88,7 @@ class ConvexProblem:
 
     @cached_property
     def scale(self) -> float:
-        """Velocity that residuals are relative to: |q|, as for the contact problem (or |b|, or 1)."""
+        """Velocity scale of residuals: |q|, as for the contact problem (or |b|, or 1)."""
         return float(np.linalg.norm(self.contacts.q)) or float(np.linalg.norm(self.b)) or 1.0
 
     def velocity(self, r: Array) -> Array:
@@ -102,13 +102,13 @@ class ConvexProblem:
     def natural_map(self, r: Array, u: Array) -> Array:
         """Distance from optimality at each contact, as a velocity: λ_i (r_i − P_C(r_i − u_i / λ_i))."""
         response = self.contacts.response[:, None]
-        moved: Array = response * (r - self.admissible.project(r - u / response))
-        return moved
+        error: Array = response * (r - self.admissible.project(r - u / response))
+        return error
 
     def residual(self, r: Array, u: Array | None = None) -> float:
         """Distance of r from the minimum, relative to |q|: no unit, zero exactly at minimisers.
 
-        The same ruler as ``ContactProblem.residual``: where s is the fixed point, the two numbers of
+        The same scale as ``ContactProblem.residual``: where s is the fixed point, the two numbers of
         the conic problem are equal.
         """
         u = self.velocity(r) if u is None else u
@@ -117,10 +117,10 @@ class ConvexProblem:
 
 
 class ConvexSolution(NamedTuple):
-    """What a method found.
+    """Result of a convex method.
 
-    ``r`` is in C, always, however early the method stopped. ``u`` is W r + b for that very r, and
-    ``residual`` is measured on both by :meth:`ConvexProblem.residual`: it may be above what was asked.
+    ``r`` is always in C, however early the method stopped. ``u`` is W r + b for this r, and
+    ``residual`` is measured on both by :meth:`ConvexProblem.residual`: it may exceed the accuracy requested.
     """
 
     r: Array
@@ -130,13 +130,13 @@ class ConvexSolution(NamedTuple):
 
 
 class ConvexMethod(Protocol):
-    """A method at work on the convex problems of one contact problem."""
+    """A method running on the convex problems of one contact problem."""
 
     def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         """Minimise from a guess (n, d), not necessarily in C, down to a residual of ``accuracy``.
 
-        Never raises because the accuracy is out of reach (iterations run out, rounding): it returns
-        the best point it has. ``frozen.contacts`` is the problem the method was started on.
+        Never raises an error if the accuracy is not reached (too few iterations, rounding): it returns
+        the best point. ``frozen.contacts`` is the problem the method was started on.
         """
         ...
 
@@ -145,7 +145,7 @@ class ConvexSolver(Protocol):
     """Settings of a convex method: a frozen dataclass."""
 
     def start(self, contacts: ContactProblem) -> ConvexMethod:
-        """Prepare what depends on W alone: factorisations, scalings, an estimate of its norm."""
+        """Prepare all that depends on W alone: factorisations, scalings, an estimate of its norm."""
         ...
 
 
@@ -172,14 +172,14 @@ def symmetric_part(contacts: ContactProblem) -> tuple[ContactProblem, sparse.csr
 
 
 def admissible_solution(frozen: ConvexProblem, r: Array, iterations: int) -> ConvexSolution:
-    """Bring r into C and measure it: how a method that has no velocity at hand ends."""
+    """Project r on C and measure it, for methods that do not compute the velocity."""
     r = frozen.admissible.project(r)
     u = frozen.velocity(r)
     return ConvexSolution(r, u, frozen.residual(r, u), iterations)
 
 
 def require_conic(frozen: ConvexProblem, method: str) -> None:
-    """Refuse the sets of Tresca for a method that knows cones only."""
+    """Raise an error for Tresca's sets, for a method restricted to cones."""
     if not frozen.is_conic:
         raise ProblemError(
             f"{method} minimises over friction cones only, not over Tresca's sets: take another inner "

@@ -1,4 +1,4 @@
-"""Two convex methods in turn: a cheap one, and a sure one where it fails."""
+"""Two convex methods in sequence: a cheap one, and a reliable one where it fails."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, ConvexSolver
 from clapas.typing import Array
 
-TRUST = 2  # failures in a row after which the first method is left out
+TRUST = 2  # consecutive failures after which the first method is skipped
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
     """Try one method; where it does not reach the accuracy, continue with another from its result.
 
-    After two failures in a row the first method is left out: consecutive problems of a fixed point are
-    alike. The second is started only if needed.
+    After two consecutive failures the first method is skipped: consecutive problems of a fixed point are
+    similar. The second is started only if needed.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class Fallback:
             raise SettingsError(f"largest must be at least 0, got {self.largest}")
 
     def start(self, contacts: ContactProblem) -> ConvexMethod:
-        """Start the first method; the second waits."""
-        return _Runners(contacts, self)
+        """Start the first method; the second is started when needed."""
+        return _TwoMethods(contacts, self)
 
 
-class _Runners:
+class _TwoMethods:
     def __init__(self, contacts: ContactProblem, settings: Fallback) -> None:
         self.contacts, self.settings = contacts, settings
         self.first = settings.first.start(contacts)
@@ -58,13 +58,13 @@ class _Runners:
             return self.first.solve(frozen, guess, accuracy)
         if self.failures >= TRUST:
             return self._second().solve(frozen, guess, accuracy)
-        found = self.first.solve(frozen, guess, accuracy)
-        if found.residual <= accuracy:
+        first = self.first.solve(frozen, guess, accuracy)
+        if first.residual <= accuracy:
             self.failures = 0
-            return found
+            return first
         self.failures += 1
-        again = self._second().solve(frozen, found.r, accuracy)
-        return again._replace(iterations=found.iterations + again.iterations)
+        second = self._second().solve(frozen, first.r, accuracy)
+        return second._replace(iterations=first.iterations + second.iterations)
 
     def _second(self) -> ConvexMethod:
         if self.second is None:

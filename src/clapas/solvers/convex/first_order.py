@@ -14,12 +14,12 @@ from clapas.solvers.convex.projections import Projection, projection
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
 
-REFRESH = 50  # iterations after which a gradient updated by differences is computed anew
+REFRESH = 50  # iterations after which a gradient updated by differences is recomputed
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSettings:
-    """The limit every gradient method has.
+    """Settings of every gradient method.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class GradientSettings:
 
 @dataclass
 class Quadratic:
-    """The convex problem in scaled variables: ½ xᵀW̃x + b̃ᵀx over a set known by its projection."""
+    """The convex problem in scaled variables: ½ xᵀW̃x + b̃ᵀx over a set given by its projection."""
 
     scaled: ScaledDelassus
     b: Array
@@ -57,17 +57,17 @@ class Quadratic:
 
 @dataclass
 class Best:
-    """The point of least residual among those seen, with its gradient."""
+    """The point of least residual so far, with its gradient."""
 
     accuracy: float
     residual: float = np.inf
     x: Array = field(default_factory=lambda: np.empty(0))
     g: Array = field(default_factory=lambda: np.empty(0))
 
-    def see(self, residual: float, x: Array, g: Array) -> bool:
+    def add(self, residual: float, x: Array, g: Array) -> bool:
         """Keep the point if it is the best so far; return whether it is good enough.
 
-        Points are kept by reference: methods make new arrays, they do not write into old ones.
+        Points are kept by reference: methods allocate new arrays and do not overwrite old ones.
         """
         if residual < self.residual or self.x.size == 0:
             self.residual, self.x, self.g = residual, x, g
@@ -75,7 +75,7 @@ class Best:
 
 
 class GradientMethod(ABC):
-    """A gradient method at work: it changes variables, minimises there, and changes back."""
+    """A running gradient method: it minimises in scaled variables."""
 
     def __init__(self, contacts: ContactProblem, max_iterations: int) -> None:
         self.scaled = ScaledDelassus(contacts)
@@ -95,4 +95,4 @@ class GradientMethod(ABC):
 
     @abstractmethod
     def minimise(self, problem: Quadratic, x: Array, best: Best) -> int:
-        """Descend from x, in the set; show every point to ``best``, return the iterations done."""
+        """Descend from x, in the set; add every point to ``best``, return the number of iterations."""

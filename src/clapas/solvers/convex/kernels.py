@@ -1,4 +1,4 @@
-"""Compiled twin of the projection on Tresca's sets; the formula is :class:`clapas.convex.TrescaSet`."""
+"""Compiled projection on Tresca's sets; the reference formula is :class:`clapas.convex.TrescaSet`."""
 
 from __future__ import annotations
 

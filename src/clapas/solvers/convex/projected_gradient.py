@@ -1,4 +1,4 @@
-"""Projected gradient with Armijo's rule: step downhill, come back into the set, shorten if needed."""
+"""Projected gradient with Armijo's rule: gradient step, projection, shorter step if needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ProjectedGradient(GradientSettings):
     α is multiplied by ``shorten`` until then, and by ``lengthen`` after a step accepted at once. f is
     quadratic: a trial costs one product by W, and the gradient of the accepted point none.
 
-    The plainest method, monotone and sure; on ill-conditioned problems it crawls. The thesis used it
+    The simplest method, monotone and reliable; very slow on ill-conditioned problems. The thesis used it
     everywhere, with at most 250 iterations.
 
     Parameters
@@ -29,7 +29,7 @@ class ProjectedGradient(GradientSettings):
     max_iterations : int
         Iterations of one minimisation.
     shorten : float
-        Factor in ]0, 1[ on a refused step.
+        Factor in ]0, 1[ on a rejected step.
     lengthen : float
         Factor ≥ 1 on the first trial of the next step.
     decrease : float
@@ -63,7 +63,7 @@ class ProjectedGradient(GradientSettings):
             raise SettingsError(f"decrease must be between 0 and 1, got {self.decrease}")
 
     def start(self, contacts: ContactProblem) -> GradientMethod:
-        """Scale W; the step found is kept from one minimisation to the next."""
+        """Scale W; the step is kept from one minimisation to the next."""
         return _Descent(contacts, self)
 
 
@@ -75,26 +75,26 @@ class _Descent(GradientMethod):
 
     def minimise(self, problem: Quadratic, x: Array, best: Best) -> int:
         settings, g = self.settings, problem.gradient(x)
-        for done in range(self.max_iterations):
-            if best.see(problem.residual(x, g), x, g):
-                return done
-            moved, pushed = self._accepted_step(problem, x, g)
-            x = moved
-            g = problem.gradient(x) if done % REFRESH == REFRESH - 1 else g + pushed
+        for iteration in range(self.max_iterations):
+            if best.add(problem.residual(x, g), x, g):
+                return iteration
+            trial, change = self._accepted_step(problem, x, g)
+            x = trial
+            g = problem.gradient(x) if iteration % REFRESH == REFRESH - 1 else g + change
             self.step *= settings.lengthen
-        best.see(problem.residual(x, g), x, g)
+        best.add(problem.residual(x, g), x, g)
         return self.max_iterations
 
     def _accepted_step(self, problem: Quadratic, x: Array, g: Array) -> tuple[Array, Array]:
         """The new point and the change of the gradient."""
         settings = self.settings
         while True:
-            moved = problem.project(x - self.step * g)
-            change = moved - x
-            pushed = problem.scaled.product(change)
-            curvature = float(np.vdot(change, pushed))
-            # The descent −gᵀ(x⁺ − x), which is at least |x⁺ − x|²/α; rounding would hide it in the end.
+            trial = problem.project(x - self.step * g)
+            change = trial - x
+            product = problem.scaled.product(change)
+            curvature = float(np.vdot(change, product))
+            # The descent −gᵀ(x⁺ − x), which is at least |x⁺ − x|²/α; rounding would hide it near the minimum.
             descent = max(-float(np.vdot(g, change)), float(np.vdot(change, change)) / self.step)
             if not 0.5 * curvature > (1.0 - settings.decrease) * descent:
-                return moved, pushed
+                return trial, product
             self.step *= settings.shorten

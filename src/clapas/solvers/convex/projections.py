@@ -1,7 +1,7 @@
-"""Projections on the sets of the convex problem, compiled: the inner methods do little else.
+"""Compiled projections on the sets of the convex problem, which dominate the inner methods.
 
 A vectorised NumPy projection costs fifty times the compiled loop on a hundred contacts, and more than all the
-rest of an iteration. The readable formulas, oracles of the tests, are :mod:`clapas.convex`.
+rest of an iteration. The readable formulas, references of the tests, are in :mod:`clapas.convex`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Projection = Callable[[Array], Array]
 def projection(admissible: FrictionCone | TrescaSet, scale: Array) -> Projection:
     """The projection of points (n, d) whose contacts were multiplied by ``scale`` (n,).
 
-    A cone does not feel the scale; a threshold s becomes scale·s.
+    A cone does not depend on the scale; a threshold s becomes scale·s.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Spectral projected gradient (Barzilai-Borwein): steps as long as the last curvature allows."""
+"""Spectral projected gradient (Barzilai-Borwein): steps of the inverse of the last curvature."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.first_order import REFRESH, Best, GradientMethod, GradientSettings, Quadratic
 from clapas.typing import Array
 
-SHORTEST, LONGEST = 1e-5, 1e5  # steps in variables without unit
+SHORTEST, LONGEST = 1e-5, 1e5  # steps in dimensionless variables
 DECREASE = 1e-4
 
 
@@ -20,20 +20,20 @@ DECREASE = 1e-4
 class SpectralGradient(GradientSettings):
     """Spectral projected gradient: Barzilai and Borwein's step, nonmonotone line search.
 
-        d = P_C(x − α g) − x,   x⁺ = x + t d,   α⁺ = |d|² / dᵀW̃d, the inverse of the curvature met,
+        d = P_C(x − α g) − x,   x⁺ = x + t d,   α⁺ = |d|² / dᵀW̃d, the inverse of the curvature,
 
     t ≤ 1 such that f(x⁺) is below the largest of the last ``memory`` values. One product by W per
-    iteration. The energy goes up at times: this is what makes the method fast.
+    iteration. The energy may increase: this makes the method fast.
 
     Cheap steps, and on well-conditioned problems few of them; where the impulses are not unique
-    :class:`AcceleratedGradient` goes faster.
+    :class:`AcceleratedGradient` is faster.
 
     Parameters
     ----------
     max_iterations : int
         Iterations of one minimisation.
     memory : int
-        Values of f that the new one is compared with; 1 makes the descent monotone, and slow.
+        Number of past values of f that the new one is compared with; 1 makes the descent monotone, and slow.
 
     References
     ----------
@@ -57,7 +57,7 @@ class SpectralGradient(GradientSettings):
             raise SettingsError(f"memory must be at least 1, got {self.memory}")
 
     def start(self, contacts: ContactProblem) -> GradientMethod:
-        """Scale W; the step found is kept from one minimisation to the next."""
+        """Scale W; the step is kept from one minimisation to the next."""
         return _Descent(contacts, self)
 
 
@@ -70,18 +70,18 @@ class _Descent(GradientMethod):
     def minimise(self, problem: Quadratic, x: Array, best: Best) -> int:
         g = problem.gradient(x)
         values = deque([problem.value(x, g)], maxlen=self.memory)
-        for done in range(self.max_iterations):
-            if best.see(problem.residual(x, g), x, g):
-                return done
+        for iteration in range(self.max_iterations):
+            if best.add(problem.residual(x, g), x, g):
+                return iteration
             d = problem.project(x - self.step * g) - x
-            pushed = problem.scaled.product(d)
-            slope, curvature = float(np.vdot(g, d)), float(np.vdot(d, pushed))
+            product = problem.scaled.product(d)
+            slope, curvature = float(np.vdot(g, d)), float(np.vdot(d, product))
             t = _step_length(slope, curvature, values)
             x = x + t * d
-            g = problem.gradient(x) if done % REFRESH == REFRESH - 1 else g + t * pushed
+            g = problem.gradient(x) if iteration % REFRESH == REFRESH - 1 else g + t * product
             values.append(values[-1] + t * slope + 0.5 * t * t * curvature)
             self.step = _spectral_step(d, curvature, self.step)
-        best.see(problem.residual(x, g), x, g)
+        best.add(problem.residual(x, g), x, g)
         return self.max_iterations
 
 
@@ -96,5 +96,5 @@ def _step_length(slope: float, curvature: float, values: deque[float]) -> float:
 def _spectral_step(d: Array, curvature: float, last: float) -> float:
     """The inverse of the curvature along d, |d|²/dᵀW̃d."""
     if not curvature > 0.0:
-        return min(10.0 * last, LONGEST)  # a direction that W does not feel
+        return min(10.0 * last, LONGEST)  # a direction in the kernel of W
     return min(max(float(np.vdot(d, d)) / curvature, SHORTEST), LONGEST)

@@ -1,4 +1,4 @@
-"""Sweeps and Newton steps on a dense W: for small problems, where everything else pays more for Python."""
+"""Sweeps and Newton steps on a dense W, for small problems, where the overhead of Python dominates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clapas.problems.conversions import delassus_matrix
 from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.typing import Array
 
-FIRST_SWEEPS, MORE, MOST_SWEEPS = 16, 2, 256  # sweeps of the first round, growth from round to round, most
-NEWTON_STEPS = 15  # of a round, at most
-VAIN = 4  # Newton steps without a better residual that end a round
+FIRST_SWEEPS, MORE, MOST_SWEEPS = 16, 2, 256  # sweeps of the first round, growth per round, maximum
+NEWTON_STEPS = 15  # largest number per round
+MAX_FAILURES = 4  # Newton steps without a better residual that end a round
 LARGEST = 6000  # rows of W; it then takes 0.6 GB, and as much for Newton's matrix
 COMPLIANCE = 1e-10  # added to W in Newton's matrix, relative to the response of a contact
 
@@ -25,21 +25,21 @@ COMPLIANCE = 1e-10  # added to W in Newton's matrix, relative to the response of
 class DenseNewton(IterativeSolver):
     """Rounds of Gauss-Seidel sweeps and semismooth Newton steps on a dense W: for up to a hundred contacts.
 
-    Sweeps find out which contacts open, stick and slide; Newton's method then solves for all of them at once.
-    With the wish p = r − u/λ of a contact, λ its response, it looks for the zero of Alart and Curnier's
-    function
+    Sweeps determine which contacts open, stick and slide; Newton's method then solves for all of them at
+    once. With the trial impulse p = r − u/λ of a contact, λ its response, it seeks the zero of Alart and
+    Curnier's function
 
         open   p_N ≤ 0            F = r
         stick  |p_T| ≤ mu p_N     F = u/λ
         slide  else               F = (u_N/λ, r_T − mu p_N p_T/|p_T|)
 
-    by full steps. What a round reaches is kept only if it is better than the sweeps before it, and the next
-    round makes twice as many sweeps. Self-stress, for which Newton's matrix is singular, is bounded by a
-    compliance of 1e-10 that the answer does not see.
+    by full steps. The result of the Newton steps is kept only if it is better than that of the sweeps, and
+    the next round does twice as many sweeps. Self-stress, for which Newton's matrix is singular, is bounded
+    by a compliance of 1e-10 that does not affect the solution.
 
     A round of twenty contacts takes a fifth of a millisecond, one of a hundred some milliseconds; the time
-    grows with the cube of the contacts. Convergence is not guaranteed. :class:`Auto` takes it below a
-    hundred contacts.
+    grows with the cube of the number of contacts. Convergence is not guaranteed. :class:`Auto` uses it below
+    a hundred contacts.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class DenseNewton(IterativeSolver):
     measures_each_iteration: ClassVar[bool] = True
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Write W in full, in the canonical frames of the contacts."""
+        """Assemble W as a full matrix, in the canonical frames of the contacts."""
         if problem.d * problem.n_contacts > LARGEST:
             raise ProblemError(
                 f"DenseNewton writes W in full: it takes at most {LARGEST} rows, got "
@@ -93,30 +93,30 @@ class _Rounds(Iteration):
         return np.asarray(self._kernels.turned(self._r, self._turn, -1.0))
 
     def advance(self, count: int) -> int:
-        """Do a round, whatever the ``count``; the number of its sweeps and Newton steps."""
-        done, missed = self._kernels.sweep(self._sweeps, self._goal, self._data, self._part, self._r)
+        """Do one round, whatever the ``count``; returns the number of its sweeps and Newton steps."""
+        count_done, violation = self._kernels.sweep(self._sweeps, self._goal, self._data, self._part, self._r)
         self._sweeps = min(MORE * self._sweeps, MOST_SWEEPS)
-        if missed > self._goal:
-            done += self._newton(missed)
-        return int(done)
+        if violation > self._goal:
+            count_done += self._newton(violation)
+        return int(count_done)
 
-    def _newton(self, missed: float) -> int:
-        """Newton steps from the impulses of the sweeps; keep the best."""
-        r, vain, done = self._r.copy(), 0, 0
-        while done < NEWTON_STEPS:
-            done += 1
+    def _newton(self, violation: float) -> int:
+        """Do Newton steps from the impulses of the sweeps and keep the best; returns their number."""
+        r, failures, steps = self._r.copy(), 0, 0
+        while steps < NEWTON_STEPS:
+            steps += 1
             J, F = self._kernels.linearise(self._data, r, COMPLIANCE)
-            # LAPACK counts by columns: for it J, stored by rows, is the transpose.
+            # LAPACK is column-major: for it J, stored by rows, is the transpose.
             factor, pivots, failed = lapack.dgetrf(J.T, overwrite_a=True)
             if failed:
                 break
             change, _ = lapack.dgetrs(factor, pivots, F, trans=1, overwrite_b=True)
             r -= change.reshape(r.shape)
-            now = self._kernels.measure(self._data, r)
-            if now < missed:
-                self._r, missed, vain = r.copy(), now, 0
+            new_violation = self._kernels.measure(self._data, r)
+            if new_violation < violation:
+                self._r, violation, failures = r.copy(), new_violation, 0
             else:
-                vain += 1
-            if missed <= self._goal or vain == VAIN or not np.isfinite(now):
+                failures += 1
+            if violation <= self._goal or failures == MAX_FAILURES or not np.isfinite(new_violation):
                 break
-        return done
+        return steps

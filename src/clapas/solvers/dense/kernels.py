@@ -1,4 +1,4 @@
-"""The parts of a round, compiled: W in full, sweeps, Newton's matrix."""
+"""Compiled parts of a round: full W, sweeps, Newton's matrix."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Dense(NamedTuple):
     Parameters
     ----------
     rows, columns : arrays (d·n, d·n)
-        W in full, and its transpose: loops go along either without a stride, and add up several numbers at
-        once.
+        Full W and its transpose, so that loops along either are contiguous and
+        vectorised.
     q : array (n, d)
         Free velocities.
     mu, response : arrays (n,)
@@ -39,7 +39,7 @@ class Dense(NamedTuple):
 
 @kernel
 def in_full(indptr: Indices, indices: Indices, blocks: Array) -> Array:
-    """The matrix of blocks (…, d, d) stored by rows."""
+    """Full matrix from blocks (…, d, d) stored by rows."""
     n, d = len(indptr) - 1, blocks.shape[1]
     W = np.zeros((d * n, d * n))
     for i in range(n):
@@ -52,7 +52,7 @@ def in_full(indptr: Indices, indices: Indices, blocks: Array) -> Array:
 
 @kernel
 def prepare(W: Array, local_blocks: Array, q: Array, mu: Array, response: Array) -> tuple[Dense, Array]:
-    """The problem in its canonical frames, to which W is turned in place, and their (cosine, sine) (n, 2)."""
+    """The problem in canonical frames, to which W is rotated in place, and their (cosine, sine) (n, 2)."""
     coefficients, turn = canonical_coefficients(local_blocks, mu)
     if q.shape[1] == 3:
         turn_rows(W, turn)
@@ -66,7 +66,7 @@ def prepare(W: Array, local_blocks: Array, q: Array, mu: Array, response: Array)
 
 @inlined
 def turn_rows(W: Array, turn: Array) -> None:
-    """Turn the two tangential rows of each contact."""
+    """Rotate the two tangential rows of each contact."""
     for i in range(len(turn)):
         cosine, sine = turn[i, 0], turn[i, 1]
         first, second = W[3 * i + 1], W[3 * i + 2]
@@ -78,7 +78,7 @@ def turn_rows(W: Array, turn: Array) -> None:
 
 @kernel
 def turned(vectors: Array, turn: Array, sense: float) -> Array:
-    """Vectors (n, d) with their tangents turned, back for a ``sense`` of −1; in the plane a copy."""
+    """Vectors (n, d) with rotated tangents, rotated back for a ``sense`` of −1; in the plane a copy."""
     result = vectors.copy()
     if vectors.shape[1] == 3:
         for i in range(len(vectors)):
@@ -116,15 +116,15 @@ def measure(data: Dense, r: Array) -> float:
 def sweep(most: int, goal: float, data: Dense, part: Any, r: Array) -> tuple[int, float]:
     """Visit all contacts until the violation of the law is at most ``goal``, or ``most`` times.
 
-    Return the number of sweeps and by how much the law is missed, measured after 1, 2, 4, … sweeps. The
+    Return the number of sweeps and the violation of the law, measured after 1, 2, 4, … sweeps. The
     velocities follow each change of an impulse.
     """
     n, d = r.shape
-    done, ahead = 0, 1
+    done, next_sweeps = 0, 1
     u = velocities(data, r)
     flat = u.reshape(-1)
     while True:
-        for _ in range(ahead):
+        for _ in range(next_sweeps):
             for i in range(n):
                 r_n, r_1, r_2, u_2 = r[i, 0], r[i, 1], 0.0, 0.0
                 if d == 3:
@@ -137,11 +137,11 @@ def sweep(most: int, goal: float, data: Dense, part: Any, r: Array) -> tuple[int
                 if d == 3:
                     r[i, 2] = new_2
                     add_multiple(new_2 - r_2, data.columns[d * i + 2], flat)
-        done += ahead
-        reached = float(violation_norm(u, r, data.mu, data.response))
-        if reached <= goal or done >= most:
-            return done, reached
-        ahead = min(done, most - done)
+        done += next_sweeps
+        violation = float(violation_norm(u, r, data.mu, data.response))
+        if violation <= goal or done >= most:
+            return done, violation
+        next_sweeps = min(done, most - done)
 
 
 @kernel
@@ -154,15 +154,15 @@ def linearise(data: Dense, r: Array, compliance: float) -> tuple[Array, Array]:
     n, d = r.shape
     u = velocities(data, r)
     J, F = np.zeros((d * n, d * n)), np.empty(d * n)
-    wish = np.empty(d)
+    trial = np.empty(d)
     B = np.empty((d, d))
     for i in range(n):
         inverse, mu, first, size = 1.0 / data.response[i], data.mu[i], d * i, 0.0
         for k in range(d):
-            wish[k] = r[i, k] - inverse * u[i, k]
-            size += wish[k] * wish[k] if k else 0.0
+            trial[k] = r[i, k] - inverse * u[i, k]
+            size += trial[k] * trial[k] if k else 0.0
         size = np.sqrt(size)
-        if wish[0] <= 0.0:  # opens: F = r
+        if trial[0] <= 0.0:  # opens: F = r
             for k in range(d):
                 F[first + k] = r[i, k]
                 J[first + k, first + k] = 1.0
@@ -171,16 +171,16 @@ def linearise(data: Dense, r: Array, compliance: float) -> tuple[Array, Array]:
         for k in range(d):  # sticks: F = u/λ
             F[first + k] = inverse * u[i, k]
             B[k, k] = 1.0
-        if size > mu * wish[0]:  # slides: its tangents, F = r_T − mu p_N t
-            shrink = mu * wish[0] / size
+        if size > mu * trial[0]:  # slides: its tangents, F = r_T − mu p_N t
+            shrink = mu * trial[0] / size
             for k in range(1, d):
-                t_k = wish[k] / size
-                F[first + k] = r[i, k] - mu * wish[0] * t_k
+                t_k = trial[k] / size
+                F[first + k] = r[i, k] - mu * trial[0] * t_k
                 J[first + k, first] = -mu * t_k
                 B[k, 0] = mu * t_k
                 for l in range(1, d):
                     one = 1.0 if k == l else 0.0
-                    B[k, l] = shrink * (one - t_k * wish[l] / size)
+                    B[k, l] = shrink * (one - t_k * trial[l] / size)
                     J[first + k, first + l] = one - B[k, l]
         for k in range(d):
             for l in range(d):

@@ -1,4 +1,4 @@
-"""Rounds of sweeps and Newton steps in one compiled call: for kernels that solve small problems themselves.
+"""Rounds of sweeps and Newton steps in one compiled call, for kernels that solve small problems.
 
 The same method as :class:`clapas.solvers.dense.DenseNewton`, whose rounds call LAPACK from Python.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import put, subroutine
-from clapas.solvers.dense import COMPLIANCE, FIRST_SWEEPS, MORE, NEWTON_STEPS, VAIN
+from clapas.solvers.dense import COMPLIANCE, FIRST_SWEEPS, MAX_FAILURES, MORE, NEWTON_STEPS
 from clapas.solvers.dense.kernels import Dense, linearise, measure, sweep
 from clapas.typing import Array
 
@@ -21,41 +21,41 @@ def few_rounds(count: int, goal: float, data: Dense, part: Any, r: Array) -> tup
 
     Return the number of sweeps and Newton steps, and the violation.
     """
-    missed, done, sweeps = measure(data, r), 0, FIRST_SWEEPS
+    violation, done, sweeps = measure(data, r), 0, FIRST_SWEEPS
     for _ in range(count):
-        if missed <= goal:
+        if violation <= goal:
             break
-        swept, missed = sweep(sweeps, goal, data, part, r)
+        swept, violation = sweep(sweeps, goal, data, part, r)
         done, sweeps = done + swept, MORE * sweeps
-        if missed > goal:
-            steps, missed = newton(goal, missed, data, r)
+        if violation > goal:
+            steps, violation = newton(goal, violation, data, r)
             done += steps
-    return done, missed
+    return done, violation
 
 
 @subroutine
-def newton(goal: float, missed: float, data: Dense, r: Array) -> tuple[int, float]:
-    """Newton steps from impulses r (n, d), which become the best found; their number and the violation."""
-    now, done, vain = np.empty(r.shape), 0, 0
-    put(r, now)
+def newton(goal: float, violation: float, data: Dense, r: Array) -> tuple[int, float]:
+    """Newton steps from impulses r (n, d), replaced by the best; returns their number and the violation."""
+    trial, done, failures = np.empty(r.shape), 0, 0
+    put(r, trial)
     while done < NEWTON_STEPS:
         done += 1
-        J, F = linearise(data, now, COMPLIANCE)
+        J, F = linearise(data, trial, COMPLIANCE)
         if not solve_full(J, F):
             break
         d = r.shape[1]
         for i in range(len(r)):
             for k in range(d):
-                now[i, k] -= F[i * d + k]
-        there = measure(data, now)
-        if there < missed:
-            missed, vain = there, 0
-            put(now, r)
+                trial[i, k] -= F[i * d + k]
+        trial_violation = measure(data, trial)
+        if trial_violation < violation:
+            violation, failures = trial_violation, 0
+            put(trial, r)
         else:
-            vain += 1
-        if missed <= goal or vain == VAIN or not np.isfinite(there):
+            failures += 1
+        if violation <= goal or failures == MAX_FAILURES or not np.isfinite(trial_violation):
             break
-    return done, missed
+    return done, violation
 
 
 @subroutine

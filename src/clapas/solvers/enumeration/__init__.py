@@ -1,4 +1,4 @@
-"""Enumeration of contact modes: all the solutions of tiny problems, by trying every choice."""
+"""Enumeration of contact modes: all solutions of tiny problems."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LARGEST = {2: 10, 3: 4}  # contacts, by dimension
 def enumerate_solutions(
     problem: ContactProblem, *, max_contacts: int | None = None, starts: int = 32, seed: int = 0
 ) -> SolutionSet:
-    """Find all the solutions of a tiny problem.
+    """Find all solutions of a tiny problem.
 
     Every contact is open, sticking or sliding. In the plane it slides forward or backward; each choice of
     modes then leaves linear equations and inequalities, a polyhedron of solutions that is empty, a point or a
-    continuum. All choices are tried, except those a linear program proves empty before all contacts are
-    chosen. The answer is complete, up to rounding; if it is empty, no solution exists.
+    continuum. All choices are tried, except those proved infeasible before all contacts are
+    chosen. The result is complete, up to rounding; if it is empty, no solution exists.
 
-    In space the direction of sliding is an unknown more. Each choice of modes is searched from many starting
-    points by damped Newton steps on its equations and the violated inequalities. What is found is verified by
-    the residual; that nothing was missed is likely, not proved.
+    In space the direction of sliding is an additional unknown. Each choice of modes is searched from many
+    starting points by damped Newton steps on its equations and the violated inequalities. The results are
+    verified by the residual; completeness is likely, not proved.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def enumerate_solutions(
     starts : int
         Starting points per choice of modes, in space.
     seed : int
-        Draws the starting points.
+        Seed of the starting points.
 
     Examples
     --------
-    Painlevé's rod leaves the floor or stays, as it likes:
+    Painlevé's rod leaves the floor or stays; both are solutions:
 
     >>> from clapas.problems import gallery
     >>> found = enumerate_solutions(gallery.get("painleve-up-two").problem)
@@ -85,15 +85,16 @@ def enumerate_solutions(
 
 @dataclass(frozen=True, kw_only=True)
 class Enumeration(IterativeSolver):
-    """Enumeration of modes as a solver: the solution nearest to the guess among all there are.
+    """Enumeration of modes as a solver: the solution nearest to the guess.
 
-    In the plane it proves that no solution exists (status NO_SOLUTION) when it finds none. For the oracle of
-    tests and for teaching: the number of modes is 4ⁿ in the plane and 3ⁿ in space. One iteration does all.
+    In the plane it proves that no solution exists (status NO_SOLUTION) when it finds none. For reference in
+    tests and for teaching: the number of modes is 4ⁿ in the plane and 3ⁿ in space. One iteration does
+    everything.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
-        See :class:`IterativeSolver`. Time is not watched inside the one iteration.
+        See :class:`IterativeSolver`. The time limit is not checked within the one iteration.
     starts, seed
         See :func:`enumerate_solutions`.
 
@@ -136,8 +137,8 @@ class _Search(Iteration):
 
     def advance(self, count: int) -> None:
         """Enumerate."""
-        found = enumerate_solutions(self._problem, starts=self._starts, seed=self._seed)
-        self.notes = (str(found),)
-        if not found.points:
-            raise Halt(Status.NO_SOLUTION if found.complete else Status.STALLED)
-        self._r = min(found.points, key=lambda r: float(np.abs(r - self._r).max()))
+        solutions = enumerate_solutions(self._problem, starts=self._starts, seed=self._seed)
+        self.notes = (str(solutions),)
+        if not solutions.points:
+            raise Halt(Status.NO_SOLUTION if solutions.complete else Status.STALLED)
+        self._r = min(solutions.points, key=lambda r: float(np.abs(r - self._r).max()))

@@ -25,9 +25,9 @@ class Family:
     directions : array (dimension, n, d)
         Basis of these directions at the first sample.
     is_bounded : bool or None
-        Whether impulses are bounded in the family; None if it was not asked (in space).
+        Whether impulses are bounded in the family; None if it was not determined (in space).
     contains : callable (r, slack) → bool
-        Membership; equations and inequalities may be missed by ``slack`` (N·s).
+        Membership; equations and inequalities may be violated by ``slack`` (N·s).
     """
 
     modes: tuple[str, ...]
@@ -72,14 +72,14 @@ class SolutionSet:
 
     @property
     def exists(self) -> bool | None:
-        """A solution exists; it does not; or none was found but this proves nothing (None)."""
+        """Whether a solution exists; None if none was found but this is no proof."""
         if self.points:
             return True
         return False if self.complete else None
 
     @property
     def is_unique(self) -> bool:
-        """There is exactly one solution, and this is proved."""
+        """Whether there is provably exactly one solution."""
         return self.complete and len(self.isolated) == 1 and not self.continua
 
     def contains(self, r: Array, slack: float) -> bool:

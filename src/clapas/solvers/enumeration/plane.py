@@ -1,4 +1,4 @@
-"""Every solution in the plane, exactly: one polyhedron of impulses per choice of modes.
+"""All solutions in the plane, exactly: one polyhedron of impulses per choice of modes.
 
 A contact has four modes, each two equations and two inequalities in (u, r):
 
@@ -12,9 +12,9 @@ choice for every contact leaves a square system; where it is regular its solutio
 singular linear programs find the polyhedron. Before all contacts are chosen, those left obey at least r ∈ K
 and u_N ≥ 0: if no such r exists, no choice for them can succeed.
 
-Everything is done in the variables λ_i r_i / |q| and u / |q|, which have no unit. Inequalities may be missed
-by rounding, and with a large mu a normal impulse of that size brings a friction of any size: points are kept
-only if the residual agrees, and beyond mu = 1e8 the answer is not called complete.
+All is computed in the dimensionless variables λ_i r_i / |q| and u / |q|. Inequalities may be violated
+by rounding, and with a large mu a normal impulse of that size allows friction of any size: points are kept
+only if the residual is small, and beyond mu = 1e8 the result is not called complete.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from clapas.solvers.enumeration.families import Family, SolutionSet, distinct, u
 from clapas.typing import Array
 
 OPEN, STICK, FORWARD, BACKWARD, SLIPPERY = "open", "stick", "slide+", "slide-", "slide"
-SLACK = 1e-9  # by which inequalities may be missed
+SLACK = 1e-9  # by which inequalities may be violated
 REGULAR = 1e-10  # smallest singular value of a regular system
 SAME = 1e-7  # distance below which two solutions are one
 TRUE = 1e-7  # residual of a solution
-ROUGHEST = 1e8  # friction up to which rounding leaves no choice of modes in doubt
-PRUNED_FROM = 3  # contacts from which it pays to exclude choices before they are complete
+ROUGHEST = 1e8  # friction up to which rounding leaves all choices of modes decidable
+PRUNED_FROM = 3  # contacts from which partial choices are tested for infeasibility
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Polyhedron:
     g: Array
 
     def maximum(self, c: Array) -> Array | None:
-        """A point where c·x is largest; None if there is no point; points far out if it is unbounded."""
-        answer = optimize.linprog(
+        """A point where c·x is largest; None if there is no point, or if it is unbounded."""
+        result = optimize.linprog(
             -c,
             A_ub=self.G,
             b_ub=self.g,
@@ -59,7 +59,7 @@ class Polyhedron:
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        return np.asarray(answer.x) if answer.status == 0 else None
+        return np.asarray(result.x) if result.status == 0 else None
 
     def with_bound(self, size: float) -> Polyhedron:
         """The same within the box |x_i| ≤ size."""
@@ -87,11 +87,11 @@ def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None
             if shape.contains(x, SLACK) and problem.residual((x * unit).reshape(-1, 2)) <= TRUE:
                 points.append(x)
             continue
-        piece = _describe(shape, modes, unit) if data.may_exist(modes) else None
-        if isinstance(piece, Family):
-            families.append((shape, piece))
-        elif piece is not None:
-            points.append(piece)
+        part = _describe(shape, modes, unit) if data.may_exist(modes) else None
+        if isinstance(part, Family):
+            families.append((shape, part))
+        elif part is not None:
+            points.append(part)
     kept = _largest(families, unit)
     isolated = distinct([x for x in points if not any(shape.contains(x, SAME) for shape, _ in kept)], SAME)
     return SolutionSet(
@@ -103,7 +103,7 @@ def solutions(problem: ContactProblem, choices: Iterable[tuple[str, ...]] | None
 
 @dataclass(frozen=True)
 class _Data:
-    """A problem without units."""
+    """A dimensionless problem."""
 
     W: Array
     q: Array
@@ -118,9 +118,9 @@ class _Data:
         inequalities: list[tuple[Array, float]] = []
         for i in range(len(self.q)):
             mode = modes[i] if i < len(modes) else ""
-            some, others = self._rows(i, mode)
-            equations += some
-            inequalities += others
+            rows_equal, rows_below = self._rows(i, mode)
+            equations += rows_equal
+            inequalities += rows_below
         E, e = _stack(equations, len(self.W))
         G, g = _stack(inequalities, len(self.W))
         return Polyhedron(E, e, G, g)
@@ -129,8 +129,8 @@ class _Data:
         """False if no impulse can obey these modes at the first contacts, whatever the others do.
 
         Every impulse in a cone is a positive sum of its two edges, so the question is whether nonnegative
-        numbers (these sums and the slacks of the inequalities) satisfy linear equations: least squares
-        answer.
+        numbers (these sums and the slacks of the inequalities) satisfy linear equations, decided by least
+        squares.
         """
         rows: list[Array] = []
         values: list[float] = []
@@ -159,10 +159,10 @@ class _Data:
             return bool(np.abs(b).max(initial=0.0) <= SLACK)
         length = np.linalg.norm(A, axis=0)
         try:
-            missed = optimize.nnls(A / np.where(length > 0.0, length, 1.0), b)[1]
-        except RuntimeError:  # its iterations ran out: go on without an answer
+            residual = optimize.nnls(A / np.where(length > 0.0, length, 1.0), b)[1]
+        except RuntimeError:  # too many iterations: undecided
             return True
-        return bool(missed <= SLACK)
+        return bool(residual <= SLACK)
 
     def _rows(self, i: int, mode: str) -> tuple[list[tuple[Array, float]], list[tuple[Array, float]]]:
         """Equations (a, b): a·r = b and inequalities a·r ≤ b of contact i."""
@@ -216,7 +216,7 @@ def _regular_solution(shape: Polyhedron) -> Array | None:
 
 
 def _describe(shape: Polyhedron, modes: tuple[str, ...], unit: Array) -> Family | Array | None:
-    """A point, a family or nothing: what a polyhedron whose equations are singular contains."""
+    """Content of a polyhedron with singular equations: a point, a family or nothing."""
     start = shape.maximum(np.zeros(shape.E.shape[1]))
     if start is None:
         return None
@@ -241,7 +241,7 @@ def _describe(shape: Polyhedron, modes: tuple[str, ...], unit: Array) -> Family 
 
 
 def _centre(shape: Polyhedron, start: Array) -> Array:
-    """A point of a polyhedron away from as many of its faces as possible."""
+    """A point of a polyhedron away from as many faces as possible."""
     box = shape.with_bound(10.0 * (1.0 + float(np.abs(start).max())))
     farthest = [box.maximum(-row) for row in shape.G]
     points = [start, *(x for x in farthest if x is not None)]
@@ -260,7 +260,7 @@ def _directions(shape: Polyhedron, centre: Array) -> Array:
 
 
 def _largest(families: list[tuple[Polyhedron, Family]], unit: Array) -> list[tuple[Polyhedron, Family]]:
-    """Drop the families that are part of another (borders between modes are found twice)."""
+    """Drop the families contained in another (boundaries between modes are found twice)."""
     kept: list[tuple[Polyhedron, Family]] = []
     for shape, family in sorted(families, key=lambda pair: -pair[1].dimension):
         points = [r.ravel() / unit for r in family.samples]

@@ -1,6 +1,6 @@
-"""Solutions in space, one choice of modes after the other, from many starting points.
+"""Solutions in space, for each choice of modes, from many starting points.
 
-A contact is open (r = 0, u_N ≥ 0), sticks (u = 0, r ∈ K) or slides in a direction t it chooses:
+A contact is open (r = 0, u_N ≥ 0), sticks (u = 0, r ∈ K) or slides in an unknown direction t:
 
     r = r_N (1, −mu t),   u = (0, s t),   |t| = 1,   r_N ≥ 0,  s ≥ 0.
 
@@ -10,7 +10,7 @@ and all starting points are improved together by Levenberg and Marquardt's dampe
 Jacobian of a solution is singular the solution is not isolated: those of one choice of modes are reported as
 a family.
 
-Variables are λ_i r_i / |q| and u / |q|, without unit. This is a search, not a proof.
+Variables are λ_i r_i / |q| and u / |q|, dimensionless. This is a search, not a proof.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from clapas.typing import Array
 
 OPEN, STICK, SLIDE, SLIPPERY = "open", "stick", "slide", "slide0"
 STEPS = 40
-HOPELESS = 1e8  # damping from which a starting point is given up
+HOPELESS = 1e8  # damping from which a starting point is abandoned
 SOLVED = 1e-10  # residual of a solution
 SAME = 1e-6
 SINGULAR = 1e-7
 
 
 def solutions(problem: ContactProblem, starts: int, random: np.random.Generator) -> SolutionSet:
-    """Solutions of a reduced problem in space that a search finds."""
+    """Solutions of a reduced problem in space found by the search."""
     size = float(np.linalg.norm(problem.q)) or 1.0
     unit = np.repeat(size / problem.response, 3)
     W, q = problem.W.toarray() * unit / size, problem.q.ravel() / size
     isolated: list[Array] = []
     families: list[Family] = []
-    # With large mu the judge magnifies the rounding of |u_T|.
+    # With large mu the residual amplifies the rounding of |u_T|.
     accepted = SOLVED + 1e-14 * float(problem.mu.max())
     kinds = [(OPEN, STICK, SLIDE) if mu > 0 else (OPEN, SLIPPERY) for mu in problem.mu]
     for modes in product(*kinds):
@@ -55,11 +55,11 @@ def solutions(problem: ContactProblem, starts: int, random: np.random.Generator)
         if moving:
             families.append(_family(system, moving, next(null for _, null in found if len(null)), unit))
     kept = _largest(families, unit)
-    apart = [
+    outside = [
         r for r in isolated if not any(f.contains((r * unit).reshape(-1, 3), SAME * unit.min()) for f in kept)
     ]
     return SolutionSet(
-        isolated=tuple((r * unit).reshape(-1, 3) + 0.0 for r in distinct(apart, SAME)),
+        isolated=tuple((r * unit).reshape(-1, 3) + 0.0 for r in distinct(outside, SAME)),
         continua=tuple(kept),
         complete=False,
     )
@@ -89,7 +89,7 @@ class _System:
         return sum(sizes[mode] for mode in self.modes)
 
     def draw(self, count: int, random: np.random.Generator) -> Array:
-        """Random starting points of the size the problem suggests."""
+        """Random starting points of the typical size of the problem."""
         columns: list[Array] = []
         for mode, mu in zip(self.modes, self.mu, strict=True):
             if mode == OPEN:
@@ -201,7 +201,7 @@ class _System:
         )
 
     def contains(self, r: Array, slack: float) -> bool:
-        """Whether impulses without unit obey the law in these modes."""
+        """Whether dimensionless impulses obey the law in these modes."""
         u = (self.W @ r + self.q).reshape(-1, 3)
         return all(
             _obeys(mode, mu, u_i, r_i, slack)
@@ -237,14 +237,14 @@ def _search(system: _System, starts: int, random: np.random.Generator) -> list[t
     z = z[solved]
     state = system.state(z)
     _, slope = system.equations(z, state)
-    found: list[tuple[Array, Array]] = []
+    solutions: list[tuple[Array, Array]] = []
     for point, by_z, jacobian in zip(state.r, state.r_by_z, slope, strict=True):
-        found.append((point, _null_directions(jacobian) @ by_z.T))
-    # A singular system may still have one solution only: then all starts end at it.
-    apart = distinct([point for point, _ in found], SAME)
-    if len(apart) == 1:
-        return [(apart[0], np.zeros((0, len(system.q))))]
-    return found
+        solutions.append((point, _null_directions(jacobian) @ by_z.T))
+    # A singular system may still have a unique solution: then all starts lead to it.
+    separate = distinct([point for point, _ in solutions], SAME)
+    if len(separate) == 1:
+        return [(separate[0], np.zeros((0, len(system.q))))]
+    return solutions
 
 
 def _null_directions(jacobian: Array) -> Array:
@@ -255,7 +255,7 @@ def _null_directions(jacobian: Array) -> Array:
 
 
 def _improve(system: _System, z: Array) -> Array:
-    """Levenberg and Marquardt's steps for all points at once; those that are done are left alone."""
+    """Levenberg and Marquardt's steps for all points at once, except those that have converged."""
     z = z.copy()
     damping = np.full(len(z), 1e-2)
     size = np.linalg.norm(system.least_squares(z)[0], axis=1)
@@ -270,10 +270,10 @@ def _improve(system: _System, z: Array) -> Array:
         normal[:, diagonal, diagonal] += weight[:, None] + 1e-300
         gradient = np.einsum("bmk,bm->bk", slope, value)
         trial = z[active] - np.linalg.solve(normal, gradient[:, :, None])[:, :, 0]
-        missed = np.linalg.norm(system.least_squares(trial)[0], axis=1)
-        better = missed < size[active]
+        trial_size = np.linalg.norm(system.least_squares(trial)[0], axis=1)
+        better = trial_size < size[active]
         z[active[better]] = trial[better]
-        size[active[better]] = missed[better]
+        size[active[better]] = trial_size[better]
         damping[active] *= np.where(better, 0.2, 5.0)
         damping = np.maximum(damping, 1e-10)
     return z

@@ -1,4 +1,4 @@
-"""Fixed points on one number per contact: the outer loop and the schemes that update the numbers."""
+"""Fixed points on one number per contact: the outer loop and the update schemes."""
 
 from clapas.solvers.fixed_point.anderson import Anderson
 from clapas.solvers.fixed_point.base import Picard, Scheme

@@ -13,8 +13,8 @@ from clapas.problems.contact import ContactProblem
 from clapas.solvers.fixed_point.base import Evaluation, Search
 from clapas.typing import Array
 
-# Differences of gaps this close to dependent are left out of the fit. Large, because the map is known only
-# up to the accuracy of the minimisations, and extrapolating their noise does harm.
+# Relative singular value below which differences of gaps are dropped. Large, because the map is known only
+# up to the accuracy of the minimisations, and extrapolating their noise is harmful.
 DEPENDENT = 0.1
 WORSE = 1.5  # growth of the gap that empties the memory
 
@@ -27,14 +27,14 @@ class Anderson:
 
         s⁺ = F(s) − ΔF γ,    γ = argmin |g − ΔG γ|.
 
-    The memory is emptied when the gap has grown by half since its best: the plain iteration goes on alone.
-    Costs nothing beside a minimisation, and where F contracts slowly or turns around the fixed point it
-    saves most of the iterations.
+    The memory is emptied when the gap has grown by half since its best: the plain iteration continues.
+    The cost is negligible beside a minimisation, and where F contracts slowly or oscillates around the fixed
+    point it saves most of the iterations.
 
     Parameters
     ----------
     depth : int
-        Points remembered.
+        Number of points kept.
 
     References
     ----------
@@ -48,7 +48,7 @@ class Anderson:
             raise SettingsError(f"depth must be at least 1, got {self.depth}")
 
     def start(self, problem: ContactProblem) -> Search:
-        """Begin with an empty memory."""
+        """Start with an empty memory."""
         return _Mixing(self.depth)
 
 

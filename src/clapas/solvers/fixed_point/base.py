@@ -1,7 +1,7 @@
-"""A fixed point s = F(s) whose map costs a convex minimisation, and the schemes that look for it.
+"""A fixed point s = F(s), where F is a convex minimisation, and the schemes that compute it.
 
-The scheme sees vectors without unit and nothing of mechanics: s and the value F(s), from which it makes the
-next s. What the map is (Cadoux's, on sliding speeds, or Haslinger's, on thresholds) is said in
+The scheme uses dimensionless vectors only: s and the value F(s), from which it computes the
+next s. The maps (Cadoux's, on sliding speeds, and Haslinger's, on thresholds) are in
 :mod:`clapas.solvers.conic_fixed_point` and :mod:`clapas.solvers.haslinger`.
 """
 
@@ -23,16 +23,16 @@ from clapas.solvers.loop import Halt, Iteration, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-NEEDLESS = 1e-3  # inner accuracy, relative to the tolerance, below which nothing is gained
-PATIENCE = 12  # outer iterations without a better residual, after which the inner ones are asked for more
+NEEDLESS = 1e-3  # inner accuracy, relative to the tolerance, that is always sufficient
+PATIENCE = 12  # outer iterations without a better residual, after which the inner accuracy is increased
 LEAST_FORCING = 1e-4
-ROUNDING = 1e-15  # no inner accuracy below this is asked for
-HOPELESS = 150  # outer iterations without a better residual, after which the search is given up
+ROUNDING = 1e-15  # smallest inner accuracy
+HOPELESS = 150  # outer iterations without a better residual, after which the search stops
 BETTER = 0.8  # ratio of residuals that counts as better
 
 
 class Evaluation(NamedTuple):
-    """The map at one point: s (n,), its value F(s) (n,), the impulses and velocities found there (n, d)."""
+    """The map at one point: s (n,), its value F(s) (n,), the impulses and velocities there (n, d)."""
 
     s: Array
     value: Array
@@ -46,10 +46,10 @@ class Evaluation(NamedTuple):
 
 
 class Search(Protocol):
-    """A scheme at work on one problem."""
+    """A running scheme on one problem."""
 
     def advance(self, last: Evaluation, evaluate: Callable[[Array], Evaluation]) -> Array:
-        """The next s, which need not be ≥ 0; ``evaluate`` computes the map elsewhere (for line searches)."""
+        """The next s, not necessarily ≥ 0; ``evaluate`` computes the map elsewhere (for line searches)."""
         ...
 
 
@@ -57,16 +57,16 @@ class Scheme(Protocol):
     """Settings of a scheme: a frozen dataclass."""
 
     def start(self, problem: ContactProblem) -> Search:
-        """Begin with an empty memory."""
+        """Start with an empty memory."""
         ...
 
 
 @dataclass(frozen=True)
 class Picard:
-    """Plain iteration, s ← F(s): converges when F contracts, at the rate at which it does."""
+    """Plain iteration, s ← F(s): converges where F is a contraction, at its rate."""
 
     def start(self, problem: ContactProblem) -> Search:
-        """Nothing to remember."""
+        """Start without memory."""
         return _PlainSearch()
 
 
@@ -82,7 +82,7 @@ def default_inner() -> ConvexSolver:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedPointSolver(IterativeSolver):
-    """Settings that the two fixed points share.
+    """Settings common to the two fixed points.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class FixedPointSolver(IterativeSolver):
     inner : ConvexSolver
         Method for the convex problem at fixed s.
     scheme : Scheme
-        How s is updated.
+        Update of s.
     forcing : float
-        Accuracy asked of the inner method, relative to the residual measured at the last outer
+        Accuracy of the inner method, relative to the residual measured at the last outer
         iteration, in ]0, 1[. It is lowered when the outer iterations do not progress.
     accuracy : float, optional
-        Accuracy asked of every inner minimisation, instead of the above.
+        Fixed accuracy of every inner minimisation, instead of the above.
     """
 
     max_iterations: int = 1000
@@ -116,10 +116,10 @@ class FixedPointSolver(IterativeSolver):
 
 
 class FixedPointIteration(Iteration):
-    """The outer loop: minimise at fixed s, read the new s, let the scheme choose the next.
+    """The outer loop: minimise at fixed s, compute F(s), let the scheme choose the next s.
 
-    A subclass says what the frozen numbers are. They are kept without unit, as velocities divided by
-    |q|, so that schemes can mix those of different contacts.
+    A subclass defines the frozen numbers. They are dimensionless, velocities divided by
+    |q|, so that schemes can combine those of different contacts.
     """
 
     def __init__(self, problem: ContactProblem, solver: FixedPointSolver, guess: Array) -> None:
@@ -129,13 +129,13 @@ class FixedPointIteration(Iteration):
         self.search = self.start_search(solver.scheme)
         self.speed = float(np.linalg.norm(problem.q)) or 1.0
         self.r = guess
-        self.ready: Evaluation | None = None  # where the line search of a scheme ended
+        self.ready: Evaluation | None = None  # result of the line search of a scheme
         self.latest: Evaluation
         self.residual = self.best = problem.residual(guess)
-        # Through mu |u_T| an error of the velocity counts mu times.
+        # Through mu |u_T| an error of the velocity is multiplied by mu.
         self.forcing = solver.forcing / max(1.0, float(np.max(problem.mu, initial=0.0)))
         self.least_forcing = min(LEAST_FORCING, 0.01 * self.forcing)
-        self.waited = 0
+        self.stagnant = 0
         self.s = self.frozen_numbers(guess, problem.velocity(guess)) / self.speed
 
     @abstractmethod
@@ -147,7 +147,7 @@ class FixedPointIteration(Iteration):
         """The convex problem where these numbers (velocities) are frozen."""
 
     def start_search(self, scheme: Scheme) -> Search:
-        """The scheme at work on this map."""
+        """Start the scheme on this map."""
         return scheme.start(self.problem)
 
     def impulses(self) -> Array:
@@ -155,17 +155,17 @@ class FixedPointIteration(Iteration):
         return self.r
 
     def advance(self, count: int) -> None:
-        """One iteration is one new s, hence one minimisation (more when the scheme searches a line)."""
+        """Do ``count`` updates of s, each with one minimisation (more with a line search)."""
         for _ in range(count):
             last = self.ready or self.evaluate(self.s)
-            self._judge_progress()
+            self._check_progress()
             self.latest = last
             self.s = np.maximum(self.search.advance(last, self.evaluate), 0.0)
             searched = self.latest is not last and np.array_equal(self.latest.s, self.s)
             self.ready = self.latest if searched else None
 
     def evaluate(self, s: Array) -> Evaluation:
-        """Minimise at s, starting from the last impulses; keep what was found."""
+        """Minimise at s, starting from the last impulses; keep the result."""
         lag = 0.0 if self.skew is None else (self.skew @ self.r.ravel()).reshape(self.r.shape)
         frozen = self.frozen_problem(s * self.speed, lag)
         self.r = self._minimise(frozen)
@@ -174,28 +174,28 @@ class FixedPointIteration(Iteration):
         self.latest = Evaluation(s, self.frozen_numbers(self.r, u) / self.speed, self.r, u)
         return self.latest
 
-    def _judge_progress(self) -> None:
-        """Ask the inner method for more when the residual no longer improves; give up at long last.
+    def _check_progress(self) -> None:
+        """Increase the inner accuracy when the residual no longer improves; finally stop.
 
-        Near a fixed point that repels weakly, schemes that extrapolate need differences of F which
-        inexact minimisations drown.
+        Near a weakly repelling fixed point, extrapolating schemes need differences of F that are
+        lost in the errors of inexact minimisations.
         """
         if self.residual <= BETTER * self.best:
-            self.best, self.waited = self.residual, 0
+            self.best, self.stagnant = self.residual, 0
             return
-        self.waited += 1
-        if self.waited % PATIENCE == 0:
+        self.stagnant += 1
+        if self.stagnant % PATIENCE == 0:
             self.forcing = max(0.1 * self.forcing, self.least_forcing)
-        if self.waited >= HOPELESS:
+        if self.stagnant >= HOPELESS:
             raise Halt(Status.STALLED)
 
     def _minimise(self, frozen: ConvexProblem) -> Array:
-        """The minimiser, to the accuracy that the residual deserves, or better if the guess has that."""
+        """The minimiser, to an accuracy that depends on the residual, or better if the guess has that."""
         if self.solver.accuracy is not None:
             return self.method.solve(frozen, self.r, self.solver.accuracy).r
         accuracy = max(self.forcing * max(self.residual, self.solver.tol), ROUNDING)
         while True:
-            found = self.method.solve(frozen, self.r, accuracy)
-            if found.iterations > 0 or accuracy <= min(NEEDLESS * self.solver.tol, self.forcing):
-                return found.r
+            solution = self.method.solve(frozen, self.r, accuracy)
+            if solution.iterations > 0 or accuracy <= min(NEEDLESS * self.solver.tol, self.forcing):
+                return solution.r
             accuracy *= 0.1

@@ -22,12 +22,12 @@ class Broyden:
 
         J⁻¹ ← J⁻¹ + (δs − J⁻¹δg) δsᵀJ⁻¹ / (δsᵀJ⁻¹δg).
 
-    It is kept as its list of corrections; after ``memory`` of them it starts anew.
+    It is stored as a list of corrections; after ``memory`` of them it is reset.
 
     Parameters
     ----------
     memory : int
-        Corrections kept.
+        Number of corrections kept.
 
     References
     ----------
@@ -56,7 +56,7 @@ class _QuasiNewton:
 
     def advance(self, last: Evaluation, evaluate: Callable[[Array], Evaluation]) -> Array:
         if self.last is not None:
-            self._learn(last.s - self.last.s, last.gap - self.last.gap)
+            self._update(last.s - self.last.s, last.gap - self.last.gap)
         self.last = last
         return last.s - self._apply(last.gap)
 
@@ -72,12 +72,12 @@ class _QuasiNewton:
             result = result + right * float(left @ x)
         return result
 
-    def _learn(self, step: Array, change: Array) -> None:
+    def _update(self, step: Array, change: Array) -> None:
         if len(self.left) >= self.memory:
             self.left, self.right = [], []
         predicted = self._apply(change)
         pivot = float(step @ predicted)
         if abs(pivot) <= np.finfo(float).eps * float(np.linalg.norm(step) * np.linalg.norm(predicted)):
-            return  # the update would be a division by nothing
+            return  # the update would divide by zero
         self.right.append(self._apply_transposed(step))
         self.left.append((step - predicted) / pivot)

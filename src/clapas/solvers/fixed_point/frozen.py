@@ -1,6 +1,6 @@
-"""Cadoux's map F itself: the convex pair at frozen sliding speeds, its two values, and the slopes of F.
+"""Cadoux's map F: the convex pair at frozen sliding speeds, its two optimal values, and the slopes of F.
 
-For studying a problem rather than solving it: whether F contracts near a fixed point decides whether the
+For studies rather than for solving: whether F is a contraction near a fixed point decides whether the
 plain iteration converges there (Cadoux 2009, conclusion of part I and figure 5.9).
 """
 
@@ -25,7 +25,7 @@ class Frozen:
     Parameters
     ----------
     s, value : arrays (n,)
-        The speeds frozen, and F(s) = |u_T| (m/s).
+        The frozen speeds, and F(s) = |u_T| (m/s).
     r, u : arrays (n, d)
         Impulses (not unique) and velocities (unique) at the contacts, u = W r + q.
     q : float
@@ -51,10 +51,10 @@ def frozen(
     inner: ConvexSolver | None = None,
     accuracy: float = 1e-11,
 ) -> Frozen:
-    """Solve the convex pair at frozen sliding speeds and give F(s), p(s), q(s).
+    """Solve the convex pair at frozen sliding speeds and return F(s), p(s), q(s).
 
     The two values obey q(s) + p(s) + ½ fᵀM⁻¹f = 0 (3.17); here p is computed from the motion, so that their
-    sum tells how well the pair was solved.
+    sum measures the accuracy.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def frozen(
     inner : ConvexSolver, optional
         Method; by default that of :class:`ConicFixedPoint`.
     accuracy : float
-        Residual asked of it, relative to |q|.
+        Residual required, relative to |q|.
 
     Examples
     --------
@@ -107,18 +107,18 @@ def slopes(problem: ContactProblem, s: npt.ArrayLike, *, step: float = 1e-4) -> 
     >>> slopes(rod, [1.0]).round(4).tolist(), slopes(rod, [1.5]).round(4).tolist()  # repels; attracts at once
     ([[2.0]], [[0.0]])
     """
-    at = np.asarray(s, dtype=float)
-    h = step * max(float(at.max(initial=0.0)), problem.free_speed)
-    here = frozen(problem, at)
+    speeds = np.asarray(s, dtype=float)
+    h = step * max(float(speeds.max(initial=0.0)), problem.free_speed)
+    centre = frozen(problem, speeds)
     columns = []
-    for j in range(len(at)):
+    for j in range(len(speeds)):
         ends = []
         for sign in (-1.0, 1.0):
-            moved = at.copy()
-            moved[j] = max(at[j] + sign * h, 0.0)
-            ends.append(frozen(problem, moved, guess=here.r))
+            shifted = speeds.copy()
+            shifted[j] = max(speeds[j] + sign * h, 0.0)
+            ends.append(frozen(problem, shifted, guess=centre.r))
         columns.append((ends[1].value - ends[0].value) / (ends[1].s[j] - ends[0].s[j]))
-    return np.array(columns).T.reshape(len(at), len(at))
+    return np.array(columns).T.reshape(len(speeds), len(speeds))
 
 
 def contraction(problem: ContactProblem, s: npt.ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""Newton's method on a fixed point: differentiate the convex problem itself."""
+"""Newton's method on a fixed point, by differentiating the convex problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.solvers.fixed_point.base import Evaluation, Search
 from clapas.solvers.fixed_point.newton_thresholds import threshold_step
 from clapas.typing import Array
 
-LARGEST_FULL = 1000  # unknowns above which the least-squares problem is solved by products only
+LARGEST_FULL = 1000  # unknowns up to which W is assembled; above, products only
 DECREASE = 1e-4
 ACCURACY = 1e-12  # of the iterative least squares, relative
 
@@ -33,7 +33,7 @@ class Newton:
 
     Eliminating ds leaves one system for dr, singular wherever the impulses are not unique: it is solved in
     least squares. Each step of the line search costs a minimisation. In the plane F is piecewise affine
-    and Newton, when it converges, ends after finitely many steps. Contacts that stick (F_i = 0) have
+    and Newton's method, when it converges, is finite. Sticking contacts (F_i = 0) have
     no direction of sliding: Σ_i = 0 there.
 
     On Haslinger's map, s the thresholds, the derivative is that of :mod:`.newton_thresholds`.
@@ -41,7 +41,7 @@ class Newton:
     Parameters
     ----------
     halvings : int
-        Steps of the line search: 1, ½, ¼, …; the last one is taken whatever it gives.
+        Steps of the line search: 1, ½, ¼, …; the last one is accepted unconditionally.
 
     References
     ----------
@@ -55,11 +55,11 @@ class Newton:
             raise SettingsError(f"halvings must be at least 1, got {self.halvings}")
 
     def start(self, problem: ContactProblem) -> Search:
-        """Form W where a full matrix serves."""
+        """Assemble W for small problems."""
         return _Newton(problem, self.halvings)
 
     def start_on_thresholds(self, problem: ContactProblem) -> Search:
-        """The same on Haslinger's map."""
+        """Start on Haslinger's map."""
         return _ThresholdNewton(problem, self.halvings)
 
 
@@ -81,19 +81,19 @@ class _Newton:
             s = np.maximum(last.s + step * direction, 0.0)
         return s
 
-    def direction(self, at: Evaluation) -> Array:
-        """The Newton step ds (n,), without unit."""
-        law = _Linearised(self.problem, at.s * self.speed, at.r, at.u)
-        gap = at.gap * self.speed
+    def direction(self, point: Evaluation) -> Array:
+        """The Newton step ds (n,), dimensionless."""
+        law = _Linearised(self.problem, point.s * self.speed, point.r, point.u)
+        gap = point.gap * self.speed
         dr = law.solve(self.W, -law.through_projection(law.normal(gap)))
         du = self.problem.apply_delassus(dr)
         return (gap + law.change_of_speed(du)) / self.speed
 
 
 class _ThresholdNewton(_Newton):
-    def direction(self, at: Evaluation) -> Array:
-        """The Newton step of the thresholds, without unit."""
-        return threshold_step(self.problem, at, self.speed, self.W)
+    def direction(self, point: Evaluation) -> Array:
+        """The Newton step of the thresholds, dimensionless."""
+        return threshold_step(self.problem, point, self.speed, self.W)
 
 
 class _Linearised:
@@ -127,8 +127,8 @@ class _Linearised:
         """(I − ∂P + (∂P/λ)(W + E Σ W)) dr."""
         du = self.problem.apply_delassus(dr)
         du = du + self.normal(self.change_of_speed(du))
-        moved = np.einsum("nij,nj->ni", self.projection, dr)
-        return np.asarray(dr - moved + self.through_projection(du))
+        projected = np.einsum("nij,nj->ni", self.projection, dr)
+        return np.asarray(dr - projected + self.through_projection(du))
 
     def transposed(self, y: Array) -> Array:
         """The transpose of :meth:`product`; W is taken as symmetric."""
@@ -149,8 +149,8 @@ class _Linearised:
             rmatvec=lambda y: self.transposed(y.reshape(shape)).ravel(),
             dtype=float,
         )
-        answer = sparse_linalg.lsmr(operator, b.ravel(), atol=ACCURACY, btol=ACCURACY, conlim=0.0)
-        return np.asarray(answer[0]).reshape(shape)
+        result = sparse_linalg.lsmr(operator, b.ravel(), atol=ACCURACY, btol=ACCURACY, conlim=0.0)
+        return np.asarray(result[0]).reshape(shape)
 
     def _matrix(self, W: Array) -> Array:
         n, d = len(self.projection), self.problem.d
@@ -158,6 +158,6 @@ class _Linearised:
         rows[:, 0] += self.problem.mu[:, None] * np.einsum("nk,nkj->nj", self.sliding, rows[:, 1:])
         scaled = np.einsum("nij,njk->nik", self.projection, rows / self.response[:, :, None])
         matrix = scaled.reshape(n * d, n, d)
-        every = np.arange(n)
-        matrix.reshape(n, d, n, d)[every, :, every, :] += np.eye(d) - self.projection
+        contacts = np.arange(n)
+        matrix.reshape(n, d, n, d)[contacts, :, contacts, :] += np.eye(d) - self.projection
         return np.asarray(matrix.reshape(n * d, n * d))

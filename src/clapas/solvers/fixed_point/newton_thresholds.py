@@ -7,7 +7,7 @@ leaves the disc and zero elsewhere,
     (I − D + D W/λ) dr = G dg,        dg = mu r_N − g + mu dr_N,
 
 the second line being Newton's equation for g = mu r_N(g). Eliminating dg leaves one system for dr, singular
-where the impulses are not unique: least squares. Of contacts that stick the threshold does not matter (G =
+where the impulses are not unique: least squares. At sticking contacts the threshold does not matter (G =
 0).
 
 Reference: Cadoux 2009, 5.2.1 (tried, not tabulated); the derivation is ours.
@@ -27,25 +27,25 @@ from clapas.typing import Array
 ACCURACY = 1e-12  # of the iterative least squares, relative
 
 
-def threshold_step(problem: ContactProblem, at: Evaluation, speed: float, W: Array | None) -> Array:
+def threshold_step(problem: ContactProblem, point: Evaluation, speed: float, W: Array | None) -> Array:
     """Newton's change of s = λ g / speed, (n,); by products with W where it is not assembled."""
-    n, d = at.r.shape
+    n, d = point.r.shape
     response, mu = problem.response, problem.mu
-    g = at.s * speed / response
-    z = at.r - at.u / response[:, None]
+    g = point.s * speed / response
+    z = point.r - point.u / response[:, None]
     D = TrescaSet(np.maximum(g, 0.0)).jacobian(z)
     length = np.linalg.norm(z[:, 1:], axis=1)
     slides = length > g
     G = np.zeros((n, d))
     G[slides, 1:] = z[slides, 1:] / length[slides, None]
-    gap = mu * at.r[:, 0] - g
+    gap = mu * point.r[:, 0] - g
     right = (G * gap[:, None]).ravel()
     if W is not None:
         rows = (W / np.repeat(response, d)[:, None]).reshape(n, d, n * d)
         matrix = np.einsum("nij,njk->nik", D, rows).reshape(n, d, n, d)
-        every = np.arange(n)
-        matrix[every, :, every, :] += np.eye(d) - D
-        matrix[every, :, every, 0] -= G * mu[:, None]
+        contacts = np.arange(n)
+        matrix[contacts, :, contacts, :] += np.eye(d) - D
+        matrix[contacts, :, contacts, 0] -= G * mu[:, None]
         dr = linalg.lstsq(matrix.reshape(n * d, n * d), right, lapack_driver="gelsy")[0].reshape(n, d)
     else:
         dr = _by_products(problem, D, G, right)
@@ -72,5 +72,5 @@ def _by_products(problem: ContactProblem, D: Array, G: Array, right: Array) -> A
 
     size = right.size
     operator = sparse_linalg.LinearOperator((size, size), matvec=product, rmatvec=transposed, dtype=float)
-    answer = sparse_linalg.lsmr(operator, right, atol=ACCURACY, btol=ACCURACY, conlim=0.0, maxiter=10 * size)
-    return np.asarray(answer[0]).reshape(shape)
+    result = sparse_linalg.lsmr(operator, right, atol=ACCURACY, btol=ACCURACY, conlim=0.0, maxiter=10 * size)
+    return np.asarray(result[0]).reshape(shape)

@@ -1,4 +1,4 @@
-"""The interior point as a method for the convex problem at fixed s: a part of Cadoux's fixed point."""
+"""Interior-point method for the convex problem at fixed s, used in Cadoux's fixed point."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from clapas.solvers.convex.base import (
 from clapas.solvers.interior_point.path import Path
 from clapas.typing import Array
 
-NEAR = 0.1  # residual of a guess from which the walk starts there ...
-FEW = 12  # ... for so many steps
+NEAR = 0.1  # residual of a guess below which the path starts near it ...
+FEW = 12  # ... for at most this number of steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexInteriorPoint:
     """Interior point for min {½ rᵀW r + bᵀr : r ∈ K}: the problem of Cadoux's fixed point at fixed s.
 
-    One or two sparse factorisations per step, their pattern analysed once for all values of s. From one s to
-    the next it starts inside the cones by as much as the last impulses miss the new minimum, and afresh if
-    that does not end soon. Where a contact neither slides nor presses, both factors of r·ũ = gap are small
-    and the answer is off by about the root of the gap: some gradient steps repair this.
+    One or two sparse factorisations per step, with the pattern analysed once for all values of s. From one s
+    to the next it starts inside the cones at a depth of the residual of the last impulses, and from a cold
+    start if that does not converge soon. Where a contact neither slides nor presses, both factors of r·ũ =
+    gap are small and the error is about the square root of the gap: a few gradient steps reduce it.
 
     Parameters
     ----------
     max_iterations : int
         Steps of the interior point from a cold start.
     polish : ConvexSolver or None
-        What improves its answer if need be.
+        Method that refines its result if necessary.
 
     References
     ----------
@@ -64,10 +64,10 @@ class ConvexInteriorPoint:
 
     def start(self, contacts: ContactProblem) -> ConvexMethod:
         """Analyse the linear system."""
-        return _Walks(contacts, self)
+        return _Paths(contacts, self)
 
 
-class _Walks:
+class _Paths:
     def __init__(self, contacts: ContactProblem, settings: ConvexInteriorPoint) -> None:
         self.contacts, self.settings = contacts, settings
         self.system = contact_system(contacts)
@@ -75,25 +75,25 @@ class _Walks:
 
     def solve(self, frozen: ConvexProblem, guess: Array, accuracy: float) -> ConvexSolution:
         require_conic(frozen, "the interior point")
-        given = admissible_solution(frozen, guess, 0)
-        if given.residual <= accuracy or guess.size == 0:
-            return given
+        initial = admissible_solution(frozen, guess, 0)
+        if initial.residual <= accuracy or guess.size == 0:
+            return initial
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            best = self._near(frozen, given, accuracy) if given.residual <= NEAR else given
+            best = self._near(frozen, initial, accuracy) if initial.residual <= NEAR else initial
             if best.residual > accuracy:
-                best = self._walk(Path(self.contacts, self.system, frozen.b), frozen, best, accuracy)
+                best = self._follow(Path(self.contacts, self.system, frozen.b), frozen, best, accuracy)
         if self.polish is not None and best.residual > accuracy:
             polished = self.polish.solve(frozen, best.r, accuracy)
             best = polished._replace(iterations=best.iterations + polished.iterations)
         return best
 
-    def _near(self, frozen: ConvexProblem, given: ConvexSolution, accuracy: float) -> ConvexSolution:
-        """Start at the guess: mostly a matter of a few steps, else it is better to start afresh."""
+    def _near(self, frozen: ConvexProblem, initial: ConvexSolution, accuracy: float) -> ConvexSolution:
+        """Start at the guess: usually a few steps suffice, otherwise a cold start is better."""
         path = Path(self.contacts, self.system, frozen.b)
-        path.begin(given.r, depth=given.residual)
-        return self._walk(path, frozen, given, accuracy, limit=FEW)
+        path.begin(initial.r, depth=initial.residual)
+        return self._follow(path, frozen, initial, accuracy, limit=FEW)
 
-    def _walk(
+    def _follow(
         self,
         path: Path,
         frozen: ConvexProblem,
@@ -101,15 +101,15 @@ class _Walks:
         accuracy: float,
         limit: int | None = None,
     ) -> ConvexSolution:
-        """Go along the path until the accuracy is reached, the steps are used up or bring nothing."""
+        """Follow the path until the accuracy is reached, or the steps are exhausted or without progress."""
         end = best.iterations + (limit or self.settings.max_iterations)
-        done = best.iterations
-        while done < end and best.residual > accuracy and not path.is_stuck:
+        iterations = best.iterations
+        while iterations < end and best.residual > accuracy and not path.is_stuck:
             try:
                 path.advance()
             except SingularMatrix:
                 break
-            done += 1
-            found = admissible_solution(frozen, path.r, 0)
-            best = found if found.residual < best.residual else best
-        return best._replace(iterations=done)
+            iterations += 1
+            result = admissible_solution(frozen, path.r, 0)
+            best = result if result.residual < best.residual else best
+        return best._replace(iterations=iterations)

@@ -1,6 +1,7 @@
-"""Two linearisations of x∘y = σ e, each with its direction towards the path.
+"""Two linearisations of x∘y = σ e and their search directions.
 
-Both have the form P dx + A dy = relation(g), one block per contact, where g is what the product still lacks.
+Both have the form P dx + A dy = relation(g), one block per contact, where g is the required change of the
+product.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from clapas.typing import Array
 class Linearisation(ABC):
     """The equation x∘y = σ e near a pair x, y inside the cones.
 
-    ``P`` and ``A`` (n, d, d) multiply dx and dy; ``product`` (n, d) is x∘y, or its like after scaling.
+    ``P`` and ``A`` (n, d, d) multiply dx and dy; ``product`` (n, d) is x∘y, or its scaled form.
     """
 
     P: Array
@@ -26,7 +27,7 @@ class Linearisation(ABC):
 
     @abstractmethod
     def P_inverse(self) -> Array:
-        """Inverse of P, by its formula: at the edge of a cone a general solver loses all figures."""
+        """Inverse of P in closed form: at the boundary of a cone a general inverse loses all digits."""
 
     @abstractmethod
     def relation(self, g: Array) -> Array:
@@ -38,7 +39,7 @@ class Linearisation(ABC):
 
 
 class PlainDirection(Linearisation):
-    """As it stands: y∘dx + x∘dy = σ e − x∘y (Alizadeh, Haeberly and Overton's direction).
+    """The unscaled direction: y∘dx + x∘dy = σ e − x∘y (Alizadeh, Haeberly and Overton).
 
     Converges quadratically, down to rounding. Far from the path its matrix may be singular.
     """
@@ -63,8 +64,8 @@ class ScaledDirection(Linearisation):
     """After Nesterov and Todd's scaling, V y = V⁻¹x = z:  z∘(V⁻¹dx + V dy) = σ e − z∘z.
 
     That is V⁻² dx + dy = V⁻¹ z', where z' solves z∘z' = g. It exists at every pair inside the cones, but lets
-    the iterates drift across the path, where the residual is √gap and not gap: it serves where the plain
-    direction is short.
+    the iterates drift away from the path, where the residual is √gap and not gap: it is used where the plain
+    direction gives short steps.
     """
 
     def __init__(self, x: Array, y: Array) -> None:

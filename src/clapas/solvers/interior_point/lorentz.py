@@ -1,7 +1,7 @@
 """Operations of interior-point methods on the Lorentz cone Q = {x_0 ≥ |x_1|}, one cone per contact.
 
 Vectors have shape (n, d). Everything here is written with the eigenvalues x_0 ∓ |x_1|, never with the
-difference of squares, which loses all figures at the edge of the cone where the iterates end.
+difference of squares, which loses all digits at the boundary of the cone where the iterates converge.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def divide(b: Array, x: Array) -> Array:
 
 
 def longest_step(x: Array, dx: Array) -> float:
-    """Largest step t such that x + t dx stays in the cone of every contact (inf if all do for ever)."""
+    """Largest step t such that x + t dx stays in the cone of every contact (inf if unbounded)."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # det(x + t dx) = c + 2 b t + a t²; its smallest positive root, written without cancellation.
         a = determinant(dx)
@@ -85,8 +85,8 @@ class Scaling(NamedTuple):
     def _turn(self, z: Array, w: Array) -> Array:
         along = np.einsum("ij,ij->i", w, z[:, 1:])
         first, head = self.w[:, 0], z[:, 0]
-        turned = z[:, 1:] + (head + along / (1.0 + first))[:, None] * w
-        return np.column_stack((first * head + along, turned))
+        tail = z[:, 1:] + (head + along / (1.0 + first))[:, None] * w
+        return np.column_stack((first * head + along, tail))
 
 
 def scaling(x: Array, y: Array) -> Scaling:
@@ -115,9 +115,9 @@ def centrality(x: Array, y: Array) -> Array:
 
 def inwards(x: Array, depth: float) -> Array:
     """Raise x_0 where needed so that the smaller eigenvalue x_0 − |x_1| is at least ``depth``."""
-    moved = x.copy()
-    moved[:, 0] = np.maximum(x[:, 0], _length(x) + depth)
-    return moved
+    result = x.copy()
+    result[:, 0] = np.maximum(x[:, 0], _length(x) + depth)
+    return result
 
 
 def inside(x: Array) -> bool:

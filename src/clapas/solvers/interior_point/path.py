@@ -1,4 +1,4 @@
-"""A walk through the inside of the cones to where impulse and velocity are complementary.
+"""The central path inside the cones, which ends where impulse and velocity are complementary.
 
 In the variables x = S r and y = S⁻¹ ũ, with S = √λ diag(mu, 1, 1) and λ the response of the contact, both
 cones of a contact become the Lorentz cone Q and x·y = r·ũ. The law Q ∋ x ⟂ y ∈ Q is x∘y = 0 with the Jordan
@@ -7,19 +7,19 @@ step is Newton's for
 
     x∘y = σ e,        y = S⁻¹ (u + mu s e_N),        u = W r + q,
 
-first with σ = 0 (a predictor, which tells how far one can go), then with the σ this suggests and the
-second-order term that the predictor missed (Mehrotra's corrector). Both need one factorisation, of
+first with σ = 0 (a predictor, which gives the possible step length), then with the σ this suggests and the
+second-order term neglected by the predictor (Mehrotra's corrector). Both need one factorisation, of
 P dr + A W dr = b.
 
 *Sliding speed.* With s frozen these are the optimality conditions of a convex problem, and a fixed point on s
-solves Coulomb's (Cadoux 2009). Here s = |u_T| may also be one of the unknowns: one walk then replaces the
-whole fixed point. Newton's matrix holds the derivative of s, I + mu e_N tᵀ with t = u_T / |u_T|, and is no
-longer symmetric. The kink of |u_T| at zero, where contacts stick, is rounded off by an amount that vanishes
+solves Coulomb's (Cadoux 2009). Here s = |u_T| may also be one of the unknowns: one path then replaces the
+whole fixed point. Newton's matrix contains the derivative of s, I + mu e_N tᵀ with t = u_T / |u_T|, and is no
+longer symmetric. The kink of |u_T| at zero, where contacts stick, is smoothed by an amount that vanishes
 with σ:
 
     s = √(|u_T|² + ε²),        ε = σ / x_0   (the size that y has there on the path).
 
-Without this rounding the walk through large packings stops half-way.
+Without this smoothing the method stops half-way on large packings.
 
 References
 ----------
@@ -42,17 +42,17 @@ from clapas.solvers.interior_point import lorentz
 from clapas.solvers.interior_point.directions import Linearisation, PlainDirection, ScaledDirection
 from clapas.typing import Array
 
-SHORT = 0.3  # length of steps below which the other direction is tried
-TO_THE_BORDER = 0.995  # share of the way to the border of the cones that is gone
-OFF_CENTRE = 1e-3  # smallest share of the mean gap that a contact may keep
+SHORT = 0.3  # step length below which the other direction is tried
+TO_BOUNDARY = 0.995  # fraction of the step to the boundary of the cones
+OFF_CENTRE = 1e-3  # smallest gap of a contact relative to the mean gap
 SHORTENINGS = 15
 SHORTENED = 0.8
 PATIENCE = 8  # steps within which ...
-WORTH = 0.9  # ... the gap must fall to this share
+WORTH = 0.9  # ... the gap must decrease by this factor
 
 
 class Step(NamedTuple):
-    """A direction in both variables and how far to go along it."""
+    """A direction in both variables and the step length."""
 
     length: float
     dx: Array
@@ -60,14 +60,14 @@ class Step(NamedTuple):
 
 
 class Path:
-    """A point inside the cones on its way to a solution.
+    """A point inside the cones, which follows the path to a solution.
 
     Parameters
     ----------
     problem : ContactProblem
-        What to solve.
+        The problem.
     system : ContactSystem
-        How to solve its linear systems.
+        Solver of its linear systems.
     frozen : array (n, d), optional
         Solve the convex problem min {½ rᵀW r + bᵀr : r ∈ K} with this b, instead of Coulomb's.
     """
@@ -77,7 +77,7 @@ class Path:
         self._free = problem.q if frozen is None else frozen
         self._coupled = frozen is None
         n, d = problem.n_contacts, problem.d
-        self._rough = problem.mu > 0.0  # without friction x and y are numbers: their tangents stay zero
+        self._rough = problem.mu > 0.0  # without friction x and y are scalars: their tangents stay zero
         edge = np.where(self._rough, problem.mu, 1.0)
         self._scale = np.sqrt(problem.response)[:, None] * np.ones((n, d))
         self._scale[:, 0] *= edge
@@ -86,7 +86,7 @@ class Path:
         speeds = np.linalg.norm(self._free, axis=1) / np.sqrt(problem.response)
         self._size = float(speeds.max(initial=0.0)) or 1.0
         self._gaps: deque[float] = deque(maxlen=PATIENCE + 1)
-        self._stand(self._size * edge[:, None] * self._unit, self._size / edge[:, None] * self._unit)
+        self._move_to(self._size * edge[:, None] * self._unit, self._size / edge[:, None] * self._unit)
 
     @property
     def r(self) -> Array:
@@ -95,20 +95,20 @@ class Path:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the last steps, all short, brought nothing."""
+        """Whether the last steps brought no progress."""
         return len(self._gaps) > PATIENCE and not self._gaps[-1] < WORTH * self._gaps[0]
 
     def begin(self, r: Array, depth: float) -> None:
-        """Start near the impulses r (n, d), pushed inside the cones by ``depth``, a number without unit.
+        """Start near the impulses r (n, d), moved inside the cones by ``depth``, a dimensionless number.
 
-        On the border itself the first steps would be short. About the residual of r is a good depth.
+        On the boundary itself the first steps would be short. The residual of r is a good depth.
         """
         x, (y, _) = self._scale * r, self._law(r, rounding=0.0)
         x[~self._rough, 1:] = 0.0
-        self._stand(lorentz.inwards(x, depth * self._size), lorentz.inwards(y, depth * self._size))
+        self._move_to(lorentz.inwards(x, depth * self._size), lorentz.inwards(y, depth * self._size))
 
     def advance(self) -> None:
-        """Make a step: one factorisation, or two where the first direction is short.
+        """Do a step: one factorisation, or two where the first direction gives a short step.
 
         Raises
         ------
@@ -120,18 +120,18 @@ class Path:
             step = max(step, self._step(ScaledDirection), key=lambda step: step.length)
         if not step.length > 0.0:
             raise SingularMatrix("no direction can be computed")
-        self._stand(self.x + step.length * step.dx, self.y + step.length * step.dy)
+        self._move_to(self.x + step.length * step.dx, self.y + step.length * step.dy)
 
-    def _stand(self, x: Array, y: Array) -> None:
+    def _move_to(self, x: Array, y: Array) -> None:
         """Move to x, y; update the mean gap and the difference of y from S⁻¹ ũ."""
         self.x, self.y = x, y
         self._gap = _mean_gap(x, y)
         self._gaps.append(self._gap)
         law, self._slope = self._law(self.r, self._gap / np.maximum(self._size, x[:, 0]))
-        self._miss = y - law
+        self._defect = y - law
 
     def _law(self, r: Array, rounding: Array | float) -> tuple[Array, Array]:
-        """S⁻¹ ũ at the impulses r, with s rounded off by ε, and the derivative of s by S⁻¹ u_T."""
+        """S⁻¹ ũ at the impulses r, with s smoothed by ε, and the derivative of s with respect to S⁻¹ u_T."""
         y = (self._problem.apply_delassus(r) + self._free) / self._scale
         slope = np.zeros_like(y[:, 1:])
         if self._coupled:
@@ -150,8 +150,8 @@ class Path:
         except SingularMatrix:
             return Step(0.0, self.x, self.y)
         dx, dy = direction(-law.product)
-        ahead = min(1.0, self._room(dx, dy))
-        sigma = (1.0 - ahead) ** 3 * self._gap
+        predicted = min(1.0, self._longest_step(dx, dy))
+        sigma = (1.0 - predicted) ** 3 * self._gap
         dx, dy = direction(sigma * self._unit - law.product - law.second_order(dx, dy))
         if not (np.isfinite(dx).all() and np.isfinite(dy).all()):
             return Step(0.0, self.x, self.y)
@@ -159,7 +159,7 @@ class Path:
 
     def _direction(self, law: Linearisation) -> Callable[[Array], tuple[Array, Array]]:
         """Factorise; return the function that computes dx and dy from a change of the product."""
-        # Rows are divided so that those of contacts with large and with small impulses compare.
+        # Rows are scaled so that those of contacts with large and with small impulses are comparable.
         row = 1.0 / (np.trace(law.P, axis1=1, axis2=2) + np.trace(law.A, axis1=1, axis2=2))[:, None]
         S, block = self._scale, row[:, :, None]
         derivative = np.tile(np.eye(S.shape[1]), (len(S), 1, 1))
@@ -170,23 +170,23 @@ class Path:
         solve = self._system.factorise(Linearised(P, A, lambda: law.P_inverse() / (block * S[:, :, None])))
 
         def direction(g: Array) -> tuple[Array, Array]:
-            b = row * (law.relation(g) + multiply(law.A, self._miss))
+            b = row * (law.relation(g) + multiply(law.A, self._defect))
             b[~self._rough, 1:] = 0.0
             dr = solve(b)
-            # From the bodies, not from the law: errors of dr then leave the miss as small as it should be.
+            # From the bodies, not from the law: errors of dr then do not increase the defect.
             du = self._problem.apply_delassus(dr) / S
-            dy = multiply(derivative, du) - self._miss
+            dy = multiply(derivative, du) - self._defect
             dy[~self._rough, 1:] = 0.0
             return dr * S, dy
 
         return direction
 
-    def _room(self, dx: Array, dy: Array) -> float:
+    def _longest_step(self, dx: Array, dy: Array) -> float:
         return min(lorentz.longest_step(self.x, dx), lorentz.longest_step(self.y, dy))
 
     def _length(self, dx: Array, dy: Array) -> float:
-        """Go nearly to the border; less if a contact would be much further than the mean from x∘y = σ e."""
-        length = min(1.0, TO_THE_BORDER * self._room(dx, dy))
+        """Step nearly to the boundary; less if a contact would be much farther off the path than the mean."""
+        length = min(1.0, TO_BOUNDARY * self._longest_step(dx, dy))
         for _ in range(SHORTENINGS):
             x, y = self.x + length * dx, self.y + length * dy
             is_inside = lorentz.inside(x) and lorentz.inside(y)

@@ -1,4 +1,4 @@
-"""Methods for linear complementarity problems: one per file, the same call for all."""
+"""Solvers of linear complementarity problems: one method per file, one interface for all."""
 
 from clapas.solvers.lcp.auto import Auto
 from clapas.solvers.lcp.conjugate_gradient import ConjugateProjectedGradient

@@ -1,4 +1,4 @@
-"""Which method to take where another has failed."""
+"""Advice on the choice of a method where another has failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default: Lemke's method, and others where it ends without a solution."""
+"""The default solver: Lemke's method, then others if it ends without a solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-FEW = 40  # unknowns for which a mixed-integer program is worth trying
+FEW = 40  # unknowns up to which a mixed-integer program is tried
 STEPS = 200  # of the interior point
 
 
@@ -27,7 +27,7 @@ class Auto(IterativeSolver):
 
     Lemke's method solves semidefinite and copositive-plus problems and games. It ends on a ray that proves
     nothing for many others: mixed problems whose equations are singular, dual relays with an indefinite M,
-    friction. The iterations are those of all methods together; the best iterate of any is the answer.
+    friction. The iterations are those of all methods together; the best iterate of any is the result.
 
     Parameters
     ----------
@@ -47,62 +47,62 @@ class Auto(IterativeSolver):
     max_iterations: int = 100_000
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Begin with Lemke's method."""
-        return _Handover(problem, guess, self)
+        """Start with Lemke's method."""
+        return _Sequence(problem, guess, self)
 
 
-class _Handover(LCPMethod):
-    """Methods one after the other, each until it halts; the reason of the first is that of all."""
+class _Sequence(LCPMethod):
+    """Methods in sequence, each until it halts; the status is that of the first."""
 
     repeats_when_stuck: ClassVar[bool] = False
 
     def __init__(self, problem: LCP, guess: Array, settings: Auto) -> None:
         self.problem, self.guess = problem, guess
         self.end = time.perf_counter() + settings.time_limit
-        self.waiting = ["interior-point", "mixed-integer"] if problem.size <= FEW else ["interior-point"]
-        self.name, self.left = "lemke", settings.max_iterations
+        self.next_methods = ["interior-point", "mixed-integer"] if problem.size <= FEW else ["interior-point"]
+        self.name, self.remaining = "lemke", settings.max_iterations
         self.method: LCPMethod = Lemke(tol=settings.tol).start(problem, guess)
-        self.tol, self.said = settings.tol, tuple[str, ...]()
+        self.tol, self.earlier_notes = settings.tol, tuple[str, ...]()
         self.reason: Status | None = None
 
     def unknowns(self) -> Array:
-        """The iterate of the present method."""
+        """The iterate of the current method."""
         return self.method.unknowns()
 
     def advance(self, count: int) -> int:
-        """Let the present method go on, or hand over to the next."""
+        """Advance the current method, or start the next."""
         try:
-            done = self.method.advance(min(count, self.left)) or min(count, self.left)
+            done = self.method.advance(min(count, self.remaining)) or min(count, self.remaining)
         except Halt as halt:
             done = 1
-            self._take_over(halt.status)
+            self._start_next(halt.status)
         except (np.linalg.LinAlgError, ArithmeticError):
             done = 1
-            self._take_over(Status.NUMERICAL_ERROR)
+            self._start_next(Status.NUMERICAL_ERROR)
         else:
-            self.left -= done
-            if self.left <= 0:
-                self._take_over(Status.MAX_ITERATIONS)
-        self.notes = (*self.said, *self.method.notes)
+            self.remaining -= done
+            if self.remaining <= 0:
+                self._start_next(Status.MAX_ITERATIONS)
+        self.notes = (*self.earlier_notes, *self.method.notes)
         return done
 
-    def _take_over(self, status: Status) -> None:
-        """Keep what the present method leaves, and start the next one; halt if there is none."""
+    def _start_next(self, status: Status) -> None:
+        """Keep the results of the current method and start the next one; halt if there is none."""
         self.ray = self.ray or self.method.ray
         self.infeasibility, self.refutation = self.method.infeasibility, self.method.refutation
-        self.notes = (*self.said, *self.method.notes)
+        self.notes = (*self.earlier_notes, *self.method.notes)
         if status is Status.NO_SOLUTION:
             raise Halt(status)
         self.reason = self.reason or status
-        left = self.end - time.perf_counter()
-        if not self.waiting or left <= 0.0:
-            raise Halt(self.reason if left > 0.0 else Status.TIME_LIMIT)
-        self.said = (*self.notes, f"{self.name} ended: {status.name.lower().replace('_', ' ')}")
-        self.name = self.waiting.pop(0)
+        seconds = self.end - time.perf_counter()
+        if not self.next_methods or seconds <= 0.0:
+            raise Halt(self.reason if seconds > 0.0 else Status.TIME_LIMIT)
+        self.earlier_notes = (*self.notes, f"{self.name} ended: {status.name.lower().replace('_', ' ')}")
+        self.name = self.next_methods.pop(0)
         solver: LCPSolver = (
             InteriorPoint(tol=self.tol)
             if self.name == "interior-point"
-            else MixedInteger(tol=self.tol, time_limit=left)
+            else MixedInteger(tol=self.tol, time_limit=seconds)
         )
-        self.left = STEPS if self.name == "interior-point" else 1
+        self.remaining = STEPS if self.name == "interior-point" else 1
         self.method = solver.start(self.problem, self.guess)

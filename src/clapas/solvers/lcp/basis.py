@@ -1,9 +1,9 @@
-"""The basis of a pivoting method: which variables are not zero, and their values.
+"""The basis of a pivoting method: the basic variables and their values.
 
 The variables of w − M z − d z₀ = q are numbered w_0 … w_{n−1}, z_0 … z_{n−1}, z₀. A basis picks n of them; B
 is made of their columns and their values are B⁻¹q. B⁻¹ is kept explicitly, only its columns that differ from
-the identity being touched, and is computed afresh from the data after a number of pivots: the rounding of
-thousands of pivots, which spoils a tableau, never adds up.
+the identity being updated, and is recomputed from the data after a number of pivots: the rounding of
+thousands of pivots, which spoils a tableau, does not accumulate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clapas.problems.lcp import LCP
 from clapas.typing import Array, Indices, Mask
 
 TIE = 1e-12  # ratios closer than this, relative to the scaled data, are equal
-PIVOT = 1e-10  # entries of a direction below this share of the largest are no pivots
+PIVOT = 1e-10  # entries of a direction below this fraction of the largest are not used as pivots
 
 
 class Basis:
@@ -28,7 +28,7 @@ class Basis:
     cover : array (n,)
         The column d of z₀.
     refactorise : int
-        Pivots after which the inverse is computed afresh.
+        Pivots after which the inverse is recomputed.
     """
 
     def __init__(self, problem: LCP, cover: Array, refactorise: int) -> None:
@@ -39,7 +39,7 @@ class Basis:
         self.columns = np.eye(n)
         self.is_changed: Mask = np.zeros(n, dtype=bool)
         self.values = problem.q.copy()
-        self.refactorise, self.since = refactorise, 0
+        self.refactorise, self.pivots_since = refactorise, 0
 
     @property
     def artificial(self) -> int:
@@ -63,13 +63,13 @@ class Basis:
         return unit
 
     def direction(self, variable: int) -> Array:
-        """B⁻¹ times the column of a variable: what the basic ones lose per unit of it."""
+        """B⁻¹ times the column of a variable: the decrease of the basic ones per unit of it."""
         from clapas.solvers.lcp.pivoting_kernels import multiply
 
         return multiply(self.columns, self.is_changed, self.column(variable))
 
     def exchange(self, row: int, variable: int, direction: Array) -> int:
-        """Bring a variable into the basis in place of that of a row; return the one that left."""
+        """Exchange the basic variable of a row for another; return the one that left."""
         from clapas.solvers.lcp.pivoting_kernels import exchange
 
         left = int(self.variables[row])
@@ -78,13 +78,13 @@ class Basis:
         self.values -= step * direction
         self.values[row] = step
         self.variables[row] = variable
-        self.since += 1
-        if self.since >= self.refactorise:
+        self.pivots_since += 1
+        if self.pivots_since >= self.refactorise:
             self.renew()
         return left
 
     def renew(self) -> None:
-        """Compute the inverse and the values from the data, as if no pivot had been made."""
+        """Recompute the inverse and the values from the data."""
         places = np.flatnonzero(self.variables != np.arange(self.n))
         B = np.column_stack([self.column(int(v)) for v in self.variables[places]] or [np.empty((self.n, 0))])
         inverse = np.linalg.inv(B[places])
@@ -96,10 +96,10 @@ class Basis:
         self.is_changed[places] = True
         self.values = self._solve(self.problem.q)
         self.values += self._solve(self.problem.q - self._assemble(places, B))
-        self.since = 0
+        self.pivots_since = 0
 
     def blocking_rows(self, direction: Array, is_guarded: Mask) -> Indices:
-        """Rows whose variable reaches zero first as another enters: several in case of a tie, or none."""
+        """Rows whose variable reaches zero first as another enters: several in case of ties, or none."""
         pivots = np.flatnonzero(is_guarded & (direction > PIVOT * np.abs(direction).max(initial=1e-300)))
         if not len(pivots):
             return pivots
@@ -107,7 +107,7 @@ class Basis:
         return np.asarray(pivots[ratios <= ratios.min() * (1.0 + TIE) + TIE], dtype=np.int64)
 
     def lexicographic(self, rows: Indices, direction: Array) -> int:
-        """Of the rows tied, the one whose row of B⁻¹, divided by its pivot, comes first: no cycles."""
+        """Among tied rows, the one whose row of B⁻¹ over its pivot is lexicographically first: no cycles."""
         for k in range(self.n):
             if len(rows) == 1:
                 break
@@ -116,7 +116,7 @@ class Basis:
         return int(rows[0])
 
     def unknowns(self) -> Array:
-        """The z of the present basis, at least 0."""
+        """The z of the current basis, at least 0."""
         basic = (self.variables >= self.n) & (self.variables < self.artificial)
         z = np.zeros(self.n)
         z[self.variables[basic] - self.n] = self.values[basic]

@@ -29,21 +29,21 @@ class ConjugateProjectedGradient(IterativeSolver):
 
         α = g·p / p·M p,    z ← max(0, z + α p),    p ← P_T(g) + β P_T(p),    β = −P_T(g)·M p / p·M p.
 
-    A step that the projection undoes by more than the share ``slack``, or that raises ½ zᵀM z + qᵀz, is
-    replaced by a gradient step of safe length 1/|M|, without which the method may circle.
+    A step that the projection undoes by more than the fraction ``slack``, or that raises ½ zᵀM z + qᵀz, is
+    replaced by a gradient step of safe length 1/|M|, without which the method may cycle.
 
     For symmetric positive semidefinite M: one product by M per iteration and few iterations, the method for
-    large problems. For symmetric strictly copositive M it ends at one of the solutions, the stationary
+    large problems. For symmetric strictly copositive M it converges to one of the solutions, the stationary
     points. Where M is not symmetric it solves the symmetric problems of
     :mod:`clapas.solvers.lcp.splitting`, which lead to a solution for every positive semidefinite M; on
-    others they may circle. Once the active set has settled its equations are solved (``polish``).
+    others they may cycle. Once the active set has settled its equations are solved (``polish``).
 
     Parameters
     ----------
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     slack : float
-        Share of a step that the projection may undo; infinity gives the published method.
+        Fraction of a step that the projection may undo; infinity gives the published method.
     polish : bool
         Solve the equations of a settled active set; False gives the plain steps.
 
@@ -69,7 +69,7 @@ class ConjugateProjectedGradient(IterativeSolver):
             raise SettingsError(f"slack must be at least 0, got {self.slack}")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Begin along the gradient of the guess."""
+        """Start along the gradient at the guess."""
         method: LCPMethod = (
             _Conjugate(problem, guess, self.slack)
             if is_symmetric(problem)
@@ -91,7 +91,7 @@ class _Conjugate(SymmetricMethod):
     def restart(self, q: Array, z: Array) -> None:
         """Take another constant term, and start along the gradient at z ≥ 0."""
         self.q = q / self.unit_of_q
-        self._arrive(self.scaled.forth(z))
+        self._move_to(self.scaled.forth(z))
         self.p = self._feasible(self.g)
 
     def unknowns(self) -> Array:
@@ -99,34 +99,34 @@ class _Conjugate(SymmetricMethod):
         return self.scaled.back(self.z)
 
     def advance(self, count: int) -> None:
-        """One iteration is one step, conjugate or safe."""
+        """Do ``count`` steps, conjugate or safe."""
         for _ in range(count):
             if not self._conjugate_step():
-                self._arrive(np.maximum(self.z + self.safe * self.g, 0.0))
+                self._move_to(np.maximum(self.z + self.safe * self.g, 0.0))
                 self.p = self._feasible(self.g)
             if not _length(self.z) <= FARTHEST:
                 self.notes = ("the iterates ran away: there is no solution, or M is not copositive",)
                 raise Halt(Status.STALLED)
 
     def _conjugate_step(self) -> bool:
-        pushed = self.M @ self.p
-        curvature, slope = float(self.p @ pushed), float(self.g @ self.p)
+        product = self.M @ self.p
+        curvature, slope = float(self.p @ product), float(self.g @ self.p)
         if not (curvature > 0.0 and slope > 0.0):
             return False
-        wish = self.z + (slope / curvature) * self.p
-        moved = np.maximum(wish, 0.0)
-        if _length(moved - wish) > self.slack * _length(wish - self.z):
+        trial = self.z + (slope / curvature) * self.p
+        projected = np.maximum(trial, 0.0)
+        if _length(projected - trial) > self.slack * _length(trial - self.z):
             return False
-        before = self.z, self.g
-        self._arrive(moved)
-        if math.isfinite(self.slack) and _energy(self.z, self.g, self.q) > _energy(*before, self.q):
-            self.z, self.g = before
+        previous = self.z, self.g
+        self._move_to(projected)
+        if math.isfinite(self.slack) and _energy(self.z, self.g, self.q) > _energy(*previous, self.q):
+            self.z, self.g = previous
             return False
         free = self._feasible(self.g)
-        self.p = free - (float(free @ pushed) / curvature) * self._feasible(self.p)
+        self.p = free - (float(free @ product) / curvature) * self._feasible(self.p)
         return True
 
-    def _arrive(self, z: Array) -> None:
+    def _move_to(self, z: Array) -> None:
         self.z, self.g = z, -(self.M @ z + self.q)
 
     def _feasible(self, direction: Array) -> Array:

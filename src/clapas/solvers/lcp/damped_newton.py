@@ -1,8 +1,8 @@
-"""Newton's steps on a nonsmooth equation Φ(z) = 0 equivalent to an LCP, with a line search.
+"""Newton's method on a nonsmooth equation Φ(z) = 0 equivalent to an LCP, with a line search.
 
-Whatever Φ, the merit that must fall is Ψ = ½|Φ_FB|² with the function of Fischer and Burmeister: it is
-smooth, and where M is a P₀-matrix it has no stationary points but the solutions (De Luca, Facchinei, Kanzow
-2000). Where the search stalls all the same, because M is singular or worse, the method goes over to
+Whatever Φ, the merit function is Ψ = ½|Φ_FB|² with the function of Fischer and Burmeister: it is
+smooth, and where M is a P₀-matrix its only stationary points are the solutions (De Luca, Facchinei, Kanzow
+2000). Where the search stalls nevertheless, because M is singular or indefinite, the method changes to
 proximal problems (:mod:`clapas.solvers.lcp.proximal`).
 """
 
@@ -25,19 +25,19 @@ from clapas.typing import Array
 
 ARMIJO = 1e-4
 HALVINGS = 20
-MEMORY = 5  # steps that may raise the merit before it must have fallen
+MEMORY = 5  # number of past merits that a new one is compared with
 REGULARISATION = 1e-10  # of singular systems, relative to the Jacobian
-CLOSE = 1e-6  # |Φ| in shares of ε |z − c| from which a proximal problem counts as solved
-EXACT = 1e-13  # |Φ| of any problem that is solved, relative to |z|
+CLOSE = 1e-6  # |Φ| relative to ε |z − c| below which a proximal problem counts as solved
+EXACT = 1e-13  # |Φ| of a solved problem, relative to |z|
 PATIENCE = 15  # steps within which the merit must have halved
 
 
 class DampedNewton(ProximalMethod):
-    """Solve J dz = −Φ with an element J of the generalised Jacobian, and shorten the step until it pays.
+    """Solve J dz = −Φ with an element J of the generalised Jacobian, with a backtracking line search.
 
     Singular systems are solved in the regularised least-squares sense (Levenberg, Marquardt); where that
-    step does not lower the merit, Newton's on Φ_FB is tried, then its gradient. The merit must fall below
-    the worst of the last few values: watching more than one lets Newton cross small hills.
+    step does not lower the merit, Newton's on Φ_FB is tried, then its gradient. The merit must be below
+    the largest of the last few values (nonmonotone search).
     """
 
     def __init__(self, problem: LCP, guess: Array) -> None:
@@ -59,35 +59,35 @@ class DampedNewton(ProximalMethod):
         return self.scaled.back(polished(self.scaled.problem, self.z) if self.proximal.shift else self.z)
 
     def advance(self, count: int) -> None:
-        """One iteration is one step."""
+        """Do ``count`` steps."""
         for _ in range(count):
             self._step()
 
     def _resume(self) -> None:
         self.merits: deque[float] = deque(maxlen=MEMORY)
-        self.goal, self.left = np.inf, PATIENCE
+        self.goal, self.remaining = np.inf, PATIENCE
 
     def _step(self) -> None:
         data = self.proximal.problem
         w = data.slack(self.z)
         phi = fischer_burmeister.values(self.z, w)
         size = float(np.linalg.norm(phi))
-        away = self.proximal.shift * float(np.linalg.norm(self.z - self.proximal.centre))
-        if size <= max(EXACT * (1.0 + float(np.linalg.norm(self.z))), CLOSE * away):
+        distance = self.proximal.shift * float(np.linalg.norm(self.z - self.proximal.centre))
+        if size <= max(EXACT * (1.0 + float(np.linalg.norm(self.z))), CLOSE * distance):
             self._accept()
             return
-        self._note(0.5 * size**2)
-        if self.left == 0 or not self._move(data, w, phi):
+        self._record(0.5 * size**2)
+        if self.remaining == 0 or not self._move(data, w, phi):
             self._regularise()
 
-    def _note(self, merit: float) -> None:
+    def _record(self, merit: float) -> None:
         self.merits.append(merit)
-        self.left -= 1
+        self.remaining -= 1
         if merit <= self.goal:
-            self.goal, self.left = 0.5 * merit, PATIENCE
+            self.goal, self.remaining = 0.5 * merit, PATIENCE
 
     def _move(self, data: LCP, w: Array, phi: Array) -> bool:
-        """Take the first direction along which the merit falls; False when there is none."""
+        """Take the first direction along which the merit decreases; False when there is none."""
         A, B = fischer_burmeister.jacobian(self.z, w)
         gradient = A * phi + data.M.T @ (B * phi)
         for step in self._directions(data, w, phi, gradient):
@@ -97,9 +97,9 @@ class DampedNewton(ProximalMethod):
         return False
 
     def _directions(self, data: LCP, w: Array, phi: Array, gradient: Array) -> Iterator[Array]:
-        own = self.values(self.z, w)
-        yield _newton_step(data, *self.jacobian(self.z, w), own)
-        if not np.array_equal(own, phi):
+        values = self.values(self.z, w)
+        yield _newton_step(data, *self.jacobian(self.z, w), values)
+        if not np.array_equal(values, phi):
             yield _newton_step(data, *fischer_burmeister.jacobian(self.z, w), phi)
         yield -gradient
 
@@ -118,7 +118,7 @@ class DampedNewton(ProximalMethod):
         return False
 
     def _regularise(self) -> None:
-        """Turn to a proximal problem whose matrix is more regular."""
+        """Change to a proximal problem whose matrix is more regular."""
         if self.proximal.is_exhausted:
             self.notes = ("no step lowers the merit: M is not semidefinite, this is a stationary point",)
             raise Halt(Status.STALLED)
@@ -134,8 +134,8 @@ def _newton_step(data: LCP, A: Array, B: Array, phi: Array) -> Array:
         step = np.linalg.solve(J, -phi)
     except np.linalg.LinAlgError:
         step = np.full_like(phi, np.nan)
-    missed = np.linalg.norm(J @ step + phi)
-    if missed <= 1e-6 * np.linalg.norm(phi):
+    residual = np.linalg.norm(J @ step + phi)
+    if residual <= 1e-6 * np.linalg.norm(phi):
         return np.asarray(step)
     size = REGULARISATION * float(np.abs(J).sum(axis=1).max()) ** 2
     return np.asarray(np.linalg.solve(J.T @ J + size * np.eye(len(phi)), -J.T @ phi))

@@ -1,4 +1,4 @@
-"""Enumeration: all the solutions of a tiny LCP, by trying every active set."""
+"""Enumeration of active sets: all solutions of a tiny LCP."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from clapas.solvers.loop import IterativeSolver
 from clapas.typing import Array, Mask
 
 LARGEST = 14  # unknowns
-ZERO = 1e-10  # what counts as nonnegative, in the scaled problem
+ZERO = 1e-10  # tolerance of nonnegativity, in the scaled problem
 SAME = 1e-8  # distance below which two points are one
 SINGULAR = 1e-11  # smallest singular value of a regular block
 
 
 def enumerate_lcp(problem: LCP, *, largest: int = LARGEST) -> tuple[Array, ...]:
-    """Find the solutions of a tiny LCP: the isolated ones, and a point of each continuum's pieces.
+    """Find the solutions of a tiny LCP: the isolated ones, and a point of each part of a continuum.
 
     Each set α of unknowns allowed to be positive leaves M_αα z_α = −q_α with z_α ≥ 0 and M z + q ≥ 0. Regular
     blocks give one candidate each; for singular ones a linear program finds a point or none. The problem is
-    equilibrated first. An empty answer means that none was found: it is no proof
+    equilibrated first. An empty result means that none was found: it is no proof
     (:func:`~clapas.solvers.lcp.refutation.refute` gives one).
 
     Parameters
@@ -50,12 +50,12 @@ def enumerate_lcp(problem: LCP, *, largest: int = LARGEST) -> tuple[Array, ...]:
             "raise the limit, or take MixedInteger"
         )
     scaled = Equilibrated.of(problem)
-    found: list[Array] = []
+    solutions: list[Array] = []
     for choice in product((False, True), repeat=problem.size):
         z = _point(scaled.problem, np.array(choice, dtype=bool))
-        if z is not None and all(np.abs(z - other).max(initial=0.0) > SAME for other in found):
-            found.append(z)
-    return tuple(scaled.back(z) for z in found)
+        if z is not None and all(np.abs(z - other).max(initial=0.0) > SAME for other in solutions):
+            solutions.append(z)
+    return tuple(scaled.back(z) for z in solutions)
 
 
 def _point(data: LCP, active: Mask) -> Array | None:
@@ -81,23 +81,23 @@ def _feasible_point(data: LCP, active: Mask) -> Array | None:
     if np.abs(M[active] @ nearest + q[active]).max() > SAME:
         return None  # the equations alone have no solution
     outside = {"A_ub": -M[~active], "b_ub": q[~active]} if not active.all() else {}
-    answer = optimize.linprog(
+    result = optimize.linprog(
         np.ones(M.shape[1]), A_eq=M[active], b_eq=-q[active], bounds=(0.0, None), method="highs", **outside
     )
-    return np.asarray(answer.x) if answer.status == 0 else None
+    return np.asarray(result.x) if result.status == 0 else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class LCPEnumeration(IterativeSolver):
     """Enumeration as a solver: the solution nearest to the guess, or a proof that there is none.
 
-    The oracle of tests, for at most 14 unknowns. One iteration does all. Status NO_SOLUTION comes with a
-    proof by cases in ``solution.refutation``; where none is found either way the status is STALLED.
+    A reference for tests, for at most 14 unknowns. One iteration does everything. Status NO_SOLUTION comes
+    with a proof by cases in ``solution.refutation``; without solution and proof the status is STALLED.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
-        See :class:`IterativeSolver`. Time is not watched inside the one iteration.
+        See :class:`IterativeSolver`. The time limit is not checked within the one iteration.
 
     References
     ----------

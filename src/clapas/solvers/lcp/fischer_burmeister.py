@@ -17,10 +17,10 @@ from clapas.typing import Array
 class FischerBurmeisterNewton(IterativeSolver):
     """Newton on Φ(z) = z + w − √(z² + w²), zero exactly where 0 ≤ w ⟂ z ≥ 0.
 
-    Its square is smooth, so that the line search never meets a kink, and for P-matrices its only stationary
+    Its square is smooth, without kinks along the line search, and for P-matrices its only stationary
     points are solutions. Where the search stalls (singular matrices, others), proximal problems are solved
-    in turn: they lead to a solution of every monotone problem and of symmetric copositive ones. Quadratic in
-    the end where the solution is isolated. Dense matrices; the guess helps.
+    in sequence: they lead to a solution of every monotone problem and of symmetric copositive ones. Quadratic
+    in the end where the solution is isolated. Dense matrices; the guess helps.
 
     Parameters
     ----------

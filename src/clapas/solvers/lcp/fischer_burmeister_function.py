@@ -21,7 +21,7 @@ def values(z: Array, w: Array) -> Array:
 
 
 def jacobian(z: Array, w: Array) -> tuple[Array, Array]:
-    """Derivatives by z_i and by w_i."""
+    """Derivatives with respect to z_i and w_i."""
     length = np.hypot(z, w)
     # At z = w = 0 any (1 − cos t, 1 − sin t) is a limit; the diagonal one treats both alike.
     corner = length == 0.0

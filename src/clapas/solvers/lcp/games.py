@@ -1,10 +1,10 @@
 """Bimatrix games by the pivots of Lemke and Howson.
 
 Two players have positive costs A and B; w = M z + q with M = [[0, A], [Bᵀ, 0]], q < 0 and z = (x, y). The
-first player's strategy k is taken without its condition: x_k alone, as small as Bᵀx allows, answered by y_r
-alone, as small as A y allows. From there complementary pivots follow the only path of points that miss no
-pair but k, and end where x_k or its slack becomes zero. The path cannot end on a ray, because the costs are
-positive.
+first player's strategy k is taken without its condition: x_k alone, as small as Bᵀx allows, followed by y_r
+alone, as small as A y allows. From there complementary pivots follow the only path of points that violate no
+pair except k, and end where x_k or its slack becomes zero. The path cannot end on a ray, because the costs
+are positive.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from clapas.solvers.loop import Halt
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-MISSING = 0  # the strategy of the first player whose condition is left out at first
+MISSING = 0  # the strategy of the first player whose condition is left out initially
 
 
 def players(problem: LCP) -> Mask | None:
-    """Which unknowns belong to the first player, where the problem is a game; None where it is not.
+    """Mask of the unknowns of the first player if the problem is a game; None if it is not.
 
     >>> players(LCP([[0.0, 2.0], [3.0, 0.0]], [-1.0, -1.0]))
     array([ True, False])
@@ -54,8 +54,8 @@ class LemkeHowson(LCPMethod):
     def __init__(self, problem: LCP, first: Mask, refactorise: int) -> None:
         self.scaled = Scaled.of(problem)
         self.basis = Basis(self.scaled.problem, np.zeros(problem.size), refactorise)
-        answer = self._enter(MISSING, np.flatnonzero(~first))
-        self.entering: int | None = self._enter(answer, np.flatnonzero(first)) + self.basis.n
+        response = self._enter(MISSING, np.flatnonzero(~first))
+        self.entering: int | None = self._enter(response, np.flatnonzero(first)) + self.basis.n
         if self.entering == MISSING + self.basis.n:
             self.entering = None
 
@@ -64,28 +64,28 @@ class LemkeHowson(LCPMethod):
         return self.scaled.back(self.basis.unknowns())
 
     def advance(self, count: int) -> int:
-        """One iteration is one pivot."""
+        """Do ``count`` pivots."""
         for done in range(1, count + 1):
             if self.entering is None:
-                raise Halt(Status.NUMERICAL_ERROR)  # the path has ended, and the loop is not content
+                raise Halt(Status.NUMERICAL_ERROR)  # the path has ended without reaching the tolerance
             if self._pivot(self.entering):
                 return done
         return count
 
     def _enter(self, strategy: int, rows: Indices) -> int:
-        """Play one pure strategy, just enough for all conditions of the other player; return the last met."""
+        """Enter one pure strategy, just enough for all conditions of the other player; return the last."""
         basis = self.basis
         direction = basis.direction(strategy + basis.n)
         row = int(rows[np.argmax(basis.values[rows] / direction[rows])])
         return basis.exchange(row, strategy + basis.n, direction)
 
     def _pivot(self, entering: int) -> bool:
-        """Make one pivot; return whether the missing pair is complementary now."""
+        """Do one pivot; return whether the missing pair is complementary now."""
         basis = self.basis
         direction = basis.direction(entering)
         rows = basis.blocking_rows(direction, np.ones(basis.n, dtype=bool))
         if not len(rows):
-            raise Halt(Status.NUMERICAL_ERROR)  # only rounding can do that
+            raise Halt(Status.NUMERICAL_ERROR)  # possible only by rounding
         ends = rows[basis.variables[rows] % basis.n == MISSING]
         row = int(ends[0]) if len(ends) else basis.lexicographic(rows, direction)
         left = basis.exchange(row, entering, direction)

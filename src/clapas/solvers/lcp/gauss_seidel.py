@@ -16,8 +16,8 @@ from clapas.solvers.loop import IterativeSolver
 from clapas.typing import Array
 
 SYMMETRY = 1e-10
-PATIENCE = 20  # sweeps after which the step must be shorter
-CONTRACTION = 0.9  # than this share of what it was
+PATIENCE = 20  # sweeps within which the step must be shorter
+CONTRACTION = 0.9  # than this fraction of its previous length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +29,11 @@ class GaussSeidel(IterativeSolver):
 
     For symmetric M a sweep lowers ½ zᵀM z + qᵀz: it converges for positive semidefinite M and 0 < ω < 2, and
     to one of the solutions for strictly copositive M (Mangasarian 1977). Where M is not symmetric, sweeps
-    that do not contract are given up for the corrected ones of :mod:`clapas.solvers.lcp.splitting`, which
-    converge for every positive semidefinite M; on others, [[1, 3, 0], [0, 1, 3], [3, 0, 1]] say, both may
-    circle. Once the active set has settled its equations are solved (``polish``).
+    that do not contract are replaced by the corrected ones of :mod:`clapas.solvers.lcp.splitting`, which
+    converge for every positive semidefinite M; on others, such as [[1, 3, 0], [0, 1, 3], [3, 0, 1]], both may
+    cycle. Once the active set has settled its equations are solved (``polish``).
 
-    Robust, warm starts well, slow on ill-conditioned problems. Refuses negative entries on the diagonal.
+    Robust, good for warm starts, slow on ill-conditioned problems. Negative diagonal entries are an error.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class GaussSeidel(IterativeSolver):
             raise SettingsError(f"relaxation must be between 0 and 2, got {self.relaxation}")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Arrange M by rows."""
+        """Store M by rows."""
         require_nonnegative_diagonal(problem)
         kind = Sweeps if is_symmetric(problem) else _Guarded
         method = kind(problem, guess, self.relaxation)
@@ -78,7 +78,7 @@ class Sweeps(SymmetricMethod):
     def __init__(self, problem: LCP, guess: Array, relaxation: float = 1.0) -> None:
         rows = sparse.csr_array(problem.M)
         self.rows = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
-        # An unknown without any diagonal cannot be solved for: a short step along its slack instead.
+        # An unknown with a zero diagonal cannot be solved for: a short step along its slack instead.
         self.diagonal, self.q = problem.response, problem.q
         self.z, self.relaxation = np.maximum(guess, 0.0), relaxation
 
@@ -87,7 +87,7 @@ class Sweeps(SymmetricMethod):
         return self.z
 
     def advance(self, count: int) -> None:
-        """One iteration is one sweep."""
+        """Do ``count`` sweeps."""
         from clapas.solvers.lcp.sweep_kernels import sweep
 
         sweep(*self.rows, self.diagonal, self.q, self.z, self.relaxation, count)
@@ -98,7 +98,7 @@ class Sweeps(SymmetricMethod):
 
 
 class _Guarded(LCPMethod):
-    """Plain sweeps as long as they contract, corrected ones from then on."""
+    """Plain sweeps as long as they contract, corrected ones afterwards."""
 
     def __init__(self, problem: LCP, guess: Array, relaxation: float) -> None:
         self.problem, self.guess = problem, guess
@@ -111,15 +111,15 @@ class _Guarded(LCPMethod):
         return self.current.unknowns()
 
     def advance(self, count: int) -> None:
-        """One iteration is one sweep, or one step of the corrected method."""
+        """Do ``count`` sweeps, or steps of the corrected method."""
         for _ in range(count):
-            before = self.plain.z.copy()
+            previous = self.plain.z.copy()
             self.current.advance(1)
             if self.current is self.plain:
-                self._watch(float(np.linalg.norm(self.plain.z - before)))
+                self._check_contraction(float(np.linalg.norm(self.plain.z - previous)))
 
-    def _watch(self, step: float) -> None:
-        """Every so many sweeps, compare the length of the step with what it was."""
+    def _check_contraction(self, step: float) -> None:
+        """Compare the length of the step with the previous one, at intervals."""
         self.done += 1
         if self.done % PATIENCE:
             return
@@ -136,7 +136,7 @@ def is_symmetric(problem: LCP) -> bool:
 
 
 def require_nonnegative_diagonal(problem: LCP) -> None:
-    """Refuse negative entries on the diagonal of M: no sweep can repair their unknowns."""
+    """Raise an error for negative diagonal entries of M, for which sweeps fail."""
     diagonal = np.array(problem.M.diagonal())
     if diagonal.min(initial=0.0) < 0.0:
         place = int(np.argmin(diagonal))

@@ -1,4 +1,4 @@
-"""Principal pivoting: repair one negative slack after the other, keeping what is repaired."""
+"""Principal pivoting: make the negative slacks nonnegative, one after the other."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class PrincipalPivoting(IterativeSolver):
     zero, it leaves and its complement is increased in turn, until w_r itself reaches zero. Each such cycle
     leaves one negative slack less. If nothing stops the increase, the problem has no solution.
 
-    Needs no artificial variable, but on random problems some three times the pivots of :class:`Lemke`. For
-    positive semidefinite and P-matrices (row sufficient ones, to be exact); on others it may come back to a
-    basis it has left, and then says so. The guess is not used.
+    Needs no artificial variable, but on random problems about three times the pivots of :class:`Lemke`. For
+    positive semidefinite and P-matrices (precisely, row sufficient ones); on others it may return to a
+    previous basis, which is reported. The guess is not used.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class PrincipalPivoting(IterativeSolver):
             raise SettingsError(f"refactorise must be at least 1, got {self.refactorise}")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Begin at z = 0."""
+        """Start at z = 0."""
         return _Cycles(problem, self.refactorise)
 
 
@@ -66,17 +66,17 @@ class _Cycles(LCPMethod):
     def __init__(self, problem: LCP, refactorise: int) -> None:
         self.scaled = Scaled.of(problem)
         self.basis = Basis(self.scaled.problem, np.zeros(problem.size), refactorise)
-        self.distinguished = -1  # the variable under repair
+        self.distinguished = -1  # the negative slack being increased
         self.driving = -1
-        self.is_bad = self.basis.values < -ZERO
-        self.seen: set[bytes] = set()  # bases from which a repair began
+        self.is_negative = self.basis.values < -ZERO
+        self.visited: set[bytes] = set()  # bases at the start of a cycle
 
     def unknowns(self) -> Array:
         """The z of the basis."""
         return self.scaled.back(self.basis.unknowns())
 
     def advance(self, count: int) -> int:
-        """One iteration is one pivot."""
+        """Do ``count`` pivots."""
         for done in range(1, count + 1):
             if self.distinguished < 0 and not self._choose():
                 return done
@@ -84,19 +84,19 @@ class _Cycles(LCPMethod):
         return count
 
     def _choose(self) -> bool:
-        """Take the most negative slack for repair; False when there is none."""
+        """Choose the most negative slack; False when there is none."""
         basis = self.basis
-        if not self.is_bad.any():
+        if not self.is_negative.any():
             basis.renew()
-            self.is_bad = basis.values < -ZERO * (1.0 + np.abs(basis.values).max(initial=0.0))
-            if not self.is_bad.any():
+            self.is_negative = basis.values < -ZERO * (1.0 + np.abs(basis.values).max(initial=0.0))
+            if not self.is_negative.any():
                 return False
         key = np.sort(basis.variables).tobytes()
-        if key in self.seen:
+        if key in self.visited:
             self.notes = ("a basis came back: M is not row sufficient",)
             raise Halt(Status.STALLED)
-        self.seen.add(key)
-        row = int(np.argmin(np.where(self.is_bad, basis.values, np.inf)))
+        self.visited.add(key)
+        row = int(np.argmin(np.where(self.is_negative, basis.values, np.inf)))
         self.distinguished = int(basis.variables[row])
         self.driving = basis.complement(self.distinguished)
         return True
@@ -104,25 +104,25 @@ class _Cycles(LCPMethod):
     def _pivot(self) -> None:
         basis = self.basis
         direction = basis.direction(self.driving)
-        under_repair = int(np.flatnonzero(basis.variables == self.distinguished)[0])
-        rows = basis.blocking_rows(direction, ~self.is_bad)
+        distinguished_row = int(np.flatnonzero(basis.variables == self.distinguished)[0])
+        rows = basis.blocking_rows(direction, ~self.is_negative)
         row = basis.lexicographic(rows, direction) if len(rows) else -1
-        if self._ends(direction, under_repair, row):
-            row = under_repair
+        if self._ends(direction, distinguished_row, row):
+            row = distinguished_row
         if row < 0:
             self.notes = ("nothing stops the increase of an unknown: no solution if M is semidefinite",)
             raise Halt(Status.STALLED)
         left = basis.exchange(row, self.driving, direction)
-        self.is_bad[row] = False
-        self.is_bad &= basis.values < -ZERO
+        self.is_negative[row] = False
+        self.is_negative &= basis.values < -ZERO
         self.driving = basis.complement(left)
         if left == self.distinguished:
             self.distinguished = -1
 
-    def _ends(self, direction: Array, under_repair: int, row: int) -> bool:
-        """Whether the slack under repair reaches zero before any other variable does."""
-        values, slope = self.basis.values, -direction[under_repair]
+    def _ends(self, direction: Array, distinguished_row: int, row: int) -> bool:
+        """Whether the distinguished slack reaches zero before any other variable."""
+        values, slope = self.basis.values, -direction[distinguished_row]
         if slope <= PIVOT * np.abs(direction).max():
             return False
-        step = -values[under_repair] / slope
+        step = -values[distinguished_row] / slope
         return row < 0 or step <= max(values[row], 0.0) / direction[row]

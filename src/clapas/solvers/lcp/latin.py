@@ -17,15 +17,15 @@ from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-GROWTH = 10.0  # of a step over the shortest before, that shows that M is not monotone
-NEGLIGIBLE = 1e-9  # steps below this share of the iterate may grow by rounding
-PATIENCE, SHRINKAGE = 2_000, 0.999  # iterations after which the step must have shrunk, and by how much
+GROWTH = 10.0  # of a step over the shortest so far, which shows that M is not monotone
+NEGLIGIBLE = 1e-9  # steps below this fraction of the iterate may grow by rounding
+PATIENCE, SHRINKAGE = 2_000, 0.999  # iterations within which the step must have decreased, and the factor
 DOUBLINGS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class LATIN(IterativeSolver):
-    """LATIN: go to and fro between w = M z + q and 0 ≤ w ⟂ z ≥ 0 along a fixed direction k.
+    """LATIN: alternate between w = M z + q and 0 ≤ w ⟂ z ≥ 0 along a fixed search direction k.
 
         linear stage:  (M + k) z = k ẑ + ŵ − q,    w = ŵ + k ẑ − k z
         local stage:   s = w − k z,    ŵ = max(0, s),    ẑ = max(0, −s)/k
@@ -35,10 +35,10 @@ class LATIN(IterativeSolver):
 
     Converges for every monotone M (positive semidefinite, symmetric or not) when ``relaxation`` is below 1:
     the step |Δa|, in the norm of 1/k, then never grows. Where it does, M is not monotone and k is doubled;
-    for symmetric copositive M this ends once k exceeds the norm of M, and converges (Li and Pong 2016). The
-    speed depends on k, whose best value is found by trying: near 1 for well-conditioned problems, below for
-    others. Once the active set has settled its equations are solved (``polish``), which spares the slow
-    end.
+    for symmetric copositive M this ends once k exceeds the norm of M, and the method converges (Li and Pong
+    2016). The rate depends on k, whose best value is found by trial: near 1 for well-conditioned problems,
+    below for others. Once the active set has settled its equations are solved (``polish``), which avoids the
+    slow final convergence.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LATIN(IterativeSolver):
     direction : "diagonal" or "scalar"
         k λ_i for each unknown, or k times the mean of λ for all.
     relaxation : float
-        Share of each step taken, up to 1 (the plain method).
+        Fraction of each step taken, up to 1 (the original method).
     polish : bool
         Solve the equations of a settled active set; False gives the plain stages.
 
@@ -103,13 +103,13 @@ class _Stages(LCPMethod):
         return self.z_hat
 
     def advance(self, count: int) -> None:
-        """One iteration is a linear and a local stage."""
+        """Do ``count`` iterations of a linear and a local stage."""
         for _ in range(count):
             s = self.a - 2.0 * self.k * self.solve(self.a - self.problem.q)
             self.z_hat = np.maximum(-s, 0.0) / self.k
             step = self.relaxation * (np.abs(s) - self.a)
             self.a = self.a + step
-            self._watch(step)
+            self._check_contraction(step)
 
     def _begin(self, k: Array) -> None:
         """Factorise M + k and start."""
@@ -117,23 +117,23 @@ class _Stages(LCPMethod):
         self.z_hat = np.maximum(self.guess, 0.0)
         try:
             self.solve = lu(problem.M + (sparse.diags_array(k) if problem.is_sparse else np.diag(k)))
-        except np.linalg.LinAlgError:  # cannot be for a monotone problem
+        except np.linalg.LinAlgError:  # impossible for a monotone problem
             self._double()
             return
         self.a = np.maximum(problem.slack(self.z_hat), 0.0) + k * self.z_hat
-        self.shortest = self.before = np.inf
+        self.shortest = self.previous_shortest = np.inf
         self.done = 0
 
-    def _watch(self, step: Array) -> None:
-        """Double k where the step grows, or does not shrink: no solvable monotone problem does that."""
+    def _check_contraction(self, step: Array) -> None:
+        """Double k where the step grows or does not decrease, which excludes a solvable monotone problem."""
         self.done += 1
         length, size = (float(np.linalg.norm(x / np.sqrt(self.k))) for x in (step, self.a))
         self.shortest = min(self.shortest, length)
         has_grown = not length <= GROWTH * self.shortest + NEGLIGIBLE * size
-        if has_grown or (self.done % PATIENCE == 0 and self.shortest > SHRINKAGE * self.before):
+        if has_grown or (self.done % PATIENCE == 0 and self.shortest > SHRINKAGE * self.previous_shortest):
             self._double()
         elif self.done % PATIENCE == 0:
-            self.before = self.shortest
+            self.previous_shortest = self.shortest
 
     def _double(self) -> None:
         if self.doublings == DOUBLINGS:

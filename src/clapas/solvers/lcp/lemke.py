@@ -1,4 +1,4 @@
-"""Lemke's method: follow a path of complementary pivots until the artificial variable leaves."""
+"""Lemke's method: complementary pivots until the artificial variable leaves the basis."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Lemke(IterativeSolver):
-    """Lemke's pivoting: an artificial unknown makes all slacks positive, pivots drive it out.
+    """Lemke's method: an artificial unknown makes all slacks positive, pivots remove it.
 
     The path of w = M z + q + z₀ d with z₀ ≥ 0 and one pair z_i, w_i both zero is followed from z₀ = ∞: at
     each pivot the complement of the variable that left enters. It ends when z₀ leaves, at a solution; or on a
     ray, kept in ``solution.ray``, which for positive semidefinite and copositive-plus matrices proves that no
     solution exists (status NO_SOLUTION). Ties are broken lexicographically, so that degenerate problems
-    cannot cycle; the inverse of the basis is computed afresh at intervals, so that rounding cannot add up.
+    cannot cycle; the inverse of the basis is recomputed at intervals, so that rounding does not accumulate.
 
     Bimatrix games, M = [[0, A], [Bᵀ, 0]] with A, B > 0 and q < 0, are started as Lemke and Howson do, with
     one pair missing instead of an artificial unknown (:mod:`clapas.solvers.lcp.games`): every path from z₀
@@ -42,8 +42,10 @@ class Lemke(IterativeSolver):
     refactorise : int
         Pivots after which the inverse is computed from the data.
 
-    References ---------- Lemke 1965; Lemke, Howson 1964 (games); Cottle, Pang, Stone 2009, section 4.4
-    (with lexicographic ties, 4.9).
+    References
+    ----------
+    Lemke 1965; Lemke, Howson 1964 (games); Cottle, Pang, Stone 2009, section 4.4 (with lexicographic
+    ties, 4.9).
 
     Examples
     --------
@@ -64,7 +66,7 @@ class Lemke(IterativeSolver):
             raise SettingsError(f"refactorise must be at least 1, got {self.refactorise}")
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
-        """Begin at z = 0, where z₀ covers the most negative slack; games at a pair of pure strategies."""
+        """Start at z = 0, where z₀ covers the most negative slack; games at a pair of pure strategies."""
         players = games.players(problem)
         if players is not None:
             return games.LemkeHowson(problem, players, self.refactorise)
@@ -74,7 +76,7 @@ class Lemke(IterativeSolver):
 class _Path(LCPMethod):
     def __init__(self, problem: LCP, refactorise: int) -> None:
         self.scaled = Scaled.of(problem)
-        self.given = problem
+        self.problem = problem
         self.basis = Basis(self.scaled.problem, np.ones(problem.size), refactorise)
         self.entering: int | None = None
 
@@ -83,7 +85,7 @@ class _Path(LCPMethod):
         return self.scaled.back(self.basis.unknowns())
 
     def advance(self, count: int) -> int:
-        """One iteration is one pivot."""
+        """Do ``count`` pivots."""
         for done in range(1, count + 1):
             if self._pivot():
                 self.basis.renew()
@@ -91,17 +93,17 @@ class _Path(LCPMethod):
         return count
 
     def _pivot(self) -> bool:
-        """Make one pivot; return whether z₀ has left the basis."""
+        """Do one pivot; return whether z₀ has left the basis."""
         basis = self.basis
         if self.entering is None:
             self._cover()
             return False
-        if self.entering == basis.artificial:  # it left before, and the loop is not content
+        if self.entering == basis.artificial:  # it left before without reaching the tolerance
             raise Halt(Status.NUMERICAL_ERROR)
         direction = basis.direction(self.entering)
         rows = basis.blocking_rows(direction, np.ones(basis.n, dtype=bool))
         if not len(rows):
-            self._give_up(direction)
+            self._end_on_ray(direction)
         last = rows[basis.variables[rows] == basis.artificial]
         row = int(last[0]) if len(last) else basis.lexicographic(rows, direction)
         left = basis.exchange(row, self.entering, direction)
@@ -115,19 +117,19 @@ class _Path(LCPMethod):
         left = basis.exchange(row, basis.artificial, basis.direction(basis.artificial))
         self.entering = basis.complement(left)
 
-    def _give_up(self, direction: Array) -> None:
-        """End on a ray: prove that no solution exists if its direction does."""
+    def _end_on_ray(self, direction: Array) -> None:
+        """End on a ray, whose direction may prove that no solution exists."""
         basis = self.basis
         assert self.entering is not None
         basis.renew()
         w, z, z0 = basis.spread(np.maximum(basis.values, 0.0))
         dw, dz, dz0 = basis.spread(np.maximum(-direction, 0.0))
         (dz if self.entering >= basis.n else dw)[self.entering % basis.n] = 1.0
-        unit, slack_unit = self.scaled.unit, self.scaled.unit * self.given.response
+        unit, slack_unit = self.scaled.unit, self.scaled.unit * self.problem.response
         self.ray = Ray(
             unit * z, slack_unit * w, z0, unit * dz, slack_unit * dw, dz0, slack_unit * basis.cover
         )
-        self.infeasibility = self.ray.infeasibility(self.given)
+        self.infeasibility = self.ray.infeasibility(self.problem)
         if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
         self.notes = ("the path ended on a ray that proves nothing for this matrix: a solution may exist",)

@@ -1,4 +1,4 @@
-"""Methods for linear complementarity, in the loop that all methods share."""
+"""Methods for linear complementarity in the common loop."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clapas.solvers.loop import Halt, Limits, MeasureEvery, Method, Watcher, run
 from clapas.status import Status
 from clapas.typing import Array
 
-ENTRIES_PER_SECOND = 200_000_000  # of M that an iteration visits, roughly
+ENTRIES_PER_SECOND = 200_000_000  # entries of M that iterations visit per second, roughly
 
 
 class LCPMethod(Method):
-    """A method under way on one problem; its unknowns are z.
+    """A running method on one problem; its unknowns are z.
 
-    ``ray`` is what Lemke's method leaves when it fails, ``infeasibility`` and ``refutation`` proofs that
-    there is no solution.
+    ``ray`` is the result of Lemke's method when it fails, ``infeasibility`` and ``refutation`` are proofs
+    that there is no solution.
     """
 
     ray: Ray | None = None
@@ -31,7 +31,7 @@ class LCPMethod(Method):
     z: Array
 
     def refute(self, problem: LCP, time_limit: float) -> None:
-        """Look for the proof that there is no solution; take the solution it may come across instead.
+        """Search for a proof that there is no solution; a solution found in doing so is kept.
 
         Halts with NO_SOLUTION and the proof, or with STALLED where nothing is proved.
         """
@@ -53,7 +53,7 @@ class LCPMethod(Method):
 
 
 class LCPSolver(Limits, Protocol):
-    """What ``solve_lcp`` needs of a method: its limits and how to start it on a problem."""
+    """Interface of a method for ``solve_lcp``: its limits and its start on a problem."""
 
     def start(self, problem: LCP, guess: Array) -> LCPMethod:
         """Prepare the method on a problem, from a guess (n,)."""
@@ -68,21 +68,21 @@ def _slack(problem: LCP, z: Array) -> Array:
 def iterate(problem: LCP, solver: LCPSolver, guess: Array, watcher: Watcher | None = None) -> LCPSolution:
     """Run a method on a problem until it is solved or must stop; return the best iterate measured."""
     pace = MeasureEvery(1, max(20, ENTRIES_PER_SECOND // max(1, problem.M.size)))
-    # Iterates that run away overflow: the residual says so, not a warning.
+    # Divergent iterates overflow: the residual shows it, not a warning.
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        done = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)
+        result = run(problem.residual, solver, lambda: solver.start(problem, guess), guess, pace, watcher)
     return LCPSolution(
         problem=problem,
         solver=solver,
-        z=done.unknowns,
-        w=_slack(problem, done.unknowns),
-        status=done.status,
-        residual=done.residual,
-        iterations=done.iterations,
-        time=done.seconds,
-        history=done.history,
-        notes=done.notes,
-        ray=done.method.ray if done.method else None,
-        infeasibility=done.method.infeasibility if done.method else None,
-        refutation=done.method.refutation if done.method else None,
+        z=result.unknowns,
+        w=_slack(problem, result.unknowns),
+        status=result.status,
+        residual=result.residual,
+        iterations=result.iterations,
+        time=result.seconds,
+        history=result.history,
+        notes=result.notes,
+        ray=result.method.ray if result.method else None,
+        infeasibility=result.method.infeasibility if result.method else None,
+        refutation=result.method.refutation if result.method else None,
     )

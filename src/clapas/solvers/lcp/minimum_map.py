@@ -16,11 +16,11 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class MinimumMap(IterativeSolver):
-    """Newton on Φ(z) = min(z, w) in unknowns without unit: each step solves the equations of an active set.
+    """Newton on Φ(z) = min(z, w) in dimensionless unknowns: each step solves the equations of an active set.
 
-    Where z_i > w_i the equation is w_i = 0, elsewhere z_i = 0. The last step is exact: the method ends
-    after finitely many. The plain steps may cycle, and min(z, w)² has kinks at which a search would stall:
-    steps are judged by the smooth function of Fischer and Burmeister instead, and replaced by those of
+    Where z_i > w_i the equation is w_i = 0, elsewhere z_i = 0. The last step is exact: convergence is
+    finite. The plain steps may cycle, and min(z, w)² has kinks at which a search would stall:
+    steps are measured by the smooth function of Fischer and Burmeister instead, and replaced by those of
     :class:`FischerBurmeisterNewton` where they do not lower it. Singular matrices as there. Dense matrices.
 
     Parameters
@@ -31,7 +31,7 @@ class MinimumMap(IterativeSolver):
     References
     ----------
     Pang 1990; Aganagic 1984; Ben Gharbia, Gilbert 2012 (that the plain step may cycle); De Luca,
-    Facchinei, Kanzow 2000 (the judge).
+    Facchinei, Kanzow 2000 (the merit function).
 
     Examples
     --------

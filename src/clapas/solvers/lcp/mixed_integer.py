@@ -1,4 +1,4 @@
-"""Complementarity as a mixed-integer program for HiGHS: exact for any matrix."""
+"""Complementarity as a mixed-integer program for HiGHS, exact for any matrix."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-SMALLEST = 1e-5  # α below this is the tolerance of the engine, not a solution
+SMALLEST = 1e-5  # α below this is within the tolerance of the engine, not a solution
 TIME_OUT = 1  # status of milp
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedInteger(IterativeSolver):
-    """Pardalos and Rosen's program, without any bound on the unknowns to be guessed, by HiGHS.
+    """Pardalos and Rosen's program, which needs no bound on the unknowns, by HiGHS.
 
         max α    subject to   0 ≤ y ≤ x,   0 ≤ M y + α q ≤ 1 − x,   0 ≤ α ≤ 1,   x ∈ {0, 1}ⁿ
 
     If α > 0 then z = y/α is a solution (x says which unknowns do not vanish); if the largest α is zero,
-    none exists. The program is solved with equilibrated data, in which α ≥ 1e-5 stands for solutions up to
-    1e5 times the size of q. The engine works to 1e-6 or so and its word is no proof: status NO_SOLUTION comes
-    with one, by cases (``solution.refutation``), and where none is found the status is STALLED.
+    none exists. The program is solved with equilibrated data, in which α ≥ 1e-5 corresponds to solutions up
+    to 1e5 times the size of q. The engine is accurate to about 1e-6, which is no proof: status NO_SOLUTION
+    comes with a proof by cases (``solution.refutation``), and where none is found the status is STALLED.
 
-    Made for any matrix, in exponential time: some tens of unknowns, more where bounds prune well. One
-    iteration does all; the answer is polished on the active set found.
+    For any matrix, in exponential time: some tens of unknowns, more where bounds prune well. One
+    iteration does everything; the result is polished on its active set.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class MixedInteger(IterativeSolver):
 
 class _Program(LCPMethod):
     def __init__(self, problem: LCP, guess: Array, time_limit: float) -> None:
-        self.given, self.scaled, self.z, self.time_limit = (
+        self.problem, self.scaled, self.z, self.time_limit = (
             problem,
             Equilibrated.of(problem),
             guess,
@@ -76,16 +76,16 @@ class _Program(LCPMethod):
     def advance(self, count: int) -> None:
         """Solve the program."""
         data = self.scaled.problem
-        answer = _run(data, self.time_limit)
-        if answer.x is None:
-            raise Halt(Status.TIME_LIMIT if answer.status == TIME_OUT else Status.NUMERICAL_ERROR)
-        y, alpha = answer.x[: data.size], float(answer.x[-1])
+        result = _run(data, self.time_limit)
+        if result.x is None:
+            raise Halt(Status.TIME_LIMIT if result.status == TIME_OUT else Status.NUMERICAL_ERROR)
+        y, alpha = result.x[: data.size], float(result.x[-1])
         if alpha <= SMALLEST:
-            if answer.status == TIME_OUT:
+            if result.status == TIME_OUT:
                 raise Halt(Status.TIME_LIMIT)
-            self.refute(self.given, self.time_limit)
+            self.refute(self.problem, self.time_limit)
             return
-        self.z = polished(self.given, self.scaled.back(polished(data, y / alpha)))
+        self.z = polished(self.problem, self.scaled.back(polished(data, y / alpha)))
 
 
 def _run(data: LCP, time_limit: float) -> Any:

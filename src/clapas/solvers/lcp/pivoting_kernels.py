@@ -24,6 +24,6 @@ def exchange(columns: Array, is_changed: Mask, direction: Array, row: int) -> No
     is_changed[row] = True
     for k in range(len(direction)):
         if is_changed[k] and columns[k, row] != 0.0:
-            share = columns[k, row] / direction[row]
-            columns[k] -= share * direction
-            columns[k, row] = share
+            factor = columns[k, row] / direction[row]
+            columns[k] -= factor * direction
+            columns[k, row] = factor

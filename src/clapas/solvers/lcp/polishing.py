@@ -1,4 +1,4 @@
-"""Last digits: solve the equations that are active at an approximate solution."""
+"""Polishing: solve the active equations of an approximate solution."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from clapas.solvers.loop import Halt
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-CONSISTENT = 1e-9  # what a solve may miss of b
+CONSISTENT = 1e-9  # relative residual of a solve
 SHIFTS = (0.0, 1e-10, 1e-6)  # added to the diagonal of singular blocks, relative to their largest entry
 REFINEMENTS = 4
-PROOF = 1e-12  # accuracy of a proof found on the way: slow progress must not look like one
-EARLY = 100  # iterations before iterates can be said to run away
-STEADY = 0.9  # of their speed that those that do keep while their iterations double
-FAR = 0.25  # of their size that they add meanwhile: in the end, the half
-HUGE = 1e100  # iterates beyond have diverged
-PROGRESS = 0.1  # of the residual, for a second try on the same active set
+PROOF = 1e-12  # accuracy of a proof from the iterates: slow progress must not look like one
+EARLY = 100  # iterations before divergence is tested
+STEADY = 0.9  # fraction of their speed that divergent iterates keep while the iterations double
+FAR = 0.25  # fraction of their size that they gain meanwhile (asymptotically one half)
+HUGE = 1e100  # size of diverged iterates
+PROGRESS = 0.1  # decrease of the residual for a second try on the same active set
 
 
 def active_set(problem: LCP, z: Array) -> Mask:
-    """Which slacks w_i rather than unknowns z_i are taken as zero: those with λ_i z_i > w_i."""
+    """Mask of the slacks w_i, rather than unknowns z_i, taken as zero: those with λ_i z_i > w_i."""
     return np.asarray(problem.response * z > problem.slack(z))
 
 
@@ -52,8 +52,8 @@ def polished(problem: LCP, z: Array) -> Array:
 def solve_block(problem: LCP, places: Indices, right: Array) -> Array:
     """Solve M_αα x = b; zero where the equations have no solution.
 
-    A singular block is shifted, M_αα + δ I, and the shift undone by refinement: for semidefinite blocks this
-    tends to the smallest x, at the price of a factorisation.
+    A singular block is shifted, M_αα + δ I, and the shift removed by refinement: for semidefinite blocks this
+    tends to the smallest x, at the cost of a factorisation.
     """
     block = problem.M[places][:, places]
     largest = float(abs(block).max()) if len(places) else 0.0
@@ -65,10 +65,10 @@ def solve_block(problem: LCP, places: Indices, right: Array) -> Array:
             continue
         x = solve(right)
         for _ in range(REFINEMENTS):
-            missed = right - block @ x
-            if np.linalg.norm(missed) <= goal and shift:
+            residual = right - block @ x
+            if np.linalg.norm(residual) <= goal and shift:
                 break
-            x = x + solve(missed)
+            x = x + solve(residual)
         if np.linalg.norm(right - block @ x) <= goal:
             return np.asarray(x)
     return np.zeros(len(places))
@@ -80,19 +80,19 @@ def identity(problem: LCP, size: int) -> Array | sparse.sparray:
 
 
 class Polished(LCPMethod):
-    """A slow method whose iterates are polished once their active set has settled: from then on it is exact.
+    """A slow method whose iterates are polished once their active set has settled, which makes it exact.
 
-    A factorisation is spent only where the active set is that of the measurement before, and again on the
-    same set only after progress. Where there is no solution the iterates run away, and the way from one
-    measurement to the next tends to a proof of it. That may take its time: the first time that iterates
-    have kept their speed while their iterations doubled, :func:`prove_infeasible` is asked.
+    A factorisation is done only where the active set is that of the previous measurement, and again on the
+    same set only after progress. Where there is no solution the iterates diverge, and the difference from one
+    measurement to the next tends to a proof of it. That may take long: the first time that iterates
+    have kept their speed while the iterations doubled, :func:`prove_infeasible` is called.
 
     Parameters
     ----------
     problem : LCP
-        What is solved.
+        The problem.
     method : LCPMethod
-        The method under way on it.
+        The method running on it.
     """
 
     def __init__(self, problem: LCP, method: LCPMethod) -> None:
@@ -102,7 +102,7 @@ class Polished(LCPMethod):
         self.tried: Mask | None = None
         self.reached = np.inf
         self.done, self.speed = 0, np.inf
-        self.mark, self.marked = self.last_z, 0  # an iterate of the past, and the iterations it took
+        self.mark, self.marked = self.last_z, 0  # a past iterate, and its number of iterations
         self.may_be_infeasible = problem.size <= feasibility.LARGEST
 
     def unknowns(self) -> Array:
@@ -117,7 +117,7 @@ class Polished(LCPMethod):
         return self._polish(z, active) if has_settled else z
 
     def advance(self, count: int) -> int | None:
-        """One iteration is one of the method."""
+        """Advance the method."""
         if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
         try:
@@ -143,15 +143,15 @@ class Polished(LCPMethod):
         self.infeasibility = proof.established(self.problem, PROOF)
         if self.infeasibility is not None:
             return
-        if self.may_be_infeasible and self._runs_away(z):
+        if self.may_be_infeasible and self._diverges(z):
             self.may_be_infeasible = False
             self.infeasibility = feasibility.prove_infeasible(self.problem)
 
-    def _runs_away(self, z: Array) -> bool:
-        """Whether z has moved far since the mark, and as far in each iteration as before."""
+    def _diverges(self, z: Array) -> bool:
+        """Whether z has moved far since the mark, at the same speed as before."""
         if self.done < max(EARLY, 2 * self.marked):
             return False
-        way = float(np.linalg.norm(z - self.mark))
-        before, self.speed = self.speed, way / (self.done - self.marked)
+        distance = float(np.linalg.norm(z - self.mark))
+        previous_speed, self.speed = self.speed, distance / (self.done - self.marked)
         self.mark, self.marked = z.copy(), self.done
-        return self.speed > STEADY * before and way > FAR * float(np.linalg.norm(z))
+        return self.speed > STEADY * previous_speed and distance > FAR * float(np.linalg.norm(z))

@@ -1,4 +1,4 @@
-"""A safeguard of methods that need a regular matrix: solve nearby regular problems, one after another.
+"""Proximal problems: a safeguard of methods that need a regular matrix.
 
 The proximal problem of a centre c,
 
@@ -9,10 +9,10 @@ next centre, the centres tend to a solution of the LCP (Rockafellar 1976); where
 differences tend to a proof of it (Pazy 1971).
 
 For symmetric M the solutions are the stationary points of f(z) = ½ zᵀM z + qᵀz. Once ε exceeds the most
-negative eigenvalue, the step to z lowers f by ½ ε |z − c|² at least; steps that do not lower it by a share of
-that are refused, and ε is raised. So the centres tend to a solution wherever f has a minimum. The price of a
-large ε is short steps: it is lowered again after each step taken, since the fewer unknowns are left positive,
-the less of it they need.
+negative eigenvalue, the step to z lowers f by ½ ε |z − c|² at least; steps that do not lower it by a fraction
+of that are rejected, and ε is raised. So the centres tend to a solution wherever f has a minimum. The price
+of a large ε is short steps: it is lowered again after each step taken, since the fewer unknowns are positive,
+the smaller it may be.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from clapas.typing import Array
 
 FIRST, FACTOR, LAST = 1e-4, 10.0, 1e3  # shifts ε of a matrix with a unit diagonal
 RELIEF = 3.0  # by which ε is divided after a step that lowers f
-DESCENT = 0.1  # of ε |z − c|² by which a step must lower f
+DESCENT = 0.1  # fraction of ε |z − c|² by which a step must lower f
 ROUNDING = 1e-12  # of f along a step, relative to the step and to z
-STUCK = 1e-14  # a step this short, relative to the centre, is none
+STUCK = 1e-14  # a step below this, relative to the centre, counts as zero
 
 
 class Proximal:
@@ -42,17 +42,17 @@ class Proximal:
 
     Parameters
     ----------
-    given : LCP
-        Scaled; it is the problem until the shift is raised for the first time.
+    problem : LCP
+        Scaled; it is used unchanged until the shift is raised for the first time.
     start : array (n,)
         The first centre.
     """
 
-    def __init__(self, given: LCP, start: Array) -> None:
-        self.given = self.problem = given
+    def __init__(self, problem: LCP, start: Array) -> None:
+        self.original = self.problem = problem
         self.shift = 0.0
         self.centre = np.maximum(start, 0.0)
-        self.is_symmetric = is_symmetric(given)
+        self.is_symmetric = is_symmetric(problem)
 
     @property
     def is_exhausted(self) -> bool:
@@ -60,7 +60,7 @@ class Proximal:
         return self.shift >= LAST
 
     def raise_shift(self) -> None:
-        """Take a more regular problem, with the same centre."""
+        """Change to a more regular problem, with the same centre."""
         self.shift = self.shift * FACTOR or FIRST
         self._centre_at(self.centre)
 
@@ -70,12 +70,12 @@ class Proximal:
             return True
         step = z - self.centre
         length = float(np.linalg.norm(step))
-        change = float(step @ (self.given.slack(self.centre) + 0.5 * (self.given.M @ step)))
+        change = float(step @ (self.original.slack(self.centre) + 0.5 * (self.original.M @ step)))
         rounding = ROUNDING * length * (1.0 + float(np.linalg.norm(z)))
         return change <= rounding - DESCENT * self.shift * length**2
 
     def recentre(self, z: Array) -> bool:
-        """Go on from the solution z of the proximal problem; False when it is its own centre."""
+        """Continue from the solution z of the proximal problem; False when it is its own centre."""
         step = np.abs(z - self.centre).max(initial=0.0)
         if self.shift == 0.0 or step <= STUCK * (1.0 + np.abs(z).max(initial=0.0)):
             return False
@@ -88,18 +88,18 @@ class Proximal:
         """The proof that no solution exists, where the step from the centre to z is one."""
         if self.shift == 0.0:
             return None
-        return Infeasibility(np.maximum(z - self.centre, 0.0)).established(self.given, PROOF)
+        return Infeasibility(np.maximum(z - self.centre, 0.0)).established(self.original, PROOF)
 
     def _centre_at(self, z: Array) -> None:
         self.centre = np.maximum(z, 0.0)
-        q = self.given.q - self.shift * self.centre
+        q = self.original.q - self.shift * self.centre
         if not np.isfinite(q).all():
-            raise Halt(Status.NUMERICAL_ERROR)  # the iterates run away, beyond what doubles hold
-        self.problem = LCP(self.given.M + self.shift * identity(self.given, self.given.size), q)
+            raise Halt(Status.NUMERICAL_ERROR)  # the iterates diverge and overflow
+        self.problem = LCP(self.original.M + self.shift * identity(self.original, self.original.size), q)
 
 
 class ProximalMethod(LCPMethod):
-    """A method that turns to proximal problems where the given one is not regular.
+    """A method that changes to proximal problems where the given one is not regular.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class ProximalMethod(LCPMethod):
     z : array (n,)
         The current iterate, scaled.
     proximal : Proximal
-        The problem under way.
+        The current problem.
     """
 
     scaled: Scaled
@@ -117,14 +117,14 @@ class ProximalMethod(LCPMethod):
 
     @abstractmethod
     def _regularise(self) -> None:
-        """Turn to a proximal problem whose matrix is more regular."""
+        """Change to a proximal problem whose matrix is more regular."""
 
     @abstractmethod
     def _resume(self) -> None:
-        """Go on from the current iterate on a proximal problem of another centre."""
+        """Continue from the current iterate on a proximal problem of another centre."""
 
     def _accept(self) -> None:
-        """The present problem is solved: take the next proximal one, or halt if there is none."""
+        """Accept the solution of the current problem: take the next one, or halt if there is none."""
         proof = self.proximal.infeasibility(self.z)
         if proof is not None:
             self.infeasibility = self.scaled.proof(proof)

@@ -1,4 +1,4 @@
-"""Complementarity as a quadratic program for the interior-point engine Clarabel."""
+"""Complementarity as a quadratic program for the interior-point solver Clarabel."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
 
-ACCURACY = 1e-14  # asked of the engine
-REFINEMENTS, ROUNDING = 50, 1e-16  # of the solutions of its linear systems, to the last digit
+ACCURACY = 1e-14  # required of the engine
+REFINEMENTS, ROUNDING = 50, 1e-16  # of the solutions of its linear systems, to rounding
 LARGEST_TEST = 3000  # unknowns up to which semidefiniteness is tested
 MARGIN = 1.001  # on the shift that makes a program convex
-STUCK = 1e-12  # a step this short, relative to the answer, is none
+STUCK = 1e-12  # a step below this, relative to the solution, counts as zero
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticProgram(IterativeSolver):
-    """Quadratic programming by Clarabel, then polished on the active set found.
+    """Quadratic programming by Clarabel, polished on the active set.
 
         symmetric:  min ½ zᵀM z + qᵀz      subject to z ≥ 0
         general:    min zᵀ(M z + q)        subject to z ≥ 0, M z + q ≥ 0
 
     The first has the LCP as its optimality conditions; the second, for matrices that are not symmetric, has
-    its solutions as its minima of value zero. One program does all where M is positive semidefinite.
+    its solutions as its minima of value zero. One program suffices where M is positive semidefinite.
 
-    Elsewhere, with −ρ the smallest eigenvalue of ½(M + Mᵀ), programs made convex are solved in turn: the
-    ρ|z|² that is added to the objective is taken off as a linear term at the last answer (differences of
+    Otherwise, with −ρ the smallest eigenvalue of ½(M + Mᵀ), convexified programs are solved in sequence: the
+    ρ|z|² that is added to the objective is subtracted as a linear term at the last solution (differences of
     convex functions). Each lowers the objective, and they tend to a stationary point: a solution in the
-    symmetric form; in the general one if M is row sufficient, a P-matrix say (Cottle, Pang, Venkateswaran
+    symmetric form; in the general one if M is row sufficient, such as a P-matrix (Cottle, Pang, Venkateswaran
     1989), but not always otherwise.
 
     Accurate and insensitive to conditioning; cold starts only. One iteration is one program.
@@ -48,7 +48,7 @@ class QuadraticProgram(IterativeSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     form : "auto", "symmetric" or "general"
-        Which program; "auto" looks at M.
+        Program used; "auto" chooses by M.
 
     References
     ----------
@@ -86,33 +86,33 @@ class QuadraticProgram(IterativeSolver):
 
 
 class _Programs(LCPMethod):
-    def __init__(self, given: LCP, scaled: Scaled, guess: Array, symmetric: bool, rho: float) -> None:
-        self.given, self.scaled, self.symmetric, self.rho = given, scaled, symmetric, rho
+    def __init__(self, problem: LCP, scaled: Scaled, guess: Array, symmetric: bool, rho: float) -> None:
+        self.problem, self.scaled, self.symmetric, self.rho = problem, scaled, symmetric, rho
         self.z = np.maximum(scaled.forth(guess), 0.0)
 
     def unknowns(self) -> Array:
         """The solution of the last program, polished."""
-        return polished(self.given, self.scaled.back(polished(self.scaled.problem, self.z)))
+        return polished(self.problem, self.scaled.back(polished(self.scaled.problem, self.z)))
 
     def advance(self, count: int) -> None:
-        """One iteration is one program; a second has something to add only where M is not semidefinite."""
-        answer = _run(self.scaled.problem, self.symmetric, self.rho, self.z)
-        self.notes = (f"Clarabel: {answer.status}, {answer.iterations} iterations",)
-        self._look_for_proof(answer)
-        z = np.maximum(np.asarray(answer.x), 0.0)
+        """Solve one program; further ones are needed only where M is not semidefinite."""
+        result = _run(self.scaled.problem, self.symmetric, self.rho, self.z)
+        self.notes = (f"Clarabel: {result.status}, {result.iterations} iterations",)
+        self._look_for_proof(result)
+        z = np.maximum(np.asarray(result.x), 0.0)
         if not np.isfinite(z).all():
             raise Halt(Status.NUMERICAL_ERROR)
         step, self.z = float(np.abs(z - self.z).max(initial=0.0)), z
         if self.rho == 0.0 or step <= STUCK * (1.0 + np.abs(z).max(initial=0.0)):
             raise Halt(Status.STALLED)
 
-    def _look_for_proof(self, answer: Any) -> None:
-        """A program without bound or without a point shows that the LCP has no solution."""
-        direction = np.asarray(answer.x if self.symmetric else answer.z[self.given.size :])
+    def _look_for_proof(self, result: Any) -> None:
+        """Test whether an unbounded or infeasible program proves that the LCP has no solution."""
+        direction = np.asarray(result.x if self.symmetric else result.z[self.problem.size :])
         if not np.isfinite(direction).all():
             return
         proof = Infeasibility(np.maximum(self.scaled.unit * direction, 0.0))
-        self.infeasibility = proof.established(self.given)
+        self.infeasibility = proof.established(self.problem)
         if self.infeasibility is not None:
             raise Halt(Status.NO_SOLUTION)
 
@@ -129,7 +129,7 @@ def _run(data: LCP, symmetric: bool, rho: float, centre: Array) -> Any:
     options = clarabel.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = ACCURACY
-    # As it comes, refinement is content with steps that fail long before this accuracy.
+    # With its default settings, refinement stops long before this accuracy.
     options.iterative_refinement_max_iter = REFINEMENTS
     options.iterative_refinement_reltol = options.iterative_refinement_abstol = ROUNDING
     cones = [clarabel.NonnegativeConeT(len(h))]

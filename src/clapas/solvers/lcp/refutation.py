@@ -1,17 +1,18 @@
-"""Prove that an LCP has no solution although its inequalities have: by cases, each closed by a certificate.
+"""Proofs by cases that an LCP has no solution although its inequalities are feasible.
 
-Either z_i = 0 or w_i = 0, for each i. A case decides this for some i and asks for z, w ≥ 0 of the others. It
+Either z_i = 0 or w_i = 0, for each i. A case decides this for some i and requires z, w ≥ 0 of the others. It
 is empty if there is y with
 
     y_i ≥ 0 unless w_i = 0 was decided,    (Mᵀy)_i ≤ 0 unless z_i = 0 was decided,    qᵀy < 0,
 
-because a solution would give 0 ≤ yᵀw = (Mᵀy)ᵀz + qᵀy < 0. If all cases of a tree that leaves nothing out are
-empty, so is the problem. Candidates for y are what least squares miss of M z + q = w with z and w of the
-case: their conditions of optimality are the three above. They are checked in whole numbers; since y is made
-of doubles, (Mᵀy)_i ≤ 0 holds up to rounding, and the proof excludes solutions up to a size, ``radius``.
+because a solution would give 0 ≤ yᵀw = (Mᵀy)ᵀz + qᵀy < 0. If all cases of a complete tree are
+empty, the problem has no solution. Candidates for y are least-squares residuals of M z + q = w with z and w
+of the case: their optimality conditions are the three above. They are checked in integer arithmetic; since y
+consists of doubles, (Mᵀy)_i ≤ 0 holds up to rounding, and the proof excludes solutions up to a size,
+``radius``.
 
-The proof speaks of the equilibrated problem (:class:`~clapas.solvers.lcp.scaling.Equilibrated`), which has
-the same solutions and no units.
+The proof is for the equilibrated problem (:class:`~clapas.solvers.lcp.scaling.Equilibrated`), which has
+the same solutions and is dimensionless.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from clapas.solvers.lcp.scaling import Equilibrated
 from clapas.typing import Array, Mask
 
 MOST_NODES = 20_000
-FEASIBLE = 1e-9  # what least squares may miss where a case is not empty
-DECIDED = 1e-12  # min(z_i, w_i) below which nothing is left to decide
+FEASIBLE = 1e-9  # residual of least squares where a case is not empty
+DECIDED = 1e-12  # min(z_i, w_i) below which a pair is complementary
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """A decision about i: what follows from z_i = 0, and what from w_i = 0."""
+    """A decision about i: the subtrees for z_i = 0 and for w_i = 0."""
 
     i: int
     without_z: Leaf | Cases
@@ -57,24 +58,24 @@ class Refutation:
     def radius(self, problem: LCP) -> float:
         """Largest Σ ẑ_i of the equilibrated problem that is excluded; 0 if this proves nothing.
 
-        Everything is computed anew from the problem, in whole numbers.
+        Everything is recomputed from the problem, in integer arithmetic.
         """
         data = Equilibrated.of(problem).problem
         M, q = exact.integers(data.dense.T), exact.integers(data.q[None, :])
         least = math.inf
         nothing = np.zeros(data.size, dtype=bool)
-        todo: list[tuple[Leaf | Cases, Mask, Mask]] = [(self.tree, nothing, nothing)]
-        while todo and least > 0.0:
-            node, no_z, no_w = todo.pop()
+        stack: list[tuple[Leaf | Cases, Mask, Mask]] = [(self.tree, nothing, nothing)]
+        while stack and least > 0.0:
+            node, no_z, no_w = stack.pop()
             if isinstance(node, Leaf):
                 least = min(least, _radius(M, q, node.y, no_z, no_w))
             else:
                 decided = np.arange(data.size) == node.i
-                todo += [(node.without_z, no_z | decided, no_w), (node.without_w, no_z, no_w | decided)]
+                stack += [(node.without_z, no_z | decided, no_w), (node.without_w, no_z, no_w | decided)]
         return least
 
     def proves(self, problem: LCP) -> bool:
-        """Whether the cases leave no solution of a size that could be.
+        """Whether the cases exclude all solutions of realistic size.
 
         Where M is positive definite by more than its own rounding a solution exists, however large, and only
         a proof without bound on it would be accepted.
@@ -87,11 +88,11 @@ class Refutation:
     @property
     def leaves(self) -> int:
         """Number of cases."""
-        count, todo = 0, [self.tree]
-        while todo:
-            node = todo.pop()
+        count, stack = 0, [self.tree]
+        while stack:
+            node = stack.pop()
             if isinstance(node, Cases):
-                todo += [node.without_z, node.without_w]
+                stack += [node.without_z, node.without_w]
             else:
                 count += 1
         return count
@@ -104,17 +105,17 @@ def _radius(M: exact.Integers, q: exact.Integers, y: Array, no_z: Mask, no_w: Ma
     """Largest Σ z for which a certificate closes a case; ``M`` is the transposed matrix."""
     if not np.isfinite(y).all() or (y[~no_w] < 0.0).any():
         return 0.0
-    whole = exact.integers(y)
-    gain = -float((q @ whole).nearest()[0])
-    pushed = float(np.max((M @ whole).nearest()[~no_z], initial=0.0))
+    integer_y = exact.integers(y)
+    gain = -float((q @ integer_y).nearest()[0])
+    slope = float(np.max((M @ integer_y).nearest()[~no_z], initial=0.0))
     if gain <= 0.0:
         return 0.0
-    return (1.0 - 1e-15) * gain / pushed if pushed > 0.0 else math.inf
+    return (1.0 - 1e-15) * gain / slope if slope > 0.0 else math.inf
 
 
 @dataclass(eq=False)
 class Attempt:
-    """What an attempt to refute came to: a proof, a solution it came across, or neither.
+    """Result of an attempt to refute: a proof, a solution found instead, or neither.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class Attempt:
     z : array (n,) or None
         A point at which every pair is complementary, up to rounding.
     nodes : int
-        Cases looked at.
+        Number of cases examined.
     """
 
     refutation: Refutation | None = None
@@ -150,8 +151,8 @@ def refute(problem: LCP, *, time_limit: float = math.inf, max_nodes: int = MOST_
     attempt = Attempt(nodes=search.nodes)
     if tree is not None:
         attempt.refutation = Refutation(tree)
-    elif search.found is not None:
-        attempt.z = scaled.back(search.found)
+    elif search.solution is not None:
+        attempt.z = scaled.back(search.solution)
     return attempt
 
 
@@ -161,7 +162,7 @@ class _Search:
     deadline: float
     max_nodes: int
     nodes: int = 0
-    found: Array | None = None
+    solution: Array | None = None
     M: exact.Integers = field(init=False)
     q: exact.Integers = field(init=False)
 
@@ -169,7 +170,7 @@ class _Search:
         self.M, self.q = exact.integers(self.data.dense.T), exact.integers(self.data.q[None, :])
 
     def close(self, no_z: Mask, no_w: Mask) -> Leaf | Cases | None:
-        """The proof that a case is empty, or None: it holds a solution, or nothing can be decided."""
+        """The proof that a case is empty, or None: it has a solution, or is undecided."""
         self.nodes += 1
         if self.nodes > self.max_nodes or time.perf_counter() > self.deadline:
             return None
@@ -182,7 +183,7 @@ class _Search:
         i = int(np.argmax(undecided)) if len(z) else 0
         if not len(z) or undecided[i] <= DECIDED:
             if float(np.linalg.norm(y)) <= FEASIBLE:
-                self.found = z
+                self.solution = z
                 return None
             i = int(np.argmax(~(no_z | no_w)))
             if (no_z | no_w)[i]:
@@ -196,10 +197,10 @@ class _Search:
         """The nearest point of M z + q = w with z, w ≥ 0 of the case, and its residual w − M z − q."""
         from clapas.solvers.branch_and_bound.least_squares import nonnegative_least_squares
 
-        pressed, open_ = np.flatnonzero(~no_z), np.flatnonzero(~no_w)
-        columns = np.column_stack((self.data.dense[:, pressed], -np.eye(self.data.size)[:, open_]))
-        weights, missed, _ = nonnegative_least_squares(np.ascontiguousarray(columns), -self.data.q)
+        z_columns, w_columns = np.flatnonzero(~no_z), np.flatnonzero(~no_w)
+        columns = np.column_stack((self.data.dense[:, z_columns], -np.eye(self.data.size)[:, w_columns]))
+        weights, residual, _ = nonnegative_least_squares(np.ascontiguousarray(columns), -self.data.q)
         z = np.zeros(self.data.size)
-        z[pressed] = weights[: len(pressed)]
-        size = float(np.linalg.norm(missed))
-        return z, missed / size if size > FEASIBLE else missed
+        z[z_columns] = weights[: len(z_columns)]
+        size = float(np.linalg.norm(residual))
+        return z, residual / size if size > FEASIBLE else residual

@@ -1,4 +1,4 @@
-"""The methods for linear complementarity by name. A new one is added by one line here."""
+"""Registry of the methods for linear complementarity by name. A new one is added by one line here."""
 
 from __future__ import annotations
 
@@ -142,5 +142,5 @@ def make(name: str, **settings: Any) -> LCPSolver:
     >>> make("lemke", tol=1e-12).tol
     1e-12
     """
-    made: LCPSolver = find(name).solver(**settings)
-    return made
+    solver: LCPSolver = find(name).solver(**settings)
+    return solver

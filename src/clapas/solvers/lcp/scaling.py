@@ -1,8 +1,8 @@
-"""The same LCP in unknowns without unit.
+"""The same LCP in dimensionless unknowns.
 
 With λ the response of the problem and D = diag(1/√λ), the problem M̂ = D M D, q̂ = D q / s has a unit
-diagonal where M has a positive one, and |q̂|∞ = 1. Methods that compare entries (pivots, say) work on it;
-symmetry, definiteness and the other classes are kept.
+diagonal where M has a positive one, and |q̂|∞ = 1. Methods that compare entries (such as pivots) work on it;
+symmetry, definiteness and the other classes are preserved.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from clapas.linalg import exact
 from clapas.problems.lcp import LCP, Infeasibility
 from clapas.typing import Array
 
-SWEEPS = 12  # of the equilibration; each halves the exponents that are left
+SWEEPS = 12  # of the equilibration; each halves the remaining exponents
 
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """An LCP without unit and the map back: z = s D ẑ.
+    """A dimensionless LCP and the map back: z = s D ẑ.
 
     Examples
     --------
@@ -33,27 +33,27 @@ class Scaled:
     unit: Array  # of each z_i
 
     @classmethod
-    def of(cls, given: LCP) -> Scaled:
+    def of(cls, problem: LCP) -> Scaled:
         """Scale a problem."""
-        D = 1.0 / np.sqrt(given.response)
-        size = float(np.abs(D * given.q).max(initial=0.0)) or 1.0
-        if sparse.issparse(given.M):
+        D = 1.0 / np.sqrt(problem.response)
+        size = float(np.abs(D * problem.q).max(initial=0.0)) or 1.0
+        if sparse.issparse(problem.M):
             diagonal = sparse.diags_array(D)
-            M = (diagonal @ given.M @ diagonal).tocsr()
+            M = (diagonal @ problem.M @ diagonal).tocsr()
         else:
-            M = D[:, None] * given.M * D
-        return cls(LCP(M, D * given.q / size), size * D)
+            M = D[:, None] * problem.M * D
+        return cls(LCP(M, D * problem.q / size), size * D)
 
     def back(self, z: Array) -> Array:
         """The unknowns of the original problem."""
         return self.unit * z
 
     def forth(self, z: Array) -> Array:
-        """The unknowns without unit."""
+        """The dimensionless unknowns."""
         return z / self.unit
 
     def proof(self, scaled: Infeasibility) -> Infeasibility:
-        """The proof for the original problem, from one for the problem without unit."""
+        """The proof for the original problem, from one for the scaled problem."""
         return Infeasibility(self.unit * scaled.y)
 
 
@@ -61,9 +61,9 @@ class Scaled:
 class Equilibrated:
     """An LCP whose rows and columns all have a largest entry near 1: ŵ = R w / s, z = s C ẑ.
 
-    Rows and columns are scaled apart (Ruiz 2001), which keeps the solutions, their signs and zeros, but not
-    symmetry nor definiteness: for methods that use neither, on data of any units. The factors are powers of
-    two, so that what is proved of the scaled data is proved of the given ones.
+    Rows and columns are scaled separately (Ruiz 2001), which preserves the solutions, their signs and zeros,
+    but not symmetry or definiteness: for methods that use neither, on data of any units. The factors are
+    powers of two, so that what is proved for the scaled data is proved for the given ones.
 
     Examples
     --------
@@ -76,16 +76,16 @@ class Equilibrated:
     unit: Array  # of each z_i
 
     @classmethod
-    def of(cls, given: LCP) -> Equilibrated:
+    def of(cls, problem: LCP) -> Equilibrated:
         """Scale a problem."""
-        M = given.dense
-        rows, columns = np.ones(given.size), np.ones(given.size)
+        M = problem.dense
+        rows, columns = np.ones(problem.size), np.ones(problem.size)
         for _ in range(SWEEPS):
             size = np.abs(rows[:, None] * M * columns)
             rows *= _inverse_root(size.max(axis=1, initial=0.0))
             size = np.abs(rows[:, None] * M * columns)
             columns *= _inverse_root(size.max(axis=0, initial=0.0))
-        q = rows * given.q
+        q = rows * problem.q
         largest = float(np.abs(q).max(initial=0.0))
         size_of_q = float(exact.nearest_power_of_two(largest)) if largest > 0.0 else 1.0
         return cls(LCP(rows[:, None] * M * columns, q / size_of_q), size_of_q * columns)

@@ -1,4 +1,4 @@
-"""The result of a method for linear complementarity, with what it proves."""
+"""The result of a method for linear complementarity, with its proofs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Ray:
 
     All of it obeys w = M z + q + z₀ d, stays nonnegative and complementary, and has z₀ > 0. For positive
     semidefinite and other copositive-plus matrices its direction proves that no solution exists
-    (:meth:`infeasibility`); for others it says that this method cannot go on, no more.
+    (:meth:`infeasibility`); for others it only says that this method cannot continue.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LCPSolution:
     Parameters
     ----------
     problem : LCP
-        What was solved.
+        The problem.
     solver : LCPSolver
         The method, with its settings.
     z, w : arrays (n,)
@@ -67,9 +67,9 @@ class LCPSolution:
     history : History
         Residual against iterations and seconds.
     notes : tuple of str
-        What the method remarked on its way.
+        Remarks of the method.
     ray : Ray or None
-        Where Lemke's method ended, if not at a solution.
+        Ray on which Lemke's method ended, if not at a solution.
     infeasibility : Infeasibility or None
         A checked proof that no z ≥ 0 has M z + q ≥ 0.
     refutation : Refutation or None

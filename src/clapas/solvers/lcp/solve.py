@@ -1,4 +1,4 @@
-"""One call for every method of linear complementarity."""
+"""The ``solve_lcp`` function."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def solve_lcp(
 ) -> LCPSolution:
     """Solve a linear complementarity problem.
 
-    When a method ends without a solution, :func:`prove_infeasible` tells whether any z ≥ 0 has M z + q ≥ 0
+    When a method ends without a solution, :func:`prove_infeasible` decides whether any z ≥ 0 has M z + q ≥ 0
     (up to 3000 unknowns); if none has, the status is NO_SOLUTION and the proof is in
     ``solution.infeasibility``. If one has, the notes name a method that solves problems of this class.
 
     Parameters
     ----------
     problem : LCP
-        What to solve.
+        The problem.
     solver : LCPSolver, optional
         The method with its settings; ``Auto()`` of this package by default: Lemke's pivots, then others
         where they fail.
@@ -54,7 +54,7 @@ def solve_lcp(
     >>> solve_lcp(LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])).z.round(6)
     array([1.333333, 2.333333])
 
-    Nothing makes −z − 1 nonnegative:
+    −z − 1 is negative for all z ≥ 0:
 
     >>> solution = solve_lcp(LCP([[-1.0]], [-1.0]), check=False)
     >>> solution.status.name, solution.infeasibility.proves(solution.problem)
@@ -65,14 +65,16 @@ def solve_lcp(
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
     solution = iterate(problem, solver or Auto(), start, progress)
     if not solution.status.is_solved:
-        solution = _explained(solution)
+        solution = _with_explanation(solution)
         if check:
-            raise NotSolved(cast(Any, solution), " ".join(solution.notes))  # it has all that the error reads
+            raise NotSolved(
+                cast(Any, solution), " ".join(solution.notes)
+            )  # it has all attributes that the error uses
     return solution
 
 
-def _explained(solution: LCPSolution) -> LCPSolution:
-    """The failed solution with a proof that there is none, or with an advice."""
+def _with_explanation(solution: LCPSolution) -> LCPSolution:
+    """The failed solution with a proof that there is none, or with advice."""
     problem, proof = solution.problem, solution.infeasibility
     if solution.status is Status.STOPPED:
         return solution
@@ -82,7 +84,7 @@ def _explained(solution: LCPSolution) -> LCPSolution:
     if proof is None and solution.refutation is not None:
         return solution  # proved by cases
     if proof is None and solution.status is Status.NO_SOLUTION:
-        solution = replace(solution, status=Status.STALLED)  # nothing is denied without a proof
+        solution = replace(solution, status=Status.STALLED)  # non-existence needs a proof
     if proof is None:
         return replace(solution, notes=(*solution.notes, advise(problem)))
     radius = proof.radius(problem)

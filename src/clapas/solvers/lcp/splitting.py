@@ -1,4 +1,4 @@
-"""Methods made for symmetric matrices, on monotone ones that are not symmetric.
+"""Methods for symmetric matrices, applied to monotone ones that are not symmetric.
 
 M = S + K has a symmetric part S and a skew part K. One step from z solves an LCP with a symmetric matrix,
 
@@ -28,14 +28,14 @@ from clapas.status import Status
 from clapas.typing import Array
 
 RELAXATION = 1.5  # of the step γ; any value between 0 and 2 converges
-SHARE = 0.1  # of ρ |z − z̄| that the symmetric problem may be missed by
+SHARE = 0.1  # residual of the symmetric problem relative to ρ |z − z̄|
 INNER = 200  # iterations on one symmetric problem
-PATIENCE, SHRINKAGE = 300, 0.99  # steps after which |z − z̄| must have fallen, and by how much
-POWERS, MARGIN = 30, 1.1  # power iterations for a norm, and what they may miss
+PATIENCE, SHRINKAGE = 300, 0.99  # steps within which |z − z̄| must have decreased, and the factor
+POWERS, MARGIN = 30, 1.1  # power iterations for a norm, and a factor for their error
 
 
 class SymmetricMethod(LCPMethod):
-    """A method for symmetric matrices, which can go on with another q."""
+    """A method for symmetric matrices, which can continue with another q."""
 
     @abstractmethod
     def restart(self, q: Array, z: Array) -> None:
@@ -50,7 +50,7 @@ class SymmetricSteps(LCPMethod):
     problem : LCP
         With a positive semidefinite M.
     guess : array (n,)
-        Where to start.
+        Starting point.
     inner : callable
         Starts the method on a symmetric problem from a guess.
     """
@@ -64,7 +64,7 @@ class SymmetricSteps(LCPMethod):
         self.z = np.maximum(self.scaled.forth(guess), 0.0)
         self.near = self.z  # z̄
         self.inner = inner(self.symmetric, self.near)
-        self.smallest = self.before = np.inf  # |z − z̄|, now and PATIENCE steps ago
+        self.smallest = self.previous = np.inf  # |z − z̄|, now and PATIENCE steps ago
         self.done = 0
 
     def unknowns(self) -> Array:
@@ -72,7 +72,7 @@ class SymmetricSteps(LCPMethod):
         return self.scaled.back(self.near)
 
     def advance(self, count: int) -> None:
-        """One iteration is one symmetric problem."""
+        """Solve ``count`` symmetric problems."""
         for _ in range(count):
             self._step()
 
@@ -83,18 +83,18 @@ class SymmetricSteps(LCPMethod):
         size = float(e @ e)
         if size > 0.0:
             self.z = np.maximum(self.z - RELAXATION * (float(gap @ e) / size) * e, 0.0)
-        self._watch(float(np.linalg.norm(gap)))
+        self._check_progress(float(np.linalg.norm(gap)))
 
-    def _watch(self, gap: float) -> None:
-        """Stop where |z − z̄| no longer falls: for solvable monotone problems it falls linearly."""
+    def _check_progress(self, gap: float) -> None:
+        """Stop where |z − z̄| no longer decreases: for solvable monotone problems it does so linearly."""
         self.done += 1
         self.smallest = min(self.smallest, gap)
         if self.done % PATIENCE:
             return
-        if self.smallest > SHRINKAGE * self.before:
+        if self.smallest > SHRINKAGE * self.previous:
             self.notes = ("the steps do not shrink: M is not positive semidefinite, or there is no solution",)
             raise Halt(Status.STALLED)
-        self.before = self.smallest
+        self.previous = self.smallest
 
     def _solve(self, q: Array) -> Array:
         """Solve the symmetric problem of a constant term q, as accurately as the step from z needs."""
@@ -102,8 +102,8 @@ class SymmetricSteps(LCPMethod):
         for _ in range(INNER):
             self.inner.advance(1)
             near = self.inner.unknowns()
-            missed = self.symmetric.natural_map(near, np.asarray(self.symmetric.M @ near + q))
-            if np.linalg.norm(missed) <= SHARE * self.rho * np.linalg.norm(self.z - near):
+            error = self.symmetric.natural_map(near, np.asarray(self.symmetric.M @ near + q))
+            if np.linalg.norm(error) <= SHARE * self.rho * np.linalg.norm(self.z - near):
                 break
         return near.copy()
 
@@ -112,9 +112,9 @@ def norm(M: Array) -> float:
     """|M|₂ of a symmetric or skew matrix by power iterations, with a margin."""
     x, size = np.ones(M.shape[0]) + 0.1 * np.cos(np.arange(M.shape[0])), 0.0
     for _ in range(POWERS):
-        pushed = M @ (x / (np.linalg.norm(x) or 1.0))
-        size = max(size, float(np.linalg.norm(pushed)))
+        product = M @ (x / (np.linalg.norm(x) or 1.0))
+        size = max(size, float(np.linalg.norm(product)))
         if size == 0.0:
             return 0.0
-        x = pushed
+        x = product
     return MARGIN * size

@@ -1,4 +1,4 @@
-"""Lemke's method on a plain tableau, as it was long programmed: a lesson in rounding."""
+"""Lemke's method on a plain tableau, as in old programs, to show the effect of rounding."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True, kw_only=True)
 class LemkeTableau(IterativeSolver):
-    """Lemke's pivots on the whole tableau [I, −M, −1 | q], updated and never computed afresh.
+    """Lemke's pivots on the whole tableau [I, −M, −1 | q], updated and never recomputed.
 
-    Rounding of all the pivots adds up in the tableau: its answer loses digits as the problem grows, all
-    of them in the worst case, and the residual says so. Kept to reproduce published failures; use
+    Rounding of all pivots accumulates in the tableau: the result loses digits as the problem grows, all
+    of them in the worst case, as the residual shows. Kept to reproduce published failures; use
     :class:`Lemke`.
 
     Parameters
@@ -31,7 +31,7 @@ class LemkeTableau(IterativeSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     ties : "lexicographic" or "first"
-        Which of the rows tied leaves. With "first", as in old programs, the data are not scaled, no entry is
+        Rule for tied rows. With "first", as in old programs, the data are not scaled, no entry is
         too small to be a pivot, and degenerate problems may cycle.
     precision : "double" or "single"
         Of the numbers in the tableau.
@@ -59,7 +59,7 @@ class LemkeTableau(IterativeSolver):
             raise SettingsError(f"precision must be 'double' or 'single', got '{self.precision}'")
 
     def start(self, problem: LCP, guess: Array) -> Tableau:
-        """Write the tableau."""
+        """Assemble the tableau."""
         return Tableau(problem, self)
 
 
@@ -69,7 +69,7 @@ class Tableau(LCPMethod):
     def __init__(self, problem: LCP, settings: LemkeTableau) -> None:
         n = problem.size
         self.n, self.is_lexicographic = n, settings.ties == "lexicographic"
-        # Ties can be told from rounding only among values without unit.
+        # Ties can be distinguished from rounding only among dimensionless values.
         self.scaled = Scaled.of(problem) if self.is_lexicographic else Scaled(problem, np.ones(n))
         data = self.scaled.problem
         whole = np.hstack((np.eye(n), -data.dense, -np.ones((n, 1)), data.q[:, None]))
@@ -79,17 +79,17 @@ class Tableau(LCPMethod):
         self.entering: int | None = None
 
     def unknowns(self) -> Array:
-        """The z that the last column of the tableau shows."""
+        """The z in the last column of the tableau."""
         return self.scaled.back(self.shown()[1])
 
     def shown(self) -> tuple[Array, Array, float]:
-        """The values (w, z, z₀) in the last column of the tableau, true or not, in its units."""
+        """The values (w, z, z₀) in the last column of the tableau, correct or not, in its units."""
         values = np.zeros(2 * self.n + 1)
         values[self.variables] = self.rows[:, -1]
         return values[: self.n], values[self.n : -1], float(values[-1])
 
     def advance(self, count: int) -> int:
-        """One iteration is one pivot."""
+        """Do ``count`` pivots."""
         for done in range(1, count + 1):
             left = self._pivot()
             if left == 2 * self.n:
@@ -121,7 +121,7 @@ class Tableau(LCPMethod):
         return int(rows[np.argmin(self.rows[rows, -1] / self.rows[rows, self.entering])])
 
     def _lexicographic(self, rows: Indices) -> int:
-        """Of the rows that reach zero first, z₀'s, or the one that comes first divided by its pivot."""
+        """Among the rows that reach zero first, that of z₀, or the lexicographically first."""
         values, pivots = np.maximum(self.rows[rows, -1], 0.0), self.rows[rows, self.entering]
         ratios = values / pivots
         tied = rows[ratios <= ratios.min() * (1.0 + TIE) + TIE]

@@ -1,21 +1,21 @@
-"""Least impulses: the smallest impulses that hold all bodies at rest, by a few Newton steps.
+"""Least impulses: the impulses of least norm that hold all bodies at rest, by a few Newton steps.
 
-A wall that stands has infinitely many ways to carry its weight. To ask for the smallest impulses makes the
-answer unique, and dual to something simple. With W = G Gᵀ in units in which every body has unit mass
+The impulses that carry a wall are not unique. The least impulses are, and their problem has a simple
+dual. With W = G Gᵀ in units in which every body has unit mass
 (:class:`clapas.problems.blocks.BodyBlocks`), impulses that stop the free motion y_free solve
 
     min {½ |r|² : Gᵀ r + y_free = 0, r ∈ K},    whose dual is    min_z  ½ |P_K(G z)|² + y_free·z,
 
 a smooth convex problem without constraints in as many unknowns as the bodies have velocities; r = P_K(G z).
-In words: each contact is a spring of one stiffness that cannot pull and holds no more than friction allows,
+In words: each contact is a spring of unit stiffness that cannot pull and whose friction is limited,
 and z is the small motion under which these springs carry the load. Newton's matrix Gᵀ P_K' G is sparse
-like the neighbourhood of the bodies.
+like the contact graph of the bodies.
 
-With r − r̄ in place of r, where r̄ is a preload, the impulses are those nearest to even ones, r = P_K(G z + r̄).
-Fewer contacts bear nothing then, and more are well inside their cones, at the same cost. With a guess in
-place of the preload they are those nearest to the guess, and one step finds them where it is nearly good.
+With r − r̄ in place of r, where r̄ is a preload, the impulses are those nearest to uniform ones, r = P_K(G z
++ r̄). Fewer contacts are then unloaded, and more are well inside their cones, at the same cost. With a guess
+in place of the preload they are those nearest to the guess, and one step suffices where it is nearly good.
 
-Where no impulses hold the bodies the dual has no minimum: the steps stop and another method must be asked.
+Where no impulses hold the bodies the dual has no minimum: the steps stop and another method is needed.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class LeastImpulses(IterativeSolver):
-    """The least impulses that hold everything at rest: u = 0 wherever an impulse acts.
+    """The least impulses that hold all bodies at rest: u = 0 wherever an impulse acts.
 
     Semismooth Newton steps with a line search on the dual problem (see the head of the file), impulses
-    being measured contact by contact in the unit √λ_i of its response. Walls and towers of some thousand
-    contacts take 2 to 10 steps to rounding, from nothing; a guess is used if ``nearest`` says so.
+    being scaled contact by contact by √λ_i of its response. Walls and towers of some thousand
+    contacts take 2 to 10 steps to rounding from a cold start; a guess is used only with ``nearest``.
 
-    It solves nothing else: where a body must move it stalls. So it is no method of its own but the first
-    that time steps ask for structures placed at rest, and one of the portfolio :class:`Auto`.
+    It solves nothing else: where a body must move it stalls. It is therefore the first method
+    of time steps for structures placed at rest, and one of the portfolio :class:`Auto`, not a general solver.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`. An iteration is one Newton step, that is one factorisation.
     slack : float
-        Contacts apart whose imposed velocity is at most this share of the largest free velocity may bear:
-        what touches up to rounding touches.
+        Open contacts whose imposed velocity is at most this fraction of the largest free velocity may be
+        loaded: they touch up to rounding.
     preload : float
-        Normal part of r̄ as a share of the mean impulse, which the first step finds; 0 is none, and the
-        answer is the least in size.
+        Normal part of r̄ relative to the mean impulse, which the first step determines; with 0 the
+        solution is the least in norm.
     nearest : bool
-        Look for the impulses nearest to the guess, which takes the place of the preload.
+        Find the impulses nearest to the guess, which replaces the preload.
 
     References
     ----------
@@ -94,9 +94,9 @@ class LeastImpulses(IterativeSolver):
 
 
 def can_rest(problem: ContactProblem) -> bool:
-    """Whether rest is possible as far as can be seen at once, and the structure of the problem is right.
+    """Whether the problem has the right structure, and a quick test does not exclude rest.
 
-    Contacts are between two bodies each, and none is made to slide or to close by an imposed velocity.
+    Contacts are between two bodies each, and no imposed velocity makes one slide or close.
     """
     from clapas.problems.blocks import BodyBlocks
 

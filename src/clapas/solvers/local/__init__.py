@@ -1,6 +1,6 @@
-"""Methods for a single contact: the parts Gauss-Seidel is built of.
+"""Methods for a single contact, used by Gauss-Seidel.
 
-A part is a frozen dataclass for people and, through :meth:`part`, a named tuple whose type selects
+Each is a frozen dataclass with settings and, through :meth:`part`, a named tuple whose type selects
 the compiled code.
 """
 
@@ -14,9 +14,9 @@ from clapas.errors import SettingsError
 
 @dataclass(frozen=True, kw_only=True)
 class Exact:
-    """Solve each contact exactly by a scalar equation: the default.
+    """Solve each contact exactly by a scalar equation; the default.
 
-    Finds a solution of the one-contact problem to rounding whenever there is one, in the time of
+    Finds a solution of the one-contact problem to rounding whenever one exists, in the time of
     one or two Newton steps. See :mod:`clapas.solvers.local.exact`.
     """
 
@@ -36,7 +36,7 @@ class AlartCurnier:
     max_iterations : int
         Newton steps before the exact method takes over.
     tol : float
-        Relative step at which Newton's method has settled.
+        Relative step at which Newton's method has converged.
     """
 
     max_iterations: int = 15

@@ -6,8 +6,8 @@ Newton on f_AC(u, r) = 0 with u = W_ii r + q̄. The normal equation decides open
     stick   u_T = 0                              if |y| < mu r_N,      y = r_T − ρ u_T
     slide   r_T = mu r_N y/|y|, linearised       otherwise.
 
-Quadratic near the solution, but it may cycle; then the exact scalar equation takes over, so that
-the contact is always solved when it can be.
+Quadratic near the solution, but it may cycle; then the exact scalar equation is used, so that
+the contact is solved whenever possible.
 
 Reference: Alart, Curnier 1991; Cadoux 2009, 1.3.1 and appendix D.
 """
@@ -24,7 +24,7 @@ from clapas.solvers.local.exact import ExactPart, solve_exact
 
 
 class AlartCurnierPart(NamedTuple):
-    """Compile-time mark of the Newton local solver: its limits."""
+    """Compile-time tag of the Newton local solver, with its limits."""
 
     max_iterations: int
     tol: float
@@ -41,7 +41,7 @@ def solve_alart_curnier(
     u_2: float,
     k: Coefficients,
 ) -> tuple[float, float, float]:
-    """New impulse by Newton's method, by the exact equation where Newton does not settle."""
+    """New impulse by Newton's method, or by the exact equation where Newton does not converge."""
     c_1, c_2, s_1, s_2, mu = k[1], k[2], k[3], k[4], k[5]
     a = r_n + c_1 * r_1 + c_2 * r_2 - k[0] * u_n
     if a <= 0.0:

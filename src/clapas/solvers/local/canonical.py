@@ -1,11 +1,11 @@
 """The one-contact problem in canonical coordinates.
 
-Contact i with every other impulse held fixed sees u = W_ii r + q̄. Write
+With every other impulse held fixed, contact i has u = W_ii r + q̄. Write
 
     W_ii = W_NN (1, c)(1, c)ᵀ + diag(0, S),    c = W_TN / W_NN,   S = W_TT − W_NN c cᵀ  (Schur complement),
 
-and turn the tangents to the principal axes of S, which isotropic friction allows. With
-S = diag(s_1, s_2) the unknown impulse is governed by two numbers that need no W:
+and rotate the tangents to the principal axes of S, which isotropic friction allows. With
+S = diag(s_1, s_2) the unknown impulse depends on two quantities that need no W:
 
     a = r_N + c·r_T − u_N / W_NN      the normal impulse if the contact does not slide (−q̄_N / W_NN)
     b = u_T − c u_N − S r_T           the tangential velocity left when u_N = 0 and r_T = 0
@@ -16,7 +16,7 @@ for any r and its u. The law then reads
     else   r_T = −(S + α)⁻¹ b,  r_N = a − c·r_T,  |r_T| ≤ mu r_N,  α ≥ 0, α = 0 unless |r_T| = mu r_N
 
 (u_T = −α r_T), with α = 0 when it sticks. A row of ``coefficients`` is (1/W_NN, c_1, c_2, s_1, s_2, mu).
-The tangents are turned once per problem; the sweeps work in turned coordinates throughout.
+The tangents are rotated once per problem; the sweeps work in rotated coordinates throughout.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from clapas.typing import Array
 
 N_COEFFICIENTS = 6
 Coefficients: TypeAlias = Array | tuple[float, float, float, float, float, float]
-# Principal values of S below this fraction of trace(W_ii) are rounding: the contact cannot be
+# Principal values of S below this fraction of trace(W_ii) count as zero: the contact cannot be
 # stopped along that tangent by its own impulse.
 SINGULAR = 1e-14
-# Sweeps square the coefficient: beyond this value they take this value, which no data tell apart.
+# Sweeps square the coefficient: it is limited to this value, which makes no difference in practice.
 LARGEST_MU = 1e100
 
 
@@ -41,7 +41,7 @@ LARGEST_MU = 1e100
 def canonical(
     w_nn: float, w_n1: float, w_n2: float, w_11: float, w_12: float, w_22: float
 ) -> tuple[float, float, float, float, float, float, float]:
-    """1/W_NN, c_1, c_2, s_1, s_2 of a 3-D contact, and the cosine and sine that turn its tangents."""
+    """1/W_NN, c_1, c_2, s_1, s_2 of a 3-D contact, and the cosine and sine that rotate its tangents."""
     trace = w_nn + w_11 + w_22
     c_1, c_2 = w_n1 / w_nn, w_n2 / w_nn
     s_11, s_22 = w_11 - w_nn * c_1 * c_1, w_22 - w_nn * c_2 * c_2
@@ -63,9 +63,9 @@ def canonical(
 
 @kernel
 def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
-    """Coefficients (n, 6) of each contact and the (cosine, sine) (n, 2) that turns its tangents.
+    """Coefficients (n, 6) of each contact and the (cosine, sine) (n, 2) that rotates its tangents.
 
-    A 2-D contact is a 3-D one whose second tangent is idle: c_2 = 0, s_2 = s_1.
+    A 2-D contact is a 3-D one whose second tangent is not used: c_2 = 0, s_2 = s_1.
     """
     n, d = blocks.shape[0], blocks.shape[1]
     coefficients = np.empty((n, N_COEFFICIENTS))
@@ -98,7 +98,7 @@ def canonical_coefficients(blocks: Array, mu: Array) -> tuple[Array, Array]:
 
 @inlined
 def coefficients_of(coefficients: Array, i: int | np.uint32) -> Coefficients:
-    """Row i as numbers: a view of it would be counted and freed at each visit."""
+    """Row i as scalars, which avoids the reference counting of a view at each visit."""
     return (
         coefficients[i, 0],
         coefficients[i, 1],
@@ -110,7 +110,7 @@ def coefficients_of(coefficients: Array, i: int | np.uint32) -> Coefficients:
 
 
 def turn_tangents(vectors: Array, turn: Array, back: bool = False) -> Array:
-    """Turn the tangential components of one (n, 3) vector, or (n, 3, k) rows, per contact."""
+    """Rotate the tangential components of one (n, 3) vector, or (n, 3, k) rows, per contact."""
     if vectors.shape[1] == 2:
         return vectors.copy()
     shape = (len(turn),) + (1,) * (vectors.ndim - 2)

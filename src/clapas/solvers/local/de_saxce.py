@@ -1,6 +1,6 @@
 """De Saxcé's projection on one contact: r ← P_K(r − ρ ũ).
 
-One projection per visit is the cheapest local step; more approach the exact answer linearly. The
+One projection per visit is the cheapest local step; more converge linearly to the exact solution. The
 step ρ is the inverse of a bound of the largest eigenvalue of W_ii.
 
 Reference: De Saxcé, Feng 1998.
@@ -18,7 +18,7 @@ from clapas.solvers.local.canonical import Coefficients
 
 
 class DeSaxcePart(NamedTuple):
-    """Compile-time mark of the projection: number per visit, and when to stop."""
+    """Compile-time tag of the projection: number per visit, and stopping tolerance."""
 
     projections: int
     tol: float

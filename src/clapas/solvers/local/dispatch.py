@@ -1,7 +1,7 @@
-"""Choose the local solver at compile time, by the type of its part.
+"""Choice of the local solver at compile time, by the type of its part.
 
-``solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, coefficients)`` means, inside a kernel, the
-method whose named tuple ``part`` is: no branch is left in the sweep.
+Inside a kernel, ``solve_contact(part, r_n, r_1, r_2, u_n, u_1, u_2, coefficients)`` calls the
+method of the named tuple ``part``, without a branch in the sweep.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ METHODS: dict[type, Callable[..., tuple[float, float, float]]] = {
 def solve_contact(
     part: Any, r_n: float, r_1: float, r_2: float, u_n: float, u_1: float, u_2: float, k: Coefficients
 ) -> tuple[float, float, float]:
-    """New impulse of one contact (plain Python twin of the compiled dispatch)."""
+    """New impulse of one contact (Python version of the compiled dispatch)."""
     return METHODS[type(part)](part, r_n, r_1, r_2, u_n, u_1, u_2, k)
 
 

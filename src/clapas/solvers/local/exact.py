@@ -7,7 +7,7 @@ In canonical coordinates (see ``canonical``) a sliding contact is one number α 
 If sticking is not possible φ(0) < 0, and φ(α) → ∞ as α → ∞ because a > 0: a root exists and Newton's
 method inside a bracket finds it to rounding. When s_1 = s_2 (spheres; always in 2-D) φ is affine
 and the first step is exact. A block that is singular along b may leave no root: then the contact
-alone has no solution and one projection is taken instead, so that a sweep can go on.
+alone has no solution and one projection is taken instead, so that a sweep can continue.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clapas.solvers.local.canonical import Coefficients
 from clapas.solvers.local.de_saxce import project_once
 
 ROUNDING = 4e-16
-IDLE = 1e-12  # velocity along an idle tangent that counts as rounding, relative to its terms
+IDLE = 1e-12  # velocity along a tangent with s = 0 that counts as rounding, relative to its terms
 MAX_STEPS = 100
 
 
 class ExactPart(NamedTuple):
-    """Compile-time mark of the exact local solver."""
+    """Compile-time tag of the exact local solver."""
 
     max_steps: int
 
@@ -72,9 +72,9 @@ def stick_singular(
     u_1: float,
     u_2: float,
 ) -> tuple[float, float]:
-    """Tangential impulse that sticks when s_1 or s_2 is zero; NaN if something pushes along it.
+    """Sticking tangential impulse when s_1 or s_2 is zero; NaN if there is a velocity along that tangent.
 
-    Along a tangent with s = 0 and b = 0 any impulse leaves u_T as it is: the one that best
+    Along a tangent with s = 0 and b = 0 no impulse changes u_T: the one that best
     fits the cone is taken, which minimises |t| + mu c·t.
     """
     idle_1, idle_2 = s_1 <= 0.0, s_2 <= 0.0
@@ -93,14 +93,14 @@ def stick_singular(
 
 @inlined
 def free_impulse(a: float, t: float, c: float, mu: float) -> float:
-    """The x that brings (t, x) into the disc of radius mu (a − c x), if one does."""
+    """An x with (t, x) in the disc of radius mu (a − c x), if there is one."""
     k = mu * abs(c)
     side = -1.0 if c > 0.0 else 1.0
     if k < 1.0:
         x = k * abs(t) / np.sqrt(1.0 - k * k)
         return side * float(x)
     x = abs(t) + abs(a) / abs(c)
-    for _ in range(200):  # the cone opens faster than the disc: far enough out it is reached
+    for _ in range(200):  # the radius grows faster than x: a large enough x is inside
         if t * t + x * x <= mu * mu * (a + abs(c) * x) ** 2 and a + abs(c) * x >= 0.0:
             break
         x *= 2.0
@@ -147,7 +147,7 @@ def slip_direction(
     g_1, g_2 = 1.0 / (s_1 + alpha), 1.0 / (s_2 + alpha)
     t_1, t_2 = -b_1 * g_1, -b_2 * g_2
     size = np.sqrt(t_1 * t_1 + t_2 * t_2)
-    # The bracket closes on a root, except on α = 0 when there is none: the ratio then is not 1.
+    # The bracket converges to a root, or to α = 0 when there is none: the ratio then is not 1.
     if abs(mu * (a - c_1 * t_1 - c_2 * t_2) - size) > 1e-6 * size:
         return np.nan, np.nan
     return t_1 / size, t_2 / size

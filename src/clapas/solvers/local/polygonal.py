@@ -1,13 +1,13 @@
-"""Exact solution of one contact whose friction cone has a polygonal section, by trying sides and corners.
+"""Exact solution of one contact with a polygonal friction cone, by trying sides and corners.
 
-In the letters of :mod:`clapas.solvers.local.canonical`, the tangents not turned and S a full matrix,
+In the notation of :mod:`clapas.solvers.local.canonical`, with unrotated tangents and S a full matrix,
 
     r_N = a − c·r_T,    u_T = b + S r_T,    r_T ∈ mu r_N P,    −u_T normal to mu r_N P at r_T.
 
-The contact sticks (u_T = 0) if that point is inside. Else r_T = mu r_N p with p on the border of P, where
+The contact sticks (u_T = 0) if that point is inside. Else r_T = mu r_N p with p on the boundary of P, where
 r_N = a / (1 + mu c·p), and
 
-* on a side from p to p + e, the slip is across it: u_T·e = 0, linear in the place s along the side,
+* on a side from p to p + e, the slip is normal to it: u_T·e = 0, linear in the position s along the side,
 
       s = −[(1 + mu c·p) b·e + mu a e·S p] / [mu (c·e) b·e + mu a e·S e];
 
@@ -15,7 +15,7 @@ r_N = a / (1 + mu c·p), and
 
 Of these points the one is taken where friction dissipates most, that is where the gap
 mu r_N σ(−u_T) + u_T·r_T ≥ 0 is least, σ the support function of P: it is zero at a solution. Where S is
-singular a side finds what sticks. In the plane P is an interval, a polygon of two corners.
+singular a side gives the sticking solution. In the plane P is an interval, a polygon of two corners.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def solve_polygon(
 ) -> tuple[float, float, float]:
     """New impulse of contact i, from its impulse r, its velocity u at that r, coefficients k and S_12.
 
-    ``corners`` (n, m, 2) are those of all contacts, against the clock.
+    ``corners`` (n, m, 2) are those of all contacts, counter-clockwise.
     """
     c_1, c_2, s_1, s_2, mu = k[1], k[2], k[3], k[4], k[5]
     a = r_n + c_1 * r_1 + c_2 * r_2 - k[0] * u_n
@@ -65,19 +65,21 @@ def solve_polygon(
         after = corner + 1 if corner + 1 < m else 0
         p_1, p_2 = corners[i, corner, 0], corners[i, corner, 1]
         e_1, e_2 = corners[i, after, 0] - p_1, corners[i, after, 1] - p_2
-        pushed, turned = b_1 * e_1 + b_2 * e_2, c_1 * e_1 + c_2 * e_2
+        b_e, c_e = b_1 * e_1 + b_2 * e_2, c_1 * e_1 + c_2 * e_2
         se_1, se_2 = s_1 * e_1 + s_12 * e_2, s_12 * e_1 + s_2 * e_2
-        above = (1.0 + mu * (c_1 * p_1 + c_2 * p_2)) * pushed + mu * a * (se_1 * p_1 + se_2 * p_2)
-        below = mu * turned * pushed + mu * a * (se_1 * e_1 + se_2 * e_2)
-        share = -above / below if abs(above) < abs(below) else 0.0  # else beyond the edge
-        for place in (0.0, share):
-            if not (0.0 <= place < 1.0):
+        numerator = (1.0 + mu * (c_1 * p_1 + c_2 * p_2)) * b_e + mu * a * (se_1 * p_1 + se_2 * p_2)
+        denominator = mu * c_e * b_e + mu * a * (se_1 * e_1 + se_2 * e_2)
+        fraction = (
+            -numerator / denominator if abs(numerator) < abs(denominator) else 0.0
+        )  # otherwise beyond the side
+        for position in (0.0, fraction):
+            if not (0.0 <= position < 1.0):
                 continue
-            at_1, at_2 = p_1 + place * e_1, p_2 + place * e_2
-            rise = 1.0 + mu * (c_1 * at_1 + c_2 * at_2)
-            if rise <= 0.0:  # the cone leans over: no normal impulse has this point
+            at_1, at_2 = p_1 + position * e_1, p_2 + position * e_2
+            slope = 1.0 + mu * (c_1 * at_1 + c_2 * at_2)
+            if slope <= 0.0:  # no normal impulse corresponds to this point
                 continue
-            n = a / rise
+            n = a / slope
             t_1, t_2 = mu * n * at_1, mu * n * at_2
             v_1, v_2 = b_1 + s_1 * t_1 + s_12 * t_2, b_2 + s_12 * t_1 + s_2 * t_2
             gap = mu * n * support(corners, i, -v_1, -v_2) + v_1 * t_1 + v_2 * t_2
@@ -121,7 +123,7 @@ def relaxed_in_polygon(
     t_1: float,
     t_2: float,
 ) -> tuple[float, float, float]:
-    """The impulse r + ω (r_new − r), its tangential part brought back into the section of its normal part."""
+    """The impulse r + ω (r_new − r), its tangential part projected on the section of its normal part."""
     x_n = max(r_n + omega * (n - r_n), 0.0)
     x_1, x_2 = r_1 + omega * (t_1 - r_1), r_2 + omega * (t_2 - r_2)
     m, size = corners.shape[1], mu * x_n
@@ -133,10 +135,10 @@ def relaxed_in_polygon(
         p_1, p_2 = size * corners[i, corner, 0], size * corners[i, corner, 1]
         e_1, e_2 = size * corners[i, after, 0] - p_1, size * corners[i, after, 1] - p_2
         square = e_1 * e_1 + e_2 * e_2
-        share = ((x_1 - p_1) * e_1 + (x_2 - p_2) * e_2) / square if square > 0.0 else 0.0
-        share = min(max(share, 0.0), 1.0)
-        z_1, z_2 = p_1 + share * e_1, p_2 + share * e_2
-        away = (x_1 - z_1) ** 2 + (x_2 - z_2) ** 2
-        if away < best:
-            best, y_1, y_2 = away, z_1, z_2
+        fraction = ((x_1 - p_1) * e_1 + (x_2 - p_2) * e_2) / square if square > 0.0 else 0.0
+        fraction = min(max(fraction, 0.0), 1.0)
+        z_1, z_2 = p_1 + fraction * e_1, p_2 + fraction * e_2
+        distance = (x_1 - z_1) ** 2 + (x_2 - z_2) ** 2
+        if distance < best:
+            best, y_1, y_2 = distance, z_1, z_2
     return x_n, y_1, y_2

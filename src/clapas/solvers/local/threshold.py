@@ -1,4 +1,4 @@
-"""Exact solution of one contact whose friction has a threshold of its own, softened or not.
+"""Exact solution of one contact with a given friction threshold, regularised or not.
 
 With the normal eliminated (:mod:`clapas.solvers.local.canonical`: r_N = a − c·r_T, u_T = b + S r_T) the
 tangential impulse minimises ½ r_T·(S + κ) r_T + b·r_T in the disc |r_T| ≤ s. Where that leaves r_N < 0 the
@@ -88,7 +88,7 @@ def in_disc(
 
 @inlined
 def is_short(e_1: float, e_2: float, p_1: float, p_2: float, beta: float, limit: float) -> bool:
-    """Whether (A + β)⁻¹ b is within the disc; a direction that nothing resists is not."""
+    """Whether (A + β)⁻¹ b is within the disc; False along a direction without resistance."""
     x = e_1 + beta
     y = e_2 + beta
     if (x <= 0.0 and p_1 != 0.0) or (y <= 0.0 and p_2 != 0.0):

@@ -1,4 +1,4 @@
-"""Coulomb's law as the minimum of a function: a merit function, and the bipotential."""
+"""Coulomb's law as a minimisation: merit functions, and the bipotential."""
 
 from clapas.solvers.minimisation.bipotential import Bipotential
 from clapas.solvers.minimisation.fischer_burmeister import FischerBurmeister

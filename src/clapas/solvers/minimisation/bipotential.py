@@ -15,8 +15,8 @@ from clapas.solvers.loop import Iteration, IterativeSolver
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
 
-SMOOTHING, SHRINK, LEAST = 1e-2, 0.2, 1e-12  # of |u_T|: first, factor, last; without unit
-STIFFER, STIFFEST = 3.0, 1e4  # factor on the penalties when a constraint hardly improves, and their limit
+SMOOTHING, SHRINK, LEAST = 1e-2, 0.2, 1e-12  # of |u_T|: first, factor, last; dimensionless
+STIFFER, STIFFEST = 3.0, 1e4  # factor on the penalties when the constraints hardly improve, and their limit
 BETTER = 0.5
 
 
@@ -27,18 +27,18 @@ class Bipotential(IterativeSolver):
         min  Σ u·r + mu r_N |u_T|    subject to  u_N ≥ 0,  r ∈ K,    u = W r + q,
 
     whose minimum is zero exactly at the solutions of the law. Not convex. The constraints are treated by
-    augmented Lagrangians, |u_T| is rounded at zero by an ε that shrinks, and each subproblem is minimised by
+    augmented Lagrangians, |u_T| is smoothed at zero by a decreasing ε, and each subproblem is minimised by
     SciPy's L-BFGS-B. One iteration is one subproblem.
 
-    A reference from the literature: slow, exact to some digits, and it may end in a local minimum above
-    zero, which the residual tells.
+    A reference from the literature: slow, accurate to some digits, and it may end in a local minimum above
+    zero, which the residual shows.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     penalty : float
-        First weight of the constraints, without unit.
+        First weight of the constraints, dimensionless.
     inner_iterations : int
         Iterations of L-BFGS-B in one subproblem.
 
@@ -86,55 +86,58 @@ class _Program(Iteration):
         self.free = self.scaled.from_velocities(problem.q)
         self.x = self.scaled.from_impulses(guess)
         self.a, self.z = np.zeros(len(self.mu)), np.zeros(self.scaled.shape)
-        self.sigma, self.eps, self.missed = solver.penalty, SMOOTHING, np.inf
+        self.sigma, self.eps, self.violation = solver.penalty, SMOOTHING, np.inf
         self.deadline = time.perf_counter() + solver.time_limit
 
     def impulses(self) -> Array:
-        """The impulses of the current point, brought into the cones."""
+        """The impulses of the current point, projected on the cones."""
         return self.scaled.to_impulses(coulomb.project(self.x, self.mu))
 
     def advance(self, count: int) -> None:
-        """One iteration is one minimisation, then one step of the multipliers."""
+        """Do ``count`` minimisations, each followed by an update of the multipliers."""
         for _ in range(count):
-            found = optimize.minimize(
+            result = optimize.minimize(
                 self._lagrangian,
                 self.x.ravel(),
                 jac=True,
                 method="L-BFGS-B",
-                callback=self._heed_time,
+                callback=self._check_time,
                 options={"maxiter": self.solver.inner_iterations, "ftol": 1e-16, "gtol": 1e-12},
             )
-            if np.isfinite(found.x).all():
-                self.x = found.x.reshape(self.scaled.shape)
+            if np.isfinite(result.x).all():
+                self.x = result.x.reshape(self.scaled.shape)
             self._update_multipliers()
 
-    def _heed_time(self, x: Array) -> None:
-        """End a subproblem early when the time is over; the point reached is still measured."""
+    def _check_time(self, x: Array) -> None:
+        """End a subproblem early at the time limit; the point reached is still measured."""
         if time.perf_counter() > self.deadline:
             raise StopIteration
 
     def _update_multipliers(self) -> None:
         u = self.scaled.product(self.x) + self.free
         inside = coulomb.project(self.x, self.mu)
-        missed = float(np.hypot(np.linalg.norm(np.minimum(u[:, 0], 0.0)), np.linalg.norm(self.x - inside)))
+        violation = float(np.hypot(np.linalg.norm(np.minimum(u[:, 0], 0.0)), np.linalg.norm(self.x - inside)))
         self.a = np.maximum(0.0, self.a - self.sigma * u[:, 0])
         self.z = coulomb.project_dual(self.z - self.sigma * self.x, self.mu)
-        if missed > BETTER * self.missed:
+        if violation > BETTER * self.violation:
             self.sigma = min(STIFFER * self.sigma, STIFFEST)
-        self.missed = missed
+        self.violation = violation
         self.eps = max(SHRINK * self.eps, LEAST)
 
     def _lagrangian(self, flat: Array) -> tuple[float, Array]:
         x = flat.reshape(self.scaled.shape)
         u = self.scaled.product(x) + self.free
         slip = np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:]) + self.eps**2)
-        push = np.maximum(0.0, self.a - self.sigma * u[:, 0])
-        hold = coulomb.project_dual(self.z - self.sigma * x, self.mu)
+        normal_multiplier = np.maximum(0.0, self.a - self.sigma * u[:, 0])
+        cone_multiplier = coulomb.project_dual(self.z - self.sigma * x, self.mu)
         value = float(np.vdot(u, x)) + float(np.dot(self.mu * x[:, 0], slip))
-        value += (float(np.vdot(push, push)) + float(np.vdot(hold, hold))) / (2.0 * self.sigma)
+        value += (
+            float(np.vdot(normal_multiplier, normal_multiplier))
+            + float(np.vdot(cone_multiplier, cone_multiplier))
+        ) / (2.0 * self.sigma)
         by_u = x.copy()
-        by_u[:, 0] -= push
+        by_u[:, 0] -= normal_multiplier
         by_u[:, 1:] += (self.mu * x[:, 0] / slip)[:, None] * u[:, 1:]
-        gradient = u + self.scaled.product_transposed(by_u) - hold
+        gradient = u + self.scaled.product_transposed(by_u) - cone_multiplier
         gradient[:, 0] += self.mu * slip
         return value, gradient.ravel()

@@ -14,7 +14,7 @@ from clapas.solvers.products import ScaledDelassus
 from clapas.status import Status
 from clapas.typing import Array
 
-LARGEST_FULL = 1500  # unknowns up to which the whole inverse Hessian is kept
+LARGEST_FULL = 1500  # unknowns up to which the full inverse Hessian is kept
 MEMORY = 20
 
 Value = Callable[[Array], tuple[float, Array]]
@@ -29,7 +29,7 @@ class QuasiNewtonSolver(IterativeSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     update : "auto", "bfgs" or "lbfgs"
-        Keep the whole inverse Hessian, or some pairs; "auto" goes by the size.
+        Keep the full inverse Hessian, or some pairs; "auto" chooses by the size.
     line_search : int
         Trials of the Wolfe line search, from the step 1.
     """
@@ -53,7 +53,7 @@ class QuasiNewtonSolver(IterativeSolver):
 
 
 class Descent(Iteration):
-    """A search in scaled impulses."""
+    """Descent in scaled impulses."""
 
     def __init__(self, scaled: ScaledDelassus, merit: Value, search: QuasiNewton) -> None:
         self.scaled, self.merit, self.search = scaled, merit, search
@@ -63,7 +63,7 @@ class Descent(Iteration):
         return self.scaled.to_impulses(self.search.x.reshape(self.scaled.shape))
 
     def advance(self, count: int) -> None:
-        """One iteration is one line search."""
+        """Do ``count`` line searches."""
         for _ in range(count):
             if not self.search.descend():
                 raise Halt(Status.STALLED)

@@ -23,9 +23,9 @@ class FischerBurmeister(QuasiNewtonSolver):
         φ(x, y) = x + y − √(x∘x + y∘y)
 
     vanishes exactly where the law K* ∋ ũ ⟂ r ∈ K holds (for mu = 0 the scalar function of r_N and u_N, and
-    r_T itself). Half its square is differentiable where nothing slides to a stop, not convex, and flat.
+    r_T itself). Half its square is differentiable where no contact has u_T = 0, not convex, and flat.
 
-    A reference from the literature rather than a tool: very slow beyond some ten contacts, and it ends in
+    A reference from the literature only: very slow beyond some ten contacts, and it ends in
     local minima. The same function solved by Newton's method is another solver.
 
     Parameters
@@ -33,7 +33,7 @@ class FischerBurmeister(QuasiNewtonSolver):
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`.
     update : "auto", "bfgs" or "lbfgs"
-        Keep the whole inverse Hessian, or some pairs; "auto" goes by the size.
+        Keep the full inverse Hessian, or some pairs; "auto" chooses by the size.
     line_search : int
         Trials of the Wolfe line search, from the step 1. The thesis (FB): ``update="bfgs"``, 12 trials.
 
@@ -63,7 +63,7 @@ class Merit:
         self.free = scaled.from_velocities(problem.q)
         self.mu = problem.mu
         self.smooth = problem.mu == 0.0
-        # (mu, 1, 1) and (1, mu, mu), both divided by max(1, mu): the cone does not feel it.
+        # (mu, 1, 1) and (1, mu, mu), both divided by max(1, mu), which does not change the cone.
         limit = np.maximum(1.0, problem.mu)[:, None]
         self.of_r = np.ones(scaled.shape) / limit
         self.of_r[:, 0] *= problem.mu
@@ -79,9 +79,9 @@ class Merit:
         shifted = u.copy()
         shifted[:, 0] += self.mu * slip
         phi, by_r, by_u = self._function(x, shifted)
-        pulled = np.einsum("nji,nj->ni", by_u, phi)
-        pulled[:, 1:] += direction * (self.mu * pulled[:, 0])[:, None]  # through mu |u_T|
-        gradient = np.einsum("nji,nj->ni", by_r, phi) + self.scaled.product_transposed(pulled)
+        by_velocity = np.einsum("nji,nj->ni", by_u, phi)
+        by_velocity[:, 1:] += direction * (self.mu * by_velocity[:, 0])[:, None]  # through mu |u_T|
+        gradient = np.einsum("nji,nj->ni", by_r, phi) + self.scaled.product_transposed(by_velocity)
         return 0.5 * float(np.vdot(phi, phi)), np.asarray(gradient).ravel()
 
     def _function(self, x: Array, shifted: Array) -> tuple[Array, Array, Array]:

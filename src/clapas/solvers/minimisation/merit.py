@@ -1,4 +1,4 @@
-"""A merit function ½ |Φ|² of Coulomb's law minimised by BFGS, Φ being any of its equations."""
+"""A merit function ½ |Φ|² of Coulomb's law minimised by BFGS, for any of its equations Φ = 0."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clapas.typing import Array
 class MeritFunction(QuasiNewtonSolver):
     """Minimise ½ |Φ(u, r)|² over the impulses, u = W r + q, by BFGS.
 
-    Φ is the natural map (De Saxcé's form) or Alart and Curnier's, in variables without unit and with ρ = 1
+    Φ is the natural map (De Saxcé's form) or Alart and Curnier's, in dimensionless variables and with ρ = 1
     there. The gradient is ∂Φ/∂rᵀ Φ + Wᵀ ∂Φ/∂uᵀ Φ wherever Φ is differentiable. Neither function is convex,
-    and on the borders of its regions the gradient jumps: BFGS often ends in a local minimum or at such a
-    border, where no descent direction is found. It is here to be compared with: Fischer and Burmeister's
-    function, whose square is smooth, has a solver of its own, and Newton's method on the same Φ is faster.
+    and at the boundaries of its regions the gradient jumps: BFGS often ends in a local minimum or at such a
+    boundary, where no descent direction is found. For comparison only: Fischer and Burmeister's
+    function, whose square is smooth, has a separate solver, and Newton's method on the same Φ is faster.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class MeritFunction(QuasiNewtonSolver):
     function : NaturalMap, AlartCurnierMap, JeanMoreauMap or FischerBurmeisterMap
         The equation that states the law.
     update : "auto", "bfgs" or "lbfgs"
-        Keep the whole inverse Hessian, or some pairs; "auto" goes by the size.
+        Keep the full inverse Hessian, or some pairs; "auto" chooses by the size.
     line_search : int
         Trials of the Wolfe line search, from the step 1.
 
@@ -69,6 +69,6 @@ class Merit:
         x = flat.reshape(self.scaled.shape)
         g = self.scaled.product(x) + self.free
         value, by_u, by_r = self.function.linearise(g, x, self.mu, self.rho)
-        pulled = np.einsum("nji,nj->ni", by_u, value)
-        gradient = np.einsum("nji,nj->ni", by_r, value) + self.scaled.product_transposed(pulled)
+        by_velocity = np.einsum("nji,nj->ni", by_u, value)
+        gradient = np.einsum("nji,nj->ni", by_r, value) + self.scaled.product_transposed(by_velocity)
         return 0.5 * float(np.vdot(value, value)), np.asarray(gradient).ravel()

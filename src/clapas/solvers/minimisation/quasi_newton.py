@@ -22,9 +22,9 @@ class QuasiNewton:
     function : callable
         Value and gradient.
     x : array (m,)
-        Where to start.
+        Starting point.
     memory : int or None
-        Pairs kept; None keeps the whole inverse Hessian, a full m×m matrix.
+        Number of pairs kept; None keeps the full inverse Hessian, an m×m matrix.
     line_search : int
         Trials of the Wolfe line search, which begins with the step 1.
     """
@@ -37,28 +37,28 @@ class QuasiNewton:
         self.model = _model(memory)
 
     def descend(self) -> bool:
-        """Do one iteration; False if no step goes down, even along the gradient."""
+        """Do one iteration; False if no step descends, even along the gradient."""
         direction = -self.model.apply(self.gradient)
         if not float(direction @ self.gradient) < 0.0:
             self.model = _model(self.memory)
             direction = -self.gradient
         step = self._wolfe(direction)
-        if step is None and not self.model.is_fresh:
+        if step is None and not self.model.is_identity:
             self.model = _model(self.memory)
             direction = -self.gradient
             step = self._wolfe(direction)
         if step is None:
             return False
-        moved = self.x + step * direction
-        value, gradient = self._evaluate(moved)
-        self.model.learn(moved - self.x, gradient - self.gradient)
-        self.x, self.value, self.gradient = moved, value, gradient
+        x = self.x + step * direction
+        value, gradient = self._evaluate(x)
+        self.model.update(x - self.x, gradient - self.gradient)
+        self.x, self.value, self.gradient = x, value, gradient
         return True
 
     def _wolfe(self, direction: Array) -> float | None:
-        """A step that lowers the value enough and flattens the slope, by bisection from 1.
+        """A step that satisfies Wolfe's conditions, by bisection from 1.
 
-        When the trials run out, the longest step seen that lowers the value enough; None if there was none.
+        After the last trial, the longest step with sufficient decrease; None if there was none.
         """
         slope = float(direction @ self.gradient)
         low, high, step = 0.0, math.inf, 1.0
@@ -91,15 +91,15 @@ class FullModel:
         self.matrix: Array | None = None
 
     @property
-    def is_fresh(self) -> bool:
-        """True when it has learnt nothing: the identity."""
+    def is_identity(self) -> bool:
+        """Whether it has no update yet: the identity."""
         return self.matrix is None
 
     def apply(self, g: Array) -> Array:
         """H g."""
         return g if self.matrix is None else np.asarray(self.matrix @ g)
 
-    def learn(self, s: Array, y: Array) -> None:
+    def update(self, s: Array, y: Array) -> None:
         """BFGS update by the step s and the change y of the gradient."""
         curvature = float(s @ y)
         if not curvature > 0.0:
@@ -112,14 +112,14 @@ class FullModel:
 
 
 class LimitedModel:
-    """Inverse Hessian through its last pairs (two-loop recursion)."""
+    """Inverse Hessian from the last pairs (two-loop recursion)."""
 
     def __init__(self, memory: int) -> None:
         self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
 
     @property
-    def is_fresh(self) -> bool:
-        """True when it has learnt nothing: the identity."""
+    def is_identity(self) -> bool:
+        """Whether it has no update yet: the identity."""
         return not self.pairs
 
     def apply(self, g: Array) -> Array:
@@ -136,7 +136,7 @@ class LimitedModel:
             result += (weight - float(y @ result) / curvature) * s
         return result
 
-    def learn(self, s: Array, y: Array) -> None:
+    def update(self, s: Array, y: Array) -> None:
         """Keep the pair if it shows positive curvature."""
         curvature = float(s @ y)
         if curvature > 0.0:

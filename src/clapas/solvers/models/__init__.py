@@ -1,9 +1,9 @@
-"""Simplified models of friction that people compare with Coulomb's law, each with the defect it is known for.
+"""Simplified models of friction for comparison with Coulomb's law, each with its known defect.
 
-They replace the law by something easier, and are given to ``solve``, to scenes and to the command line like
+They replace the law by a simpler one, and are passed to ``solve``, to scenes and to the command line like
 a method: ``solve(problem, Associated())``, ``clapas run SCENE --solver associated``. None is a method for
-Coulomb's law. The status of their answers is OTHER_LAW, or SOLVED where the answer happens to obey Coulomb's
-law too; the residual is that of Coulomb's law, by the same judge; :func:`defects` tells what is wrong.
+Coulomb's law. The status of their solutions is OTHER_LAW, or SOLVED where the solution also obeys Coulomb's
+law; the residual is that of Coulomb's law, by the same judge; :func:`defects` measures what is wrong.
 
 ============================ ============================================ =================================
 model                        what it solves                               known defect

@@ -1,4 +1,4 @@
-"""The associated law: friction made convex."""
+"""The associated friction law, a convex model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexProblem
-from clapas.solvers.models.base import FrictionModel, convex_answer
+from clapas.solvers.models.base import FrictionModel, convex_solution
 from clapas.typing import Array
 
 
@@ -17,7 +17,7 @@ class Associated(FrictionModel):
     """The associated law, K* ∋ u ⟂ r ∈ K: the convex program of Cadoux's method at s = 0.
 
     It always has a unique velocity, and the dissipation is maximal over the whole cone. But the velocity then
-    leaves along the normal to the cone: a contact that slides at |u_T| rises at mu |u_T|. Exact where nothing
+    is normal to the cone: a contact that slides at |u_T| rises at mu |u_T|. Exact where nothing
     slides. Games and robot simulators that solve "friction as a cone program" solve this.
 
     Parameters
@@ -42,4 +42,4 @@ class Associated(FrictionModel):
     def impulses(self, problem: ContactProblem, guess: Array) -> tuple[Array, float]:
         """Minimise ½ rᵀW r + qᵀr over the cones."""
         convex = ConvexProblem.conic(problem, np.zeros(problem.n_contacts))
-        return convex_answer(problem, convex, self.tol)
+        return convex_solution(problem, convex, self.tol)

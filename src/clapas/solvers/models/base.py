@@ -1,4 +1,4 @@
-"""Base of the models of friction: computed once, then measured by Coulomb's law."""
+"""Base class of the models of friction: computed once, then measured by Coulomb's law."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexProblem
 from clapas.solvers.fixed_point.base import default_inner
-from clapas.solvers.loop import Iteration, OneAnswer
+from clapas.solvers.loop import DirectModel, Iteration
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
 
-SLIPS = 1e-9  # of the free speed: slower is rest
+SLIPS = 1e-9  # relative to the free speed: slower counts as rest
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrictionModel(OneAnswer):
-    """A law in place of Coulomb's.
+class FrictionModel(DirectModel):
+    """A friction law in place of Coulomb's.
 
     Parameters
     ----------
     tol : float
-        Accuracy to which the law of the model is solved, and residual of Coulomb's law from which on the
-        answer is called solved.
+        Accuracy to which the law of the model is solved, and residual of Coulomb's law below which the
+        status is SOLVED.
     max_iterations, time_limit
-        See :class:`IterativeSolver`; a model answers once.
+        See :class:`IterativeSolver`; a model does one iteration.
     """
 
     @abstractmethod
     def impulses(self, problem: ContactProblem, guess: Array) -> tuple[Array, float]:
         """Impulses (n, d) that obey the law of the model, and the accuracy to which they do.
 
-        ``guess`` (n, d) are those of the step before, which some models read.
+        ``guess`` (n, d) are those of the previous step, which some models use.
         """
 
-    def answer(self, problem: ContactProblem, guess: Array) -> Solution:
-        """The impulses of the model, measured by Coulomb's law: no loop, which would seek another law."""
+    def compute(self, problem: ContactProblem, guess: Array) -> Solution:
+        """The impulses of the model, measured by Coulomb's law."""
         began = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             r, accuracy = self.impulses(problem, guess)
@@ -55,7 +55,7 @@ class FrictionModel(OneAnswer):
         return Solution(
             problem=problem,
             solver=self,
-            r=r + 0.0,  # in which -0.0 is 0.0
+            r=r + 0.0,  # turns -0.0 into 0.0
             status=status,
             residual=residual,
             iterations=1,
@@ -66,18 +66,18 @@ class FrictionModel(OneAnswer):
         )
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Models do not iterate; portfolios and inner loops cannot have them."""
+        """Raise an error: models do not iterate and cannot be used by portfolios or inner loops."""
         raise SettingsError(
             f"{type(self).__name__} is another law than Coulomb's, not a method for it: give it to solve, to "
             "a scene or to --solver, not to another method"
         )
 
 
-def convex_answer(problem: ContactProblem, convex: ConvexProblem, tol: float) -> tuple[Array, float]:
+def convex_solution(problem: ContactProblem, convex: ConvexProblem, tol: float) -> tuple[Array, float]:
     """Minimiser of a convex problem, and its residual."""
     start = np.zeros((problem.n_contacts, problem.d))
-    found = default_inner().start(problem).solve(convex, start, tol)
-    return found.r, found.residual
+    solution = default_inner().start(problem).solve(convex, start, tol)
+    return solution.r, solution.residual
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""Friction whose status and direction are decided beforehand."""
+"""Friction with mode and direction determined in advance."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from clapas.typing import Array
 class FrozenSlip(FrictionModel):
     """Each contact slides or sticks as it would without impulses, and friction acts against that slip.
 
-    Where q_T ≠ 0 the contact slides: r_T = −mu r_N q_T/|q_T|, whatever comes. Elsewhere it sticks, u_T = 0,
-    without a limit on its friction. What is left is linear complementarity in the normal impulses. Friction
-    does not know when to stop: where it could bring a slow contact to rest it throws it back instead, and
-    energy may be created. The status is not looked at again.
+    Where q_T ≠ 0 the contact slides: r_T = −mu r_N q_T/|q_T|, in any case. Elsewhere it sticks, u_T = 0,
+    without a limit on its friction. There remains linear complementarity in the normal impulses. Friction
+    is not limited: where it could bring a slow contact to rest it reverses its slip instead, and
+    energy may be created. The modes are not revised.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class FrozenSlip(FrictionModel):
     """
 
     def impulses(self, problem: ContactProblem, guess: Array) -> tuple[Array, float]:
-        """Write r = P r_N + S r_S with what slides in P and what sticks in S; eliminate r_S, then pivot."""
+        """Write r = P r_N + S r_S, sliding in P and sticking in S; eliminate r_S, then pivot."""
         from clapas.solvers.lcp import Lemke
         from clapas.solvers.lcp.solve import solve_lcp
 
@@ -55,13 +55,13 @@ class FrozenSlip(FrictionModel):
         for k in range(1, d):
             P[normal + k, np.arange(n)] = np.where(slides, -problem.mu * direction[:, k - 1], 0.0)
         stuck = (normal[~slides, None] + np.arange(1, d)).ravel()
-        # u_T = 0 where it sticks: r_S = −W_SS⁻¹ (q + W P r_N)_S; what cannot be stopped takes least squares.
+        # u_T = 0 where it sticks: r_S = −W_SS⁻¹ (q + W P r_N)_S, in the least-squares sense if singular.
         inverse = np.linalg.pinv(W[np.ix_(stuck, stuck)])
         stop = np.zeros((n * d, n * d))
         stop[np.ix_(stuck, stuck)] = -inverse
         A = (W + W @ stop @ W) @ P
         b = q.ravel() + W @ (stop @ q.ravel())
-        found = solve_lcp(LCP(A[normal], b[normal]), Lemke(tol=self.tol), check=False)
-        along = P @ found.z
+        solution = solve_lcp(LCP(A[normal], b[normal]), Lemke(tol=self.tol), check=False)
+        along = P @ solution.z
         r = along + stop @ (q.ravel() + W @ along)
-        return r.reshape(n, d), found.residual
+        return r.reshape(n, d), solution.residual

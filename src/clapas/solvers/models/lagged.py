@@ -1,4 +1,4 @@
-"""Friction with the thresholds of other normal impulses."""
+"""Friction with thresholds from other normal impulses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexProblem
-from clapas.solvers.models.base import FrictionModel, convex_answer
+from clapas.solvers.models.base import FrictionModel, convex_solution
 from clapas.typing import Array
 
 
@@ -17,8 +17,8 @@ class Lagged(FrictionModel):
     """Friction with thresholds mu r_N of other normal impulses: of the guess, or without friction.
 
     One convex program (Tresca's friction): the first iteration of Haslinger's fixed point, where Lötstedt's
-    method stops, taking the normal impulses of the step before. Good where they change little; otherwise
-    contacts slide with more or less friction than they have, and one that has opened still rubs.
+    method stops, with the normal impulses of the previous step. Good where they change little; otherwise
+    contacts slide with too much or too little friction, and an open contact may still have friction.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Lagged(FrictionModel):
 
     Examples
     --------
-    A normal impulse of the step before that was twice as large brakes twice as much:
+    With a normal impulse twice as large in the previous step, friction is doubled:
 
     >>> from clapas import solve
     >>> particle = ContactProblem(W=np.eye(3), q=[[-1.0, 3.0, 0.0]], mu=[0.5])
@@ -41,13 +41,13 @@ class Lagged(FrictionModel):
 
     def impulses(self, problem: ContactProblem, guess: Array) -> tuple[Array, float]:
         """Freeze the thresholds and minimise."""
-        pressed = guess[:, 0]
+        normal = guess[:, 0]
         if not guess.any():
-            pressed = without_friction(problem, self.tol)[0][:, 0]
-        thresholds = problem.mu * np.maximum(pressed, 0.0)
-        return convex_answer(problem, ConvexProblem.tresca(problem, thresholds), self.tol)
+            normal = without_friction(problem, self.tol)[0][:, 0]
+        thresholds = problem.mu * np.maximum(normal, 0.0)
+        return convex_solution(problem, ConvexProblem.tresca(problem, thresholds), self.tol)
 
 
 def without_friction(problem: ContactProblem, tol: float) -> tuple[Array, float]:
     """Impulses (n, d) of smooth contacts, and the accuracy."""
-    return convex_answer(problem, ConvexProblem.tresca(problem, np.zeros(problem.n_contacts)), tol)
+    return convex_solution(problem, ConvexProblem.tresca(problem, np.zeros(problem.n_contacts)), tol)

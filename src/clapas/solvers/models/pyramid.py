@@ -13,11 +13,11 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Pyramid(FrictionModel):
-    """Friction on a pyramid of so many edges, by Lemke's method on its linear complementarity problem.
+    """Friction on a pyramid with ``facets`` edges, by Lemke's method on its linear complementarity problem.
 
-    Friction prefers the edges: it is up to π/k off the direction opposite to the slip, and how much a floor
-    resists depends on how its tangents were chosen. In the plane it is exact. For some hundred contacts; a
-    scene whose friction *is* a polygon has ``section`` in its law, and every method for it.
+    Friction is along the edges: it deviates by up to π/k from the direction opposite to the slip, and the
+    resistance depends on the choice of tangents. In the plane it is exact. For some hundred contacts; a
+    scene whose friction *is* polygonal has ``section`` in its law, which the solvers treat exactly.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ class Pyramid(FrictionModel):
             raise SettingsError(f"facets must be an even number, at least 4, got {self.facets!r}")
 
     def impulses(self, problem: ContactProblem, guess: Array) -> tuple[Array, float]:
-        """Pivot."""
+        """Solve the LCP by Lemke's method."""
         from clapas.solvers.lcp import Lemke
         from clapas.solvers.lcp.solve import solve_lcp
 
         friction = polyhedral_lcp(problem, facets=self.facets)
-        found = solve_lcp(friction.lcp, Lemke(tol=self.tol), check=False)
-        return friction.impulses(found.z), found.residual
+        solution = solve_lcp(friction.lcp, Lemke(tol=self.tol), check=False)
+        return friction.impulses(solution.z), solution.residual

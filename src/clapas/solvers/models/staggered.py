@@ -1,4 +1,4 @@
-"""Normal impulses first, friction afterwards."""
+"""Staggered model: normal impulses first, then friction."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
 from clapas.solvers.convex.base import ConvexProblem
-from clapas.solvers.models.base import FrictionModel, convex_answer
+from clapas.solvers.models.base import FrictionModel, convex_solution
 from clapas.solvers.models.lagged import without_friction
 from clapas.typing import Array
 
 
 @dataclass(frozen=True, kw_only=True)
 class Staggered(FrictionModel):
-    """Two convex programs in turn: bodies are kept apart without friction, then friction slows what slides.
+    """Two convex programs in sequence: normal impulses without friction, then friction at given thresholds.
 
     The second program, min ½ r_Tᵀ W_TT r_T + r_T·u_T with |r_T| ≤ mu r_N, leaves the normal impulses of the
-    first as they are. Friction is always dissipative and found at once. But it changes normal velocities too
-    (a push at the foot of a block turns it), and nobody looks at them again: contacts close, u_N < 0.
+    first unchanged. Friction is always dissipative and computed at once. But it changes normal velocities too
+    (a push at the foot of a block rotates it), which are not corrected: contacts close, u_N < 0.
 
     Parameters
     ----------
@@ -47,14 +47,16 @@ class Staggered(FrictionModel):
         n, d = r.shape
         u = problem.velocity(r)
         tangents = np.delete(np.arange(n * d), np.arange(0, n * d, d))
-        # The same contacts with nothing along the normals: r_N answers to itself alone, and stays zero.
+        # The same contacts with decoupled normals: r_N stays zero.
         W = reduce(problem).W.toarray()
-        across = np.zeros_like(W)
-        across[np.ix_(tangents, tangents)] = W[np.ix_(tangents, tangents)]
-        across[np.arange(0, n * d, d), np.arange(0, n * d, d)] = problem.local_blocks[:, 0, 0]
-        moving = np.concatenate((np.zeros((n, 1)), u[:, 1:]), axis=1)
-        slides = ContactProblem.from_full(across, moving, mu=problem.mu)
+        W_tangential = np.zeros_like(W)
+        W_tangential[np.ix_(tangents, tangents)] = W[np.ix_(tangents, tangents)]
+        W_tangential[np.arange(0, n * d, d), np.arange(0, n * d, d)] = problem.local_blocks[:, 0, 0]
+        u_tangential = np.concatenate((np.zeros((n, 1)), u[:, 1:]), axis=1)
+        friction_problem = ContactProblem.from_full(W_tangential, u_tangential, mu=problem.mu)
         thresholds = problem.mu * r[:, 0]
-        rubbed, second = convex_answer(slides, ConvexProblem.tresca(slides, thresholds), self.tol)
-        r[:, 1:] = rubbed[:, 1:]
-        return r, max(accuracy, second)
+        friction, friction_accuracy = convex_solution(
+            friction_problem, ConvexProblem.tresca(friction_problem, thresholds), self.tol
+        )
+        r[:, 1:] = friction[:, 1:]
+        return r, max(accuracy, friction_accuracy)

@@ -1,4 +1,4 @@
-"""Generalised Newton methods: all contacts at once, with the law as an equation."""
+"""Generalised Newton methods on all contacts at once, with the law written as an equation."""
 
 from __future__ import annotations
 

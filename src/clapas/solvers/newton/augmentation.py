@@ -1,9 +1,9 @@
-"""The augmentation rho that mixes impulse and velocity, and Alart's bounds on it.
+"""The augmentation parameter rho that combines impulse and velocity, and Alart's bounds on it.
 
-Newton's method on r − P(r − ρ u) sees impulse and velocity through r − ρ u alone. The size of ρ decides into
-which region (open, stick, slide) a pair (u, r) falls, and with too large a ρ the iterates go round in
-cycles. ρ has the unit of an inverse flexibility, and Alart found how large it may be on small elastic
-problems A u = f − λ, where A⁻¹ plays the part of W:
+Newton's method on r − P(r − ρ u) depends on impulse and velocity through r − ρ u alone. The size of ρ decides
+into which region (open, stick, slide) a pair (u, r) falls, and with too large a ρ the iterates end in
+cycles. ρ has the unit of an inverse flexibility, and Alart determined how large it may be on small elastic
+problems A u = f − λ, where A⁻¹ has the role of W:
 
 ========================================  ===============================================  ======
 problem                                   bound                                            number
@@ -15,10 +15,10 @@ one node, contact with friction           ρ < 2 / (c_tt − c_nt²/c_nn),  c = 
 friction on an elastoplastic spring       ρ < 2k / (1 + S₀K / (mu r_N (K + k)))            (77)
 ========================================  ===============================================  ======
 
-(57), (59) and (74) assure convergence from everywhere. (60) is stated for the load of one example and fails
+(57), (59) and (74) ensure global convergence. (60) is stated for the load of one example and fails
 under others, where 2 min(…) is safe. (77) excludes the one cycle Alart considers; none was found below it.
-With several nodes no bound is known to suffice; (74) taken contact by contact is what serves in practice,
-with a reduction when a cycle is seen. Uniqueness itself needs mu < c_nn / |c_nt| (66).
+With several nodes no bound is known to suffice; (74) taken contact by contact is used in practice,
+with a reduction when a cycle is detected. Uniqueness itself needs mu < c_nn / |c_nt| (66).
 
 References
 ----------
@@ -39,13 +39,14 @@ from clapas.typing import Array
 # itself.
 NO_RESPONSE = 1e-12
 
-SMALLEST = 1e-3  # share of ρ that a safeguard leaves: at ρ = 0 the law would not be seen at all
+SMALLEST = 1e-3  # smallest factor of a safeguard on ρ: at ρ = 0 the law would have no effect
 
 
 def one_spring_bound(a: float) -> float:
     """Largest ρ for one spring of stiffness ``a`` with friction: 2 a (Alart 1997, equation 57).
 
-    Above it Newton's iterates jump for ever between the two directions of sliding when the answer sticks.
+    Above it Newton's iterates alternate forever between the two directions of sliding when the solution
+    sticks.
     """
     return 2.0 * a
 
@@ -66,7 +67,7 @@ def two_springs_bound(A: npt.ArrayLike) -> float:
 
         ρ < 2 max(1/(A⁻¹)₁₁, 1/(A⁻¹)₂₂)
 
-    As printed, for the load of the example. Under other loads cycles are met from 2 min(1/(A⁻¹)₁₁, 1/(A⁻¹)₂₂)
+    As printed, for the load of the example. Under other loads cycles occur from 2 min(1/(A⁻¹)₁₁, 1/(A⁻¹)₂₂)
     on, as the tests show; below that none was found.
 
     Examples
@@ -81,7 +82,7 @@ def two_springs_bound(A: npt.ArrayLike) -> float:
 def node_bound(blocks: Array) -> Array:
     """Largest ρ for each contact taken alone, (n,): 2 / (c_tt − c_nt²/c_nn) (Alart 1997, equation 74).
 
-    The bracket is what remains of the tangential response when the normal one is held. In space it is
+    The bracket is the tangential response with the normal velocity held (Schur complement). In space it is
     a matrix, W_TT − W_TN W_NT / W_NN, whose largest eigenvalue is taken.
 
     Parameters
@@ -95,8 +96,8 @@ def node_bound(blocks: Array) -> Array:
     array([5.55555556])
     """
     normal = blocks[:, 0, 0]
-    held = blocks[:, 1:, 1:] - blocks[:, 1:, :1] * blocks[:, :1, 1:] / normal[:, None, None]
-    largest = np.linalg.eigvalsh(0.5 * (held + held.transpose(0, 2, 1))).max(axis=1, initial=-np.inf)
+    schur = blocks[:, 1:, 1:] - blocks[:, 1:, :1] * blocks[:, :1, 1:] / normal[:, None, None]
+    largest = np.linalg.eigvalsh(0.5 * (schur + schur.transpose(0, 2, 1))).max(axis=1, initial=-np.inf)
     bounded = largest > NO_RESPONSE * normal
     return np.where(bounded, 2.0 / np.where(bounded, largest, 1.0), np.inf)
 
@@ -113,7 +114,7 @@ def friction_bound(blocks: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Elastoplastic:
-    """Material that yields beside the contacts: ρ is kept small where they are lightly pressed.
+    """Yielding material at the contacts: ρ is kept small where they are lightly pressed.
 
         ρ < 2 k / (1 + S₀ K / (mu r_N (K + k)))
 
@@ -173,9 +174,9 @@ class Augmentation:
 
     @classmethod
     def from_blocks(cls, blocks: Array, share: float = 0.5) -> Augmentation:
-        """Take a share of the bound of each contact: 2/W_NN for the normal, (74) for the tangents.
+        """A fraction ``share`` of the bound of each contact: 2/W_NN for the normal, (74) for the tangents.
 
-        Where the bound is infinite or far above, the tangent takes what the normal takes.
+        Where the bound is infinite, the tangent takes the value of the normal.
 
         Examples
         --------
@@ -192,5 +193,5 @@ class Augmentation:
         return np.minimum(self.normal, self.tangent)
 
     def limited(self, bound: Array) -> Augmentation:
-        """The same, with tangents below a bound (n,), though not by more than a factor SMALLEST."""
+        """The same, with tangents limited by a bound (n,), but not reduced by more than a factor SMALLEST."""
         return Augmentation(self.normal, np.clip(bound, SMALLEST * self.tangent, self.tangent))

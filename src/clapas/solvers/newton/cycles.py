@@ -1,9 +1,9 @@
-"""Notice when Newton's method goes round in circles.
+"""Detection of cycles of Newton's method.
 
-On a function that is linear by regions the next iterate depends on the region alone: coming back to a
-region left before means that the same regions will follow for ever, a cycle. It is the only way to diverge
-(Alart 1997, section 4). On functions that are not quite linear by regions, coming back without having come
-nearer is taken as the same sign.
+On a piecewise linear function the next iterate depends on the region alone: returning to a
+previous region means that the same regions will follow forever, a cycle. Divergence is possible only by
+cycles (Alart 1997, section 4). On functions that are not quite piecewise linear, a return without
+progress is taken as the same sign.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from clapas.solvers.newton.maps import Regions
 
-PROGRESS = 0.99  # a merit above this share of the one at the visit before is no progress
+PROGRESS = 0.99  # a merit above this fraction of that of the previous visit is no progress
 
 
 @dataclass
 class CycleWatch:
-    """The regions visited so far and how good the iterate was in each.
+    """The regions visited so far with the merit of the iterate in each.
 
     Examples
     --------
@@ -28,20 +28,20 @@ class CycleWatch:
     """
 
     _visits: int = 0
-    _seen: dict[bytes, tuple[int, float]] = field(default_factory=dict)
+    _visited: dict[bytes, tuple[int, float]] = field(default_factory=dict)
 
     def order(self, regions: Regions, merit: float) -> int | None:
         """Number of iterates in the cycle that closes with this visit, if one does."""
         self._visits += 1
         key = regions.tobytes()
-        before = self._seen.get(key)
-        self._seen[key] = self._visits, merit
-        if before is None:
+        previous = self._visited.get(key)
+        self._visited[key] = self._visits, merit
+        if previous is None:
             return None
-        visit, earlier = before
+        visit, earlier = previous
         order = self._visits - visit
         return order if order > 1 and merit >= PROGRESS * earlier else None
 
     def forget(self) -> None:
-        """Start anew, after something changed."""
-        self._seen.clear()
+        """Clear the memory, after a change of the equations."""
+        self._visited.clear()

@@ -1,19 +1,18 @@
-"""Newton's linear equations, in variables without unit.
+"""Newton's linear equations, in dimensionless variables.
 
 With D = diag(1/√λ_i), λ_i the response of contact i, and |q| the size of the free velocity,
 
     x = r √λ / |q|,    g = u / (√λ |q|),    g = W̃ x + g₀,    W̃ = D W D,
 
-the diagonal blocks of W̃ have mean diagonal 1 and every constant of a method is a plain number. A function
-Φ(g, x) is linearised at each contact and the bodies close the system:
+the diagonal blocks of W̃ have mean diagonal 1 and every constant of a method is dimensionless. A function
+Φ(g, x) is linearised at each contact and the dynamics of the bodies completes the system:
 
     ∂Φ/∂g dg + ∂Φ/∂x dx = −Φ,    dg = W̃ dx.
 
-Rigid structures have more contacts than they need (they are hyperstatic): W is singular and so are these
+Rigid structures are hyperstatic: W is singular and so are these
 equations wherever all contacts stick. They are then solved with a small *proximal term*, as if dg = (W̃ +
 δ) dx, and refined on the equations without it: each refinement is a proximal step on a consistent linear
-system and gains a factor of the order of δ. The solution so reached is one of those the singular equations
-have.
+system and gains a factor of the order of δ. The result is one of the solutions of the singular equations.
 
 The equations are factorised in the space of the contacts or in that of the bodies, where W is never formed:
 see :mod:`clapas.solvers.contact_system`. Patterns are analysed once.
@@ -35,13 +34,13 @@ from clapas.solvers.products import ScaledDelassus
 from clapas.status import Status
 from clapas.typing import Array
 
-STRONGER = 100.0  # by how much the proximal term grows when the equations stay singular
+STRONGER = 100.0  # factor on the proximal term when the equations stay singular
 LARGEST_TERM = 1.0
-FEW_FREEDOMS = 0.75  # freedoms per unknown at the contacts below which the space of the bodies is faster
+FEW_FREEDOMS = 0.75  # degrees of freedom per contact unknown below which the body space is faster
 
 
 class Equations:
-    """The data of a problem in variables without unit, and its linear solver.
+    """The data of a problem in dimensionless variables, and its linear solver.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class Equations:
         return contact_system(problem, "bodies" if is_wall else "auto")
 
     def augmentation(self, share: float) -> Augmentation:
-        """ρ of each contact, a share of Alart's bound."""
+        """ρ of each contact, a fraction of Alart's bound."""
         return Augmentation.from_blocks(self.blocks, share)
 
     def velocity(self, x: Array) -> Array:
@@ -75,7 +74,7 @@ class Equations:
         return self.scaled.product(x) + self.free
 
     def factorise(self, by_g: Array, by_x: Array) -> Solve:
-        """Prepare the solution of ∂Φ/∂g W̃ dx + ∂Φ/∂x dx = b."""
+        """Factorise ∂Φ/∂g W̃ dx + ∂Φ/∂x dx = b."""
         solve = self._system.factorise(Linearised(by_x * self._root, by_g / self._root))
         return lambda b: self.scaled.root * solve(b)
 
@@ -87,25 +86,25 @@ class Equations:
         tangent : Tangent
             Φ, ∂Φ/∂g and ∂Φ/∂x.
         term : float
-            Proximal term δ, relative to the diagonal of W̃; it grows by itself if the equations stay
+            Proximal term δ, relative to the diagonal of W̃; it is increased if the equations stay
             singular.
         refinements : int
-            Most refinements on the equations without the term; fewer when they gain nothing.
+            Largest number of refinements on the equations without the term; fewer if they do not improve.
         """
         value, by_g, by_x = tangent
         if not np.isfinite(value).all():
             raise Halt(Status.NUMERICAL_ERROR)
         solve = self._factorise_with_term(by_g, by_x, term)
         dx = solve(-value)
-        missed = -value - multiply(by_x, dx) - multiply(by_g, self.scaled.product(dx))
-        size = np.linalg.norm(missed)
+        residual = -value - multiply(by_x, dx) - multiply(by_g, self.scaled.product(dx))
+        size = np.linalg.norm(residual)
         for _ in range(refinements):
-            better = dx + solve(missed)
-            still = -value - multiply(by_x, better) - multiply(by_g, self.scaled.product(better))
-            before, size = size, np.linalg.norm(still)
-            if not size < before:
+            refined = dx + solve(residual)
+            new_residual = -value - multiply(by_x, refined) - multiply(by_g, self.scaled.product(refined))
+            previous, size = size, np.linalg.norm(new_residual)
+            if not size < previous:
                 break
-            dx, missed = better, still
+            dx, residual = refined, new_residual
         return dx
 
     def _factorise_with_term(self, by_g: Array, by_x: Array, term: float) -> Solve:

@@ -1,4 +1,4 @@
-"""Newton's method that stops at every border between linear regions (Katzenelson's damping)."""
+"""Katzenelson's damping: Newton's method that stops at every boundary between linear regions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clapas.typing import Array, Mask
 
 
 def require_piecewise_linear(problem: ContactProblem) -> None:
-    """Refuse a problem whose equations are not linear by regions."""
+    """Raise an error for a problem whose equations are not piecewise linear."""
     if problem.d == 3 and (problem.mu > 0.0).any():
         raise ProblemError(
             "Katzenelson's damping needs equations that are linear by regions: in 3-D with friction sliding "
@@ -33,10 +33,10 @@ def require_piecewise_linear(problem: ContactProblem) -> None:
 
 
 class Borders:
-    """Where the iterate stands between the borders of its regions.
+    """Position of the iterate relative to the boundaries of its regions.
 
-    A face of contact i is a linear function of (u_i, r_i) whose sign tells on which side the contact is.
-    The side is kept as a flag, because on a border the height is zero and does not tell.
+    A face of contact i is a linear function of (u_i, r_i) whose sign gives the side of the contact.
+    The side is stored as a flag, because on a boundary the height is zero.
     """
 
     def __init__(self, function: ContactMap, mu: Array) -> None:
@@ -45,13 +45,13 @@ class Borders:
         self._sides: Mask | None = None
 
     def regions(self, u: Array, r: Array, rho: Augmentation) -> Regions:
-        """Regions of the contacts, by the flags of those that stand on a border."""
+        """Regions of the contacts, by the flags of those on a boundary."""
         if self._sides is None:
             self._sides = self._heights(u, r, rho) > 0.0
         return self._regions(self._sides)
 
     def advance(self, u: Array, r: Array, du: Array, dr: Array, rho: Augmentation) -> float:
-        """Share of the step until some contact enters another region; 1 if none does. Flags are updated."""
+        """Fraction of the step until a contact enters another region; 1 if none does. Flags are updated."""
         assert self._sides is not None
         here = self._regions(self._sides)
         heights, slopes = self._heights(u, r, rho), self._heights(du, dr, rho)
@@ -62,19 +62,19 @@ class Borders:
             self._sides = self._sides != crossed
             if not np.array_equal(self._regions(self._sides), here):
                 return t
-            # A face that does not bound the region (the disc of an open contact) is no border: go on.
+            # A face that does not bound the region (the disc of an open contact) is ignored.
 
     def forget(self) -> None:
-        """Read the sides anew, after the augmentation changed."""
+        """Recompute the sides at the next call, after the augmentation changed."""
         self._sides = None
 
     def _heights(self, u: Array, r: Array, rho: Augmentation) -> Array:
-        """Heights (n, 4): z_N, the impulse that carries the disc, and z_T beyond the disc on either side."""
+        """Heights (n, 4): z_N, the normal impulse of the disc, and z_T beyond the disc on either side."""
         pressed = r[:, 0] - rho.normal * u[:, 0]
         carrier = pressed if isinstance(self._function, AlartCurnierMap) else r[:, 0]
-        wish = r[:, 1] - rho.tangent * u[:, 1] if r.shape[1] == 2 else np.zeros(len(r))
+        trial = r[:, 1] - rho.tangent * u[:, 1] if r.shape[1] == 2 else np.zeros(len(r))
         radius = self._mu * carrier
-        return np.column_stack((pressed, carrier, wish - radius, -wish - radius))
+        return np.column_stack((pressed, carrier, trial - radius, -trial - radius))
 
     def _regions(self, sides: Mask) -> Regions:
         pressed, carried, beyond, behind = sides.T

@@ -19,9 +19,12 @@ from clapas.status import Status
 from clapas.typing import Array
 
 FULL = 400  # unknowns up to which full matrices are faster
-CROWDED, CROWDED_SIZE = 0.05, 3000  # share of entries from which they are faster still, up to this size
+CROWDED, CROWDED_SIZE = 0.05, 3000  # density from which they are faster too, up to this size
 LARGEST, SMALLEST = 1e10, 1e-8  # bounds on the factor ν
-ENOUGH, GOOD = 1e-3, 0.75  # shares of the predicted decrease: accept the step; shorten the damping
+ENOUGH, GOOD = (
+    1e-3,
+    0.75,
+)  # ratios to the predicted decrease from which a step is accepted, and the damping reduced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,23 +35,23 @@ class LevenbergMarquardt(IterativeSolver):
 
         (JᵀJ + λ) dr = −JᵀΦ,      λ = ν |Φ|,
 
-    accepts the step if |Φ|² falls by a share of what was predicted, and adapts ν. The damping copes with a
-    singular J, so that hyperstatic problems need nothing special; tied to |Φ| it vanishes fast enough for
-    quadratic convergence even where the solutions form a continuum.
+    accepts the step if |Φ|² decreases by a fraction of the prediction, and adapts ν. The damping allows a
+    singular J, so that hyperstatic problems need nothing special; proportional to |Φ| it vanishes fast enough
+    for quadratic convergence even where the solutions form a continuum.
 
-    Suits small problems where a decrease at every step is wanted. It may end at a local minimum of |Φ|,
+    Suits small problems where a decrease at every step is desired. It may end at a local minimum of |Φ|,
     which is no solution (STALLED). JᵀJ is denser and worse conditioned than J: :class:`SemismoothNewton` is
     faster where it converges.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
-        See :class:`IterativeSolver`. An iteration is one factorisation, the only thing that is not
-        interrupted: one that would take longer than the time left is not begun.
+        See :class:`IterativeSolver`. An iteration is one factorisation, which is not
+        interrupted: one that would take longer than the remaining time is not started.
     function : AlartCurnierMap, JeanMoreauMap, NaturalMap or FischerBurmeisterMap
         The equation that states the law.
     augmentation : float
-        Share of Alart's bound (74) that ρ takes at each contact.
+        ρ of each contact as a fraction of Alart's bound (74).
     damping : float
         ν at the start.
 
@@ -84,7 +87,7 @@ class LevenbergMarquardt(IterativeSolver):
 
 
 class _LevenbergMarquardtIteration(Iteration):
-    """Least squares on one problem, in variables without unit."""
+    """Least squares on one problem, in dimensionless variables."""
 
     def __init__(self, settings: LevenbergMarquardt, problem: ContactProblem, guess: Array) -> None:
         # Kernels are imported here so that naming a solver does not load the compiler.
@@ -99,7 +102,7 @@ class _LevenbergMarquardtIteration(Iteration):
         self._x = equations.scaled.from_impulses(guess)
         self._damping = settings.damping
         self._deadline = time.perf_counter() + settings.time_limit
-        self._lasts = 0.0  # s, of a factorisation
+        self._duration = 0.0  # s, of a factorisation
 
     def impulses(self) -> Array:
         """The current iterate r."""
@@ -119,12 +122,12 @@ class _LevenbergMarquardtIteration(Iteration):
         J = _blocks(tangent.by_u) @ self._W + _blocks(tangent.by_r)
         size = float(np.linalg.norm(value))
         while True:
-            # A factorisation of a large problem takes seconds: one that would end too late is not begun.
+            # A factorisation of a large problem takes seconds: one that would end too late is not started.
             begin = time.perf_counter()
-            if begin + self._lasts > self._deadline:
+            if begin + self._duration > self._deadline:
                 raise Halt(Status.TIME_LIMIT)
             dx = _damped(J, value, self._damping * size)
-            self._lasts = time.perf_counter() - begin
+            self._duration = time.perf_counter() - begin
             x = self._x + dx.reshape(self._x.shape)
             new = function.value(equations.velocity(x), x, equations.mu, self._rho).ravel()
             predicted = size**2 - float(np.linalg.norm(value + J @ dx)) ** 2
@@ -158,7 +161,7 @@ def _damped(J: sparse.csr_array, value: Array, damping: float) -> Array:
 
 
 def _by_orthogonal_factors(J: sparse.csr_array, value: Array, damping: float) -> Array:
-    """The least-squares problem (J; √λ) dx ≈ (−Φ; 0): factors of the matrix beside its right-hand side."""
+    """The least-squares problem (J; √λ) dx ≈ (−Φ; 0), by QR of the matrix with its right-hand side."""
     size = len(value)
     system = np.zeros((2 * size, size + 1))
     system[:size, :size] = J.toarray()

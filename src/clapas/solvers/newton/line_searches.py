@@ -1,4 +1,4 @@
-"""Line searches along Newton's direction, as parts.
+"""Line searches along Newton's direction.
 
 The merit is g(x) = ½|Φ(x)|². Along Newton's direction its slope is −|Φ|² = −2 g (Cadoux 2009, lemma 4.12),
 where Φ is differentiable; the searches below use this slope and start at the full step t = 1, which is
@@ -19,7 +19,7 @@ Merit: TypeAlias = Callable[[float], float]
 
 
 class LineSearch(Protocol):
-    """A rule for the step t > 0. Any object with this method will do."""
+    """A rule for the step t > 0. Any object with this method is accepted."""
 
     def step(self, merit: Merit, past: Sequence[float]) -> float:
         """The step to take, from the merit along the direction and its values at the iterates so far."""
@@ -30,8 +30,8 @@ class LineSearch(Protocol):
 class FullStep:
     """No search: always t = 1.
 
-    The fastest where it converges. On problems that are linear by regions it can go round in cycles, which
-    are noticed and answered by a smaller augmentation.
+    The fastest where it converges. On piecewise linear problems it may cycle: cycles
+    are detected and the augmentation is reduced.
     """
 
     def step(self, merit: Merit, past: Sequence[float]) -> float:
@@ -41,14 +41,14 @@ class FullStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Armijo:
-    """Halve the step until the merit falls enough: g(t) ≤ (1 − 2 slope t) g(0).
+    """Halve the step until the merit decreases enough: g(t) ≤ (1 − 2 slope t) g(0).
 
     Parameters
     ----------
     slope : float
-        Share of the expected decrease that is asked for.
+        Fraction of the expected decrease that is required.
     max_trials : int
-        Steps tried at most.
+        Largest number of trials.
     """
 
     slope: float = 1e-4
@@ -59,7 +59,7 @@ class Armijo:
         _require_trials("Armijo", self.max_trials)
 
     def step(self, merit: Merit, past: Sequence[float]) -> float:
-        """The first of 1, ½, ¼, … that is good enough."""
+        """The first of 1, ½, ¼, … with sufficient decrease."""
         return _halve(merit, past[-1], past[-1], self.slope, self.max_trials)
 
 
@@ -72,11 +72,11 @@ class Nonmonotone:
     Parameters
     ----------
     memory : int
-        How many of the last merits count.
+        Number of past merits considered.
     slope : float
-        Share of the expected decrease that is asked for.
+        Fraction of the expected decrease that is required.
     max_trials : int
-        Steps tried at most.
+        Largest number of trials.
 
     References
     ----------
@@ -94,7 +94,7 @@ class Nonmonotone:
         _require_trials("Nonmonotone", self.max_trials)
 
     def step(self, merit: Merit, past: Sequence[float]) -> float:
-        """The first of 1, ½, ¼, … that is good enough."""
+        """The first of 1, ½, ¼, … with sufficient decrease."""
         return _halve(merit, past[-1], max(past[-self.memory :]), self.slope, self.max_trials)
 
 
@@ -109,9 +109,9 @@ class GoldsteinPrice:
     Parameters
     ----------
     low, high : float
-        Slopes of the two lines, as shares of the slope at t = 0.
+        Slopes of the two lines, relative to the slope at t = 0.
     max_trials : int
-        Steps tried at most.
+        Largest number of trials.
 
     References
     ----------
@@ -133,7 +133,7 @@ class GoldsteinPrice:
         """A step between the two lines."""
         start = past[-1]
         short, long = 0.0, float("inf")
-        t, tried = 1.0, _Tried()
+        t, tried = 1.0, _Trials()
         for _ in range(self.max_trials):
             value = tried.add(t, merit(t))
             if not value <= start * (1.0 - 2.0 * self.low * t):
@@ -148,12 +148,12 @@ class GoldsteinPrice:
 
 @dataclass(frozen=True, kw_only=True)
 class Katzenelson:
-    """Stop at the first border between two linear regions, and go on with the matrix of the next one.
+    """Stop at the first boundary between two linear regions, and continue with the matrix of the next one.
 
-    For problems that are linear by regions: contact in the plane (or without friction) with
+    For piecewise linear problems: contact in the plane (or without friction) with
     :class:`AlartCurnierMap` or :class:`JeanMoreauMap`. The path is a broken line whose image under Φ is one
-    straight segment from Φ(x₀) to 0. It converges from everywhere when all matrices have determinants of
-    one sign and no more than two regions meet on the way; it is slow, one factorisation per border.
+    straight segment from Φ(x₀) to 0. It converges globally when all matrices have determinants of
+    one sign and no more than two regions meet on the path; it is slow, one factorisation per boundary.
 
     References
     ----------
@@ -161,8 +161,8 @@ class Katzenelson:
     """
 
 
-class _Tried:
-    """The best of the steps tried."""
+class _Trials:
+    """Records the best of the steps tried."""
 
     def __init__(self) -> None:
         self.best, self._merit = 1.0, float("inf")
@@ -174,7 +174,7 @@ class _Tried:
 
 
 def _halve(merit: Merit, start: float, allowed: float, slope: float, max_trials: int) -> float:
-    t, tried = 1.0, _Tried()
+    t, tried = 1.0, _Trials()
     for _ in range(max_trials):
         if tried.add(t, merit(t)) <= allowed - 2.0 * slope * t * start:
             return t

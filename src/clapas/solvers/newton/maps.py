@@ -5,9 +5,9 @@ Four functions, all zero exactly when (u, r) obeys the law; with z = r − ρ u:
 * :class:`AlartCurnierMap`: r_N − max(0, z_N) and r_T − P_disc(mu max(0, z_N))(z_T);
 * :class:`JeanMoreauMap`: the same with the disc of radius mu max(0, r_N);
 * :class:`NaturalMap`: r − P_K(r − ρ ũ), De Saxcé's form;
-* :class:`FischerBurmeisterMap`: x + y − √(x∘x + y∘y) on scaled r and ũ, smooth but at few points.
+* :class:`FischerBurmeisterMap`: x + y − √(x∘x + y∘y) on scaled r and ũ, smooth except at a few points.
 
-Each gives Φ, its derivatives with respect to u and to r (members of Clarke's generalised Jacobian), and
+Each gives Φ, its derivatives with respect to u and to r (elements of Clarke's generalised Jacobian), and
 the *regions* of the contacts: open, stick, slide. In the plane the first two are linear in each region.
 
 References
@@ -33,7 +33,7 @@ from clapas.typing import Array, Mask
 Regions: TypeAlias = npt.NDArray[np.int8]
 
 OPEN, STICK, SLIDE, SLIDE_BACK = 0, 1, 2, 3
-"""Regions of a contact. Sliding back is told from sliding in the plane only."""
+"""Regions of a contact. Sliding back is distinguished from sliding in the plane only."""
 PRESSED = 4
 """Added to the region of the tangents where the normal part is pressed (Jean-Moreau)."""
 
@@ -50,7 +50,7 @@ class Tangent(NamedTuple):
 
 
 class ContactMap(Protocol):
-    """A function Φ(u, r), zero exactly where Coulomb's law holds. Any object with these methods will do."""
+    """A function Φ(u, r), zero exactly where Coulomb's law holds; any object with these methods."""
 
     def value(self, u: Array, r: Array, mu: Array, rho: Augmentation) -> Array:
         """Φ at each contact, (n, d)."""
@@ -59,7 +59,7 @@ class ContactMap(Protocol):
     def linearise(
         self, u: Array, r: Array, mu: Array, rho: Augmentation, regions: Regions | None = None
     ) -> Tangent:
-        """Φ and its derivatives; on a border of regions, those of ``regions``."""
+        """Φ and its derivatives; on a boundary between regions, those of ``regions``."""
         ...
 
     def regions(self, u: Array, r: Array, mu: Array, rho: Augmentation) -> Regions:
@@ -97,7 +97,7 @@ class AlartCurnierMap:
         disc = _Disc.at(z[:, 1:], mu * z[:, 0], regions)
         by_z = np.zeros((*r.shape, r.shape[1]))
         by_z[:, 0, 0] = pressed
-        by_z[:, 1:, 1:] = disc.by_wish
+        by_z[:, 1:, 1:] = disc.by_trial
         by_z[:, 1:, 0] = mu[:, None] * disc.by_radius
         projected = np.column_stack((np.where(pressed, z[:, 0], 0.0), disc.point))
         return _tangent(r - projected, by_z, np.eye(r.shape[1]) - by_z, rho)
@@ -114,7 +114,7 @@ class JeanMoreauMap:
 
         Φ_N = r_N − max(0, z_N),   Φ_T = r_T − P_disc(mu max(0, r_N))(z_T),    z = r − ρ u
 
-    This is the function Cadoux calls Alart-Curnier's. In the plane it is linear by regions.
+    Cadoux calls it Alart-Curnier's function. In the plane it is piecewise linear.
 
     References
     ----------
@@ -138,7 +138,7 @@ class JeanMoreauMap:
         disc = _Disc.at(z[:, 1:], mu * r[:, 0], regions % PRESSED)
         by_z = np.zeros((*r.shape, r.shape[1]))
         by_z[:, 0, 0] = pressed
-        by_z[:, 1:, 1:] = disc.by_wish
+        by_z[:, 1:, 1:] = disc.by_trial
         by_r = np.eye(r.shape[1]) - by_z
         by_r[:, 1:, 0] = -mu[:, None] * disc.by_radius
         projected = np.column_stack((np.where(pressed, z[:, 0], 0.0), disc.point))
@@ -157,7 +157,7 @@ class NaturalMap:
 
         Φ = r − P_K(r − ρ ũ),    ũ = u + mu |u_T| e_N
 
-    It is the map the residual of a problem is made of. |u_T| has a kink where the contact sticks; the
+    |u_T| has a kink where the contact sticks; the
     derivative taken there is zero.
 
     References
@@ -174,16 +174,16 @@ class NaturalMap:
     ) -> Tangent:
         """Φ and its derivatives."""
         single = rho.single
-        wish = r - single[:, None] * shifted(u, mu)
-        by_wish = coulomb.jacobian(wish, mu)
-        by_u = single[:, None, None] * by_wish @ _shift_derivative(u, mu, 0.0)
-        return Tangent(r - coulomb.project(wish, mu), by_u, np.eye(r.shape[1]) - by_wish)
+        trial = r - single[:, None] * shifted(u, mu)
+        by_trial = coulomb.jacobian(trial, mu)
+        by_u = single[:, None, None] * by_trial @ _shift_derivative(u, mu, 0.0)
+        return Tangent(r - coulomb.project(trial, mu), by_u, np.eye(r.shape[1]) - by_trial)
 
     def regions(self, u: Array, r: Array, mu: Array, rho: Augmentation) -> Regions:
         """STICK inside the cone, OPEN inside its polar, else SLIDE or SLIDE_BACK."""
-        wish = r - rho.single[:, None] * shifted(u, mu)
-        polar = mu * np.linalg.norm(wish[:, 1:], axis=1) <= -wish[:, 0]
-        return _tangent_regions(wish[:, 1:], mu * wish[:, 0], polar)
+        trial = r - rho.single[:, None] * shifted(u, mu)
+        polar = mu * np.linalg.norm(trial[:, 1:], axis=1) <= -trial[:, 0]
+        return _tangent_regions(trial[:, 1:], mu * trial[:, 0], polar)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +192,8 @@ class FischerBurmeisterMap:
 
         Φ = x + y − √(x∘x + y∘y + 2 ε² e),   x = T r,  y = ρ T⁻¹ ũ,   T = diag(√mu, 1/√mu)
 
-    T brings the cones of r and ũ to the Lorentz cone and leaves r·ũ as it is. Half the square of Φ is
-    smooth, which line searches like. Without friction it is r_N + ρu_N − √(r_N² + ρ²u_N²) and r_T.
+    T maps the cones of r and ũ to the Lorentz cone and leaves r·ũ unchanged. Half the square of Φ is
+    smooth, which suits line searches. Without friction it is r_N + ρu_N − √(r_N² + ρ²u_N²) and r_T.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class FischerBurmeisterMap:
         return result
 
     def regions(self, u: Array, r: Array, mu: Array, rho: Augmentation) -> Regions:
-        """Everywhere the same: the function has no regions to go round in."""
+        """The same everywhere: the function has no regions."""
         return np.zeros(len(r), dtype=np.int8)
 
     def _lorentz(self, u: Array, r: Array, mu: Array, rho: Array) -> tuple[Array, Array, Array, Array]:
@@ -252,7 +252,7 @@ class FischerBurmeisterMap:
         return of_r * r, of_u * smooth, of_r, of_u
 
     def _frictionless(self, u: Array, r: Array, rho: Array) -> Tangent:
-        """The function of two numbers, and r_T."""
+        """The scalar function of r_N and u_N, and r_T."""
         a, b = r[:, 0], rho * u[:, 0]
         root = np.sqrt(a**2 + b**2 + 2.0 * self.smoothing**2)
         safe = np.where(root > 0.0, root, 1.0)
@@ -269,28 +269,28 @@ class FischerBurmeisterMap:
 
 
 class _Disc(NamedTuple):
-    """Projection of tangential wishes on discs, and its derivatives.
+    """Projection of tangential trial impulses on discs, and its derivatives.
 
-    ``point`` (n, k); ``by_wish`` (n, k, k); ``by_radius`` (n, k), the unit direction where it slides.
+    ``point`` (n, k); ``by_trial`` (n, k, k); ``by_radius`` (n, k), the unit direction where it slides.
     """
 
     point: Array
-    by_wish: Array
+    by_trial: Array
     by_radius: Array
 
     @classmethod
-    def at(cls, wish: Array, radius: Array, regions: Regions) -> _Disc:
+    def at(cls, trial: Array, radius: Array, regions: Regions) -> _Disc:
         """Projection by the formulas of ``regions``, whether or not the point is in them."""
-        k = wish.shape[1]
-        length, s = length_and_direction(wish)
-        if k == 1:  # the side is told by the region, also where the wish is zero
+        k = trial.shape[1]
+        length, s = length_and_direction(trial)
+        if k == 1:  # the region gives the side, also where the trial is zero
             s = np.where(regions == SLIDE_BACK, -1.0, 1.0)[:, None]
         stick, slide = regions == STICK, (regions == SLIDE) | (regions == SLIDE_BACK)
         shrink = np.where(slide & (length > 0.0), radius / np.where(length > 0.0, length, 1.0), 0.0)
         across = shrink[:, None, None] * (np.eye(k) - s[:, :, None] * s[:, None, :])
-        point = np.where(stick[:, None], wish, np.where(slide[:, None], radius[:, None] * s, 0.0))
-        by_wish = np.where(stick[:, None, None], np.eye(k), np.where(slide[:, None, None], across, 0.0))
-        return cls(point, by_wish, np.where(slide[:, None], s, 0.0))
+        point = np.where(stick[:, None], trial, np.where(slide[:, None], radius[:, None] * s, 0.0))
+        by_trial = np.where(stick[:, None, None], np.eye(k), np.where(slide[:, None, None], across, 0.0))
+        return cls(point, by_trial, np.where(slide[:, None], s, 0.0))
 
 
 def _augmented(u: Array, r: Array, rho: Augmentation) -> Array:
@@ -300,20 +300,20 @@ def _augmented(u: Array, r: Array, rho: Augmentation) -> Array:
     return z
 
 
-def _on_disc(wish: Array, radius: Array) -> Array:
-    length = np.linalg.norm(wish, axis=1)
+def _on_disc(trial: Array, radius: Array) -> Array:
+    length = np.linalg.norm(trial, axis=1)
     outside = length > radius
     shrink = np.where(outside, radius / np.where(outside, length, 1.0), 1.0)
-    projected: Array = shrink[:, None] * wish
+    projected: Array = shrink[:, None] * trial
     return projected
 
 
-def _tangent_regions(wish: Array, radius: Array, is_open: Mask) -> Regions:
+def _tangent_regions(trial: Array, radius: Array, is_open: Mask) -> Regions:
     """STICK in the disc, else SLIDE (in a disc of radius zero, without friction, everything slides)."""
-    sticks = (np.linalg.norm(wish, axis=1) <= radius) & (radius > 0.0)
-    result = np.full(len(wish), SLIDE, dtype=np.int8)
-    if wish.shape[1] == 1:
-        result[wish[:, 0] < 0.0] = SLIDE_BACK
+    sticks = (np.linalg.norm(trial, axis=1) <= radius) & (radius > 0.0)
+    result = np.full(len(trial), SLIDE, dtype=np.int8)
+    if trial.shape[1] == 1:
+        result[trial[:, 0] < 0.0] = SLIDE_BACK
     result[sticks] = STICK
     result[is_open] = OPEN
     return result

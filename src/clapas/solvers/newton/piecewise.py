@@ -1,10 +1,10 @@
-"""Equations that are linear by regions, and two methods for them: Newton's and Katzenelson's.
+"""Piecewise linear equations, and two methods for them: Newton's and Katzenelson's.
 
-F(x) = 0 where space is cut by hyperplanes (*faces*) into regions, in each of which F(x) = J x + b. Newton's
-iterate depends on the region alone, so that the method either converges in a finite number of steps or goes
-round in a cycle; Katzenelson's path stops at each border and follows a straight segment in the image.
+F(x) = 0 where space is divided by hyperplanes (*faces*) into regions, in each of which F(x) = J x + b.
+Newton's iterate depends on the region alone, so that the method either converges in a finite number of steps
+or ends in a cycle; Katzenelson's path stops at each boundary and follows a straight segment in the image.
 
-Here stand the two methods and the elementary problems on which Alart studies them, all of the form
+This module has the two methods and the elementary problems on which Alart studies them, all of the form
 
     A u + λ = f,    λ = proj(λ + r u)
 
@@ -15,7 +15,7 @@ with the forces λ that the obstacle receives, r the augmentation, and γ = λ +
 * :func:`node_with_friction`: one node in contact with Coulomb's friction;
 * :func:`elastoplastic_spring`: friction on a spring that yields.
 
-The letters are those of the reference; with r = −λ and u reversed they are the ones of this package.
+The notation is that of the reference; with r = −λ and u reversed it is that of this package.
 
 References
 ----------
@@ -37,8 +37,8 @@ from clapas.typing import Array, Mask
 
 Region: TypeAlias = tuple[bool, ...]
 
-ROUNDING = 1e-11  # of F against the size of its terms: what counts as zero
-MEET = 1e-12  # faces crossed within this share of a step are crossed together
+ROUNDING = 1e-11  # of F relative to the size of its terms, counted as zero
+MEET = 1e-12  # faces crossed within this fraction of a step are crossed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class PiecewiseLinear:
     piece : callable region → (J, b)
         Matrix (size, size) and constant (size,) of F in a region.
     gamma : array (n, size)
-        γ = gamma x, the augmented unknown in which the regions are drawn.
+        γ = gamma x, the augmented unknown that defines the regions.
     """
 
     faces: Array
@@ -79,7 +79,7 @@ class PiecewiseLinear:
         return matrix @ x + constant
 
     def is_zero(self, x: Array) -> bool:
-        """F(x) vanishes, to the rounding of its terms."""
+        """Whether F(x) vanishes, to the rounding of its terms."""
         matrix, constant = self.piece(self.region(x))
         terms = np.abs(matrix) @ np.abs(x) + np.abs(constant)
         return bool(np.all(np.abs(matrix @ x + constant) <= ROUNDING * terms.max(initial=0.0)))
@@ -98,7 +98,7 @@ class Path:
     is_solved : bool
         The last iterate solves the equation.
     cycle : int
-        Number of iterates that repeat for ever; 0 without a cycle.
+        Number of iterates in the cycle; 0 without a cycle.
     """
 
     points: list[Array]
@@ -118,7 +118,7 @@ class Path:
 
 
 def newton_path(equation: PiecewiseLinear, start: npt.ArrayLike, max_iterations: int = 1000) -> Path:
-    """Follow Newton's method from a point until it solves, cycles or runs out of iterations.
+    """Iterates of Newton's method from a point until it converges, cycles or reaches the limit.
 
     Examples
     --------
@@ -133,23 +133,23 @@ def newton_path(equation: PiecewiseLinear, start: npt.ArrayLike, max_iterations:
     """
     path = Path([np.asarray(start, dtype=float)])
     path.regions.append(equation.region(path.end))
-    seen = {path.regions[0]: 0}
+    visited = {path.regions[0]: 0}
     while not equation.is_zero(path.end) and path.iterations < max_iterations:
         matrix, constant = equation.piece(path.regions[-1])
         path.points.append(_solve(matrix, -constant))
         path.regions.append(equation.region(path.end))
         if equation.is_zero(path.end):
             break
-        before = seen.setdefault(path.regions[-1], path.iterations)
-        if before < path.iterations:
-            path.cycle = path.iterations - before
+        previous = visited.setdefault(path.regions[-1], path.iterations)
+        if previous < path.iterations:
+            path.cycle = path.iterations - previous
             return path
     path.is_solved = equation.is_zero(path.end)
     return path
 
 
 def katzenelson_path(equation: PiecewiseLinear, start: npt.ArrayLike, max_iterations: int = 1000) -> Path:
-    """Follow Katzenelson's method: stop at each face, cross it, take the matrix of the region behind.
+    """Iterates of Katzenelson's method: stop at each face, then continue with the matrix of the next region.
 
     Examples
     --------
@@ -181,19 +181,19 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 
 def first_crossing(heights: Array, slopes: Array, sides: Mask) -> tuple[float, Mask]:
-    """When a point that moves first crosses a face, and which faces it crosses then.
+    """First crossing of a face by a moving point, and the faces crossed there.
 
     Parameters
     ----------
     heights, slopes : arrays
         Height over each face, and its change over the whole step.
     sides : array of bool, same shape
-        The side the point is on: True above. It decides where the height is zero.
+        Side of the point: True above. It decides where the height is zero.
 
     Returns
     -------
     float
-        Share of the step; infinite when no face is ever crossed.
+        Fraction of the step; infinite when no face is crossed.
     array of bool
         Faces crossed at that moment.
 
@@ -203,19 +203,19 @@ def first_crossing(heights: Array, slopes: Array, sides: Mask) -> tuple[float, M
     >>> first_crossing(heights, slopes, np.array([True, False, True]))
     (0.5, array([ True, False, False]))
     """
-    leaves = np.where(sides, slopes < 0.0, slopes > 0.0)
+    crosses = np.where(sides, slopes < 0.0, slopes > 0.0)
     times = np.full(heights.shape, np.inf)
-    np.divide(-heights, slopes, out=times, where=leaves)
+    np.divide(-heights, slopes, out=times, where=crosses)
     times = np.maximum(times, 0.0)
     first = float(times.min(initial=np.inf))
-    return first, leaves & (times <= first + MEET)
+    return first, crosses & (times <= first + MEET)
 
 
 # ---------------------------------------------------------------- Alart's elementary problems
 
 
 def obstacle(A: npt.ArrayLike, f: npt.ArrayLike, r: float) -> PiecewiseLinear:
-    """Push on obstacles without friction: u ≥ 0, λ ≤ 0, u·λ = 0 (Alart 1997, equation 2).
+    """Contact with obstacles without friction: u ≥ 0, λ ≤ 0, u·λ = 0 (Alart 1997, equation 2).
 
         A u + λ = f,    λ_i = min(0, λ_i + r u_i)
 
@@ -251,9 +251,9 @@ def reduced_obstacle(A: npt.ArrayLike, f: npt.ArrayLike, r: float) -> PiecewiseL
 
         G(γ) = (I − r A⁻¹)⁻¹ γ + g − min(0, γ) = 0,    g = −r (A − r I)⁻¹ f
 
-    Newton's method on it and on :func:`obstacle` give the same γ, since what is eliminated is linear. G is
-    convex; where its matrices have inverses without negative entries Newton's iterates decrease (theorem 1).
-    r must not be an eigenvalue of A (the print has: of A⁻¹).
+    Newton's method on it and on :func:`obstacle` give the same γ, since the eliminated equations are linear.
+    G is convex; where its matrices have inverses without negative entries Newton's iterates decrease (theorem
+    1). r must not be an eigenvalue of A (the print has: of A⁻¹).
 
     Examples
     --------
@@ -284,8 +284,8 @@ def reduced_springs(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, r: flo
 
     def piece(region: Region) -> tuple[Array, Array]:
         above, beyond = np.array(region[:n]), np.array(region[n:])
-        held = np.where(beyond, threshold, np.where(above, 0.0, -threshold))
-        return B - np.diag((above & ~beyond).astype(float)), g - held
+        limit = np.where(beyond, threshold, np.where(above, 0.0, -threshold))
+        return B - np.diag((above & ~beyond).astype(float)), g - limit
 
     return PiecewiseLinear(
         np.vstack((np.eye(n), np.eye(n))), np.repeat([threshold, -threshold], n), piece, np.eye(n)
@@ -295,18 +295,18 @@ def reduced_springs(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, r: flo
 def _reduction(A: npt.ArrayLike, load: Array, r: float) -> tuple[Array, Array]:
     """(I − r A⁻¹)⁻¹ = A (A − r I)⁻¹ and g."""
     stiffness = np.asarray(A, dtype=float)
-    moved = stiffness - r * np.eye(len(load))
-    if abs(np.linalg.det(moved)) <= ROUNDING * np.linalg.norm(stiffness) ** len(load):
+    shifted = stiffness - r * np.eye(len(load))
+    if abs(np.linalg.det(shifted)) <= ROUNDING * np.linalg.norm(stiffness) ** len(load):
         raise ProblemError(
             f"r = {r:g} is an eigenvalue of A: the equation in γ alone does not exist; take another r, or "
             "the equations in (u, λ)"
         )
-    inverse = np.linalg.inv(moved)
+    inverse = np.linalg.inv(shifted)
     return np.asarray(stiffness @ inverse), np.asarray(-r * inverse @ load)
 
 
 def springs_with_friction(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, r: float) -> PiecewiseLinear:
-    """Hold every degree of freedom by Tresca's friction: |λ_i| ≤ threshold (Alart 1997, equation 39).
+    """Tresca's friction at every degree of freedom: |λ_i| ≤ threshold (Alart 1997, equation 39).
 
         A u + λ = f,    λ_i = proj(λ_i + r u_i, [−threshold, threshold])
 
@@ -332,7 +332,7 @@ def springs_with_friction(A: npt.ArrayLike, f: npt.ArrayLike, threshold: float, 
 
 
 def node_with_friction(A: npt.ArrayLike, f: npt.ArrayLike, mu: float, r: float) -> PiecewiseLinear:
-    """Press one node on a plane with Coulomb's friction (Alart 1997, equations 61 to 63).
+    """One node on a plane with Coulomb's friction (Alart 1997, equations 61 to 63).
 
         A u + λ = f,    λ_n = min(0, γ_n),   λ_t = proj(γ_t, [mu λ_n, −mu λ_n])
 
@@ -360,7 +360,7 @@ def node_with_friction(A: npt.ArrayLike, f: npt.ArrayLike, mu: float, r: float) 
 
 
 def elastoplastic_spring(material: Elastoplastic, threshold: float, load: float, r: float) -> PiecewiseLinear:
-    """Hold by friction a spring that yields (Alart 1997, equation 76): nine regions.
+    """Friction on a spring that yields (Alart 1997, equation 76): nine regions.
 
         A(u) + λ = load,    λ = proj(λ + r u, [−threshold, threshold])
 

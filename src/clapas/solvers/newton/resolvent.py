@@ -1,13 +1,13 @@
-"""Response of a contact with a small compliance: Coulomb's law made single-valued.
+"""Response of a contact with a small compliance, for which Coulomb's law is single-valued.
 
-Give contact i a compliance α of its own, so that its velocity is g + α (r − r₀) when the bodies bring g.
-The law then has exactly one answer r for each g, in closed form. With z = r₀ − g/α,
+With a compliance α at contact i, its velocity is g + α (r − r₀), where g is that of the bodies.
+The law then has exactly one solution r for each g, in closed form. With z = r₀ − g/α,
 
     open    z_N ≤ 0:                r = 0
     stick   |z_T| ≤ mu z_N:         r = z
     slide   otherwise:              r_N = z_N,  r_T = mu z_N z_T/|z_T|,
 
-which is what projects in Alart and Curnier's function for ρ = 1/α (:class:`AlartCurnierMap`, the oracle of
+the projection in Alart and Curnier's function for ρ = 1/α (:class:`AlartCurnierMap`, the reference of
 the tests).
 """
 

@@ -1,4 +1,4 @@
-"""Semismooth Newton: linearise Coulomb's law at every contact and solve for all at once."""
+"""Semismooth Newton method: Coulomb's law linearised at every contact and solved for all at once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from clapas.solvers.newton.maps import (
 from clapas.status import Status
 from clapas.typing import Array
 
-SMALLER = 0.25  # by what the augmentation is multiplied when a cycle is seen
+SMALLER = 0.25  # factor on the augmentation when a cycle is detected
 MOST_REDUCTIONS = 12
-STUCK = 30  # iterations without a better merit after which the method gives up
-MOST_CROSSINGS_AT_ONCE = 50  # borders crossed without moving before a full step is taken instead
+STUCK = 30  # iterations without a better merit after which the method stops
+MOST_CROSSINGS_AT_ONCE = 50  # boundaries crossed without moving before a full step is taken instead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +38,11 @@ class SemismoothNewton(IterativeSolver):
         ∂Φ/∂u du + ∂Φ/∂r dr = −Φ,    du = W dr
 
     for the change of all impulses at once; the step along it is chosen by ``line_search``. Near a solution
-    the convergence is quadratic. In the plane the equations are linear by regions (each contact open,
-    sticking, sliding one way or the other) and the last step is exact.
+    the convergence is quadratic. In the plane the equations are piecewise linear (each contact open,
+    sticking, sliding in either direction) and the last step is exact.
 
-    When the iterates come back to regions left before (a cycle), the augmentation ρ is reduced and a note
-    tells the order of the cycle. Where W is singular a small proximal term selects one of the solutions of
+    When the iterates return to previous regions (a cycle), the augmentation ρ is reduced and a note
+    gives the order of the cycle. Where W is singular a small proximal term selects one of the solutions of
     the linear equations.
 
     Suits small and middle-sized problems at tight tolerance, deformable bodies, and warm starts. Converges
@@ -57,16 +57,16 @@ class SemismoothNewton(IterativeSolver):
         The equation that states the law. Fischer and Burmeister's is the most robust from a cold start; with
         Alart and Curnier's the last digits are reached, and plane problems end in an exact step.
     line_search : FullStep, Armijo, Nonmonotone, GoldsteinPrice or Katzenelson
-        How far to go along the direction.
+        Choice of the step length.
     augmentation : float
-        Share of Alart's bound (74), computed for each contact from its block of W, that ρ takes at the start.
+        Initial ρ as a fraction of Alart's bound (74), computed for each contact from its block of W.
         Cycles are excluded for a single contact below 1.
     safeguard : Elastoplastic, optional
-        Material that yields: keeps ρ below Alart's bound (77) where contacts are lightly pressed.
+        Yielding material: keeps ρ below Alart's bound (77) where contacts are lightly pressed.
     proximal_term : float
-        Relative to the diagonal of W: how much the linear equations are regularised. No unit.
+        Regularisation of the linear equations, relative to the diagonal of W. No unit.
     refinements : int
-        Most refinements of each linear solution on the equations without the proximal term.
+        Largest number of refinements of each linear solution on the equations without the proximal term.
 
     References
     ----------
@@ -112,7 +112,7 @@ class SemismoothNewton(IterativeSolver):
 
 
 class _SemismoothIteration(Iteration):
-    """Newton's iterates on one problem, in variables without unit."""
+    """Newton's iterates on one problem, in dimensionless variables."""
 
     def __init__(self, settings: SemismoothNewton, problem: ContactProblem, guess: Array) -> None:
         # Kernels are imported here so that naming a solver does not load the compiler.
@@ -126,13 +126,13 @@ class _SemismoothIteration(Iteration):
             require_piecewise_linear(problem)
             self._borders = Borders(settings.function, problem.mu)
         self._equations = Equations(problem)
-        self._share = settings.augmentation
+        self._fraction = settings.augmentation
         self._x = self._equations.scaled.from_impulses(guess)
         self._rho = self._augmentation()
         self._g = self._equations.velocity(self._x)
         self._cycles, self._reductions = CycleWatch(), 0
         self._merits = [self._merit(self._g, self._x)]
-        self._idle = 0
+        self._stagnant = 0
 
     def impulses(self) -> Array:
         """The current iterate r."""
@@ -154,7 +154,7 @@ class _SemismoothIteration(Iteration):
         if not np.isfinite(self._merits[-1]):
             self._x = x
             raise Halt(Status.NUMERICAL_ERROR)
-        self._give_up_if_stuck()
+        self._stop_if_stuck()
 
     def _move_by_search(self) -> None:
         search, function = self._settings.line_search, self._settings.function
@@ -163,16 +163,16 @@ class _SemismoothIteration(Iteration):
             self._rho = self._augmentation()
             self._merits[-1] = self._merit(self._g, self._x)
         regions = function.regions(self._g, self._x, self._equations.mu, self._rho)
-        self._answer_cycle(self._cycles.order(regions, self._merits[-1]))
+        self._break_cycle(self._cycles.order(regions, self._merits[-1]))
         dx, dg = self._direction(None)
         t = search.step(lambda t: self._merit(self._g + t * dg, self._x + t * dx), self._merits)
         self._x = self._x + t * dx
 
     def _move_to_border(self) -> None:
-        """Cross borders until the iterate moves: on a corner several are crossed at one point."""
+        """Cross boundaries until the iterate moves: at a corner several are crossed at one point."""
         assert self._borders is not None
         rho = self._augmentation()
-        if not np.array_equal(rho.tangent, self._rho.tangent):  # the safeguard moved the borders
+        if not np.array_equal(rho.tangent, self._rho.tangent):  # the safeguard moved the boundaries
             self._rho = rho
             self._merits[-1] = self._merit(self._g, self._x)
             self._borders.forget()
@@ -195,34 +195,34 @@ class _SemismoothIteration(Iteration):
         return dx, equations.scaled.product(dx)
 
     def _augmentation(self) -> Augmentation:
-        """ρ of each contact, below what the safeguard allows at the current impulses."""
-        rho, safeguard = self._equations.augmentation(self._share), self._settings.safeguard
+        """ρ of each contact, limited by the safeguard at the current impulses."""
+        rho, safeguard = self._equations.augmentation(self._fraction), self._settings.safeguard
         if safeguard is None:
             return rho
         problem = self._equations.problem
-        pressed = np.maximum(self.impulses()[:, 0], 0.0)
-        return rho.limited(safeguard.bound(problem.mu, pressed) * problem.response)
+        normal = np.maximum(self.impulses()[:, 0], 0.0)
+        return rho.limited(safeguard.bound(problem.mu, normal) * problem.response)
 
     def _merit(self, g: Array, x: Array) -> float:
         value = self._settings.function.value(g, x, self._equations.mu, self._rho)
         return 0.5 * float(np.vdot(value, value))
 
-    def _answer_cycle(self, order: int | None) -> None:
+    def _break_cycle(self, order: int | None) -> None:
         """Break a cycle by a smaller augmentation."""
         if order is None or self._reductions == MOST_REDUCTIONS:
             return
         self._reductions += 1
-        self._share *= SMALLER
+        self._fraction *= SMALLER
         self._rho = self._augmentation()
-        self._note(f"cycle of order {order}: augmentation reduced to {self._share:.2g} of Alart's bound")
+        self._note(f"cycle of order {order}: augmentation reduced to {self._fraction:.2g} of Alart's bound")
         self._cycles.forget()
         self._merits = [self._merit(self._g, self._x)]
-        self._idle = 0
+        self._stagnant = 0
 
-    def _give_up_if_stuck(self) -> None:
+    def _stop_if_stuck(self) -> None:
         best = min(self._merits[:-1])
-        self._idle = 0 if self._merits[-1] < best else self._idle + 1
-        if self._idle >= STUCK and not isinstance(self._settings.line_search, Katzenelson):
+        self._stagnant = 0 if self._merits[-1] < best else self._stagnant + 1
+        if self._stagnant >= STUCK and not isinstance(self._settings.line_search, Katzenelson):
             raise Halt(Status.STALLED)
 
     def _note(self, text: str) -> None:

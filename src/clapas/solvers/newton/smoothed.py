@@ -1,4 +1,4 @@
-"""Smoothed Newton: follow the solutions of a smooth law while it is sharpened."""
+"""Smoothed Newton method: follow the solutions of a smoothed law as the smoothing decreases."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from clapas.solvers.newton.line_searches import Armijo
 from clapas.status import Status
 from clapas.typing import Array
 
-SMALLEST = 1e-15  # of ε, relative to |q|: below, the law is as sharp as numbers are
-LONG = 4  # Newton steps at one ε after which the next decrease is gentler
-LIMIT = 60  # Newton steps without a decrease of ε after which the method gives up
+SMALLEST = 1e-15  # of ε, relative to |q|: below, smoothing is within rounding
+LONG = 4  # Newton steps at one ε after which the next decrease is smaller
+LIMIT = 60  # Newton steps without a decrease of ε after which the method stops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,22 +26,22 @@ class SmoothedNewton(IterativeSolver):
 
     The Fischer-Burmeister function with smoothing ε (see :class:`FischerBurmeisterMap`) is differentiable
     everywhere, and vanishes where x∘y = ε² e, x = T r and y = T⁻¹ũ being inside their cones: impulses stay
-    inside the friction cone and velocities apart, a little. From a large ε, where one step suffices, ε is
-    divided again and again, with a few Newton steps each time, until the solutions of the sharp law are
-    reached. No contact jumps from region to region on the way.
+    slightly inside the friction cone and contacts slightly open. From a large ε, where one step suffices, ε
+    is decreased repeatedly, with a few Newton steps each time, until the solution of the exact law is
+    reached. No contact jumps from region to region.
 
     Suits cold starts on small and middle-sized problems, hyperstatic ones too, where
-    :class:`SemismoothNewton` cycles. It cannot use a guess fully: near the answer the smooth law looks the
-    same for all.
+    :class:`SemismoothNewton` cycles. It makes little use of a guess: the path of the smoothed law is the
+    same for all guesses.
 
     Parameters
     ----------
     tol, max_iterations, time_limit
         See :class:`IterativeSolver`. An iteration is one Newton step, that is one factorisation.
     decrease : float
-        By what ε is multiplied when few Newton steps were needed.
+        Factor on ε when few Newton steps were needed.
     nearness : float
-        How near to the solution at one ε, relative to ε, before the next.
+        Distance to the solution at one ε, relative to ε, required before the next.
     proximal_term : float
         Regularisation of the linear equations relative to the diagonal of W. No unit.
 
@@ -79,7 +79,7 @@ class SmoothedNewton(IterativeSolver):
 
 
 class _SmoothedIteration(Iteration):
-    """The path of solutions of the smoothed law, in variables without unit."""
+    """The path of solutions of the smoothed law, in dimensionless variables."""
 
     def __init__(self, settings: SmoothedNewton, problem: ContactProblem, guess: Array) -> None:
         # Kernels are imported here so that naming a solver does not load the compiler.
@@ -93,7 +93,7 @@ class _SmoothedIteration(Iteration):
         self._x = equations.scaled.from_impulses(guess)
         self._g = equations.velocity(self._x)
         law = natural_map(self._g, self._x, problem.mu, np.ones(n))
-        # From a good guess a sharp law will do; ε is a size per contact and |g₀| is 1 over all contacts.
+        # From a good guess ε starts small; it is a size per contact, and |g₀| is 1 over all contacts.
         self._smoothing = float(np.linalg.norm(law))
         self._steps = 0  # at the current ε
         self._search = Armijo()
@@ -110,12 +110,12 @@ class _SmoothedIteration(Iteration):
             self._newton()
 
     def _is_near(self) -> bool:
-        missed = np.sqrt(2.0 * self._merit(self._g, self._x))
-        return bool(missed <= self._settings.nearness * self._smoothing * np.sqrt(len(self._x)))
+        violation = np.sqrt(2.0 * self._merit(self._g, self._x))
+        return bool(violation <= self._settings.nearness * self._smoothing * np.sqrt(len(self._x)))
 
     def _sharpen(self) -> None:
-        gentle = self._steps > LONG
-        self._smoothing *= self._settings.decrease ** (0.5 if gentle else 1.0)
+        slowly = self._steps > LONG
+        self._smoothing *= self._settings.decrease ** (0.5 if slowly else 1.0)
         self._steps = 0
         if self._smoothing < SMALLEST:
             raise Halt(Status.STALLED)

@@ -1,4 +1,4 @@
-"""Projected Jacobi: solve every contact alone, all at once, and take part of the change."""
+"""Projected Jacobi method: solve all contacts independently, then relax."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clapas.typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedJacobi(IterativeSolver):
-    """Jacobi's method: each contact is solved as if the others stood still, then relaxed.
+    """Jacobi's method: each contact is solved with the others held fixed, then relaxed.
 
-        r_i ← P_K(r_i + ω (r_i^alone − r_i)),    r_i^alone the answer of contact i given all old impulses.
+        r_i ← P_K(r_i + ω (r_i^alone − r_i)),    r_i^alone the solution of contact i given all old impulses.
 
-    Contacts of one body answer all at once to what one of them could have cured: with ω = 1 they push too
-    much together. By default ω is the inverse of the largest eigenvalue of W scaled by the responses, which
+    All contacts of a body react to an error that one of them could correct: with ω = 1 the total reaction is
+    too large. By default ω is the inverse of the largest eigenvalue of W scaled by the responses, which
     is about the number of contacts that share a body.
 
     Every contact can be treated at the same time and in any order; about as many iterations as Gauss-Seidel
@@ -31,8 +31,8 @@ class ProjectedJacobi(IterativeSolver):
     local : Exact, AlartCurnier or DeSaxce
         Method for the single contact.
     relaxation : float, optional
-        Factor ω in ]0, 2[; below 1 under-relaxed, above 1 over-relaxed (for contacts that hardly know
-        each other). By default the safe value above.
+        Factor ω in ]0, 2[; below 1 under-relaxed, above 1 over-relaxed (for weakly coupled
+        contacts). By default the safe value above.
 
     References
     ----------
@@ -56,7 +56,7 @@ class ProjectedJacobi(IterativeSolver):
             raise SettingsError(f"relaxation must be between 0 and 2, got {self.relaxation}")
 
     def start(self, problem: ContactProblem, guess: Array) -> Iteration:
-        """Bring every contact to its canonical coordinates."""
+        """Transform every contact to its canonical coordinates."""
         from clapas.solvers.projected_jacobi.iteration import Jacobi  # kernels load the compiler
 
         return Jacobi(problem, self.local.part(), self.relaxation, guess)

@@ -1,4 +1,4 @@
-"""One iteration of Jacobi's method: a product by W, then each contact alone."""
+"""One iteration of Jacobi's method: a product by W, then each contact independently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clapas.typing import Array
 
 
 class Jacobi(Iteration):
-    """Jacobi's method under way."""
+    """A running Jacobi method."""
 
     def __init__(self, problem: ContactProblem, part: Any, relaxation: float | None, guess: Array) -> None:
         self.scaled, self.q = ScaledDelassus(problem), problem.q
@@ -29,16 +29,16 @@ class Jacobi(Iteration):
         return self.r
 
     def advance(self, count: int) -> None:
-        """One iteration solves every contact once."""
+        """Do ``count`` iterations, each of which solves every contact once."""
         for _ in range(count):
             u = self.scaled.to_velocities(self.scaled.product(self.scaled.from_impulses(self.r))) + self.q
-            turned, u = turn_tangents(self.r, self.turn), turn_tangents(u, self.turn)
-            answer_alone(turned, u, self.coefficients, self.part, self.relaxation)
-            self.r = turn_tangents(turned, self.turn, back=True)
+            rotated, u = turn_tangents(self.r, self.turn), turn_tangents(u, self.turn)
+            solve_contacts(rotated, u, self.coefficients, self.part, self.relaxation)
+            self.r = turn_tangents(rotated, self.turn, back=True)
 
 
 @kernel
-def answer_alone(r: Array, u: Array, coefficients: Array, part: Any, relaxation: float) -> None:
+def solve_contacts(r: Array, u: Array, coefficients: Array, part: Any, relaxation: float) -> None:
     """Replace each impulse (n, d) by the relaxed solution of its contact, whose velocity is u (n, d)."""
     n, d = r.shape
     for i in range(n):

@@ -48,5 +48,5 @@ def test_answer_stays_in_the_cones():
     step = ProximalStep(equations, np.zeros(equations.shape), 0.1, accuracy=0.1)
     for _ in step.run():
         pass
-    x = step.answer
+    x = step.projected
     assert (np.linalg.norm(x[:, 1:], axis=1) <= problem.mu * x[:, 0] * (1 + 1e-12)).all()
