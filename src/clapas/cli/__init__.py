@@ -1,9 +1,9 @@
 """The command line: ``clapas VERB``, one file per verb, each a thin call to the Python API.
 
-Exit codes: 0 done (``solve``: solved), 1 not solved, 2 bad input, 130 interrupted. What was asked
-for goes to standard output; progress, notes and errors go to standard error.
+Exit codes: 0 success (``solve``: solved), 1 not solved, 2 bad input, 130 interrupted. Results go to
+standard output; progress, notes and errors go to standard error.
 
-Verbs import the engine when they run, not when they are named: ``clapas --help`` answers at once.
+Verbs import the engine only when they run, so that ``clapas --help`` stays fast.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from clapas.cli import (
 from clapas.errors import Error
 from clapas.version import __version__
 
-# Ways out that the library offers to Python callers, as they are said here.
-HERE_CALLED = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
+# Python arguments in the library's advice, replaced by the command-line equivalents.
+CLI_EQUIVALENTS = {"symmetrise=True": "--symmetrise", "gallery.names()": "'clapas gallery'"}
 DONE, BAD_INPUT = output.DONE, output.BAD_INPUT
 
-# Plain help: the decorated one takes longer to load than everything else together.
+# Plain help: rich markup takes longer to load than everything else together.
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(run.run)
 app.command("resume")(run.resume)
@@ -117,14 +117,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str) -> int:
-    for call, words in HERE_CALLED.items():
-        message = message.replace(call, words)
+    for call, option in CLI_EQUIVALENTS.items():
+        message = message.replace(call, option)
     typer.echo(f"clapas: {message}", err=True)
     return BAD_INPUT
 
 
 def _print_in_any_encoding() -> None:
-    """Let a terminal without Greek letters show a question mark instead of failing."""
+    """Print question marks instead of failing where the terminal cannot encode Greek letters."""
     for stream in (sys.stdout, sys.stderr):
         encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
         if encoding != "utf8" and hasattr(stream, "reconfigure"):

@@ -17,7 +17,7 @@ class Anatomy:
     Parameters
     ----------
     form : "global" or "reduced"
-        Given by M, H, f, w or by W, q.
+        Stated by M, H, f, w or by W, q.
     contacts, d, dofs : int
         Number of contacts, dimension, degrees of freedom (None in the reduced form).
     mu : (float, float) or None
@@ -27,7 +27,7 @@ class Anatomy:
     free_velocity : float
         |q|, the scale of the residual (m/s).
     approaching : int
-        Contacts with q_N < 0: those that need an impulse for their own sake.
+        Contacts with q_N < 0: those that would close without an impulse.
     response : (float, float) or None
         Smallest and largest mean diagonal of the blocks W_ii (1/kg). A large ratio makes a hard problem.
     density : dict
@@ -96,7 +96,7 @@ def dissect(problem: ContactProblem) -> Anatomy:
 
 
 def _law(problem: ContactProblem) -> str:
-    """The law of the contacts in words: whose friction depends on the direction, which carry couples."""
+    """The contact law in words: direction-dependent friction, couples."""
     from clapas.convex import Ellipses, Polygons
 
     section, n = problem.section, problem.n_contacts

@@ -21,7 +21,7 @@ ARCH = "example:arch"
 NUMBERS = ("mu", "density", "scale", "overlap")
 WORDS = ("up", "fixed", "nonconvex")
 OPTIONS = (*NUMBERS, *WORDS)
-ASSUMED = {"mu": "friction {:g}", "density": "{:g} kg/m³"}  # defaults that are told
+ASSUMED = {"mu": "friction {:g}", "density": "{:g} kg/m³"}  # defaults that are reported
 
 
 def found(name: str) -> Path | None:
@@ -50,19 +50,19 @@ def scene(path: Path, arguments: Sequence[str]) -> Scene:
     """
     from clapas.scenes.blocks import scene_of_blocks
 
-    given = read(path.name, arguments)
-    made = scene_of_blocks(path, **given)
+    options = read(path.name, arguments)
+    loaded = scene_of_blocks(path, **options)
     defaults = signature(scene_of_blocks).parameters
     assumed = [
         f"{words.format(defaults[name].default)} (--{name})"
         for name, words in ASSUMED.items()
-        if name not in given
+        if name not in options
     ]
-    if "ground" in {body.name for body in made.bodies}:
+    if "ground" in {body.name for body in loaded.bodies}:
         assumed.append("a ground under the lowest point, as no block is fixed (--fixed)")
     if assumed:
         output.note(f"assumed: {', '.join(assumed)}")
-    return made
+    return loaded
 
 
 def read(label: str, arguments: Sequence[str]) -> dict[str, Any]:
@@ -97,10 +97,10 @@ def _number(word: str, text: str) -> float:
 
 
 def show(path: Path, name: str, as_json: bool, scale: float | None = None, up: str | None = None) -> None:
-    """Print what blocks a file holds; ``name`` is what it was called."""
+    """Print the blocks of a file; ``name`` is the name used on the command line."""
     from clapas.scenes.blocks import SUPPORT, read_blocks
 
-    file = read_blocks(path, scale=scale, up=up)  # type: ignore[arg-type]  # other axes are refused there
+    file = read_blocks(path, scale=scale, up=up)  # type: ignore[arg-type]  # read_blocks rejects other axes
     if as_json:
         output.print_json(describe(file))
         return
@@ -134,7 +134,7 @@ def show(path: Path, name: str, as_json: bool, scale: float | None = None, up: s
 
 
 def _volume(piece: SolidPiece) -> float:
-    """Volume of a piece; that of its hull where its surface has holes and encloses none."""
+    """Volume of a piece, or of its convex hull where the surface is not closed."""
     return piece.volume if piece.is_closed else piece.hull_volume
 
 
@@ -145,7 +145,7 @@ def _form(is_closed: bool, excess: float, is_convex: bool) -> str:
 
 
 def describe(file: BlockFile) -> dict[str, Any]:
-    """What is known about a file of blocks, as JSON has it."""
+    """Description of a file of blocks for JSON output."""
     return {
         "path": file.path,
         "scale": file.scale,

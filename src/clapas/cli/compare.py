@@ -45,11 +45,11 @@ def compare(
         label = file if file.partition(":")[0] in ("gallery", "example") else Path(file).name
         problems[label if label not in problems else file] = source.problem
     with progress.telling_of_compilation():
-        found = comparison.compare(problems, names, tol=tol, time_limit=time_limit)
+        result = comparison.compare(problems, names, tol=tol, time_limit=time_limit)
     if picture is not None:
-        _draw(found, picture)
+        _draw(result, picture)
     if as_json:
-        entries = [asdict(each) for each in found.attempts]
+        entries = [asdict(each) for each in result.attempts]
         output.print_json({"tol": tol, "attempts": [e | {"history": _history(e)} for e in entries]})
         return
     rows = [
@@ -63,7 +63,7 @@ def compare(
             f"{each.seconds:.4g}",
             f"{each.compilation:.2g}" if each.compilation else "",
         )
-        for each in found.attempts
+        for each in result.attempts
     ]
     columns = (
         "problem",
@@ -77,9 +77,9 @@ def compare(
     )
     output.print_table(columns, rows)
     print(f"\nsolved: residual at most {tol:g}")
-    for name, ratio in found.ratios().items():
+    for name, ratio in result.ratios().items():
         solved, best = int((ratio < float("inf")).sum()), int((ratio == 1.0).sum())
-        print(f"{name}: {solved} of {len(found.problems)} solved, fastest on {best}")
+        print(f"{name}: {solved} of {len(result.problems)} solved, fastest on {best}")
     if picture is not None:
         print(f"picture: {picture}")
 
@@ -89,14 +89,14 @@ def _history(entry: dict[str, Any]) -> dict[str, Any]:
     return history
 
 
-def _draw(found: Comparison, path: Path) -> None:
+def _draw(result: Comparison, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from clapas.studies import comparison
 
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    comparison.draw_profile(left, found)
-    largest = max(found.attempts, key=lambda each: each.contacts).problem
-    comparison.draw_history(right, found, largest)
+    comparison.draw_profile(left, result)
+    largest = max(result.attempts, key=lambda each: each.contacts).problem
+    comparison.draw_history(right, result, largest)
     figure.savefig(path, dpi=110)

@@ -62,11 +62,11 @@ def cuts(
     )
     problem = read_milp(file)
 
-    def show(done: Round) -> bool:
-        bound = problem.in_its_sense(done.bound)
+    def show(last: Round) -> bool:
+        bound = problem.in_its_sense(last.bound)
         if not quiet:
             output.note(
-                f"round {done.number}: bound {bound:.8g}, {done.cuts_kept} cuts, {done.seconds:.2g} s"
+                f"round {last.number}: bound {bound:.8g}, {last.cuts_kept} cuts, {last.seconds:.2g} s"
             )
         return False
 
@@ -88,17 +88,17 @@ def _print(report: Report, best: float, closed: tuple[float, ...]) -> None:
     problem = report.problem
     print(f"{problem!r}\n{report.settings}\n")
     rows = [("0", f"{problem.in_its_sense(report.bounds[0]):.8g}", *[""] * 6)]
-    for done, share in zip(report.rounds, closed[1:], strict=True):
+    for row, share in zip(report.rounds, closed[1:], strict=True):
         rows.append(
             (
-                str(done.number),
-                f"{problem.in_its_sense(done.bound):.8g}",
+                str(row.number),
+                f"{problem.in_its_sense(row.bound):.8g}",
                 f"{100 * share:.1f} %" if math.isfinite(share) else "",
-                str(done.fractional),
-                f"{done.cuts_kept} of {done.cuts_made}",
-                f"{done.depth:.3g}",
-                f"{100 * done.density:.0f} %",
-                f"{done.seconds:.2g}",
+                str(row.fractional),
+                f"{row.cuts_kept} of {row.cuts_made}",
+                f"{row.depth:.3g}",
+                f"{100 * row.density:.0f} %",
+                f"{row.seconds:.2g}",
             )
         )
     header = ("round", "bound", "gap closed", "fractional", "cuts kept", "deepest", "nonzeros", "seconds")
@@ -109,7 +109,7 @@ def _print(report: Report, best: float, closed: tuple[float, ...]) -> None:
 
 
 def _draw(report: Report, best: float, picture: Path) -> None:
-    """The gap closed against the rounds, or the bound itself where the optimum is not known."""
+    """Plot the gap closed against the rounds, or the bound where the optimum is not known."""
     from matplotlib.figure import Figure
 
     closed, problem = report.gap_closed(best), report.problem

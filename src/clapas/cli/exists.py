@@ -44,40 +44,40 @@ def exists(
     if inscribed and least_squares:
         raise SettingsError("--inscribed and --least-squares are two methods: give one of them")
     method: existence.Method = "inscribed" if inscribed else "least-squares" if least_squares else "exact"
-    answer = existence.check(source.problem, tol=tol, method=method)
+    result = existence.check(source.problem, tol=tol, method=method)
     bounded = None if bound is None else existence.bounded_margin(source.problem, bound, method=method)
     if as_json:
-        output.print_json(_document(source, answer, bounded))
+        output.print_json(_document(source, result, bounded))
     else:
-        output.print_rows(_rows(source, answer, bounded))
-    raise typer.Exit(0 if answer.exists else 1)
+        output.print_rows(_rows(source, result, bounded))
+    raise typer.Exit(0 if result.exists else 1)
 
 
-def _document(source: Source, answer: Existence, bounded: float | None) -> dict[str, Any]:
+def _document(source: Source, result: Existence, bounded: float | None) -> dict[str, Any]:
     return {
         "source": source.name,
-        "verdict": answer.verdict.name.lower(),
-        "exists": answer.exists,
-        "reason": answer.reason,
-        "margin": answer.margin,
-        "relative_margin": answer.relative_margin,
+        "verdict": result.verdict.name.lower(),
+        "exists": result.exists,
+        "reason": result.reason,
+        "margin": result.margin,
+        "relative_margin": result.relative_margin,
         "bounded_margin": bounded,
-        "opening": answer.opening,
-        "speed": answer.speed,
-        "v": answer.v,
-        "r": answer.r,
+        "opening": result.opening,
+        "speed": result.speed,
+        "v": result.v,
+        "r": result.r,
         "notes": source.notes,
     }
 
 
-def _rows(source: Source, answer: Existence, bounded: float | None) -> Iterator[tuple[str, str]]:
+def _rows(source: Source, result: Existence, bounded: float | None) -> Iterator[tuple[str, str]]:
     yield "problem", str(source.problem)
-    yield "verdict", f"{answer.verdict.name.lower()}: {answer.verdict.meaning}"
-    yield "because", answer.reason
-    yield "margin", f"{answer.margin:.6g} m/s ({answer.relative_margin:.3g} of the imposed motion)"
+    yield "verdict", f"{result.verdict.name.lower()}: {result.verdict.meaning}"
+    yield "because", result.reason
+    yield "margin", f"{result.margin:.6g} m/s ({result.relative_margin:.3g} of the imposed motion)"
     if bounded is not None:
         yield "bounded", f"{bounded:.6g} m/s"
-    yield "opening", f"{answer.opening:.3g}"
+    yield "opening", f"{result.opening:.3g}"
     if source.entry is not None and source.entry.known.exists is not None:
         yield "known", known.in_words(source.entry.known)
     for text in source.notes:

@@ -1,4 +1,4 @@
-"""``clapas gallery``: the problems that come with the package and what is known of them."""
+"""``clapas gallery``: the problems shipped with the package and their known solutions."""
 
 from __future__ import annotations
 

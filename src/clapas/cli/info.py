@@ -1,4 +1,4 @@
-"""``clapas info FILE``: what a file holds, and how good its stored answer is."""
+"""``clapas info FILE``: contents of a file and the residual of its stored solution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clapas.problems.lcp import LCP
     from clapas.scenes.robots import Robot
 
-SINGULAR = 1e16  # condition number beyond which only the rounding of W is seen
+SINGULAR = 1e16  # condition number beyond which W is singular to rounding
 FORMATS = {"fclib": "FCLib (HDF5)", "siconos": "Siconos text"}
 LCP_FORMATS = {"hdf5": "HDF5", "npz": "NPZ", "matrix-market": "Matrix Market", "text": "Siconos text"}
 
@@ -73,8 +73,8 @@ def info(
         return
     try:
         problem, lcp = load(file, kind, symmetrise), None
-    except HoldsLCP as found:
-        problem, lcp = None, found.file
+    except HoldsLCP as error:
+        problem, lcp = None, error.file
     if verify:
         raise SettingsError(f"--verify is for recordings; {file} is none")
     if problem is not None:
@@ -183,7 +183,7 @@ def show(source: Source, as_json: bool) -> None:
 
 
 def describe(source: Source) -> dict[str, Any]:
-    """What is known about a problem, as JSON has it."""
+    """Description of a problem for JSON output."""
     file, entry = source.file, source.entry
     document: dict[str, Any] = {"source": source.name, "problem": asdict(dissect(source.problem))}
     if file is not None:
@@ -194,29 +194,29 @@ def describe(source: Source) -> dict[str, Any]:
 
 
 def _of_file(file: ProblemFile) -> dict[str, Any]:
-    answer = None if file.solution is None else _measured(file.problem, file.solution)
+    solution = None if file.solution is None else _measured(file.problem, file.solution)
     return {
         "path": file.path,
         "format": file.format,
         "kind": file.kind,
         "info": asdict(file.info),
-        "solution": answer,
+        "solution": solution,
         "guesses": [_measured(file.problem, guess) for guess in file.guesses],
     }
 
 
-def _measured(problem: ContactProblem, answer: StoredSolution) -> dict[str, Any]:
-    """An answer found in a file, measured: its residual, and whether its u belongs to its r."""
+def _measured(problem: ContactProblem, solution: StoredSolution) -> dict[str, Any]:
+    """Residual of a stored solution, and the largest difference between its u and W r + q (m/s)."""
     import numpy as np
 
-    stored = [name for name in ("r", "u", "v") if getattr(answer, name) is not None]
-    missed = None
-    if answer.u is not None:
-        missed = float(np.max(np.abs(answer.u - problem.velocity(answer.r)), initial=0.0))
-    return {"stored": stored, "residual": problem.residual(answer.r), "velocity_error": missed}
+    stored = [name for name in ("r", "u", "v") if getattr(solution, name) is not None]
+    velocity_error = None
+    if solution.u is not None:
+        velocity_error = float(np.max(np.abs(solution.u - problem.velocity(solution.r)), initial=0.0))
+    return {"stored": stored, "residual": problem.residual(solution.r), "velocity_error": velocity_error}
 
 
-# -------------------------------------------------------------------- for people
+# -------------------------------------------------------------------- text output
 
 
 def _rows(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -233,9 +233,9 @@ def _rows(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, str]]
             yield "continuum", source.entry.known.continuum.description
     yield from _anatomy_rows(anatomy)
     if source.file is not None:
-        yield "solution", _answer_words(document["solution"])
+        yield "solution", _solution_words(document["solution"])
         for number, guess in enumerate(document["guesses"], start=1):
-            yield f"guess {number}", _answer_words(guess)
+            yield f"guess {number}", _solution_words(guess)
     for text in source.notes:
         yield "note", text
 
@@ -286,10 +286,10 @@ def _block_words(sizes: dict[int, int]) -> str:
     return f"block diagonal: {', '.join(words) or 'no block'}"
 
 
-def _answer_words(answer: dict[str, Any] | None) -> str:
-    if answer is None:
+def _solution_words(solution: dict[str, Any] | None) -> str:
+    if solution is None:
         return "none stored"
-    words = f"{', '.join(answer['stored'])} stored; residual measured {answer['residual']:.3e}"
-    if answer["velocity_error"] is not None:
-        words += f"; stored u misses that of r by {answer['velocity_error']:.2g} m/s"
+    words = f"{', '.join(solution['stored'])} stored; residual measured {solution['residual']:.3e}"
+    if solution["velocity_error"] is not None:
+        words += f"; stored u misses that of r by {solution['velocity_error']:.2g} m/s"
     return words

@@ -1,4 +1,4 @@
-"""``clapas lcp FILE``: solve a linear complementarity problem and say how good the answer is."""
+"""``clapas lcp FILE``: solve a linear complementarity problem and report its residual."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def lcp(
     if solver == "list":
         output.print_table(("solver", "what it does"), [(e.name, e.summary) for e in registry.entries()])
         return
-    given = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-    defaults = {key: value for key, value in given.items() if value is not None}
+    options = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
+    defaults = {key: value for key, value in options.items() if value is not None}
     method = settings.read(registry.find(solver).solver, assignments or (), owner=solver, defaults=defaults)
     if not file.is_file():
         raise ProblemError(f"there is no file '{file}'")
@@ -67,7 +67,7 @@ def lcp(
 
 
 def _read(file: Path) -> LCPFile:
-    """The LCP of a file; one with a contact problem is told from one that is damaged."""
+    """Read the LCP of a file; a file with a contact problem gets its own error message."""
     from clapas import io
     from clapas.io.lcp import read_lcp
 
@@ -75,11 +75,11 @@ def _read(file: Path) -> LCPFile:
         return read_lcp(file)
     except FormatError as error:
         try:
-            found = io.read_problem(file)
+            problem = io.read_problem(file)
         except Error:
             raise error from None
         raise ProblemError(
-            f"{file} holds a contact problem, {found!r}, not an LCP: '{output.typed('solve', file)}' "
+            f"{file} holds a contact problem, {problem!r}, not an LCP: '{output.typed('solve', file)}' "
             "solves it"
         ) from None
 

@@ -97,7 +97,7 @@ def _scene(name: str, arguments: list[str]) -> Scene:
 
 
 def describe(structure: Masonry, time: float, loads: list[str]) -> dict[str, Any]:
-    """All that was asked, as JSON will have it."""
+    """Results for JSON output."""
     verdict = structure.verdict(time if time > 0.0 else None)
     document: dict[str, Any] = {
         "blocks": int(structure.model.movable.sum()),
@@ -123,18 +123,23 @@ def describe(structure: Masonry, time: float, loads: list[str]) -> dict[str, Any
 
 
 def _load(structure: Masonry, entry: str) -> dict[str, Any]:
-    """The largest weight on a block, and beside a given one the factor of safety."""
+    """The largest load on a block (N), and the factor of safety if a load is prescribed."""
     name, equals, text = entry.partition("=")
     try:
-        given = float(text) if equals else None
+        prescribed = float(text) if equals else None
     except ValueError:
-        given = math.nan
-    if given is not None and not (0.0 < given < math.inf):
+        prescribed = math.nan
+    if prescribed is not None and not (0.0 < prescribed < math.inf):
         raise SettingsError(f"--load needs NAME or NAME=NEWTONS with a positive number, got '{entry}'")
     down = [0.0] * structure.model.d
     down[-1] = -1.0
     largest = structure.largest_load({name: down})
-    return {"block": name, "largest": largest, "given": given, "factor": given and largest / given}
+    return {
+        "block": name,
+        "largest": largest,
+        "given": prescribed,
+        "factor": prescribed and largest / prescribed,
+    }
 
 
 def _direction(text: str | None, d: int) -> list[float] | None:
@@ -178,7 +183,7 @@ def _settlement(structure: Masonry, moved: Settlement) -> dict[str, Any]:
 
 
 def draw(structure: Masonry, moved: Settlement | None, path: Path) -> None:
-    """Write a picture: the structure with forces that hold it, and beside it its last state that is held."""
+    """Draw the structure with equilibrium forces and, after a settlement, its last state in equilibrium."""
     from matplotlib.figure import Figure
 
     from clapas.analysis import elevation
@@ -196,7 +201,7 @@ def draw(structure: Masonry, moved: Settlement | None, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-# -------------------------------------------------------------------- for people
+# -------------------------------------------------------------------- text output
 
 
 def _rows(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -246,5 +251,5 @@ def _settlement_rows(moved: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "slid", f"{' – '.join(joint['between'])}, by {joint['slid']:.3g} m"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -37,29 +37,29 @@ def measure(
     from clapas.analysis import measures
     from clapas.io.recording import Recording
 
-    names = [name.strip() for given in what or USUAL for name in given.split(",")]
+    names = [name.strip() for entry in what or USUAL for name in entry.split(",")]
     for name in names:
-        if name not in measures.MEASURES:  # whatever becomes of the others
+        if name not in measures.MEASURES:  # before any measurement
             raise unknown_name("measure", name, measures.MEASURES)
     low, high = _corners(box)
     with Recording(recording) as run:
-        found, failed = [], []
+        results, failed = [], []
         for name in names:
             corners = (low, high) if what is not None or measures.heeds(name, "box") else (None, None)
             try:
-                found.append(
+                results.append(
                     measures.measure(run, name, time=time, low=corners[0], high=corners[1], level=level)
                 )
             except SettingsError as error:
                 failed.append((name, error))
-    if not found:
+    if not results:
         raise failed[0][1]
     for name, why in failed:
         output.note(f"{name}: {why}")
     if as_json:
-        output.print_json({"recording": recording, "measures": [asdict(each) for each in found]})
+        output.print_json({"recording": recording, "measures": [asdict(each) for each in results]})
     else:
-        for each in found:
+        for each in results:
             print(f"{each.name:<14} {each!s:<24} {each.note}")
     if failed and what is not None:
         raise typer.Exit(output.BAD_INPUT)

@@ -33,7 +33,7 @@ def movie(
     from clapas.io.recording import Recording
     from clapas.viewer import pictures
 
-    def tell(done: int, total: int) -> None:
+    def show_progress(done: int, total: int) -> None:
         if sys.stderr.isatty():
             print(
                 f"\rframe {done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True
@@ -43,7 +43,7 @@ def movie(
     output.require_place(path, "--out")
     with Recording(recording) as run:
         size = (width, height)
-        made = pictures.movie(
+        written = pictures.movie(
             run,
             path,
             rate=rate,
@@ -56,6 +56,6 @@ def movie(
             fit=fit,
             zoom=zoom,
             size=size,
-            progress=tell,
+            progress=show_progress,
         )
-        print(made)
+        print(written)

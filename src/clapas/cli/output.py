@@ -47,7 +47,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for place, column in enumerate(columns):
         table.add_column(column, no_wrap=place == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # as it is: brackets are no markup here
+        table.add_row(*(Text(cell) for cell in row))  # brackets are not markup here
     console.print(table)
 
 
@@ -59,16 +59,16 @@ def note(text: str) -> None:
 @contextmanager
 def as_notes() -> Iterator[None]:
     """Print warnings of the library as notes on standard error, each text once."""
-    told = set()
+    printed = set()
 
-    def tell(message: Warning | str, *where: object, **more: object) -> None:
-        if str(message) not in told:
-            told.add(str(message))
+    def print_once(message: Warning | str, *position: object, **options: object) -> None:
+        if str(message) not in printed:
+            printed.add(str(message))
             note(str(message))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)  # others, of libraries beneath, stay as they are
-        warnings.showwarning = tell
+        warnings.simplefilter("always", UserWarning)  # warnings of other libraries are left alone
+        warnings.showwarning = print_once
         yield
 
 
@@ -85,7 +85,7 @@ def _plain(value: Any) -> Any:
 
 
 def typed(command: str, file: object) -> str:
-    """A command on a file as it is typed in a shell, whatever the name of the file.
+    """A command line for a file, quoted for the shell.
 
     >>> typed("resume", "long run.h5")
     "clapas resume 'long run.h5'"
@@ -94,7 +94,7 @@ def typed(command: str, file: object) -> str:
 
 
 def require_place(path: Path | None, option: str) -> None:
-    """Refuse a place that cannot be written before the work, not after it."""
+    """Raise an error before the computation if the path cannot be written."""
     if path is None:
         return
     folder = Path(os.path.realpath(path)).parent
@@ -107,7 +107,7 @@ def require_place(path: Path | None, option: str) -> None:
 
 
 def picture_path(option: typer.CallbackParam, path: Path | None) -> Path | None:
-    """The path of a picture, refused before any work if its ending or its place is none for a picture."""
+    """Check the suffix and the folder of a picture before the computation."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise typer.BadParameter(f"'{path}': a picture ends in {', '.join(PICTURES)}")
     require_place(path, f"--{option.name}".replace("_", "-"))

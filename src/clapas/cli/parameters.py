@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read(scene: str, arguments: Sequence[str], known: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Values of parameters from ``--name value`` or ``--name=value``, each of its type and in its range.
+    """Values of parameters from ``--name value`` or ``--name=value``, converted and range-checked.
 
     Examples
     --------
@@ -49,5 +49,5 @@ def _unknown(scene: str, word: str, known: Mapping[str, Parameter]) -> str:
     options = ["--" + name.replace("_", "-") for name in known]
     near = difflib.get_close_matches(word, options, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    told = f"its parameters are {', '.join(options)}" if options else "it has no parameters"
-    return f"neither 'clapas run' nor the scene '{scene}' knows '{word}'{hint}; {told}"
+    listing = f"its parameters are {', '.join(options)}" if options else "it has no parameters"
+    return f"neither 'clapas run' nor the scene '{scene}' knows '{word}'{hint}; {listing}"

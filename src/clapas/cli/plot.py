@@ -28,6 +28,6 @@ def plot(
     from clapas.io.recording import Recording
     from clapas.viewer import curves
 
-    chosen = [name for given in what or curves.USUAL for name in given.split(",")]
+    chosen = [name for entry in what or curves.USUAL for name in entry.split(",")]
     with Recording(recording) as run:
         print(curves.plot(run, out or Path(f"{recording.stem}-curves.png"), chosen))

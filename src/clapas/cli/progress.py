@@ -1,4 +1,4 @@
-"""Progress of a solver: one line on the terminal, and a key to stop it.
+"""Progress of a solver: one line on the terminal, and signals to stop it.
 
 Nothing here touches standard output. On a stream that is not a terminal only the note about
 compiling is written, so that logs stay short.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from clapas.solvers import Progress
 
-STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what batch systems send
+STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and the signal of batch systems
 
 
 class Watch:
-    """Follows a run: keeps the last measurement, shows it, and passes on the wish to stop."""
+    """Progress callback: keeps and shows the last measurement, and requests a stop."""
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
@@ -34,12 +34,12 @@ class Watch:
         self._start = time.perf_counter()
 
     def __call__(self, progress: Progress) -> bool:
-        """Receive a measurement; True asks the solver to stop."""
+        """Receive a measurement; return True to stop the solver."""
         self.last = progress
         return self.stop_asked
 
     def ask_to_stop(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-        """Stop at the next measurement; asked twice, give up at once."""
+        """Stop at the next measurement; on a second request, interrupt at once."""
         if self.stop_asked:
             raise KeyboardInterrupt
         self.stop_asked = True
@@ -59,7 +59,7 @@ class Watch:
 
 @contextmanager
 def watching(tol: float, quiet: bool = False) -> Iterator[Watch]:
-    """A block in which a solver runs: its progress is shown and signals ask it to stop."""
+    """Context in which the progress of a solver is shown and signals stop it."""
     watch = Watch(tol)
     with ExitStack() as stack:
         if not quiet:
@@ -70,7 +70,7 @@ def watching(tol: float, quiet: bool = False) -> Iterator[Watch]:
 
 @contextmanager
 def telling_of_compilation(console: Console | None = None) -> Iterator[None]:
-    """Say so on standard error if kernels have to be compiled inside the block."""
+    """Context that reports the compilation of kernels on standard error."""
     from rich.console import Console
 
     from clapas.compiled import COMPILING, on_compile
@@ -86,7 +86,7 @@ def _shown(watch: Watch) -> Iterator[None]:
     from rich.live import Live
 
     console = Console(stderr=True)
-    # The streams are left alone: what is printed on standard output must not be diverted.
+    # Not redirected: results printed on standard output must reach it unchanged.
     line = Live(
         watch,
         console=console,
@@ -101,7 +101,7 @@ def _shown(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def _stopped_by_signals(watch: Watch) -> Iterator[None]:
-    # Python delivers signals to the main thread alone. While a kernel runs they wait for its end,
+    # Python delivers signals to the main thread only, and not before the running kernel returns,
     # which is also the next measurement.
     if threading.current_thread() is not threading.main_thread():
         yield

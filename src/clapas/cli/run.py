@@ -82,27 +82,27 @@ def run(
     from clapas.scenes.settings import named_solver
 
     ranks, leads = _ranks()
-    with _together(ranks):
+    with _ending_together(ranks):
         path_of_blocks = blocks.found(scene)
         if path_of_blocks is not None:
             chosen = blocks.scene(path_of_blocks, context.args)
         else:
-            given = parameters.read(scene, context.args, examples.parameters(scene))
-            chosen = examples.load(scene, **given)
-        for wanted in press or ():
-            _press(chosen, wanted)
-        method = None  # that of the scene
+            values = parameters.read(scene, context.args, examples.parameters(scene))
+            chosen = examples.load(scene, **values)
+        for pressing in press or ():
+            _press(chosen, pressing)
+        method = None  # the solver of the scene
         if solver:
             method = settings.make(solver, assignments or (), {"tol": tol})
         elif assignments or tol is not None:
-            own = named_solver(chosen.run.solver)
-            method = settings.changed(own, assignments or (), {"tol": tol})
+            default_solver = named_solver(chosen.run.solver)
+            method = settings.changed(default_solver, assignments or (), {"tol": tol})
         path = out or Path(f"{Path(path_of_blocks or scene).stem}.h5")
-        require_recording_name(path)  # before a viewer waits for it
+        require_recording_name(path)  # before a viewer is started
         if leads:
-            _tell_of_unfinished(path)
+            _note_unfinished(path)
         with alongside(path, view and leads):
-            with _keeping(path, leads), _progress(quiet or not leads) as watch:
+            with _reporting_failure(path, leads), _progress(quiet or not leads) as watch:
                 recording = simulation.simulate(
                     chosen,
                     duration,
@@ -119,16 +119,16 @@ def run(
     _exit_if_interrupted(is_unfinished, ranks)
 
 
-def _press(scene: Scene, wanted: str) -> None:
+def _press(scene: Scene, text: str) -> None:
     """Read A:B=FORCE, the names or numbers of two bodies and a force, one number or a vector."""
-    pair, equals, force = wanted.rpartition("=")
+    pair, equals, force = text.rpartition("=")
     a, colon, b = pair.partition(":")
     try:
         numbers = [float(each) for each in force.split(",")]
     except ValueError:
         numbers = []
     if not (equals and colon and numbers):
-        raise SceneError(f"--press takes A:B=FORCE, two bodies and newtons (or FX,FY,…), got '{wanted}'")
+        raise SceneError(f"--press takes A:B=FORCE, two bodies and newtons (or FX,FY,…), got '{text}'")
     first, second = (int(name) if name.isdecimal() else name for name in (a.strip(), b.strip()))
     scene.press(first, second, numbers[0] if len(numbers) == 1 else numbers)
 
@@ -143,18 +143,15 @@ def resume(
     from clapas.io import simulation
 
     ranks, leads = _ranks()
-    with _together(ranks):
-        with _keeping(recording, leads), _progress(quiet or not leads) as watch:
+    with _ending_together(ranks):
+        with _reporting_failure(recording, leads), _progress(quiet or not leads) as watch:
             extended = simulation.resume(recording, duration, progress=watch, ranks=ranks)
         is_unfinished = leads and _finish(extended, None, as_json, quiet)
     _exit_if_interrupted(is_unfinished, ranks)
 
 
 def _ranks() -> tuple[Ranks | None, bool]:
-    """The processes that mpirun started with this one, and whether this is the one that speaks.
-
-    None for a single process: then a run is what it is without MPI.
-    """
+    """The ranks started by mpirun (None without MPI), and whether this process is the one that prints."""
     from clapas.distributed import launch
 
     if not launch.is_launched():
@@ -167,7 +164,7 @@ def _ranks() -> tuple[Ranks | None, bool]:
 
 
 @contextmanager
-def _together(ranks: Ranks | None) -> Iterator[None]:
+def _ending_together(ranks: Ranks | None) -> Iterator[None]:
     if ranks is None:
         yield
         return
@@ -241,7 +238,7 @@ def export(
 
 
 def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bool) -> bool:
-    """Report on a run and close its recording; return whether it was to go on for longer."""
+    """Report on a run and close its recording; return whether it ended before its set duration."""
     with recording:
         if picture is not None:
             from clapas.viewer.pictures import snapshot
@@ -257,7 +254,7 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
 
 
 def _exit_if_interrupted(is_unfinished: bool, ranks: Ranks | None) -> None:
-    """Tell the shell of a run that Ctrl-C has ended; mpirun would take it for the failure of one rank."""
+    """Exit with 130 after Ctrl-C; not under mpirun, which would take it for the failure of a rank."""
     if is_unfinished and ranks is None:
         raise typer.Exit(output.INTERRUPTED)
 
@@ -271,12 +268,12 @@ def describe(recording: Recording) -> dict[str, Any]:
     last = recording.frame(-1)
     carriers = sum(len(each.rows) for each in recording.systems)
     residual, iterations = recording.column("residual"), recording.column("iterations")
-    started = int(recording.frame(0).state.step == 0)  # the first frame is of no step
+    started = int(recording.frame(0).state.step == 0)  # the initial frame belongs to no step
     worst = np.fmax(residual, recording.column("worst"))  # NaN in files of earlier versions
     return {
         "recording": recording.path,
         "frames": recording.n_frames,
-        "bodies": recording.model.n_bodies - carriers,  # carriers of systems are no bodies of their own
+        "bodies": recording.model.n_bodies - carriers,  # carriers belong to systems
         "d": recording.model.d,
         "systems": [
             {"name": each.name, "kind": each.kind, "velocities": each.n_dof} for each in recording.systems
@@ -300,8 +297,8 @@ def describe(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _tell_of_unfinished(path: Path) -> None:
-    """Say that a run which could go on is about to be replaced; its file stays until the first frames."""
+def _note_unfinished(path: Path) -> None:
+    """Note that an unfinished run will be replaced; its file is kept until the first frames are written."""
     from clapas.io.recording import Recording, is_recording
 
     with suppress(Error, OSError):
@@ -320,63 +317,63 @@ SOLVED = tuple(Status).index(Status.SOLVED)
 
 
 def _is_unfinished(recording: Recording, time: float) -> bool:
-    """Whether the run was to go on for longer."""
+    """Whether the run ended before its set duration."""
     goal = recording.settings.get("duration")
     return goal is not None and time < goal - 0.5 * recording.dt * recording.every
 
 
-ENERGY_ROUNDING = 1e-3  # work of contacts, over the kinetic energy, that the tolerance of a solver may make
+ENERGY_ROUNDING = 1e-3  # work of contacts over kinetic energy that the solver tolerance may cause
 
 
 def _creates_energy(recording: Recording, work: float, kinetic: float) -> bool:
-    """Whether contacts with restitution did work in all: not to be explained by rounding or by the solver."""
+    """Whether contacts with restitution did positive net work, beyond rounding and solver tolerance."""
     tables = recording.model.laws
     return bool(tables.has_restitution and work > ENERGY_ROUNDING * max(kinetic, 1e-300))
 
 
 def print_summary(recording: Recording) -> None:
-    """Say what a recording holds."""
-    told = describe(recording)
-    print(f"{told['bodies']} {'body' if told['bodies'] == 1 else 'bodies'} in {told['d']}-D")
-    for each in told["systems"]:
+    """Print a summary of a recording."""
+    info = describe(recording)
+    print(f"{info['bodies']} {'body' if info['bodies'] == 1 else 'bodies'} in {info['d']}-D")
+    for each in info["systems"]:
         print(f"  {each['kind']:20} '{each['name']}', {each['velocities']} degrees of freedom")
-    print(f"  steps                {told['steps']} of {told['dt']:g} s, to t = {told['time']:g} s")
-    print(f"  frames kept          {told['frames']} (one per {told['every']} steps)")
-    print(f"  contacts at the end  {told['contacts']}")
-    joules = in_dimension("J", told["d"])
-    print(f"  kinetic energy       {told['kinetic']:.6g} {joules}")
-    print(f"  work of the contacts {told['work']:.6g} {joules}")
-    if told["creates_energy"]:
+    print(f"  steps                {info['steps']} of {info['dt']:g} s, to t = {info['time']:g} s")
+    print(f"  frames kept          {info['frames']} (one per {info['every']} steps)")
+    print(f"  contacts at the end  {info['contacts']}")
+    joules = in_dimension("J", info["d"])
+    print(f"  kinetic energy       {info['kinetic']:.6g} {joules}")
+    print(f"  work of the contacts {info['work']:.6g} {joules}")
+    if info["creates_energy"]:
         print(
             "note: restitution gave energy to the bodies: the contacts did work on them in all. With long "
             "bodies "
             "Moreau's law does (2003, 6.2); restitution = 0 never does"
         )
     print(
-        f"  worst residual       {told['worst_residual']:.2e}, mean {told['mean_iterations']:.1f} iterations"
+        f"  worst residual       {info['worst_residual']:.2e}, mean {info['mean_iterations']:.1f} iterations"
     )
-    if told["unsolved_frames"]:
-        print(f"  above the tolerance  {told['unsolved_frames']} of the {told['frames']} frames kept")
-    for name, value in told["probes"].items():
+    if info["unsolved_frames"]:
+        print(f"  above the tolerance  {info['unsolved_frames']} of the {info['frames']} frames kept")
+    for name, value in info["probes"].items():
         numbers = value if isinstance(value, list) else [value]
-        words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit(told["d"])]
+        words = [*(f"{number:.6g}" for number in numbers), recording.probes[name].unit(info["d"])]
         print(f"  {name:<20} {' '.join(words).rstrip()}")
-    print(f"recording: {told['recording']}")
-    if told["is_unfinished"]:
-        goal = told["settings"]["duration"]
-        print(f"note: it was to go to t = {goal:g} s: '{output.typed('resume', told['recording'])}' goes on")
+    print(f"recording: {info['recording']}")
+    if info["is_unfinished"]:
+        goal = info["settings"]["duration"]
+        print(f"note: it was to go to t = {goal:g} s: '{output.typed('resume', info['recording'])}' goes on")
 
 
 def _last(recording: Recording, name: str) -> Any:
-    """What a probe read at the end: a number, or a list."""
+    """Last value of a probe: a number or a list."""
     return recording.probe(name)[-1].tolist()
 
 
 @contextmanager
-def _keeping(path: Path, leads: bool = True) -> Iterator[None]:
-    """Say where a run is that stopped because a contact problem was not solved; exit with 1.
+def _reporting_failure(path: Path, leads: bool = True) -> Iterator[None]:
+    """Exit with 1 if a contact problem was not solved, and print where the run is stored.
 
-    Of several ranks the one that ``leads`` says so.
+    Only the rank that ``leads`` prints.
     """
     from clapas.errors import NotSolved
 

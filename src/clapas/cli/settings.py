@@ -1,8 +1,8 @@
 """Settings of a solver written as text: ``tol=1e-10``, ``local=alart-curnier``, ``order.seed=3``.
 
-A solver is a frozen dataclass, so its fields and their types say what may be written: numbers,
-words of a ``Literal``, or the name of a part (a dataclass), whose own settings follow a dot. New
-solvers need nothing here.
+A solver is a frozen dataclass, so its fields and their types define the accepted values: numbers,
+words of a ``Literal``, or the name of a part (a dataclass), whose settings follow a dot. New
+solvers need no change here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ NUMBERS = {float: "a number", int: "an integer"}
 
 
 def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> Solver:
-    """The solver of that name with settings ``key=value`` and those given as options of their own.
-
-    Options that are None were not given.
+    """The solver of that name with settings ``key=value`` and ``common`` options; None means not set.
 
     Examples
     --------
@@ -37,7 +35,7 @@ def make(name: str, assignments: Iterable[str], common: Mapping[str, Any]) -> So
     """
     from clapas.solvers import registry
 
-    return registry.make(name, **_given(registry.find(name).solver, name, assignments, common))
+    return registry.make(name, **_arguments(registry.find(name).solver, name, assignments, common))
 
 
 def changed(solver: Any, assignments: Iterable[str], common: Mapping[str, Any]) -> Any:
@@ -51,22 +49,22 @@ def changed(solver: Any, assignments: Iterable[str], common: Mapping[str, Any]) 
 acceleration=3, form='auto')
     """
     kind = type(solver)
-    return replace(solver, **_given(kind, kebab(kind), assignments, common))
+    return replace(solver, **_arguments(kind, kebab(kind), assignments, common))
 
 
-def _given(
+def _arguments(
     kind: type[Any], name: str, assignments: Iterable[str], common: Mapping[str, Any]
 ) -> dict[str, Any]:
     texts = _split(assignments)
-    given = {key: value for key, value in common.items() if value is not None}
-    for key in given:
+    options = {key: value for key, value in common.items() if value is not None}
+    for key in options:
         if key in texts:
             raise SettingsError(f"{key} is set twice: by --{key.replace('_', '-')} and by --set {key}")
-    return given | _read(kind, texts, owner=name, given=given)
+    return options | _read(kind, texts, owner=name, given=options)
 
 
 def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapping[str, Any]) -> Any:
-    """A dataclass of settings from ``key=value`` and other defaults than its own.
+    """A dataclass of settings from ``key=value``; ``defaults`` replace its own.
 
     Examples
     --------
@@ -78,18 +76,20 @@ def read(kind: type[Any], assignments: Iterable[str], owner: str, defaults: Mapp
 
 
 def describe(solver: type[Any]) -> list[tuple[str, str, str]]:
-    """Rows (setting, default, what may be written) of a solver and of its parts.
+    """Rows (setting, default, accepted values) of a solver and of its parts.
 
-    Parts of parts (the two methods of ``inner=relay``) can be set too, but are not listed: a part may hold
-    its own kind, without end.
+    Parts of parts (the two methods of ``inner=relay``) can be set too, but are not listed: parts may be
+    nested without end.
     """
     rows = []
     for key, hint in _hints(solver).items():
         rows.append((key, as_text(_default(solver, key)), _accepted(hint)))
         for part in _parts(hint):
             when = f"(with {key}={kebab(part)})"
-            for name, its in _hints(part).items():
-                rows.append((f"{key}.{name}", as_text(_default(part, name)), f"{_accepted(its)} {when}"))
+            for name, part_hint in _hints(part).items():
+                rows.append(
+                    (f"{key}.{name}", as_text(_default(part, name)), f"{_accepted(part_hint)} {when}")
+                )
     return rows
 
 
@@ -152,7 +152,7 @@ def _value(owner_type: type[Any], key: str, hint: Any, text: str | None, inner: 
         first = next(iter(inner))
         raise SettingsError(f"{key}.{first} is a setting of a part: set {key} first ({key} may be {words})")
     values = _read(part, inner, owner=f"{key}={kebab(part)}")
-    if not isinstance(chosen, type):  # the part the solver has by default, with other settings
+    if not isinstance(chosen, type):  # the default part with other settings
         return replace(chosen, **values)
     for name in _hints(part):
         if _default(part, name) is MISSING and name not in values:
@@ -208,13 +208,13 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 
 def _parts(hint: Any) -> tuple[type[Any], ...]:
-    """Dataclasses that may be named: members of the hint, and those that stand for a protocol in it."""
+    """Dataclasses accepted by a type hint: its members, and implementations of its protocols."""
     from clapas.solvers.parts import parts_of
 
-    found: list[type[Any]] = []
+    parts: list[type[Any]] = []
     for kind in _members(hint):
-        found += [kind] if isinstance(kind, type) and is_dataclass(kind) else parts_of(kind)
-    return tuple(found)
+        parts += [kind] if isinstance(kind, type) and is_dataclass(kind) else parts_of(kind)
+    return tuple(parts)
 
 
 def _accepted(hint: Any) -> str:

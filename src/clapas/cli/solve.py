@@ -1,4 +1,4 @@
-"""``clapas solve FILE``: solve a contact problem and say how good the answer is."""
+"""``clapas solve FILE``: solve a contact problem and report its residual."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def solve(
 
 
 def _at_most(threads: int | None) -> AbstractContextManager[None]:
-    """A bound on the threads of every method; without one, methods choose."""
+    """Limit the number of threads; None leaves the choice to the methods."""
     if threads is None:
         return nullcontext()
     from clapas import compiled
@@ -107,31 +107,31 @@ def _start(source: Source, guess: Guess) -> Array | None:
 
 
 def _save(out: Path | None, source: Source, solution: Solution) -> OSError | None:
-    """Write the answer with all that the file it came from says; return what went wrong."""
+    """Write the solution with the metadata of its source file; return the error, if any."""
     if out is None:
         return None
     from clapas import io
 
-    words: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     guesses: tuple[Any, ...] = ()
     if source.file is not None:
-        told, guesses = source.file.info, source.file.guesses
-        words = {
-            "title": told.title or None,
-            "description": told.description,
-            "math_info": told.math_info,
-            "attributes": told.attributes,
+        info, guesses = source.file.info, source.file.guesses
+        metadata = {
+            "title": info.title or None,
+            "description": info.description,
+            "math_info": info.math_info,
+            "attributes": info.attributes,
         }
     elif source.entry is not None:
-        words = {"description": source.entry.description, "math_info": source.entry.reference}
+        metadata = {"description": source.entry.description, "math_info": source.entry.reference}
     try:
-        io.write(out, source.problem, solution, guesses, **words)
+        io.write(out, source.problem, solution, guesses, **metadata)
     except OSError as error:
         return OSError(f"the solution could not be written to '{out}': {error.strerror or error}")
     return None
 
 
-# -------------------------------------------------------------------- what is told
+# -------------------------------------------------------------------- report
 
 
 def _print_report(source: Source, solution: Solution, written: Path | None) -> None:
@@ -153,7 +153,7 @@ def _print_report(source: Source, solution: Solution, written: Path | None) -> N
 
 
 def _advice(solution: Solution) -> str:
-    """What to do, and what is known on whether a solution exists."""
+    """Advice of the status, and what is known about the existence of a solution."""
     from clapas.problems import existence
 
     unsettled = not solution.status.is_answered and solution.status.name != "NO_SOLUTION"
@@ -171,7 +171,7 @@ def _summary(solution: Solution) -> str:
 def _comparison(source: Source, solution: Solution) -> str:
     assert source.entry is not None
     text = f"known: {known.in_words(source.entry.known)}"
-    # Looser than the residual: an answer may be far off where the data are ill conditioned.
+    # Looser than the residual: ill-conditioned data amplify the error of r.
     return f"{text}; this is one of them" if source.entry.recognises(solution.r, tol=1e-6) else text
 
 

@@ -1,7 +1,7 @@
-"""Where a problem comes from: a file, the gallery or the examples that come with the package.
+"""Sources of a problem: a file, the gallery, or the examples shipped with the package.
 
 * ``path/to/problem.hdf5`` is a file;
-* ``gallery:painleve-up-two`` a problem of the gallery, with what is known of its solutions;
+* ``gallery:painleve-up-two`` a problem of the gallery, with its known solutions;
 * ``example:two-blocks`` a file shipped with the package.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILE_HELP = "A file, gallery:NAME or example:NAME."
 GALLERY, EXAMPLE = "gallery:", "example:"
-# What files with other endings hold, and the command that takes them.
+# Contents of files with other suffixes, and the command for each.
 OTHERS = {
     **dict.fromkeys((".obj", ".stl", ".ply", ".gltf", ".glb", ".dxf"), ("blocks", "masonry")),
     **dict.fromkeys((".toml", ".yaml", ".yml"), ("a scene", "run")),
@@ -33,7 +33,7 @@ OTHERS = {
 }
 
 
-OF_LCP = (".npz", ".mtx")  # endings that only linear complementarity problems have
+OF_LCP = (".npz", ".mtx")  # suffixes used only by linear complementarity problems
 
 
 class HoldsLCP(ProblemError):
@@ -57,9 +57,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """A problem and what came with it.
+    """A problem with its origin.
 
-    Exactly one of ``file`` and ``entry`` is given: the file it was read from, or its gallery entry.
+    Exactly one of ``file`` (the file it was read from) and ``entry`` (its gallery entry) is set.
     """
 
     name: str
@@ -96,27 +96,27 @@ def _from_file(name: str, kind: Kind, symmetrise: bool) -> Source:
         except FormatError:
             _refuse_lcp(name, path)
             raise
-    # The reader notes an asymmetric matrix and the problem warns of it: once is enough.
-    told = [str(warning.message) for warning in caught]
-    more = tuple(text for text in told if not text.startswith(file.notes))
+    # Reader and problem both report an asymmetric matrix: keep one note.
+    messages = [str(warning.message) for warning in caught]
+    more = tuple(text for text in messages if not text.startswith(file.notes))
     return Source(name, file.problem, file=file, notes=file.notes + more)
 
 
 def _refuse_lcp(name: str, path: Path) -> None:
-    """Say so if a file that holds no contact problem holds an LCP."""
+    """Raise HoldsLCP if a file without a contact problem holds an LCP."""
     from clapas.io.lcp import read_lcp
 
     try:
-        found = read_lcp(path)
+        lcp = read_lcp(path)
     except Error:
         if path.suffix.lower() in OF_LCP:
-            raise  # what is wrong with it as what it is
+            raise  # report its error as an LCP file
         return
-    raise HoldsLCP(name, found)
+    raise HoldsLCP(name, lcp)
 
 
 def examples() -> dict[str, Path]:
-    """The shipped files by name, without their endings."""
+    """The shipped files by name without suffix."""
     from clapas.io import shipped
 
     return {path.stem: path for path in sorted(shipped().iterdir()) if not path.name.startswith(("_", "."))}

@@ -41,11 +41,11 @@ def study(
             print(f"{each}\n  {(inspect.getdoc(registry.find(each)) or '').splitlines()[0]}")
         return
     kind = registry.find(name)
-    given = [*(assignments or ()), *_named(recordings or [])]
-    made = settings.read(kind, given, owner=name, defaults=kind.quick if quick else {})
-    command = " ".join(["clapas study", name, *(f"--set {each}" for each in given), *["--quick"] * quick])
+    texts = [*(assignments or ()), *_named(recordings or [])]
+    configured = settings.read(kind, texts, owner=name, defaults=kind.quick if quick else {})
+    command = " ".join(["clapas study", name, *(f"--set {each}" for each in texts), *["--quick"] * quick])
     report = Report(out or Path(f"study-{name}"), kind.title, None if quiet else output.note, command)
-    made.run(report)
+    configured.run(report)
     report.close()
     print(f"The report is {report.folder / 'report.md'}.")
 

@@ -46,25 +46,25 @@ def sweep(
     from clapas.sweeps.executors import executor as opened
     from clapas.sweeps.running import column_of
 
-    wanted = Sweep.load(file)
+    definition = Sweep.load(file)
     kind = executor or ("mpi" if is_launched() else "processes")
     folder = out or Path(f"{file.stem}-sweep")
     if kind == "mpi":
-        # One executor for all: ranks meet once. Ranks that only serve leave here when all is done.
+        # A single executor, as MPI ranks can be joined only once. Worker ranks return here at the end.
         with opened("mpi") as pool:
             if pool is None:
                 return
             with _progress(quiet) as watch:
-                rows = execute(wanted, folder, pool, retry=retry, watch=watch)
+                rows = execute(definition, folder, pool, retry=retry, watch=watch)
     else:
         with _progress(quiet) as watch:
             open_again = lambda: opened(kind, workers, scheduler)  # type: ignore[arg-type]  # noqa: E731
-            rows = execute(wanted, folder, open_again, retry=retry, watch=watch)
+            rows = execute(definition, folder, open_again, retry=retry, watch=watch)
     write_csv(folder / "table.csv", rows)
     if parquet:
         write_parquet(folder / "table.parquet", rows)
-    chosen = plot or next((column_of(name, wanted.cases()[0]) for name in wanted.measures), None)
-    drawn = table.draw(folder / "table.png", rows, list(wanted.parameters), chosen)
+    chosen = plot or next((column_of(name, definition.cases()[0]) for name in definition.measures), None)
+    drawn = table.draw(folder / "table.png", rows, list(definition.parameters), chosen)
     failed = [row for row in rows if row["status"] == "failed"]
     if as_json:
         runs = [{name: value for name, value in row.items() if name != "units"} for row in rows]
@@ -91,13 +91,13 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         return
     if not sys.stderr.isatty():
 
-        def say(progress: Progress) -> None:
+        def print_line(progress: Progress) -> None:
             if progress.case is not None:
                 words = ", ".join(f"{name} = {value}" for name, value in progress.case.values.items())
                 seed = "" if progress.case.seed is None else f", seed {progress.case.seed}"
                 output.note(f"{progress.done}/{progress.total} ({progress.failed} failed): {words}{seed}")
 
-        yield say
+        yield print_line
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -111,4 +111,4 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sweep", total=None, failed=0)
-        yield lambda seen: bar.update(task, total=seen.total, completed=seen.done, failed=seen.failed)
+        yield lambda report: bar.update(task, total=report.total, completed=report.done, failed=report.failed)

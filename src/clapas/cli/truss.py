@@ -84,16 +84,16 @@ def truss(
     structure = _read(file, assignments or [], groups, length)
     structure = _loaded(structure, tension, load, self_weight, settle)
     cases: list[str | None] = [case] if case is not None else list(structure.cases) or [None]
-    found, states = _solved(structure, cases, model, factor, picture)
+    rest_stability, states = _solved(structure, cases, model, factor, picture)
     _draw(states, picture, scale, chart)
     if out is not None:
         write_truss(out, structure) if out.suffix == ".json" else write_result(out, states[-1])
-    for line in truss_report.warnings(structure, found, states):
+    for line in truss_report.warnings(structure, rest_stability, states):
         output.note(line)
     if as_json:
-        output.print_json(truss_report.document(structure, found, states, modes))
+        output.print_json(truss_report.document(structure, rest_stability, states, modes))
     else:
-        truss_report.show(structure, found, states, modes)
+        truss_report.show(structure, rest_stability, states, modes)
     raise typer.Exit(0 if all(state.status.is_solved for state in states) else 1)
 
 
@@ -122,9 +122,11 @@ def _solved(
         raise SettingsError(f"--factor must be a finite number, got {factor}")
     method = LargeDisplacements() if model == "large" else SmallDisplacements()
     try:
-        # Loads may carry a soft structure to a shape that holds them; without loads nothing would.
-        found = stability(structure) if structure.cases else require_stable(structure, may_float=True)
-        return found, [method.solve(structure, each, factor=factor, check=False) for each in cases]
+        # Under loads a soft structure may find a stable shape; without loads it must be stable already.
+        rest_stability = (
+            stability(structure) if structure.cases else require_stable(structure, may_float=True)
+        )
+        return rest_stability, [method.solve(structure, each, factor=factor, check=False) for each in cases]
     except Unstable as error:
         if picture is not None:
             save_motion(picture, structure, error.mechanism)
@@ -144,7 +146,7 @@ def _draw(states: list[Equilibrium], picture: Path | None, scale: float, chart: 
 def _loaded(
     structure: Truss, tension: float | None, load: float | None, self_weight: bool, settle: bool
 ) -> Truss:
-    """The structure with what the options add to its file: prestress or its balance, a load, its weight."""
+    """The structure with the prestress, settled shape, load and self-weight set by the options."""
     import numpy as np
 
     from clapas.bodies.trusses import feasible_self_stress

@@ -1,4 +1,4 @@
-"""What ``clapas truss`` says of a structure and its states: for people, for machines, and remarks."""
+"""Reports of ``clapas truss`` on a structure and its states: text, JSON and warnings."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from clapas.bodies.trusses import Truss
     from clapas.statics.trusses import Equilibrium
 
-LARGE = 0.2  # displacement over the size of a structure from which its shape is another one
+LARGE = 0.2  # displacement over structure size above which a warning is given
 FEW = 12  # supports whose reactions are all printed
 COLUMNS = tuple("group,kind,members,smallest force,largest force,utilisation,by,slack,failed".split(","))
 
 
-def warnings(structure: Truss, found: Any, states: list[Equilibrium]) -> list[str]:
-    """What a reader of solved states should know: missing supports and strengths, large displacements."""
+def warnings(structure: Truss, stability: Any, states: list[Equilibrium]) -> list[str]:
+    """Warnings on solved states: missing supports and strengths, large displacements."""
     import numpy as np
 
-    lines, free = [], found.kinematics.rigid.shape[1]
+    lines, free = [], stability.kinematics.rigid.shape[1]
     if free and structure.is_blocked.any():
-        ways = f"{free} way{'s' * (free != 1)}"
-        lines.append(f"the supports leave the whole free to move in {ways}: one may be missing")
+        freedoms = f"{free} way{'s' * (free != 1)}"
+        lines.append(f"the supports leave the whole free to move in {freedoms}: one may be missing")
     weak = [group.name for group in structure.groups if not np.isfinite(group.material.yield_stress)]
     if weak:
         lines.append(f"no yield_stress is given for {', '.join(weak)}: yield is not checked there")
@@ -49,30 +49,30 @@ def _taken_as_solid(structure: Truss, states: list[Equilibrium]) -> list[str]:
 
     from clapas.statics.trusses import check_members
 
-    found = []
+    names = []
     for group in structure.groups:
         is_solid = np.isclose(
             group.section.inertia, group.section.area**2 / (4.0 * np.pi), rtol=1e-9, atol=0.0
         )
-        mine = structure.members_of(group.name)
-        fails = any((check_members(state).buckling[mine] > 1.0).any() for state in states)
+        members = structure.members_of(group.name)
+        fails = any((check_members(state).buckling[members] > 1.0).any() for state in states)
         if is_solid and fails:
-            found.append(group.name)
-    return found
+            names.append(group.name)
+    return names
 
 
-def show(structure: Truss, found: Any, states: list[Equilibrium], modes: int) -> None:
+def show(structure: Truss, at_rest: Any, states: list[Equilibrium], modes: int) -> None:
     """Print the structure, its state at rest, and forces, checks and reactions of each case."""
     print(structure)
     rows = [
-        ("self-stress states", f"{found.kinematics.n_self_stress}"),
+        ("self-stress states", f"{at_rest.kinematics.n_self_stress}"),
         (
             "mechanisms",
-            f"{found.kinematics.internal.shape[1]} internal, {found.kinematics.rigid.shape[1]} rigid",
+            f"{at_rest.kinematics.internal.shape[1]} internal, {at_rest.kinematics.rigid.shape[1]} rigid",
         ),
         (
             "at rest",
-            f"{'stable' if found.is_stable else 'unstable'}, smallest stiffness {found.smallest:.4g} N/m",
+            f"{'stable' if at_rest.is_stable else 'unstable'}, smallest stiffness {at_rest.smallest:.4g} N/m",
         ),
     ]
     if modes:
@@ -103,20 +103,20 @@ def _show_members(state: Equilibrium) -> None:
 
 
 def _show_reactions(state: Equilibrium) -> None:
-    """Forces of the supports on the structure; of many only their sum and the largest."""
+    """Print the support reactions; with many supports only their sum and the largest."""
     import numpy as np
 
     truss = state.truss
-    held: list[int] = np.flatnonzero(truss.is_blocked.any(axis=1)).tolist()
-    if not held:
+    supported: list[int] = np.flatnonzero(truss.is_blocked.any(axis=1)).tolist()
+    if not supported:
         return
     axes = "xyz"[: truss.d]
     rows = [("all", state.reactions.sum(axis=0))]
-    if len(held) <= FEW:
-        rows = [(truss.label(node), state.reactions[node]) for node in held] + rows
+    if len(supported) <= FEW:
+        rows = [(truss.label(node), state.reactions[node]) for node in supported] + rows
     else:
-        worst = held[int(np.argmax(np.linalg.norm(state.reactions[held], axis=1)))]
-        rows = [(f"{truss.label(worst)}, the largest of {len(held)}", state.reactions[worst]), *rows]
+        worst = supported[int(np.argmax(np.linalg.norm(state.reactions[supported], axis=1)))]
+        rows = [(f"{truss.label(worst)}, the largest of {len(supported)}", state.reactions[worst]), *rows]
     small = 1e-9 * float(np.abs(state.forces).max(initial=0.0))
     cells = [[name, *(f"{0.0 if abs(f) < small else f:.6g}" for f in force)] for name, force in rows]
     output.print_table(["reaction at", *(f"{axis} (N)" for axis in axes)], cells)
@@ -132,16 +132,16 @@ def _frequencies(structure: Truss, count: int) -> list[float]:
     return [float(f) for f in modes(structure, min(count, structure.n_dof)).frequencies]
 
 
-def document(structure: Truss, found: Any, states: list[Equilibrium], modes: int) -> dict[str, Any]:
-    """The same for machines."""
+def document(structure: Truss, stability: Any, states: list[Equilibrium], modes: int) -> dict[str, Any]:
+    """The report as a dictionary for JSON."""
     from clapas.statics.trusses import check_members
 
     return {
         "structure": repr(structure),
-        "self_stress": found.kinematics.n_self_stress,
-        "mechanisms": found.kinematics.internal.shape[1],
-        "rigid_motions": found.kinematics.rigid.shape[1],
-        "is_stable": found.is_stable,
+        "self_stress": stability.kinematics.n_self_stress,
+        "mechanisms": stability.kinematics.internal.shape[1],
+        "rigid_motions": stability.kinematics.rigid.shape[1],
+        "is_stable": stability.is_stable,
         "frequencies": _frequencies(structure, modes) if modes else None,
         "cases": [
             {**state.as_dict(), "groups": check_members(state).by_group(), "reactions": _reactions(state)}

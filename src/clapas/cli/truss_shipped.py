@@ -1,4 +1,4 @@
-"""The structures that ``clapas truss`` makes itself, by name and parameters."""
+"""Shipped structures of ``clapas truss``, by name and parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHIPPED = {
 
 
 def make(name: str, assignments: list[str]) -> Truss:
-    """A shipped structure with its parameters, given as KEY=VALUE."""
+    """A shipped structure with parameters KEY=VALUE."""
     maker = _maker(name)
     known = inspect.signature(maker).parameters
     values: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def make(name: str, assignments: list[str]) -> Truss:
 
 
 def table() -> list[tuple[str, str, str]]:
-    """Name, meaning and parameters of each."""
+    """Name, summary and parameters of each structure."""
     makers = {name: _maker(name) for name in SHIPPED}
     return [
         (name, (inspect.getdoc(maker) or "").splitlines()[0], ", ".join(inspect.signature(maker).parameters))
@@ -58,7 +58,7 @@ def _maker(name: str) -> Callable[..., Truss]:
 
 
 def _value(assignment: str, text: str, kind: str) -> Any:
-    """The value of a parameter, of the kind that its annotation says."""
+    """The value of a parameter, converted according to its annotation."""
     try:
         if kind.startswith("bool"):
             return {"true": True, "false": False}[text.lower()]

@@ -44,7 +44,7 @@ def view(
     if not host.strip():
         raise SettingsError("--host must be an address of this machine, such as 127.0.0.1, got ''")
     if not since:
-        Recording(recording).close()  # what is wrong with it is said here, not in the browser
+        Recording(recording).close()  # report errors here, not in the browser
     with Viewer(recording, host=host, port=port, since=since) as viewer:
         if not viewer.is_private:
             output.note(f"everybody who can reach {host} and knows the address below can see the recording")
@@ -61,7 +61,7 @@ def view(
 
 @contextmanager
 def alongside(recording: Path, wanted: bool) -> Iterator[None]:
-    """A block in which a run writes a recording that is shown meanwhile; its page stays until Ctrl-C."""
+    """Context in which a recording is shown while it is written; the page stays until Ctrl-C."""
     if not wanted:
         yield
         return
@@ -82,9 +82,13 @@ def _end_with_parent(viewer: Viewer) -> None:
 def _export(recording: Path, page: Path, frames: int) -> None:
     from clapas.viewer import export_page
 
-    made = export_page(recording, page, frames)
-    all_of = f"all {made.frames} frames" if made.frames == made.of else f"{made.frames} of {made.of} frames"
-    print(f"{made.path}: {all_of}, {made.bytes / 1e6:.1f} MB, opens in any browser without a network")
+    exported = export_page(recording, page, frames)
+    extent = (
+        f"all {exported.frames} frames"
+        if exported.frames == exported.of
+        else f"{exported.frames} of {exported.of} frames"
+    )
+    print(f"{exported.path}: {extent}, {exported.bytes / 1e6:.1f} MB, opens in any browser without a network")
 
 
 def _open(url: str) -> None:
