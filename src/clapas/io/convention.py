@@ -1,4 +1,4 @@
-"""From the letters of the files to ours: where signs and transposes change on reading.
+"""Conversion from the notation of the files to ours: signs and transposes that change on reading.
 
 FCLib and the text files write a global problem as
 
@@ -6,8 +6,8 @@ FCLib and the text files write a global problem as
 
 where this package writes M v + f = Hᵀ r and u = H v + w. So H is transposed and f changes sign;
 M, w, r, u, v and mu are the same. A reduced problem, u = W r + q, is the same in both, and so is
-the order of components: normal first. Only the writer of FCLib files undoes this; nothing else in
-the package knows.
+the order of components: normal first. Only the writer of FCLib files reverses this; the rest of
+the package is not concerned.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUFFIXES = {".dat", ".txt", ".hdf5", ".h5"}
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn what a problem says of its data into what is wrong with the file."""
+    """Context that converts a ProblemError into a FormatError naming the file."""
     try:
         yield
     except ProblemError as error:
@@ -40,27 +40,27 @@ def naming(path: Path) -> Iterator[None]:
 
 
 class Law(NamedTuple):
-    """What a file says of the law of its contacts.
+    """Contact law of a file.
 
     Parameters
     ----------
     d : int
         Components per contact.
     couples : bool
-        Whether those of couples are among them.
+        Whether these include couples.
     section : Section, optional
-        Sections of friction that are not round.
+        Friction sections that are not circular.
     """
 
     d: int
     couples: bool = False
     section: Section | None = None
 
-    def make(self, **given: Any) -> ContactProblem:
-        """The problem under this law."""
+    def make(self, **arguments: Any) -> ContactProblem:
+        """Build the problem under this law."""
         if self.couples:
-            return RollingProblem(d=self.d, section=self.section, **given)
-        return ContactProblem(d=self.d, section=self.section, **given)
+            return RollingProblem(d=self.d, section=self.section, **arguments)
+        return ContactProblem(d=self.d, section=self.section, **arguments)
 
 
 def reduced_problem(
@@ -107,7 +107,7 @@ def global_rolling(
 
 
 def mass(path: Path, M: Any, symmetrise: bool) -> tuple[Any, list[str]]:
-    """Refuse an asymmetric mass matrix, or symmetrise it on request."""
+    """Reject an asymmetric mass matrix, or symmetrise it on request."""
     notes = _asymmetry_notes("M", M, symmetrise)
     if notes and not symmetrise:
         raise FormatError(f"{path}: {notes[0]}, but a mass matrix must be; read it with symmetrise=True")
@@ -115,12 +115,12 @@ def mass(path: Path, M: Any, symmetrise: bool) -> tuple[Any, list[str]]:
 
 
 def change_sign(f: Array) -> Array:
-    """Minus f, on the way in and on the way out: exact, and its own inverse."""
+    """−f, for reading and for writing: exact, and its own inverse."""
     return -f
 
 
 def problem_name(path: Path) -> str:
-    """Name of a file without its known endings: 'Stack-32.hdf5.dat' is 'Stack-32'."""
+    """Name of a file without its known suffixes: 'Stack-32.hdf5.dat' is 'Stack-32'."""
     while path.suffix in SUFFIXES:
         path = path.with_suffix("")
     return path.name
@@ -134,5 +134,5 @@ def _asymmetry_notes(name: str, matrix: Any, symmetrised: bool) -> list[str]:
     asymmetry = float(abs(matrix - matrix.T).max())
     if asymmetry <= SYMMETRY * largest:
         return []
-    done = f"; it was replaced by ½({name} + {name}ᵀ)" if symmetrised else ""
-    return [f"{name} is not symmetric: |{name} - {name}ᵀ| is {asymmetry / largest:.1e} of |{name}|{done}"]
+    remedy = f"; it was replaced by ½({name} + {name}ᵀ)" if symmetrised else ""
+    return [f"{name} is not symmetric: |{name} - {name}ᵀ| is {asymmetry / largest:.1e} of |{name}|{remedy}"]

@@ -7,7 +7,7 @@ The group holds m, n (rows, columns), nzmax, nz, p, i, x:
     nz = -2    compressed rows: row j holds columns i[p[j]:p[j+1]]
 
 A comment in FCLib's header exchanges p and i for triplets; the published files follow CSparse, as
-above. A matrix whose indices fit only the other way is read that way.
+above. A matrix whose indices are valid only with p and i exchanged is read so.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LARGEST = np.iinfo(np.int32).max
 def read_matrix(group: Any, where: str) -> sparse.csr_array:
     """Read a matrix group; ``where`` names it in errors.
 
-    Compare :func:`declared_shape` with vectors of the file first: a shape costs nothing to declare, and rows
-    take memory even where they are empty.
+    Compare :func:`declared_shape` with the vectors of the file first: a damaged file may declare any shape,
+    and even empty rows take memory.
     """
     (m, n), nz = declared_shape(group, where), integer(group, "nz", where)
     if nz < -2:
@@ -51,7 +51,7 @@ def declared_shape(group: Any, where: str) -> tuple[int, int]:
 
 
 def write_matrix(group: Any, matrix: Any, layout: Literal["columns", "rows"]) -> None:
-    """Write a sparse matrix, entries that are zero included."""
+    """Write a sparse matrix, explicit zeros included."""
     stored = sparse.csc_array(matrix) if layout == "columns" else sparse.csr_array(matrix)
     write_compressed(group, stored.shape, stored, layout)
 
@@ -59,7 +59,7 @@ def write_matrix(group: Any, matrix: Any, layout: Literal["columns", "rows"]) ->
 def write_compressed(
     group: Any, shape: tuple[int, int], stored: Any, layout: Literal["columns", "rows"]
 ) -> None:
-    """Write the three arrays of a compressed matrix as they are, under a given shape and layout."""
+    """Write the three arrays of a compressed matrix unchanged, with the stated shape and layout."""
     if max(stored.nnz, *shape) > LARGEST:
         raise FormatError(
             f"{group.name}: {shape[0]}×{shape[1]} with {stored.nnz} entries does not fit the 32-bit integers"
@@ -93,14 +93,14 @@ def numbers(group: Any, name: str, where: str) -> Any:
 
 
 def refuse_nonfinite(values: Array, name: str, where: str) -> None:
-    """Refuse NaN and infinities, naming the first."""
+    """Reject NaN and infinities, naming the first."""
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise FormatError(f"{where}: '{name}' must be finite, got {values[bad[0]]} at entry {bad[0]}")
 
 
 def _indices(group: Any, name: str, where: str) -> Indices:
-    """Read whole numbers, whatever type holds them."""
+    """Read integers, whatever their stored type."""
     values = numbers(group, name, where)
     whole = values.astype(np.int64) if np.isfinite(values).all() else np.empty(0, dtype=np.int64)
     if whole.shape != values.shape or (whole != values).any():

@@ -1,23 +1,23 @@
-"""FCLib: the HDF5 files in which frictional contact problems are exchanged.
+"""FCLib: HDF5 files for the exchange of frictional contact problems.
 
 A file holds ``fclib_local`` (W, q, mu) or ``fclib_global`` (M, H, f, w, mu) with ``spacedim`` and
 ``info``, or ``fclib_global_rolling``, ``fclib_local_rolling`` with five components a contact and ``mu_r``;
-and beside it, optionally, ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses, 1, 2, …}. Bilateral
+and optionally ``solution`` {r, u, v, l} and ``guesses`` {number_of_guesses, 1, 2, …}. Bilateral
 rows (V, R, s, or G, b) are eliminated on reading. Files written here use the names and types of the FCLib
-library (32-bit integers, doubles, zero-terminated strings), so it reads them back: W by rows as in the
-published files, M and H by columns, the only compressed layout that Siconos takes for them.
+library (32-bit integers, doubles, zero-terminated strings), and can be read by it: W by rows as in the
+published files, M and H by columns, the only compressed layout that Siconos accepts for them.
 
-FCLib has no place for friction that depends on the direction, nor for couples that resist spinning, nor for
-couples in the plane. Such problems are written in groups of our own, ``clapas_local`` and ``clapas_global``,
-so that no other program takes them for something else: as those of FCLib, with ``couples`` (0 or 1; then
-``spacedim`` is 3 in the plane and 6 in space) and, for friction by direction, a group ``section`` with
+FCLib has no fields for direction-dependent friction, couples that resist spinning, or couples in the plane.
+Such problems are written in the groups ``clapas_local`` and ``clapas_global``, which other programs do not
+mistake for FCLib's: the same layout, with ``couples`` (0 or 1; then
+``spacedim`` is 3 in the plane and 6 in space) and, for direction-dependent friction, a group ``section`` with
 ``vertices`` (n, k, 2), or (n, 2, 1), and ``is_round`` (n,), or with ``axes`` (n, 2), or (n, 1), and ``angle``
 (n,).
 
 References
 ----------
 Acary, Brémond, Koziara, Pérignon 2014, *FCLIB: a collection of discrete 3D frictional contact
-problems*. How its letters become ours is in ``io.convention``.
+problems*. ``io.convention`` converts its notation to ours.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ROLLING_GROUPS: dict[str, Literal["local", "global"]] = {
     "fclib_local_rolling": "local",
 }
 ROLLING = 5  # components of a contact that resists rolling
-FIVE_OF_SIX = (0, 1, 2, 4, 5)  # where they are among six: spin is left out
+FIVE_OF_SIX = (0, 1, 2, 4, 5)  # their positions among six: spin is omitted
 TEXTS = ("title", "description", "math_info")
 
 
@@ -65,7 +65,7 @@ TEXTS = ("title", "description", "math_info")
 
 
 def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
-    """Read an FCLib file; see :func:`clapas.io.read`, which also takes text files."""
+    """Read an FCLib file; see :func:`clapas.io.read`, which also reads text files."""
     import h5py
 
     check_heaps(path)
@@ -85,39 +85,39 @@ def _read(file: Any, path: Path, kind: Kind, symmetrise: bool) -> ProblemFile:
             return _rolling(file, path, name)
     with reading(f"{path}"):
         groups = OWN_GROUPS if any(name in file for name in OWN_GROUPS.values()) else GROUPS
-        found, notes = _choose(file, path, kind, groups)
-    group = _group(file, groups[found], str(path))
-    where = f"{path}: {groups[found]}"
+        kind_read, notes = _choose(file, path, kind, groups)
+    group = _group(file, groups[kind_read], str(path))
+    where = f"{path}: {groups[kind_read]}"
     d = integer(group, "spacedim", where)
     couples = "couples" in group and integer(group, "couples", where) != 0
     expected = (3, 6) if couples else (2, 3)
     if d not in expected:
         raise FormatError(f"{where}: spacedim is {d}, expected {expected[0]} or {expected[1]}")
     law = convention.Law(d, couples, _section(group, where))
-    if found == "local":
-        problem, more, n_dof = _local(group, where, path, law, symmetrise)
+    if kind_read == "local":
+        problem, problem_notes, n_dof = _local(group, where, path, law, symmetrise)
     else:
-        problem, more, n_dof = _global(group, where, path, law, symmetrise)
+        problem, problem_notes, n_dof = _global(group, where, path, law, symmetrise)
     size = (problem.n_contacts, d)
-    solution = _answer(file, "solution", path, size, n_dof)
+    solution = _stored_solution(file, "solution", path, size, n_dof)
     return ProblemFile(
         problem=problem,
         format="fclib",
-        kind=found,
+        kind=kind_read,
         path=path,
         solution=solution,
         guesses=_guesses(file, path, size, n_dof),
         info=_info(group),
-        notes=tuple(notes + more + _solution_notes(file, solution)),
+        notes=tuple(notes + problem_notes + _solution_notes(file, solution)),
     )
 
 
 def _rolling(file: Any, path: Path, name: str) -> ProblemFile:
     """Read contacts that resist rolling: five components each, and a coefficient mu_r beside mu."""
-    group, where, found = file[name], f"{path}: {name}", ROLLING_GROUPS[name]
+    group, where, kind = file[name], f"{path}: {name}", ROLLING_GROUPS[name]
     d = integer(group, "spacedim", where)
     _expect(d in (3, ROLLING), f"{where}: spacedim is {d}, expected 5 (rolling in space)")
-    if found == "local":
+    if kind == "local":
         W = read_matrix(_group(group, "W", where), f"{where}/W")
         n = _contacts(W.shape[0], ROLLING, f"{where}/W")
         _expect(W.shape[0] == W.shape[1], f"{where}/W: {W.shape[0]}×{W.shape[1]}, expected a square matrix")
@@ -134,23 +134,23 @@ def _rolling(file: Any, path: Path, name: str) -> ProblemFile:
     mu, rolling_mu = _vector(group, "mu", n, where), _vector(group, "mu_r", n, where)
     problem = (
         convention.reduced_rolling(path, W=W, q=q, mu=mu, rolling_mu=rolling_mu)
-        if found == "local"
+        if kind == "local"
         else convention.global_rolling(path, M=M, H=H, f=f, w=w, mu=mu, rolling_mu=rolling_mu)
     )
-    size, n_dof = (n, ROLLING), m if found == "global" else 0
+    size, n_dof = (n, ROLLING), m if kind == "global" else 0
 
-    def with_six_rows(answer: StoredSolution) -> StoredSolution:
-        r, u = problem.five_rows(answer.r, rolling_mu), answer.u
-        if u is not None:  # velocities are multiplied by the lengths by which couples are divided
+    def with_six_rows(stored_rows: StoredSolution) -> StoredSolution:
+        r, u = problem.five_rows(stored_rows.r, rolling_mu), stored_rows.u
+        if u is not None:  # velocities scale inversely to couples
             u = problem.five_rows(u, 1.0 / np.where(rolling_mu > 0.0, rolling_mu, 1.0))
-        return StoredSolution(r=r, u=u, v=answer.v)
+        return StoredSolution(r=r, u=u, v=stored_rows.v)
 
-    stored = _answer(file, "solution", path, size, n_dof)
+    stored = _stored_solution(file, "solution", path, size, n_dof)
     solution = None if stored is None else with_six_rows(stored)
     return ProblemFile(
         problem=problem,
         format="fclib",
-        kind=found,
+        kind=kind,
         path=path,
         solution=solution,
         guesses=tuple(with_six_rows(guess) for guess in _guesses(file, path, size, n_dof)),
@@ -237,7 +237,7 @@ def _global(
 
 
 def _section(group: Any, where: str) -> Section | None:
-    """The sections of friction of a group of our own, if it has some."""
+    """The friction sections of a Clapas group, or None."""
     if "section" not in group:
         return None
     stored, where = _group(group, "section", where), f"{where}/section"
@@ -282,7 +282,9 @@ def _vector(group: Any, name: str, size: int, where: str) -> Array:
     return values
 
 
-def _answer(parent: Any, name: str, path: Path, size: tuple[int, int], n_dof: int) -> StoredSolution | None:
+def _stored_solution(
+    parent: Any, name: str, path: Path, size: tuple[int, int], n_dof: int
+) -> StoredSolution | None:
     where = f"{path}: {parent.name.rstrip('/')}/{name}"
     group = _group(parent, name, where) if name in parent else {}
     if "r" not in group:
@@ -309,15 +311,15 @@ def _guesses(file: Any, path: Path, size: tuple[int, int], n_dof: int) -> tuple[
     if "guesses" not in file:
         return ()
     group, where = _group(file, "guesses", str(path)), f"{path}: guesses"
-    found = []
+    guesses = []
     count = integer(group, "number_of_guesses", where)
     _expect(0 <= count <= len(group), f"{where}: 'number_of_guesses' is {count}, found {len(group) - 1}")
     for number in range(1, count + 1):
-        guess = _answer(group, str(number), path, size, n_dof)
+        guess = _stored_solution(group, str(number), path, size, n_dof)
         if guess is None:
             raise FormatError(f"{where}: guess '{number}' is announced but has no 'r'")
-        found.append(guess)
-    return tuple(found)
+        guesses.append(guess)
+    return tuple(guesses)
 
 
 def _solution_notes(file: Any, solution: StoredSolution | None) -> list[str]:
@@ -343,8 +345,8 @@ def _info(group: Any) -> Info:
     return Info(**texts, attributes=attributes)
 
 
-def _expect(right: bool, message: str) -> None:
-    if not right:
+def _expect(condition: bool, message: str) -> None:
+    if not condition:
         raise FormatError(message)
 
 
@@ -370,12 +372,12 @@ def write(
 ) -> None:
     """Write a new FCLib file; see :func:`clapas.io.write`, which replaces a file safely.
 
-    The file is made in memory first: the library cannot close one whose disk is full.
+    The file is built in memory first: HDF5 cannot close a file on a full disk.
     """
     import h5py
 
     if problem.compliance is not None:
-        problem = reduce(problem)  # no field holds C, but W does
+        problem = reduce(problem)  # FCLib has no field for C; W includes it
     kind: Literal["local", "global"] = "local" if problem.form == "reduced" else "global"
     rows: Sequence[int] = range(problem.d)
     rolls = _rolls_only(problem)
@@ -393,7 +395,7 @@ def write(
             vectors = _write_local(group, problem, chosen)
         else:
             vectors = _write_global(group, problem, chosen)
-        # Couples are divided by their lengths already, so that these are one.
+        # Couples are already divided by their lengths, so mu_r = 1.
         lengths = {"mu_r": np.ones(problem.n_contacts)} if rolls else {}
         _write_vectors(group, **vectors, mu=problem.mu, **lengths)
         if name in OWN_GROUPS.values():
@@ -401,18 +403,18 @@ def write(
             _write_section(group, problem.section)
         _write_info(group.create_group("info"), info or Info())
         if solution is not None:
-            _write_answer(file.create_group("solution"), solution, rows)
+            _write_solution(file.create_group("solution"), solution, rows)
         if guesses:
             parent = file.create_group("guesses")
             _write_integer(parent, "number_of_guesses", len(guesses))
             for number, guess in enumerate(guesses, start=1):
-                _write_answer(parent.create_group(str(number)), guess, rows)
+                _write_solution(parent.create_group(str(number)), guess, rows)
         file.flush()
         path.write_bytes(file.id.get_file_image())
 
 
 def _rolls_only(problem: ContactProblem) -> bool:
-    """Whether couples, in space, resist rolling and none spinning: FCLib has a layout for these."""
+    """Whether couples resist rolling only, in space: FCLib has a layout for these."""
     if not problem.has_couples or problem.d != 6 or (problem.form == "global" and problem.J is not None):
         return False
     return not problem.local_blocks[:, 3, 3].any()
@@ -429,7 +431,7 @@ def _write_global(group: Any, problem: ContactProblem, rows: Indices) -> dict[st
     """Write M, H and the joints for the chosen rows; return the vectors that go with them."""
     write_matrix(group.create_group("M"), problem.M, "columns")
     H = problem.H if len(rows) == problem.H.shape[0] else problem.H[rows]
-    # The rows of our H are the columns of theirs: the same three arrays, under the other name.
+    # The file stores Hᵀ: the same three arrays, read as columns.
     write_compressed(group.create_group("H"), (problem.n_dof, len(rows)), H, "columns")
     vectors = {"f": convention.change_sign(problem.f), "w": problem.w.ravel()[rows]}
     if problem.J is not None and problem.b is not None:
@@ -462,10 +464,10 @@ def _write_vectors(group: Any, **vectors: Array) -> None:
         parent.create_dataset(name, data=values.ravel())
 
 
-def _write_answer(group: Any, answer: StoredSolution, rows: Sequence[int]) -> None:
-    if answer.v is not None:
-        group.create_dataset("v", data=answer.v.ravel())
-    for name, values in (("u", answer.u), ("r", answer.r)):
+def _write_solution(group: Any, solution: StoredSolution, rows: Sequence[int]) -> None:
+    if solution.v is not None:
+        group.create_dataset("v", data=solution.v.ravel())
+    for name, values in (("u", solution.u), ("r", solution.r)):
         if values is not None:
             group.create_dataset(name, data=np.ascontiguousarray(values[:, list(rows)]).ravel())
 
@@ -480,14 +482,14 @@ def _write_info(group: Any, info: Info) -> None:
 
 
 def _write_text(group: Any, name: str, text: str) -> None:
-    """Write a string as C does, ended by a zero: FCLib allocates the stored size and reads that."""
+    """Write a zero-terminated string: FCLib allocates the stored size and reads that."""
     import h5py
 
     value = text.replace("\0", "").encode() + b"\0"
     kind = h5py.h5t.C_S1.copy()
     kind.set_size(len(value))
-    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plan.set_obj_track_times(False)  # the same problem gives the same bytes
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_obj_track_times(False)  # identical problems give identical bytes
     space = h5py.h5s.create(h5py.h5s.SCALAR)
-    dataset = h5py.h5d.create(group.id, name.encode(), kind, space, plan)
+    dataset = h5py.h5d.create(group.id, name.encode(), kind, space, properties)
     dataset.write(space, space, np.array(value, dtype=f"S{len(value)}"), kind)

@@ -1,4 +1,4 @@
-"""Read and write contact problems, whatever the format."""
+"""Read and write contact problems in all supported formats."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def read(path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
-    """Read a contact problem and what is stored beside it.
+    """Read a contact problem and the data stored with it.
 
     The format is recognised by the content: HDF5 in the layout of FCLib, or the text of Siconos.
-    An asymmetric W is kept with a warning unless ``symmetrise`` asks for ½(W + Wᵀ).
+    An asymmetric W is kept with a warning unless ``symmetrise`` replaces it by ½(W + Wᵀ).
 
     Parameters
     ----------
     path : path
         The file.
     kind : "auto", "local" or "global"
-        What to expect: a reduced problem (W, q), a global one (M, H, f, w), or find out.
+        What to expect: a reduced problem (W, q), a global one (M, H, f, w), or either.
     symmetrise : bool
         Replace an asymmetric W or M by its symmetric part.
 
@@ -45,7 +45,7 @@ def read(path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = F
 
     Examples
     --------
-    A stack of two boxes on the floor; the answer stored with it is measured, not believed.
+    A stack of two boxes on the floor; the residual of the stored solution is measured.
 
     >>> file = read(shipped("two-blocks.hdf5"))
     >>> file.problem
@@ -66,7 +66,7 @@ def read(path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = F
 def read_problem(
     path: str | os.PathLike[str], kind: Kind = "auto", symmetrise: bool = False
 ) -> ContactProblem:
-    """Read the contact problem of a file and nothing else; see :func:`read`.
+    """Read only the contact problem of a file; see :func:`read`.
 
     Examples
     --------
@@ -89,23 +89,23 @@ def write(
 ) -> None:
     """Write a contact problem as an FCLib file, readable by the FCLib library and by :func:`read`.
 
-    The file appears whole or not at all: an older one under the same name is replaced only when
-    the new one is complete. The same arguments give the same bytes.
+    Writing is atomic: an existing file of the same name is replaced only when the new one is
+    complete. The same arguments give the same bytes.
 
     Parameters
     ----------
     path : path
-        The file to write, ending in ``.hdf5`` or ``.h5``: other endings are refused.
+        The file to write, ending in ``.hdf5`` or ``.h5``: other suffixes are rejected.
     problem : ContactProblem
-        Reduced or global; it is written in its own form.
+        Reduced or global; written in that form.
     solution : array (n, d), or anything with ``r`` and perhaps ``u``, ``v``, optional
-        An answer to store. What is missing of u = W r + q and v = M⁻¹(Hᵀ r − f) is computed.
+        A solution to store. If missing, u = W r + q and v = M⁻¹(Hᵀ r − f) are computed.
     guesses : sequence of the same
         Starting points to store.
     title, description, math_info : str
-        Words about the problem. The title is by default the problem's name.
+        Texts about the problem. The title defaults to the problem's name.
     attributes : mapping
-        Named numbers to keep with the words.
+        Named numbers to store with the texts.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def write(
         math_info=math_info,
         attributes=attributes or {},
     )
-    answer = None if solution is None else _answer(problem, solution)
-    starts = [_answer(problem, guess) for guess in guesses]
+    stored = None if solution is None else _stored_solution(problem, solution)
+    starts = [_stored_solution(problem, guess) for guess in guesses]
     with _replacing(target) as partial:
-        fclib.write(partial, problem, solution=answer, guesses=starts, info=info)
+        fclib.write(partial, problem, solution=stored, guesses=starts, info=info)
 
 
 def shipped(name: str = "") -> Path:
-    """Path of a small problem that comes with the package, or of their folder.
+    """Path of a small problem shipped with the package, or of their folder.
 
     >>> sorted(path.name for path in shipped().iterdir() if not path.name.startswith("hair-"))
     ['disc-column-global.dat', 'disc-column.dat', 'sliding-block.dat', 'two-blocks.hdf5']
@@ -146,13 +146,13 @@ def shipped(name: str = "") -> Path:
     return Path(str(resources.files("clapas"))) / "data" / name
 
 
-def _answer(problem: ContactProblem, given: Any) -> StoredSolution:
-    """Read an array r, a mapping or an object with r, u, v; compute what is missing."""
+def _stored_solution(problem: ContactProblem, source: Any) -> StoredSolution:
+    """Solution from an array r, a mapping or an object with r, u, v; missing u and v are computed."""
 
     def part(name: str, default: Any = None) -> Any:
-        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, default)
+        return source.get(name) if isinstance(source, Mapping) else getattr(source, name, default)
 
-    r = part("r", given)
+    r = part("r", source)
     if r is None:
         raise ProblemError("a solution to be written needs its impulses r: give the array, or r=…")
     r, u = problem.impulse(r), part("u")
@@ -169,7 +169,7 @@ def _answer(problem: ContactProblem, given: Any) -> StoredSolution:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A new file beside the target that takes its place only if all goes well."""
+    """Context with a new file beside the target, which replaces it on success only."""
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         yield partial
@@ -181,13 +181,13 @@ def _replacing(target: Path) -> Iterator[Path]:
 
 
 def _is_hdf5(path: Path) -> bool:
-    """Tell HDF5 by its signature, at the start or at 512, 1024, 2048, … (behind a user block)."""
+    """Recognise HDF5 by its signature, at the start or at 512, 1024, 2048, … (behind a user block)."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        place = 0
-        while place < size:
-            file.seek(place)
+        offset = 0
+        while offset < size:
+            file.seek(offset)
             if file.read(len(SIGNATURE)) == SIGNATURE:
                 return True
-            place = max(512, 2 * place)
+            offset = max(512, 2 * offset)
     return False

@@ -1,9 +1,9 @@
 """HDF5 files that may be damaged: open, look up and read with errors that name the data set.
 
-The library was not made for hostile files. It allocates what a header declares before it looks for the
-data, and reports damage by whatever exception its bindings choose. So every reader of the package goes
-through these few functions: a declared size is compared with what is stored before anything is allocated,
-and all that the library raises becomes a :class:`~clapas.errors.FormatError`.
+The HDF5 library is not robust against damaged files. It allocates what a header declares before it looks for
+the data, and its bindings report damage by exceptions of many types. So every reader of the package uses
+these functions: a declared size is compared with the stored size before anything is allocated,
+and all exceptions of the library become a :class:`~clapas.errors.FormatError`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 from clapas.errors import Error, FormatError, WriteError
 
-# What h5py raises on damaged files. Nothing here loses a slip of the package itself: the blocks that are
-# guarded only call the library.
+# Exceptions of h5py on damaged files. This does not hide programming errors of the package: the guarded
+# blocks only call the library.
 DAMAGE = (
     OSError,
     RuntimeError,
@@ -41,13 +41,13 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-UNWRITTEN = 1 << 20  # bytes that may be declared and never written: the library then gives zeros
-BEST_PACKING = 1100  # bytes that one byte of deflate can stand for, at most
+UNWRITTEN = 1 << 20  # bytes that may be declared but not written: HDF5 reads them as zeros
+BEST_PACKING = 1100  # largest compression ratio of deflate
 
 
 @contextmanager
 def reading(where: str) -> Iterator[None]:
-    """A block that reads from a file; ``where`` names the file and the place in it."""
+    """Context that reads from a file; ``where`` names the file and the position in it."""
     try:
         yield
     except Error:
@@ -57,13 +57,13 @@ def reading(where: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception of the library says, shortened to a line."""
+    """First line of an exception's message, at most 200 characters."""
     text = str(error).strip("'\"").split("\n")[0].strip()
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def require_regular(path: Path) -> None:
-    """Refuse folders, devices and pipes, which have no size and may have no end."""
+    """Reject folders, devices and pipes, which have no definite size."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
@@ -71,9 +71,9 @@ def require_regular(path: Path) -> None:
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
-    """Where a file of this name is to be written: links are followed, nothing but a file is replaced."""
-    place = Path(path)
-    target = Path(os.path.realpath(place)) if place.is_symlink() else place
+    """Path to write to: links are followed, and only a regular file may be replaced."""
+    requested = Path(path)
+    target = Path(os.path.realpath(requested)) if requested.is_symlink() else requested
     if target.exists() and not target.is_file():
         kind = "a folder: name the file to write in it" if target.is_dir() else "a device or a pipe"
         raise WriteError(f"{path} is {kind}; give the name of a file, such as run.h5")
@@ -81,32 +81,32 @@ def writable(path: str | os.PathLike[str]) -> Path:
 
 
 def dataset(parent: Any, name: str, where: str) -> Any:
-    """The data set of that name, once what it declares is known to be stored.
+    """The data set of that name, after checking that its declared size is stored.
 
     Parameters
     ----------
     parent : h5py.Group
-        Where it is looked for.
+        Group to search.
     name : str
-        Its name, or its path below the group.
+        Name, or path below the group.
     where : str
         The file and the group, for errors.
     """
-    import h5py  # here: reading a text needs no HDF5
+    import h5py  # local import: reading text needs no HDF5
 
     with reading(f"{where}: '{name}'"):
-        found = parent.get(name)
-        if found is None:
+        member = parent.get(name)
+        if member is None:
             known = ", ".join(sorted(parent)[:20])
             raise FormatError(f"{where}: no '{name}'; found {known or 'nothing'}")
-        if not isinstance(found, h5py.Dataset):
+        if not isinstance(member, h5py.Dataset):
             raise FormatError(f"{where}: '{name}' must be a data set, found a group")
-        _check_stored(found, f"{where}: '{name}'")
-        return found
+        _check_stored(member, f"{where}: '{name}'")
+        return member
 
 
 def _check_stored(data: Any, where: str) -> None:
-    """Compare the declared size of a data set with what the file holds of it."""
+    """Compare the declared size of a data set with its stored size."""
     if data.shape is None:
         raise FormatError(f"{where} is empty: it holds no array")
     declared = math.prod(data.shape) * data.dtype.itemsize

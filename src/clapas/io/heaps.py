@@ -1,15 +1,15 @@
-"""Global heaps of HDF5 files, looked at before the library does.
+"""Global heaps of HDF5 files, checked before the library reads them.
 
-Texts of variable length stand in global heaps, and these are the one part of a file in today's format that
-has no checksum of its own. A heap is a row of objects, each with its size before it:
+Texts of variable length are stored in global heaps, the only part of a file in the current format
+without a checksum. A heap is a row of objects, each with its size before it:
 
     "GCOL"  version (1 byte)  3 bytes  size of the heap (8 bytes)
     number (2)  references (2)  4 bytes  size (8)  data, up to a multiple of 8
     …
-    0           …                          size of what is free, these 16 bytes included
+    0           …                          size of the free space, these 16 bytes included
 
-The library adds sizes until the end is reached, and a free part of size 0 never reaches it: one bit can keep
-it busy for ever. So the sizes are added up here first.
+The library adds sizes until the end is reached; a free part of size 0 makes this an endless loop, so one
+wrong bit can hang it. The sizes are therefore checked here first.
 
 References
 ----------
@@ -27,16 +27,16 @@ from clapas.errors import FormatError
 
 SIGNATURE = b"GCOL\x01"
 HEAD = 16  # bytes before the first object, and before the data of each
-SEARCHED = 1 << 29  # bytes at either end of a file that are looked through
+SEARCHED = 1 << 29  # bytes searched at either end of a file
 
 
 def check_heaps(path: Path) -> None:
-    """Refuse a file with a global heap whose sizes do not add up.
+    """Reject a file with a global heap whose sizes do not add up.
 
     Raises
     ------
     FormatError
-        With the place of the heap in the file.
+        With the offset of the heap in the file.
     """
     if path.stat().st_size < HEAD:
         return
@@ -49,7 +49,7 @@ def check_heaps(path: Path) -> None:
 
 
 def _heaps(data: mmap.mmap) -> Iterator[int]:
-    """Where heaps start."""
+    """Offsets of the heaps."""
     size = len(data)
     for first, last in ((0, min(size, SEARCHED)), (max(SEARCHED, size - SEARCHED), size)):
         at = data.find(SIGNATURE, first, last)
@@ -59,7 +59,7 @@ def _heaps(data: mmap.mmap) -> Iterator[int]:
 
 
 def _adds_up(data: mmap.mmap, start: int) -> bool:
-    """Do the objects of a heap end where it ends, each within it?"""
+    """Whether the objects of a heap fill it exactly."""
     if start + HEAD > len(data):
         return False
     end, at = start + _size(data, start), start + HEAD

@@ -11,9 +11,9 @@ text           as the Siconos platform prints it: n, the matrix (see :mod:`clapa
 
 HDF5 and NPZ may hold a mixed problem, with the array ``is_equation``, or a relay, with the arrays ``lower``
 and ``upper`` and the word ``kind`` ("primal" unless given), and a text may hold a mixed problem
-(:mod:`clapas.io.mixed`): they are read as the LCP that stands for them, with the way back.
+(:mod:`clapas.io.mixed`): they are read as an equivalent LCP, with the map back to their unknowns.
 
-A format is recognised by the content when reading and by the ending (``.hdf5``, ``.h5``, ``.npz``, ``.mtx``,
+A format is recognised by the content when reading and by the suffix (``.hdf5``, ``.h5``, ``.npz``, ``.mtx``,
 ``.dat``) when writing. Numbers are written with all their digits; the text is always written with M full.
 """
 
@@ -50,13 +50,13 @@ DENSE_STORAGE = "0"
 NUMBERS = re.compile(
     rb"(?:\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)(?=\s|$))*\s*", re.IGNORECASE
 )
-EMPTY_ROWS = 10**6  # of a sparse matrix, whose rows need no byte in the file
+EMPTY_ROWS = 10**6  # allowed in a sparse matrix: empty rows take no bytes in the file
 EXTRAS = ("z", "is_equation", "lower", "upper", "kind")  # beside M and q
 
 
 @dataclass(frozen=True, eq=False)
 class LCPFile:
-    """An LCP and what its file says beside it.
+    """An LCP and the other contents of its file.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class LCPFile:
     z : array (n,) or None
         A solution stored in the file; measure it with ``problem.residual(z)``.
     comment : str
-        Words behind the data of a text.
+        Text after the data of a text file.
     whole : MixedLCP or Relay, optional
-        What the file holds, where it is not an LCP; ``problem`` then stands for it.
+        The stored problem, if it is not an LCP; ``problem`` is then its equivalent.
     back : callable, optional
-        The unknowns of the whole from those of the LCP.
+        Map from the unknowns of the LCP to those of ``whole``.
     """
 
     problem: LCP
@@ -83,7 +83,7 @@ class LCPFile:
 
 
 def read_lcp(path: str | os.PathLike[str]) -> LCPFile:
-    """Read an LCP, whatever the format.
+    """Read an LCP in any of the formats.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def read_lcp(path: str | os.PathLike[str]) -> LCPFile:
 
 
 def write_lcp(path: str | os.PathLike[str], problem: LCP, z: npt.ArrayLike | None = None) -> None:
-    """Write an LCP, and a solution where the format has a place for it; the ending tells the format."""
+    """Write an LCP, and a solution where the format stores one; the suffix sets the format."""
     path = Path(path)
     writers: dict[str, Callable[[LCP, Array | None], bytes]] = {
         ".hdf5": _hdf5,
@@ -156,7 +156,7 @@ def _array(group: Any, name: str, where: str) -> Any:
 
 
 def _compressed(path: Path, data: Any, indices: Any, indptr: Any, shape: Any, rows: int) -> sparse.csr_array:
-    """The matrix of three arrays by rows, once they fit together: kernels do not check their indices."""
+    """CSR matrix from its three arrays, checked for consistency: kernels do not check their indices."""
     if shape is None:
         raise FormatError(f"{path}: M has no attribute 'shape'")
     size = tuple(int(n) for n in np.ravel(shape))
@@ -186,7 +186,7 @@ def _numeric(path: Path, name: str, value: Any) -> Array:
 
 
 def _file(path: Path, M: Any, q: Any, extras: dict[str, Any], name: str, form: str) -> LCPFile:
-    """The LCP of the arrays, or the one that stands for a mixed problem or a relay."""
+    """The LCP of the arrays, or the LCP equivalent to a mixed problem or a relay."""
     q = _numeric(path, "q", q)
     M = M.astype(np.float64) if sparse.issparse(M) else _numeric(path, "M", M)
     extras = {key: value if key == "kind" else _numeric(path, key, value) for key, value in extras.items()}
@@ -212,7 +212,7 @@ def _require(path: Path, group: Any, name: str) -> Any:
 
 def _hdf5(problem: LCP, z: Array | None) -> bytes:
     memory = io.BytesIO()
-    # Headers of this version have checksums: without, one bit in a text can crash the library.
+    # Headers of this version have checksums; without them one wrong bit in a text can crash the library.
     with h5py.File(memory, "w", libver=("v110", "v110")) as file:
         file.attrs["name"] = problem.name
         if isinstance(problem.M, sparse.csr_array):
@@ -262,7 +262,7 @@ def _npz(problem: LCP, z: Array | None) -> bytes:
 def _read_matrix_market(path: Path) -> LCPFile:
     content = path.read_bytes()
     _check_words(path, content)
-    # SciPy's reader crashes where the last line has no end and is no number.
+    # SciPy's reader crashes if the last line is not a number and has no newline.
     text = io.BytesIO(content + b"\n")
     try:
         rows, columns, entries = scipy_io.mminfo(text)[:3]
@@ -291,7 +291,7 @@ def _read_matrix_market(path: Path) -> LCPFile:
 
 
 def _check_words(path: Path, content: bytes) -> None:
-    """Refuse words that are no numbers: SciPy takes what it can of them, and crashes on a zero byte."""
+    """Reject words that are not numbers: SciPy reads them partially, and crashes on a zero byte."""
     for number, line in enumerate(content.splitlines(), 1):
         if b"\0" in line or not (line.startswith(b"%") or NUMBERS.fullmatch(line)):
             raise FormatError(

@@ -8,7 +8,7 @@ Two forms, both of equations for u beside complementarity conditions for v::
     0 1 n m  A B C D a b                                     by rows
     n m n+m  A B C D a b                                     by rows; old files
 
-Without a look at the numbers that follow, "1 0 …" is the beginning of an LCP with one unknown too.
+A text that begins with "1 0 …" may also be an LCP with one unknown: the numbers that follow decide.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from clapas.typing import Array
 
 
 def read_mixed(words: Tokens) -> MixedLCP | None:
-    """Take a mixed problem from the start of a text; None, with nothing taken, if it is none."""
+    """Read a mixed problem from the start of a text; return None and consume nothing if it is not one."""
     head = [words.peek(k) for k in range(5)]
     if not all(word.isdecimal() for word in head[:3]):
         return None
     first, second, third = (int(word) for word in head[:3])
     fourth = int(head[3]) if head[3].isdecimal() else 0
-    # One unknown by blocks without a block, "1 1 1 1 0 q", is an LCP; a mixed problem has a matrix more.
+    # One unknown by blocks without a block, "1 1 1 1 0 q", is an LCP; a mixed problem has a matrix too.
     if first == 1 and second in (0, 1) and head[4] == "0" and words.remaining > 6:
         return _by_blocks(words)
     if (first, second) == (0, 1) and third + fourth > 0:

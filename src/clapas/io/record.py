@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["auto", "local", "global"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StoredSolution:
-    """An answer found in a file. It is data, not truth: measure it with ``problem.residual(r)``.
+    """A solution stored in a file, not verified: measure it with ``problem.residual(r)``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class StoredSolution:
 
 @dataclass(frozen=True, kw_only=True)
 class Info:
-    """What the author of a file wrote about it. ``attributes`` are named numbers, e.g. a size."""
+    """Texts and named numbers (``attributes``, e.g. a size) by the author of a file."""
 
     title: str = ""
     description: str = ""
@@ -47,27 +47,27 @@ class Info:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemFile:
-    """A file with a contact problem and all that was stored beside it.
+    """A contact problem and the data stored with it.
 
     Parameters
     ----------
     problem : ContactProblem
         The problem, in the letters and signs of this package.
     format : "fclib" or "siconos"
-        How the file is written: HDF5 of FCLib, or plain text.
+        Format of the file: HDF5 of FCLib, or plain text.
     kind : "local" or "global"
-        What the file holds: W and q, or M and H. (A global file with bilateral rows gives a
+        Contents of the file: W and q, or M and H. (A global file with bilateral rows gives a
         reduced problem.)
     solution : StoredSolution or None
-        The stored answer; often a placeholder, never to be trusted unmeasured.
+        The stored solution; often a placeholder, so measure its residual.
     guesses : tuple of StoredSolution
         Starting points for solvers.
     info : Info
         Title, description and mathematical remarks.
     notes : tuple of str
-        What the reader did or noticed: rows eliminated, an asymmetric W, a placeholder.
+        Remarks of the reader: rows eliminated, an asymmetric W, a placeholder.
     path : Path
-        Where it came from.
+        The file.
     """
 
     problem: ContactProblem

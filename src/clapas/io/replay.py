@@ -1,4 +1,4 @@
-"""Any contact problem met in a run, alone in a file."""
+"""Export of a contact problem of a recorded run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from clapas.scenes.scene import Scene
 
 
 def step_after(recording: Recording, number: int) -> StepResult:
-    """Do again the step that follows step ``number``, from the last frame kept before it.
+    """Recompute the step that follows step ``number``, from the last frame recorded before it.
 
-    Of a divided step this is the last part.
+    For a divided step, its last part.
     """
     steps = recording.column("step")
     if len(steps) == 0:
@@ -37,19 +37,19 @@ def step_after(recording: Recording, number: int) -> StepResult:
     )
     state = recording.frame(earlier).state
     while True:
-        done = divided_step(model, state, recording.dt, solver, scheme, sleeping=sleeping)[-1]
+        result = divided_step(model, state, recording.dt, solver, scheme, sleeping=sleeping)[-1]
         if state.step == number:
-            return done
-        state = done.state
+            return result
+        state = result.state
 
 
 def export_problem(recording: Recording, number: int, path: str | os.PathLike[str]) -> Path:
     """Write the contact problem of the step after step ``number`` as an FCLib file, with its solution."""
-    done = step_after(recording, number)
+    result = step_after(recording, number)
     write(
         path,
-        done.problem.problem,
-        done.solution.r,
+        result.problem.problem,
+        result.solution.r,
         title=f"{recording.path.stem}, step {number}",
         description=f"contact problem of the step from t = {number * recording.dt:g} s",
     )

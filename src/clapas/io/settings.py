@@ -1,4 +1,4 @@
-"""Settings of methods as plain data, for files: a dataclass is its name and its fields."""
+"""Settings of methods as plain data for files: name and fields of a dataclass."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ def from_plain(data: Any) -> Any:
     """
     if isinstance(data, dict) and "type" in data:
         name = data["type"]
-        made = _class(name)
-        if made is None:
+        cls = _class(name)
+        if cls is None:
             raise FormatError(f"the settings name '{name}', which this version of clapas does not have")
         entries = {key: from_plain(value) for key, value in data.items() if key != "type"}
-        if issubclass(made, schemes.MoreauJean):
+        if issubclass(cls, schemes.MoreauJean):
             entries = _with_reach(entries)
-        return made(**entries)
+        return cls(**entries)
     if isinstance(data, list):
         return tuple(from_plain(entry) for entry in data)
     return float(data) if data in ("inf", "-inf") else data
 
 
 def _class(name: str) -> type[Any] | None:
-    """The settings of that name: of a method, of a part of one (its steps), of a scheme or of sleep.
+    """Settings class of that name: of a method, of a part of a method, of a scheme or of sleep.
 
-    Parts of methods live in the modules of those, and the registry has loaded all of them.
+    Parts of methods are defined in the modules of the methods, all loaded by the registry.
     """
     package = registry.__name__.rpartition(".")[0] + "."
     modules = [module for path, module in sorted(sys.modules.items()) if path.startswith(package)]
     for place in (solvers, schemes, sleep, *modules):
-        found = getattr(place, name, None)
-        if isinstance(found, type) and is_dataclass(found):
-            return found
+        candidate = getattr(place, name, None)
+        if isinstance(candidate, type) and is_dataclass(candidate):
+            return candidate
     return None
 
 
 def _with_reach(entries: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a scheme as they are now; recordings made before there was a reach had none."""
+    """Settings of a scheme in their current form; early recordings have no reach."""
     if entries.pop("activation", "gap") != "gap":
         raise FormatError(
             "the recording was made with activation='predicted', which this version of clapas does not have: "

@@ -1,23 +1,23 @@
 """Plain text files of contact problems, as the Siconos platform prints them.
 
-A file is a list of words, line breaks mean nothing::
+A file is a list of words; line breaks have no meaning::
 
     d  n  W  q  mu              local:   u = W r + q
     d  n  M  H  f  w  mu        global:  M v = H r + f,  u = Hᵀ v + w
 
 with d = 2, 3, or 5 for contacts that resist rolling (normal, two tangents, two axes of rolling; coefficients
-mu_r follow mu), and some end with a single 0 or 1, a flag of old versions, which is left out. A matrix is its
+mu_r follow mu), and some end with a single 0 or 1, a flag of old versions, which is ignored. A matrix is its
 storage kind, its rows and columns, and then
 
 * 0, dense: rows and columns once more, the values by columns;
 * 1, block sparse: number of blocks, of block rows and of block columns; the last row of each block
   row (cumulative sizes) and the last column of each block column; the lengths of two index arrays
   and the arrays (compressed rows of blocks); then each block's number and its values by columns;
-* 2, sparse: the layout (1 triplets, 2 columns, 3 rows) and the print of CSparse, a few words and
+* 2, sparse: the layout (1 triplets, 2 columns, 3 rows) and the output of CSparse, a few words and
   ``rows-by-columns, nzmax: … nnz: …`` followed by ``row column : value`` or, column by column, by
   ``col j : locations a to b`` and ``row : value``. It carries six digits only.
 
-:func:`read_matrix` is the reader of a matrix alone, for other problems written in the same way.
+:func:`read_matrix` reads a single matrix, for other problems in this format.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from clapas.io.tokens import Tokens
 from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
-LONGEST_HEADER = 40  # words of CSparse's greeting
+LONGEST_HEADER = 40  # words of CSparse's header
 BY_ROWS = 3
 ROLLING = 5  # components of a contact that resists rolling
 
 
 def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> ProblemFile:
-    """Read a text file; see :func:`clapas.io.read`, which also takes FCLib files.
+    """Read a text file; see :func:`clapas.io.read`, which also reads FCLib files.
 
-    A local file and a global one never have the same number of words, so ``kind="auto"`` finds
-    out; where a damaged file fits neither, a name beginning with GFC counts as global.
+    Local and global files never have the same number of words, which ``kind="auto"`` uses; where a
+    damaged file fits neither, a name beginning with GFC counts as global.
     """
     words = Tokens.of_file(path)
     if not words.remaining:
@@ -55,11 +55,11 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
     d = words.integer("the dimension")
     n = words.integer("the number of contacts")
     first = read_matrix(words, "the first matrix")
-    found = _kind(words, first, n, d) if kind == "auto" else kind
+    kind_read = _kind(words, first, n, d) if kind == "auto" else kind
     if d == ROLLING:
-        rolling = _rolling(words, first, n, found)
-        return ProblemFile(problem=rolling, format="siconos", kind=found, path=path)
-    if found == "local":
+        rolling = _rolling(words, first, n, kind_read)
+        return ProblemFile(problem=rolling, format="siconos", kind=kind_read, path=path)
+    if kind_read == "local":
         q, mu = _local(words, first, n, d)
         problem, notes = convention.reduced_problem(
             path, W=first, q=q, mu=mu, law=convention.Law(d), symmetrise=symmetrise
@@ -69,7 +69,7 @@ def read(path: Path, *, kind: Kind = "auto", symmetrise: bool = False) -> Proble
         problem, notes = convention.global_problem(
             path, M=first, H=H, f=f, w=w, mu=mu, law=convention.Law(d), symmetrise=symmetrise
         )
-    return ProblemFile(problem=problem, format="siconos", kind=found, path=path, notes=tuple(notes))
+    return ProblemFile(problem=problem, format="siconos", kind=kind_read, path=path, notes=tuple(notes))
 
 
 def _kind(words: Tokens, first: sparse.csr_array, n: int, d: int) -> Literal["local", "global"]:
@@ -112,10 +112,10 @@ def _global(
 
 
 def _rolling(
-    words: Tokens, first: sparse.csr_array, n: int, found: Literal["local", "global"]
+    words: Tokens, first: sparse.csr_array, n: int, kind: Literal["local", "global"]
 ) -> RollingProblem:
     size, m = ROLLING * n, first.shape[0]
-    if found == "local":
+    if kind == "local":
         if first.shape != (size, size):
             raise FormatError(f"{words.path}: W is {m}×{first.shape[1]}, but {n} contacts need {size}×{size}")
         q = words.numbers(size, "q")
@@ -129,7 +129,7 @@ def _rolling(
         f, w = words.numbers(m, "f"), words.numbers(size, "w")
     mu, rolling_mu = words.numbers(n, "mu"), words.numbers(n, "mu_r")
     _end(words)
-    if found == "local":
+    if kind == "local":
         return convention.reduced_rolling(words.path, W=first, q=q, mu=mu, rolling_mu=rolling_mu)
     return convention.global_rolling(words.path, M=first, H=H, f=f, w=w, mu=mu, rolling_mu=rolling_mu)
 
@@ -145,7 +145,7 @@ def _end(words: Tokens) -> None:
 
 
 def read_matrix(words: Tokens, name: str) -> sparse.csr_array:
-    """Take a matrix of any storage kind from a text; ``name`` appears in errors.
+    """Read a matrix of any storage kind from a text; ``name`` appears in errors.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def read_matrix(words: Tokens, name: str) -> sparse.csr_array:
         words.fail(f"the storage kind of {name}: 0 dense, 1 block sparse or 2 sparse")
     storage = words.integer("the storage kind")
     rows, columns = words.integer(f"the rows of {name}"), words.integer(f"the columns of {name}")
-    if max(rows, columns) > len(words.words):  # a vector of the file has a number for each
+    if max(rows, columns) > len(words.words):  # the file has a vector entry for each
         words.fail(
             f"at most {len(words.words)} rows and columns of {name}, as many as the file has words", ahead=-1
         )
@@ -166,10 +166,10 @@ def read_matrix(words: Tokens, name: str) -> sparse.csr_array:
 
 
 def _dense(words: Tokens, rows: int, columns: int, name: str) -> sparse.csr_array:
-    for size, what in ((rows, "rows"), (columns, "columns")):
+    for size, label in ((rows, "rows"), (columns, "columns")):
         if words.peek() != str(size):
-            words.fail(f"the {what} of {name} once more, {size}")
-        words.integer(what)
+            words.fail(f"the {label} of {name} once more, {size}")
+        words.integer(label)
     values = words.numbers(rows * columns, f"values of {name} ({rows}×{columns})")
     return sparse.csr_array(values.reshape(columns, rows).T)
 
@@ -196,18 +196,18 @@ def _block_sparse(words: Tokens, rows: int, columns: int, name: str) -> sparse.c
     return sparse.csr_array(sparse.coo_array((values, (row, column)), shape=(rows, columns)))
 
 
-def _edges(words: Tokens, count: int, size: int, what: str) -> Indices:
-    """Take cumulative sizes; return where each block starts, and the end."""
-    ends = words.integers(count, f"the cumulative sizes of the {what}")
+def _edges(words: Tokens, count: int, size: int, label: str) -> Indices:
+    """Read cumulative sizes; return the start of each block, and the end."""
+    ends = words.integers(count, f"the cumulative sizes of the {label}")
     if (np.diff(ends, prepend=0) < 0).any() or (ends[-1] if count else 0) != size:
-        words.fail(f"cumulative sizes of the {what} that increase to {size}", ahead=-1 if count else 0)
+        words.fail(f"cumulative sizes of the {label} that increase to {size}", ahead=-1 if count else 0)
     return np.concatenate(([0], ends))
 
 
 def _block_places(
     words: Tokens, n_blocks: int, n_rows: int, n_columns: int, name: str
 ) -> tuple[Indices, Indices]:
-    """Take the two index arrays; return the block row and block column of each block."""
+    """Read the two index arrays; return the block row and block column of each block."""
     n_pointers = words.integer(f"the number of row pointers of {name}")
     n_places = words.integer(f"the number of block places of {name}")
     if not 1 <= n_pointers <= n_rows + 1 or n_places != n_blocks:
@@ -224,7 +224,7 @@ def _block_places(
 
 def _sparse(words: Tokens, rows: int, columns: int, name: str) -> sparse.csr_array:
     layout = words.integer("the sparse layout") if words.peek().isdecimal() else 0
-    triplets = _greeting(words, rows, columns, name)
+    triplets = _csparse_header(words, rows, columns, name)
     words.literal("nzmax:")
     words.integer("nzmax")
     words.literal("nnz:")
@@ -244,8 +244,8 @@ def _sparse(words: Tokens, rows: int, columns: int, name: str) -> sparse.csr_arr
     return sparse.csr_array(sparse.coo_array((values, places), shape=(rows, columns)))
 
 
-def _greeting(words: Tokens, rows: int, columns: int, name: str) -> bool:
-    """Take 'CSparse Version … rows-by-columns,'; tell whether triplets follow."""
+def _csparse_header(words: Tokens, rows: int, columns: int, name: str) -> bool:
+    """Take 'CSparse Version … rows-by-columns,'; return whether triplets follow."""
     expected = f"a print of CSparse with {name}, '{rows}-by-{columns},'"
     triplets = False
     for _ in range(LONGEST_HEADER):
@@ -259,7 +259,7 @@ def _greeting(words: Tokens, rows: int, columns: int, name: str) -> bool:
 
 
 def _lines(words: Tokens, n_lines: int, count: int, name: str) -> tuple[Array, Array, Array]:
-    """Take the compressed lines 'col j : locations a to b' and their entries."""
+    """Read the compressed lines 'col j : locations a to b' and their entries."""
     line, place, values = [np.empty(0)], [np.empty(0)], [np.empty(0)]
     passed = 0
     for j in range(n_lines):

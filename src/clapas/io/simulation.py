@@ -1,4 +1,4 @@
-"""Simulate a scene: step by step, or in one run into a recording; and go on with a recording."""
+"""Simulate a scene step by step or in one run into a recording, and resume a recording."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ MANY = 100  # bodies from which on a grid finds those that are near, and vectors
 
 
 class Simulation(Loop):
-    """A scene in motion, one time step at a time, that can be recorded and looked at.
+    """A simulation advanced step by step, which can be recorded and viewed.
 
-    It is :class:`clapas.scenes.simulation.Simulation`, which has the steps, the state, bodies, joints and
-    contacts, with :meth:`record` and :meth:`view`.
+    It is :class:`clapas.scenes.simulation.Simulation` (steps, state, bodies, joints, contacts) with
+    :meth:`record` and :meth:`view`.
 
     Parameters
     ----------
     scene : Scene or Model
-        What moves. A scene is compiled; its ``run`` gives what is not said here.
+        The scene, which is compiled, or a model; its ``run`` supplies the defaults.
     dt : float
         Time step (s).
     solver, scheme, sleeping, on_unsolved, state
-        As in :func:`simulate`; ``state`` is where to start.
+        As in :func:`simulate`; ``state`` is the initial state.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Simulation(Loop):
     """
 
     def record(self, path: str | os.PathLike[str] | None = None, every: int = 1) -> LiveRecording:
-        """Record what follows into a file that ``clapas view``, ``info`` and ``resume`` take.
+        """Record the following steps into a file for ``clapas view``, ``info`` and ``resume``.
 
         Parameters
         ----------
         path : path, optional
             The file to write; by default one in a new temporary folder.
         every : int
-            Steps between two kept frames; the present state and the last are always kept.
+            Steps between two frames; the current and the last state are always recorded.
 
         Returns
         -------
@@ -107,8 +107,8 @@ class Simulation(Loop):
     def view(self, path: str | os.PathLike[str] | None = None, *, browser: bool = True) -> ViewerProcess:
         """Show the simulation in the browser while it goes on.
 
-        It is recorded for that, every step, from now on: into ``path``, or a temporary file. The page follows
-        within some seconds, and ends with the Python process or with ``close`` of what is returned.
+        Every step is recorded from now on, into ``path`` or a temporary file. The page follows within
+        seconds, and ends with the Python process or with ``close`` of the returned object.
         """
         live = self.record(path)
         return _View(live, browser)
@@ -130,7 +130,7 @@ class LiveRecording:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         if kind is not None and issubclass(kind, WriteError):
-            self._simulation.drop(self._writer)  # the file is closed already; it has what was flushed
+            self._simulation.drop(self._writer)  # the file is closed already, with all flushed data
             self._writer.close()
             return
         self._end()
@@ -167,7 +167,7 @@ class LiveRecording:
 
 
 class _View(ViewerProcess):
-    """The page of a simulation; closing it ends its recording, too."""
+    """Viewer page of a simulation; closing it ends the recording."""
 
     def __init__(self, live: LiveRecording, browser: bool) -> None:
         self._live = live
@@ -199,17 +199,17 @@ def simulate(
     Parameters
     ----------
     scene : Scene
-        What to simulate; its ``run`` gives what is not said here.
+        The scene; its ``run`` supplies the defaults.
     duration, dt : float
         Time to simulate and time step (s).
     solver : Solver, optional
         Method for the contact problems; :data:`clapas.dynamics.defaults.STEP_SOLVER` by default.
     out : path, optional
-        The file to write; by default one in a new temporary folder, where it stays (see its ``path``).
+        The file to write; by default one in a new temporary folder, which is not removed (see its ``path``).
     every : int
-        Steps between two kept frames.
+        Steps between two frames.
     on_unsolved : "raise" or "record"
-        What to do with a contact problem that stays above the tolerance.
+        Action if a contact problem stays above the tolerance.
     scheme : MoreauJean, optional
         Moreau's midpoint scheme by default.
     sleeping : Sleeping, optional
@@ -273,29 +273,29 @@ def resume(
     progress: Watcher | None = None,
     ranks: Ranks | None = None,
 ) -> Recording:
-    """Go on with a recording that was interrupted, or that should last longer.
+    """Resume a recording that was interrupted or is to be extended.
 
     The run continues to the same bits as if it had not been interrupted: from the last complete
-    frame, with the same scene, step, solver and scheme. A run on several ranks goes on from the same state on
-    any number of them, or on one; space is cut anew, so the last digits differ.
+    frame, with the same scene, step, solver and scheme. A run on several ranks can be resumed
+    on any number of ranks; domains are cut anew, so the last digits differ.
 
     Parameters
     ----------
     path : path
         The recording; it is extended in place.
     duration : float, optional
-        New time to simulate from the start of the run (s); by default the one it was meant for.
+        New time to simulate from the start of the run (s); by default its set duration.
     scene : Scene, optional
-        The scene that was run: needed if it holds what no file can, functions of Python.
+        The scene of the run: needed if it holds Python functions, which files cannot store.
     progress : callable, optional
         Called after each step; return True to stop.
     ranks : Ranks, optional
-        Processes of MPI to go on with, as in :func:`simulate`.
+        Processes of MPI, as in :func:`simulate`.
 
     Raises
     ------
     FormatError
-        The file is damaged: nothing is continued from numbers that do not match their checksums.
+        The file is damaged: its numbers do not match their checksums.
     WriteError
         The disk is full, or another process writes the recording.
     """
@@ -315,7 +315,7 @@ def resume(
                 f"counted from its start? Give duration"
             )
         dt, every, last = old.dt, old.every, old.frame(-1)
-        # All that can be wrong is found before a byte is written: the file changes as a whole or not at all.
+        # All checks come before the first write: the file changes as a whole or not at all.
         check_run(settings["duration"], dt, every, settings["on_unsolved"])
         if duration is not None and round(duration / dt) < last.state.step:
             raise SettingsError(
@@ -332,13 +332,13 @@ def resume(
         source = old.scene_source
         if ranks is not None:
             check_model(model, from_plain(settings["scheme"]), ranks)
-            ranks.comm.Barrier()  # all have read before one writes
+            ranks.comm.Barrier()  # all ranks have read before rank 0 writes
 
     def writer() -> RecordingWriter:
         with Recording(path) as old:
-            made = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=source)
-            made.copy(_with_readings(old, made))
-        return made
+            new_writer = RecordingWriter(path, model, dt=dt, every=every, settings=settings, scene=source)
+            new_writer.copy(_with_readings(old, new_writer))
+        return new_writer
 
     return _run(writer, model, path, settings, dt, every, progress, last, ranks)
 
@@ -346,7 +346,7 @@ def resume(
 def _with_readings(
     old: Recording, writer: RecordingWriter
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The frames of a recording, after each has had its readings noted."""
+    """The frames of a recording; the readings of each are passed to the writer first."""
     times, values = old.readings()
     noted = 0
     for frame, contacts in old.stored():
@@ -357,10 +357,10 @@ def _with_readings(
 
 
 def _check_same(old: Recording, model: Model) -> None:
-    """Refuse a file whose scene gives other bodies than its frames hold."""
+    """Reject a file whose scene does not match the bodies of its frames."""
     stored = old.model
     same = model.names == stored.names and all(
-        np.allclose(getattr(model, name), getattr(stored, name), rtol=1e-6, atol=0.0)  # other roundings pass
+        np.allclose(getattr(model, name), getattr(stored, name), rtol=1e-6, atol=0.0)  # tolerates rounding
         for name in ("mass", "inertia", "movable", "birth")
     )
     same &= [_sizes(system) for system in recorded(model)] == [_sizes(system) for system in old.systems]
@@ -387,8 +387,8 @@ def _run(
     last: Frame | None = None,
     ranks: Ranks | None = None,
 ) -> Recording:
-    """Run a model into what ``writer`` opens; of several ranks, rank 0 writes."""
-    given: dict[str, Any] = {
+    """Run a model with the recorder that ``writer`` opens; on several ranks, rank 0 writes."""
+    arguments: dict[str, Any] = {
         "scheme": from_plain(settings["scheme"]),
         "sleeping": from_plain(settings.get("sleeping")),
         "every": every,
@@ -401,17 +401,17 @@ def _run(
     duration, solver = settings["duration"], from_plain(settings["solver"])
     if ranks is None:
         with writer() as recorder:
-            run_model(model, duration, dt, solver, recorder=recorder, **given)
+            run_model(model, duration, dt, solver, recorder=recorder, **arguments)
         return Recording(path)
     opened, failure = None, None
     try:
         opened = writer() if ranks.rank == 0 else None
-    except Exception as error:  # the others must not wait for this rank
+    except Exception as error:  # the other ranks must not wait for this one
         failure = error
     ranks.agree(failure)
     with opened or nullcontext():
-        simulate_on_ranks(model, duration, dt, ranks, solver, recorder=opened, **given)
-    ranks.comm.Barrier()  # the file is closed before any opens it
+        simulate_on_ranks(model, duration, dt, ranks, solver, recorder=opened, **arguments)
+    ranks.comm.Barrier()  # the file is closed before any rank opens it
     return Recording(path)
 
 
@@ -427,7 +427,7 @@ def _place(out: str | os.PathLike[str] | None) -> Path:
         path = Path(out)
         folder = path.resolve().parent
         is_folder, has_folder = path.is_dir(), folder.is_dir()
-    except (TypeError, ValueError) as error:  # no path, or with a NUL in it
+    except (TypeError, ValueError) as error:  # not a path, or with a NUL in it
         raise SettingsError(f"out: expected the name of a file, got {out!r:.60} ({error})") from None
     except OSError as error:
         raise WriteError(f"out: '{out!s:.60}' cannot be the name of a file: {error.strerror}") from None
@@ -440,7 +440,7 @@ def _place(out: str | os.PathLike[str] | None) -> Path:
 
 
 def _source(scene: Scene) -> str:
-    """The scene as JSON, or empty when it holds something only Python knows."""
+    """The scene as JSON; empty if it holds Python functions."""
     try:
         return json.dumps(scene.to_dict())
     except (SceneError, TypeError):

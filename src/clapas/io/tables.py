@@ -55,7 +55,7 @@ def _bodies(recording: Recording, folder: Path) -> Path:
 
     def rows(frame: Frame) -> Rows:
         state, spin = frame.state, frame.state.velocity[:, d:]
-        spin = rotations.rotate(state.orientation, spin) if d == 3 else spin  # kept in body frames
+        spin = rotations.rotate(state.orientation, spin) if d == 3 else spin  # stored in body frames
         numbers = np.arange(state.n_bodies)
         return _rows(state.time, numbers, state.position, state.orientation, state.velocity[:, :d], spin)
 
@@ -78,9 +78,9 @@ def _contacts(recording: Recording, folder: Path) -> Path:
     ]
 
     def rows(frame: Frame) -> Rows:
-        c, held = frame.contacts, frame.state.impulses
+        c, stored = frame.contacts, frame.state.impulses
         return _rows(
-            frame.state.time, c.a, c.b, c.point, c.normal, c.gap, held.impulse, held.couple, frame.mode
+            frame.state.time, c.a, c.b, c.point, c.normal, c.gap, stored.impulse, stored.couple, frame.mode
         )
 
     return _write(folder / "contacts.csv", header, chain.from_iterable(map(rows, recording.frames())))

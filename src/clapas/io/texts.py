@@ -1,10 +1,10 @@
 """Attributes and texts of HDF5 files that may be damaged.
 
-A value of variable length is a number of bytes, the place of a heap and an object in it. The library believes
-all of them: one wrong bit in the number makes it copy a gigabyte from a heap of 4 kB, one in the type makes
+A value of variable length is a number of bytes, the address of a heap and an object in it. The library checks
+none of them: one wrong bit in the number makes it copy a gigabyte from a heap of 4 kB, one in the type makes
 it crash. Headers of objects, and the attributes in them, have checksums from version 2 of the superblock on:
-there attributes are left to the library. In older files those of variable length count as absent. A text that
-is a data set has no checksum in any version: it is looked up here, without the library.
+there the library reads attributes. In older files attributes of variable length count as absent. A text that
+is a data set has no checksum in any version: it is read here, without the library.
 
 References
 ----------
@@ -23,21 +23,21 @@ from clapas.io.heaps import HEAD, SIGNATURE
 
 CHECKED = 2
 """Version of the superblock from which headers of objects have checksums."""
-REFERENCE = struct.Struct("<IQI")  # bytes of the text, place of the heap, number of the object in it
-LONGEST = 1 << 20  # bytes of a heap that are looked at
+REFERENCE = struct.Struct("<IQI")  # bytes of the text, address of the heap, number of the object in it
+LONGEST = 1 << 20  # largest heap read (bytes)
 
 
 def attribute(holder: Any, name: str, where: str) -> Any:
-    """The value of an attribute, or None where there is none that can be trusted.
+    """The value of an attribute, or None if it is absent or not protected by a checksum.
 
     Parameters
     ----------
     holder : h5py.Group or h5py.Dataset
-        What has it.
+        Owner of the attribute.
     name : str
         Its name.
     where : str
-        The file and the place in it, for errors.
+        File and position in it, for errors.
     """
     with reading(f"{where}: attribute '{name}'"):
         if name not in holder.attrs:
@@ -66,10 +66,10 @@ def text(parent: Any, name: str, where: str) -> str:
             return ""
         kind = data.id.get_type()
         if data.size == 1 and _is_plain(kind) and data.dtype.kind == "S":
-            found = data[()].ravel()[0] if data.shape else data[()]
-            return str(bytes(found).decode("utf-8", "replace"))
+            stored = data[()].ravel()[0] if data.shape else data[()]
+            return str(bytes(stored).decode("utf-8", "replace"))
         if data.size == 1 and not _is_plain(kind):
-            return _looked_up(data, where)
+            return _heap_text(data, where)
     raise FormatError(f"{where} must be a text, found {data.dtype} of shape {data.shape}")
 
 
@@ -77,13 +77,13 @@ def _is_plain(kind: Any) -> bool:
     """Whether a type is of numbers or of texts of fixed length."""
     import h5py
 
-    found = kind.get_class()
-    if found == h5py.h5t.STRING:
+    type_class = kind.get_class()
+    if type_class == h5py.h5t.STRING:
         return not kind.is_variable_str()
-    return found in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM)
+    return type_class in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM)
 
 
-def _looked_up(data: Any, where: str) -> str:
+def _heap_text(data: Any, where: str) -> str:
     """The one text of a data set of variable length, from its heap."""
     offset = data.id.get_offset()
     if offset is None:
@@ -95,19 +95,19 @@ def _looked_up(data: Any, where: str) -> str:
         head = _read(file, place, HEAD)
         size = struct.unpack_from("<Q", head, 8)[0]
         if head.startswith(SIGNATURE) and HEAD <= size <= LONGEST:
-            found = _object(_read(file, place, size), number)
-            if found is not None and length <= len(found):
-                return found[:length].decode("utf-8", "replace")
+            content = _object(_read(file, place, size), number)
+            if content is not None and length <= len(content):
+                return content[:length].decode("utf-8", "replace")
     raise FormatError(f"{where}: damaged: its text is not where it should be")
 
 
 def _read(file: Any, place: int, size: int) -> bytes:
-    """Bytes of a file; fewer are an error."""
+    """Bytes of a file; raise EOFError if fewer are left."""
     file.seek(place)
-    found: bytes = file.read(size)
-    if len(found) < size:
+    content: bytes = file.read(size)
+    if len(content) < size:
         raise EOFError(f"{size} bytes at {place} are beyond the end")
-    return found
+    return content
 
 
 def _object(heap: bytes, wanted: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Words of a text file, taken one after the other, with the place of each for error messages."""
+"""Sequential reader of the words of a text file, with positions for error messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clapas.errors import FormatError
 from clapas.io.hdf5 import require_regular
 from clapas.typing import Array, Indices
 
-DIGITS = 15  # of the longest integer: beyond, doubles do not hold it
+DIGITS = 15  # of the longest integer that a double represents exactly
 
 
 class Tokens:
-    """The words of a file and a position among them.
+    """The words of a file and the current position.
 
-    Every method that takes words says in ``what`` what it expects, so that a failure reads
-    "file.dat, line 12 (word 40): expected …, got …". Line breaks and spaces mean the same.
+    Every method that reads words names in ``what`` what it expects, so that a failure reads
+    "file.dat, line 12 (word 40): expected …, got …". Line breaks and spaces are equivalent.
 
     Examples
     --------
@@ -102,19 +102,19 @@ class Tokens:
             self.fail(f"{what} ({count}, found {self.remaining // width})", ahead=self.remaining)
         chosen = self.words[self.position : self.position + count * width]
         columns = []
-        for offset, sign in enumerate(pattern):
+        for offset, symbol in enumerate(pattern):
             words = chosen[offset::width]
-            values, bad = _column(words, sign)
+            values, bad = _column(words, symbol)
             if bad is not None:
-                wanted = {"i": "an integer ≥ 0", "x": "a finite number"}.get(sign, f"'{sign}'")
-                self.fail(f"{wanted} in {what}", ahead=bad * width + offset)
+                expected = {"i": "an integer ≥ 0", "x": "a finite number"}.get(symbol, f"'{symbol}'")
+                self.fail(f"{expected} in {what}", ahead=bad * width + offset)
             if values is not None:
                 columns.append(values)
         self.position += count * width
         return columns
 
     def fail(self, expected: str, *, ahead: int = 0) -> NoReturn:
-        """Say what was expected at the present place (or ``ahead`` words further)."""
+        """Raise a FormatError for the current position (or ``ahead`` words further)."""
         place = self.position + ahead
         if place >= len(self.words):
             raise FormatError(
@@ -132,16 +132,16 @@ class Tokens:
         return int(np.searchsorted(passed, place, side="right")) + 1
 
 
-def _column(words: list[str], sign: str) -> tuple[Array | None, int | None]:
-    """The words of a column as numbers, and the place of the first that is not of its kind."""
-    if sign == "i":
+def _column(words: list[str], symbol: str) -> tuple[Array | None, int | None]:
+    """The words of a column as numbers, and the index of the first invalid one."""
+    if symbol == "i":
         bad = next((k for k, word in enumerate(words) if not word.isdecimal() or len(word) > DIGITS), None)
         return (np.array(words, dtype=np.float64) if bad is None else None), bad
-    if sign == "x":
+    if symbol == "x":
         values = _numbers(words)
         infinite = np.flatnonzero(~np.isfinite(values))
         return values, int(infinite[0]) if infinite.size else None
-    return None, next((k for k, word in enumerate(words) if word != sign), None)
+    return None, next((k for k, word in enumerate(words) if word != symbol), None)
 
 
 def _numbers(words: list[str]) -> Array:

@@ -59,7 +59,7 @@ def export_vtk(
     recording : Recording
         The run.
     folder : path
-        Where to; it is made if needed.
+        Output folder; created if needed.
     frames : iterable of int, optional
         Which frames; all by default.
 
@@ -95,7 +95,7 @@ def export_vtk(
 
 
 def _file_name(name: str) -> str:
-    """The name with what files may not be called replaced."""
+    """The name with characters that are not allowed in file names replaced."""
     return "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name)
 
 
@@ -157,7 +157,7 @@ class Surfaces:
         self.body: Indices = np.concatenate(body) if body else np.empty(0, dtype=np.int64)
 
     def of_frame(self, frame: Frame) -> PolyData:
-        """The surfaces where the bodies are in a frame."""
+        """The surfaces at the positions of a frame."""
         state, d = frame.state, self.model.d
         born = self.body < state.n_bodies
         keep = born[self.triangles].all(axis=1)
@@ -207,7 +207,7 @@ def _profile(radius: float, half: float, is_capsule: bool) -> tuple[Array, Array
 
 
 def _turned_about_z(r: Array, z: Array) -> tuple[Array, Indices]:
-    """Vertices and triangles, outward, of the surface that a line from pole to pole sweeps about z."""
+    """Vertices and outward triangles of the surface of revolution of a profile about z."""
     turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = np.stack((r[1:-1, None] * np.cos(turn), r[1:-1, None] * np.sin(turn)), axis=-1).reshape(-1, 2)
     ring = np.column_stack((rings, np.repeat(z[1:-1], SIDES)))
@@ -267,7 +267,7 @@ def _bodies(model: Model, frame: Frame) -> PolyData:
 
 
 def _contacts(frame: Frame) -> PolyData:
-    impulse, dt = _three(frame.state.impulses.impulse), frame.state.dt or 1.0  # no contact at the start
+    impulse, dt = _three(frame.state.impulses.impulse), frame.state.dt or 1.0  # no contacts at the start
     arrays = {
         "a": frame.contacts.a,
         "b": frame.contacts.b,

@@ -1,6 +1,6 @@
-"""The viewer in a process of its own: beside a run that goes on, or for the cell of a notebook.
+"""The viewer as a separate process: beside a running simulation, or for a notebook cell.
 
-It must not slow the run, and HDF5 lets no process read a file that it is writing.
+It must not slow the run, and HDF5 does not let a process read a file that it is writing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ViewerProcess:
     path : path
         The recording.
     since : float, optional
-        Ignore a file last changed before this time (s since 1970): by default one written before now.
+        Ignore a file last changed before this time (s since 1970); by default now.
     browser : bool
         Whether to open the browser; the address is printed either way.
     """
@@ -38,7 +38,7 @@ class ViewerProcess:
         command += ["--since", repr(time.time() if since is None else since)]
         if not browser:
             command.append("--no-browser")
-        # Its own session: Ctrl-C is for the run. The pipe closes with this process, however it ends.
+        # A session of its own, so that Ctrl-C reaches the run only. The pipe closes when this process ends.
         self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE)
 
     def __enter__(self) -> ViewerProcess:
@@ -67,12 +67,12 @@ class ViewerProcess:
 
 
 class InteractivePage:
-    """The page of the viewer with a run inside, as the value of a notebook's cell.
+    """Viewer page with a run, as the value of a notebook cell.
 
     Parameters
     ----------
     text : str
-        The page, complete: it needs neither server nor network, and stays in the saved notebook.
+        The complete page: it needs neither server nor network, and is saved with the notebook.
     height : int
         Pixels.
     """
@@ -100,11 +100,11 @@ def show(
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         command = [sys.executable, "-m", "clapas", "view", str(path), "--export", str(page)]
-        made = subprocess.run(
+        export = subprocess.run(
             [*command, "--frames", str(frames)], capture_output=True, text=True, check=False
         )
-        if made.returncode != 0:
-            raise FormatError(made.stderr.strip().removeprefix("clapas: ") or f"{path}: it cannot be shown")
+        if export.returncode != 0:
+            raise FormatError(export.stderr.strip().removeprefix("clapas: ") or f"{path}: it cannot be shown")
         return InteractivePage(page.read_text(encoding="utf-8"), height)
 
 

@@ -1,4 +1,4 @@
-"""Recordings: a run on disk, the only bond between engine, analysis and viewer."""
+"""Recordings: runs on disk, the only interface between engine, analysis and viewer."""
 
 from clapas.io.recording.reader import Frame, Recording, is_recording
 from clapas.io.recording.writer import RecordingWriter

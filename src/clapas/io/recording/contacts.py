@@ -1,4 +1,4 @@
-"""Contacts of a kept step with what a person asks of them: which bodies, how strong, sliding or not."""
+"""Contacts of a recorded step: bodies, forces and modes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from clapas.geometry.colliders import Contacts
 from clapas.typing import Array, Indices
 
 MODES = ("open", "sticking", "sliding")
-SHOWN = 20  # rows of a table that is printed
+SHOWN = 20  # rows of a printed table
 
 
 @dataclass(frozen=True, repr=False)
 class RecordedContacts(Contacts):
-    """Contacts found in a step, their forces and how they ended.
+    """Contacts of a step with their forces and modes.
 
     Parameters
     ----------
     force : array (n, d)
-        On body b, in the world, mean over the step (N).
+        Force on body b in world axes, mean over the step (N).
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
     names : sequence of str
-        Of all bodies; "" for those without one.
+        Names of all bodies; "" for bodies without one.
     """
 
     force: Array = field(default_factory=lambda: np.empty(0))
@@ -52,7 +52,7 @@ class RecordedContacts(Contacts):
         return int(body)
 
     def on(self, body: int | str, other: int | str | None = None) -> Array:
-        """Sum of the forces on a body, from all or from one other (N), (d,)."""
+        """Sum of the contact forces on a body, from all bodies or from one (N), (d,)."""
         one = self.number(body)
         is_a, is_b = self.a == one, self.b == one
         if other is not None:

@@ -1,9 +1,8 @@
-"""Checksums of a recording: BLAKE2b of the numbers as they are stored, 64 bits.
+"""Checksums of a recording: BLAKE2b of the stored numbers, 64 bits.
 
-The digest of a frame covers its columns but the wall time, the rows of its contacts, and the readings of
+The digest of a frame covers its columns except the wall time, the rows of its contacts, and the readings of
 the probes since the frame before. Equal runs have equal digests. They are computed from contents, not from
-blocks of the file: a writer killed while it rewrites a block leaves the frames before it whole, and so do
-their digests.
+blocks of the file: a writer killed while it rewrites a block leaves earlier frames and their digests valid.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def of_frame(
     times, values : arrays (k,) and (k, p)
         Readings of the probes since the frame before.
     more : mapping
-        The columns of the frame that only this recording has.
+        Columns of the frame specific to this recording.
     """
     digest = hashlib.blake2b(digest_size=8)
     columns = {**layout.SLEEP, **layout.FRAMES, **more}
@@ -53,7 +52,7 @@ def of_frame(
 
 
 def of_constants(file: Any) -> str:
-    """Digest of what does not change in an open file: attributes, scene, model, systems, probes."""
+    """Digest of the constant data of an open file: attributes, scene, model, systems, probes."""
     digest = hashlib.blake2b(digest_size=8)
     texts = [repr(file.attrs[name]) for name in ATTRIBUTES]
     texts.append(repr(file["scene"].attrs["source"]))

@@ -1,4 +1,4 @@
-"""Joints in a recording: what they did, and where they are.
+"""Joints in a recording: forces, torques and coordinates.
 
 /joints                     attributes names, moving, turning: all joints, those with a coordinate, and those
                             whose coordinate is an angle, as JSON; early versions do not have the last
@@ -28,9 +28,9 @@ from clapas.typing import Array
 
 
 class JointNames(NamedTuple):
-    """Names of all joints, of those that have a coordinate, and of those of which it is an angle.
+    """Names of all joints, of those with a coordinate, and of those whose coordinate is an angle.
 
-    The last is None where a file of an early version does not say.
+    The last is None in files of early versions.
     """
 
     names: tuple[str, ...] = ()
@@ -44,9 +44,9 @@ class JointFrame(NamedTuple):
     Parameters
     ----------
     force, torque : arrays (d,), and (3,) or (1,)
-        Mean force (N) and torque (N·m) on body a during the step, in the world; b gets the opposite.
+        Mean force (N) and torque (N·m) on body a during the step, in world axes; b gets the opposite.
     coordinate, rate : float
-        Angle (rad) or displacement (m), and its rate; NaN for joints without.
+        Angle (rad) or displacement (m), and its rate; NaN for joints without a coordinate.
     """
 
     force: Array
@@ -57,7 +57,7 @@ class JointFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointFrames(Mapping[str, JointFrame]):
-    """The joints of a frame by their names."""
+    """Joints of a frame by name."""
 
     known: JointNames
     force: Array
@@ -71,8 +71,8 @@ class JointFrames(Mapping[str, JointFrame]):
         k = self.known.names.index(name)
         value, rate = float("nan"), float("nan")
         if name in self.known.moving:
-            place = self.known.moving.index(name)
-            value, rate = float(self.coordinate[place]), float(self.rate[place])
+            position = self.known.moving.index(name)
+            value, rate = float(self.coordinate[position]), float(self.rate[position])
         return JointFrame(self.force[k], self.torque[k], value, rate)
 
     def __iter__(self) -> Iterator[str]:
@@ -95,7 +95,7 @@ def recorded(model: Model) -> JointNames:
 
 
 def columns(joints: JointNames) -> dict[str, Column]:
-    """What the frames keep of them, by name under ``/frames``."""
+    """Columns of the joints under ``/frames``, by name."""
     if not joints.names:
         return {}
     n, moving = len(joints.names), (len(joints.moving),)
@@ -108,16 +108,16 @@ def columns(joints: JointNames) -> dict[str, Column]:
 
 
 def row(model: Model, kept: RecordedStep) -> dict[str, Any]:
-    """These columns for a kept step."""
+    """Values of these columns for a recorded step."""
     if model.joints is None:
         return {}
-    now, done = joint_coordinates(model, kept.state), kept.stepped.joints if kept.stepped else None
+    current, step_joints = joint_coordinates(model, kept.state), kept.stepped.joints if kept.stepped else None
     n, d = len(model.joints.names), model.d
     return {
-        "joints/force": np.zeros((n, d)) if done is None else done.force,
-        "joints/torque": np.zeros((n, 3 if d == 3 else 1)) if done is None else done.torque,
-        "joints/coordinate": now.value,
-        "joints/rate": now.rate,
+        "joints/force": np.zeros((n, d)) if step_joints is None else step_joints.force,
+        "joints/torque": np.zeros((n, 3 if d == 3 else 1)) if step_joints is None else step_joints.torque,
+        "joints/coordinate": current.value,
+        "joints/rate": current.rate,
     }
 
 
@@ -129,14 +129,14 @@ def frame(joints: JointNames, row: Mapping[str, Any]) -> JointFrames:
 
 
 def write(file: Any, joints: JointNames) -> None:
-    """Name the joints in an open file."""
+    """Write the names of the joints to an open file."""
     group = file.create_group("joints")
     for name, values in joints._asdict().items():
         group.attrs[name] = json.dumps(values)
 
 
 def read(file: Any, where: str) -> JointNames:
-    """The joints that an open file names; none if it has none."""
+    """Read the names of the joints of an open file; empty if there are none."""
     with reading(f"{where}: 'joints'"):
         if "joints" not in file:
             return JointNames()
@@ -155,7 +155,7 @@ def read(file: Any, where: str) -> JointNames:
 
 
 def digested(file: Any) -> Iterator[str]:
-    """What is constant of them in an open file, for the checksum."""
+    """Constant data of the joints in an open file, for the checksum."""
     if "joints" in file:
         attributes = file["joints"].attrs
         yield from (str(attributes[name]) for name in JointNames._fields if name in attributes)

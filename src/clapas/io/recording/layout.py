@@ -1,4 +1,4 @@
-"""Layout of recording files. SI units throughout.
+"""Layout of recording files. SI units.
 
     /                 attributes: format, version, clapas (version of the package), dt, every, settings,
                       names, period, digest
@@ -14,11 +14,11 @@
                       Attribute probes: their names, quantities, bodies and components, as JSON
 
 Frames have NaN for bodies not yet born. ``frames/step`` is written last: its length is the number of
-frames that are complete, whatever instant the writer was killed at; rows of contacts and probes up to
-its last step are then there too.
+complete frames whenever the writer is killed; the rows of contacts and probes up to its last step are
+then complete too.
 
 ``frames/digest`` is a checksum of everything a frame adds (see :mod:`clapas.io.recording.digest`), the
-attribute ``digest`` one of all that does not change: damage that leaves the file readable is found by them.
+attribute ``digest`` one of all constant data: they detect damage that leaves the file readable.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from typing import NamedTuple
 from clapas.errors import SettingsError
 
 FORMAT = "clapas recording"
-# Endings that promise a file of another kind.
+# Suffixes of other file formats.
 OTHER_ENDINGS = frozenset(
     ".csv .txt .json .toml .yaml .vtk .vtu .pvd .png .svg .gif .mp4 .html .npz .obj .py".split()
 )
 VERSION = 3
-OLDEST = 2  # version that is still read: it has no systems
+OLDEST = 2  # oldest version that can be read: it has no systems
 LAST_WRITTEN = "step"
 
 
 class Column(NamedTuple):
     """A growing dataset: shape of a row (bodies, d, size, turn, couple, probes are filled in) and type.
 
-    The digits of noisy columns are all different: compressing them takes ten times as long as writing
-    them, and gains a tenth. Those of moving columns are, unless many bodies sleep or are not yet born.
+    Noisy columns hardly compress: it takes ten times as long as writing them and saves a tenth. Moving
+    columns are noisy unless many bodies sleep or are not yet born.
     """
 
     shape: tuple[str | int, ...]
@@ -76,7 +76,7 @@ FRAMES = {
     "digest": Column((), "u8", "1", "checksum of the frame, its contacts and its probes", noisy=True),
     "step": Column((), "i8", "1", "steps done"),
 }
-LATER = ("given", "digest", "worst")  # columns that files of early versions do not have
+LATER = ("given", "digest", "worst")  # columns missing in files of early versions
 
 SLEEP = {
     "round": Column((), "i8", "1", "steps done of the round of watch and rest"),
@@ -118,14 +118,14 @@ PROBES = {
 }
 
 MODEL = "gravity mass inertia movable position orientation velocity birth".split()
-MAYBE = "blocked laid".split()  # of the model, where it has them
+MAYBE = "blocked laid".split()  # optional arrays of the model
 COLLIDERS = "body kind position orientation size bound material hull".split()
 HULLS = "vertices vertex_start normals face_start face_vertices loop_start".split()
 LAWS = "mu restitution tangential_restitution cohesion rolling spinning mu_across direction".split()
 
 
 def require_recording_name(path: Path) -> None:
-    """Refuse a name for a new recording whose ending promises a file of another kind."""
+    """Reject a name for a new recording with the suffix of another file format."""
     if path.suffix.lower() not in OTHER_ENDINGS:
         return
     name = path.with_suffix(".h5")

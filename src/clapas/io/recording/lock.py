@@ -1,9 +1,9 @@
-"""One writer per recording: a lock beside the file, and the removal of what dead writers left.
+"""One writer per recording: a lock beside the file, and the removal of files left by killed writers.
 
-The lock is the hidden file ``.NAME.lock``, held with ``flock``, which ends with the process however it
-ends. Its text names the holder, for the message to a second one. A lock file that nobody holds was left by
-a killed process and is taken over. Whoever holds the lock is the only writer, so unfinished files of
-earlier ones are dead, unless their process still runs (one that took no lock).
+The lock is the hidden file ``.NAME.lock``, held with ``flock``, which the system releases when the process
+ends. Its text names the holder, for the error message of a second writer. A lock file without a holder was
+left by a killed process and is taken over. The holder is the only writer, so unfinished files of earlier
+writers are stale unless their process still runs (a writer without a lock).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from clapas.errors import WriteError
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # Windows refuses to replace open files, which serves the same end
+except ImportError:  # Windows does not replace open files, which has the same effect
     fcntl = None
 
 
 class Lock:
-    """The right to write a recording.
+    """Exclusive lock for writing a recording.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Lock:
     Raises
     ------
     WriteError
-        Another process writes it; the message names it.
+        Another process is writing it; the message names that process.
 
     Examples
     --------
@@ -62,21 +62,21 @@ class Lock:
         self._handle: int | None = handle
         if is_held:
             os.ftruncate(handle, 0)
-            with suppress(OSError):  # a full disk: the lock holds without its text
-                os.pwrite(handle, json.dumps(_own_name()).encode(), 0)
-            _remove_dead(path)
+            with suppress(OSError):  # disk full: the lock works without its text
+                os.pwrite(handle, json.dumps(_holder_record()).encode(), 0)
+            _remove_stale(path)
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         if self._handle is None:
             return
-        self._place.unlink(missing_ok=True)  # before it is released: nobody can hold a file of no name
+        self._place.unlink(missing_ok=True)  # first: a removed file cannot be locked
         os.close(self._handle)
         self._handle = None
 
 
 def temporary(path: Path) -> Path:
-    """Where a writer of this process puts a recording until its first frames are safe."""
+    """Temporary path of a recording until its first frames are on disk."""
     return path.with_name(f".{path.name}.{os.getpid()}.new")
 
 
@@ -85,7 +85,7 @@ def _take(place: Path, path: Path) -> tuple[int, bool]:
     while True:
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:  # said of the file that was asked for, not of a hidden one beside it
+        except OSError as error:  # name the requested file, not the hidden lock file
             raise OSError(error.errno, error.strerror, str(path)) from None
         if fcntl is None:
             return handle, False
@@ -95,12 +95,12 @@ def _take(place: Path, path: Path) -> tuple[int, bool]:
             holder = os.pread(handle, 4096, 0)
             os.close(handle)
             raise WriteError(
-                f"{path} is being written by {_named(holder)}: wait for its end, or write to another file"
+                f"{path} is being written by {_holder(holder)}: wait for its end, or write to another file"
             ) from None
-        except OSError:  # a file system without locks: better no lock than no run
+        except OSError:  # file system without locks: run without a lock
             return handle, False
-        # A holder that ends between our opening and our locking has removed the file: then it locks nobody
-        # out.
+        # A holder that ended between our opening and our locking has removed the file: our lock would be
+        # ineffective.
         if _is_at(handle, place):
             return handle, True
         os.close(handle)
@@ -113,7 +113,7 @@ def _is_at(handle: int, place: Path) -> bool:
         return False
 
 
-def _own_name() -> dict[str, Any]:
+def _holder_record() -> dict[str, Any]:
     return {
         "process": os.getpid(),
         "host": socket.gethostname(),
@@ -122,16 +122,16 @@ def _own_name() -> dict[str, Any]:
     }
 
 
-def _named(holder: bytes) -> str:
+def _holder(holder: bytes) -> str:
     try:
-        told = json.loads(holder)
-        return f"process {told['process']} on {told['host']} ({told['command']}), since {told['since']}"
+        info = json.loads(holder)
+        return f"process {info['process']} on {info['host']} ({info['command']}), since {info['since']}"
     except (ValueError, KeyError, TypeError):  # not written yet
         return "another process"
 
 
-def _remove_dead(path: Path) -> None:
-    """Remove unfinished files of this recording whose writers are dead."""
+def _remove_stale(path: Path) -> None:
+    """Remove unfinished files of this recording whose writers no longer run."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.new")
     for other in path.parent.iterdir():
         match = pattern.fullmatch(other.name)
@@ -141,7 +141,7 @@ def _remove_dead(path: Path) -> None:
 
 def _runs(process: int) -> bool:
     if process == os.getpid():
-        return False  # a number that came round again: this process has not begun to write
+        return False  # a reused process number: this process has not begun to write
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -1,4 +1,4 @@
-"""What a recording holds by name."""
+"""Dictionaries of a recording."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ByName(dict[str, T]):
-    """A dictionary whose error for a name it does not have says which there are.
+    """A dictionary whose error for a missing name lists the existing ones.
 
     >>> ByName("probe", {"height": 1, "speed": 2})["heigth"]
     Traceback (most recent call last):

@@ -36,33 +36,33 @@ from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
-BLOCK = 128  # frames read at once by those who want all
-PATIENCE, PAUSE = 4, 0.02  # times that a file which grows is read again, and seconds between them
+BLOCK = 128  # frames read at a time when all are read
+RETRIES, PAUSE = 4, 0.02  # attempts to read a growing file, and seconds between them
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One kept step.
+    """One recorded step.
 
     Parameters
     ----------
     state : State
         Positions, velocities and impulses.
     contacts : RecordedContacts
-        The contacts of the step that led here, with their forces and the names of their bodies.
+        The contacts of the step that ended here, with forces and names of bodies.
     mode : array (n,)
         0 open, 1 sticking, 2 sliding.
     kinetic, potential, work, given : float
-        Energies, and since the start the work of the contacts and that of walls, guides and loads (J); files
-        of early versions do not know the last one (NaN).
+        Energies, and since the start the work of the contacts and that of walls, guides and loads (J); the
+        last is NaN in files of early versions.
     residual, iterations, status, seconds
         Report of the solver.
     looks : tuple
-        The skins of each system of the recording, as they look.
+        The skins of each system, for drawing.
     readings : tuple of dictionaries
         The gauges of each system by name: stresses at Gauss points, for instance.
     joints : JointFrames
-        What joints did during the step and where they are, by name; empty without joints.
+        Forces and coordinates of the joints by name; empty without joints.
     """
 
     state: State
@@ -87,14 +87,14 @@ class Frame:
         )
 
     def forces(self, body: int | str, other: int | str | None = None) -> Array:
-        """Sum of the contact forces on a body (N), (d,), mean over the step that led here.
+        """Sum of the contact forces on a body (N), (d,), mean over the step that ended here.
 
         Parameters
         ----------
         body : int or str
             Number or name of the body.
         other : int or str, optional
-            Only the forces from this one.
+            Only the forces from this body.
 
         Examples
         --------
@@ -103,14 +103,14 @@ class Frame:
         >>> with simulate(examples.load("two-block-stack")) as run:
         ...     end = run.frame(-1)
         ...     weight = 9.81 * float(run.model.mass[1:].sum())
-        >>> round(-float(end.forces(0)[2]) / weight, 6)  # what the floor bears
+        >>> round(-float(end.forces(0)[2]) / weight, 6)  # load on the floor
         1.0
         """
         return self.contacts.on(body, other)
 
 
 class _Ragged(NamedTuple):
-    """Rows of which each frame has its own number: group, column of ends, names, prefix in a row."""
+    """A table with a varying number of rows per frame: group, column of ends, names, prefix in a row."""
 
     group: str
     end: str
@@ -136,9 +136,8 @@ def is_recording(path: str | os.PathLike[str]) -> bool:
 def _opened(path: Path) -> h5py.File:
     """Open a file that is complete, being written, or left by a killed writer.
 
-    A reader beside a writer must ask for HDF5's single-writer mode, which does not see that a file was cut
-    short and then waits for the rest for ever. So it is asked for only when the file is marked as being
-    written.
+    A reader beside a writer needs HDF5's single-writer mode, which does not detect a truncated file and waits
+    for its end for ever. So it is used only when the file is marked as being written.
     """
     check_heaps(path)
     try:
@@ -152,8 +151,8 @@ def _opened(path: Path) -> h5py.File:
 class Recording:
     """A run on disk.
 
-    Opening it checks that all parts are there, of the right types and sizes; reading a frame checks what it
-    names. :meth:`verify` also compares every number with the checksums.
+    Opening it checks presence, types and sizes of all parts; reading a frame checks its indices and counts.
+    :meth:`verify` also compares every number with the checksums.
 
     Raises
     ------
@@ -186,7 +185,7 @@ class Recording:
 
     @property
     def _file(self) -> h5py.File:
-        if self.is_closed:  # h5py would call what it cannot read any more damaged
+        if self.is_closed:  # h5py would report damage
             raise SettingsError(
                 f"{self.path}: this recording is closed; read it inside of its 'with' block, or open it "
                 f"again: clapas.Recording('{self.path}')"
@@ -195,7 +194,7 @@ class Recording:
 
     def _open(self) -> None:
         self._grows = bool(self._file.swmr_mode)
-        self._opened: dict[str, Any] = {}  # data sets in use: looking them up takes longer than reading a row
+        self._opened: dict[str, Any] = {}  # cache of data sets: lookup takes longer than reading a row
         where = str(self.path)
         with reading(where):
             attributes = dict(self._file.attrs) if has_checksums(self._file) else {}
@@ -251,7 +250,7 @@ class Recording:
         height : int
             Of the page in a cell (pixels).
         frames : int
-            At most so many frames in a cell, evenly over the run; the browser shows all of them.
+            Largest number of frames in a cell, evenly over the run; the browser shows all.
         """
         return show(self.path, height=height, frames=frames)
 
@@ -262,19 +261,21 @@ class Recording:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed, and nothing more can be read."""
+        """Whether the file is closed."""
         return not self._handle
 
     @property
     def n_frames(self) -> int:
-        """Complete frames, counted anew: a run may still be writing."""
+        """Number of complete frames at present: a run may still be writing."""
         return len(self._fresh(f"frames/{layout.LAST_WRITTEN}"))
 
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
         if name not in self._columns:
             raise unknown_name("column of a recording", name, self._columns)
-        return self._frames(name, slice(0, self.n_frames))  # counted first: other columns are written before
+        return self._frames(
+            name, slice(0, self.n_frames)
+        )  # n_frames first: the other columns are written before
 
     @property
     def times(self) -> Array:
@@ -282,13 +283,13 @@ class Recording:
         return np.asarray(self.column("time"))
 
     def nearest(self, time: float | None = None) -> int:
-        """Number of the frame nearest to a time (s) of the run, by default of the last one."""
+        """Index of the frame nearest to a time (s) of the run; the last one by default."""
         times = self.times
         if len(times) == 0:
             raise FormatError(f"{self.path}: no frame is complete")
         if time is None:
             return len(times) - 1
-        spare = float(np.diff(times).max(initial=0.0))  # a run may end a little after its last frame
+        spare = float(np.diff(times).max(initial=0.0))  # a run may end slightly after its last frame
         if not times[0] - spare <= time <= times[-1] + spare:
             raise SettingsError(
                 f"time must be one of the run, from {times[0]:g} to {times[-1]:g} s, got {time:g}"
@@ -297,7 +298,7 @@ class Recording:
 
     @cached_property
     def model(self) -> Model:
-        """The model that ran, without its imposed motions, loads and systems (they are in the scene)."""
+        """The simulated model, without imposed motions, loads and systems (stored in the scene)."""
         where = str(self.path)
         arrays = validation.model(self._file, self._sizes, where)
         names = validation.document(validation.text(self._file, "names", where), list, "names", where)
@@ -319,7 +320,7 @@ class Recording:
         )
 
     def frame(self, index: int) -> Frame:
-        """The frame of that number; negative ones count from the end."""
+        """The frame of that index; negative indices count from the end."""
         n = self.n_frames
         try:
             index = operator.index(index)
@@ -338,15 +339,14 @@ class Recording:
         return (self._checked(row, contacts) for row, contacts in self.stored())
 
     def verify(self) -> int:
-        """Read everything and compare it with the checksums; the number of frames that agree.
+        """Read everything, compare it with the checksums and return the number of frames that agree.
 
-        Files of early versions have no checksums: of those only the structure and the ranges are checked, and
-        the answer is 0.
+        Files of early versions have no checksums: only structure and ranges are checked, and 0 is returned.
 
         Raises
         ------
         FormatError
-            Something does not agree; the message names it.
+            A checksum or range is wrong; the message names the data.
         """
         where = str(self.path)
         if self.n_frames:
@@ -362,20 +362,20 @@ class Recording:
         if constants is not None and not has_digests:
             raise FormatError(f"{where}: no 'frames/digest', although the file says that it has checksums")
         times, values = self.readings()
-        step, after, count = -1, -1.0, 0
+        step, time_before, count = -1, -1.0, 0
         for number, (row, contacts) in enumerate(self.stored()):
             self._checked(row, contacts)
             last, step = step, int(row["step"])
-            if step <= last or float(row["time"]) < after:
+            if step <= last or float(row["time"]) < time_before:
                 raise FormatError(f"{where}: frame {number}: 'frames/step' and 'frames/time' must increase")
-            after = float(row["time"])
+            time_before = float(row["time"])
             new = slice(last + 1, step + 1)
             if has_digests:
                 written = {name: value for name, value in row.items() if name not in self._absent}
-                found = digest.of_frame(written, contacts, times[new], values[new], self._more)
-                if found != int(row["digest"]):
+                computed = digest.of_frame(written, contacts, times[new], values[new], self._more)
+                if computed != int(row["digest"]):
                     raise FormatError(
-                        f"{where}: frame {number} (t = {after:g} s) does not match its checksum"
+                        f"{where}: frame {number} (t = {time_before:g} s) does not match its checksum"
                     )
                 count += 1
         return count
@@ -393,7 +393,7 @@ class Recording:
         return ByName("probe of this recording", {probe.name: probe for probe in made})
 
     def probe(self, name: str) -> Array:
-        """What a probe read at every step, the start included: (n, k), or (n,) for a single number."""
+        """Values of a probe at every step, the start included: (n, k), or (n,) for a scalar."""
         width = len(self.probes[name].components(self._d))
         before = itertools.takewhile(lambda other: other != name, self.probes)
         start = sum(len(self.probes[other].components(self._d)) for other in before)
@@ -420,7 +420,7 @@ class Recording:
 
     @cached_property
     def _absent(self) -> list[str]:
-        """Columns that this file, of an early version, does not have."""
+        """Columns missing in this file of an early version."""
         with reading(f"{self.path}: 'frames'"):
             return [name for name in layout.LATER if name not in self._file["frames"]]
 
@@ -434,12 +434,12 @@ class Recording:
 
     def contact_rows(self, index: int) -> dict[str, Any]:
         """The columns of the contacts of one frame as stored, and those of its links by ``links/…``."""
-        found: dict[str, Any] = {}
-        for sort in self._ragged:
+        columns: dict[str, Any] = {}
+        for table in self._ragged:
             first = max(index - 1, 0)
-            ends = [0, *self._slice(f"frames/{sort.end}", slice(first, index + 1)).tolist()]
-            found |= self._ragged_rows(sort, ends[-2], ends[-1], index)
-        return found
+            ends = [0, *self._slice(f"frames/{table.end}", slice(first, index + 1)).tolist()]
+            columns |= self._ragged_rows(table, ends[-2], ends[-1], index)
+        return columns
 
     def stored(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """The columns of each frame and of its contacts as stored, frame after frame, read in blocks."""
@@ -448,16 +448,18 @@ class Recording:
             stop = min(start + BLOCK, n)
             frames = {name: self._frames(name, slice(start, stop)) for name in self._columns}
             rows: list[dict[str, Any]] = [{} for _ in range(stop - start)]
-            for sort, first in starts.items():
-                ends = [first, *frames[sort.end].tolist()]
+            for table, first in starts.items():
+                ends = [first, *frames[table.end].tolist()]
                 if any(after < before for before, after in itertools.pairwise(ends)):
-                    raise FormatError(f"{self.path}: 'frames/{sort.end}' must increase from frame to frame")
-                block = self._ragged_rows(sort, first, ends[-1], stop - 1)
-                for own, begin, end in zip(rows, ends[:-1], ends[1:], strict=True):
-                    own |= {name: column[begin - first : end - first] for name, column in block.items()}
-                starts[sort] = ends[-1]
-            for i, own in enumerate(rows):
-                yield {name: column[i] for name, column in frames.items()}, own
+                    raise FormatError(f"{self.path}: 'frames/{table.end}' must increase from frame to frame")
+                block = self._ragged_rows(table, first, ends[-1], stop - 1)
+                for frame_rows, begin, end in zip(rows, ends[:-1], ends[1:], strict=True):
+                    frame_rows |= {
+                        name: column[begin - first : end - first] for name, column in block.items()
+                    }
+                starts[table] = ends[-1]
+            for i, frame_rows in enumerate(rows):
+                yield {name: column[i] for name, column in frames.items()}, frame_rows
 
     def _checked(self, row: dict[str, Any], contacts: dict[str, Any]) -> Frame:
         validation.frame(row, contacts, self._sizes, str(self.path))
@@ -467,23 +469,23 @@ class Recording:
     def _ragged(self) -> list[_Ragged]:
         return [_CONTACTS, _LINKS] if self._has_links else [_CONTACTS]
 
-    def _ragged_rows(self, sort: _Ragged, start: int, end: int, frame: int) -> dict[str, Any]:
-        """Rows of contacts or links from ``start`` to ``end``, which the frame of that number declares."""
+    def _ragged_rows(self, table: _Ragged, start: int, end: int, frame: int) -> dict[str, Any]:
+        """Rows ``start`` to ``end`` of contacts or links, as declared by the frame of that index."""
 
         def rows(name: str) -> Any:
-            data = self._fresh(f"{sort.group}/{name}")
+            data = self._fresh(f"{table.group}/{name}")
             if not 0 <= start <= end <= len(data):
                 raise FormatError(
-                    f"{self.path}: frame {frame} has the {sort.group} {start} to {end} of "
-                    f"'{sort.group}/{name}', which has {len(data)} rows: 'frames/{sort.end}' is damaged"
+                    f"{self.path}: frame {frame} has the {table.group} {start} to {end} of "
+                    f"'{table.group}/{name}', which has {len(data)} rows: 'frames/{table.end}' is damaged"
                 )
-            with reading(f"{self.path}: '{sort.group}/{name}'"):
+            with reading(f"{self.path}: '{table.group}/{name}'"):
                 return data[start:end]
 
-        return {f"{sort.prefix}{name}": self._patiently(partial(rows, name)) for name in sort.names}
+        return {f"{table.prefix}{name}": self._with_retries(partial(rows, name)) for name in table.names}
 
     def _frames(self, name: str, rows: slice) -> Any:
-        """Rows of a column of the frames; NaN or 0 in files of early versions that have it not."""
+        """Rows of a column of the frames; NaN or 0 where a file of an early version has none."""
         if name in self._absent:
             return np.full(rows.stop - rows.start, np.nan if layout.FRAMES[name].dtype == "f8" else 0)
         return self._slice(f"frames/{name}", rows)
@@ -496,37 +498,37 @@ class Recording:
             with reading(f"{self.path}: '{name}'"):
                 return data[rows]
 
-        return self._patiently(part)
+        return self._with_retries(part)
 
-    def _patiently(self, read: Callable[[], Any]) -> Any:
-        """What a reading gives; of a file that grows it is tried again: a flush may have come between."""
-        for _ in range(PATIENCE if self._grows else 0):
+    def _with_retries(self, read: Callable[[], Any]) -> Any:
+        """Result of ``read``; of a growing file it is repeated on failure, as a flush may have interfered."""
+        for _ in range(RETRIES if self._grows else 0):
             with suppress(FormatError):
                 return read()
             time.sleep(PAUSE)
         return read()
 
     def _fresh(self, name: str) -> Any:
-        """A dataset as it is on disk now: a run may still be writing."""
+        """The current state of a data set on disk: a run may still be writing."""
         with reading(f"{self.path}: '{name}'"):
-            if self._grows:  # opened anew: the library loses its way in data sets that stay open for long
+            if self._grows:  # reopened: HDF5 fails to follow a growing data set kept open for long
                 data = self._file[name]
                 data.id.refresh()
                 return data
-            # A complete file does not grow: a run that goes on replaces it.
+            # A complete file does not grow: a resumed run replaces it.
             if name not in self._opened:
                 self._opened[name] = self._file[name]
             return self._opened[name]
 
 
-def _probe(entry: Any, bodies: int, known: joints.JointNames, where: str) -> Probe:
+def _probe(entry: Any, bodies: int, joint_names: joints.JointNames, where: str) -> Probe:
     try:
-        given = {key: value for key, value in entry.items() if key != "components"}
-        if (joint := given.get("joint")) is not None:
-            given.setdefault("body", 0)  # that of the joint is in the scene
-            if known.turning is not None and joint in known.moving:
-                given["coordinate"] = "angle" if joint in known.turning else "displacement"
-        probe = Probe(**given)
+        arguments = {key: value for key, value in entry.items() if key != "components"}
+        if (joint := arguments.get("joint")) is not None:
+            arguments.setdefault("body", 0)  # the body of the joint is in the scene
+            if joint_names.turning is not None and joint in joint_names.moving:
+                arguments["coordinate"] = "angle" if joint in joint_names.turning else "displacement"
+        probe = Probe(**arguments)
         numbers = [probe.body] if probe.other is None else [probe.body, probe.other]
         if not isinstance(probe.name, str) or not all(0 <= number < bodies for number in numbers):
             raise ValueError(f"no bodies {numbers}")
@@ -546,7 +548,7 @@ def _links(rows: dict[str, Any]) -> LinkImpulses | None:
 
 
 def _sleep(row: dict[str, Any], alive: int) -> Sleep:
-    """The memory of sleep of the bodies born so far."""
+    """Sleep state of the bodies born so far."""
     columns = {name: row[name][:alive] for name in layout.SLEEP if name != "round"}
     return Sleep(step=int(row["round"]), **columns | {"asleep": columns["asleep"].astype(bool)})
 
@@ -562,7 +564,7 @@ def _frame(
     alive = int(row["alive"])
     names = "a b collider_a collider_b feature point normal gap".split()
     dt = float(row["dt"])
-    force = contacts["impulse"] / (dt if dt > 0.0 else 1.0)  # at the start there is no impulse
+    force = contacts["impulse"] / (dt if dt > 0.0 else 1.0)  # no impulse at the start
     return Frame(
         state=State(
             time=float(row["time"]),

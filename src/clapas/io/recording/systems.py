@@ -7,7 +7,7 @@
     /frames/systems/k/skin/j/field/i    values of field i
     /frames/systems/k/gauge/i           values of gauge i: stresses at Gauss points, for instance
 
-A reader draws and measures what is there without the code that moved it; going on with the run needs the
+A recording can be drawn and measured without the code of the kind of body; resuming the run needs the
 scene.
 """
 
@@ -35,22 +35,22 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """A system as a recording knows it.
+    """Description of a system in a recording.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the system.
     kind : str
-        Word of its kind.
+        Name of its kind.
     n_coordinates, n_dof : int
         Numbers of coordinates and of velocities.
     rows : array (k,)
         Bodies of the model that are its carriers.
     skins : tuple of Skin
-        What there is to draw.
+        Surfaces to draw.
     gauges : tuple of Gauge
-        What else is kept.
+        Other recorded quantities.
     """
 
     name: str
@@ -63,7 +63,7 @@ class RecordedSystem:
 
 
 def recorded(model: Model) -> tuple[RecordedSystem, ...]:
-    """The systems of a model as its recording will know them."""
+    """Descriptions of the systems of a model for its recording."""
     return tuple(_recorded(system) for system in model.systems)
 
 
@@ -75,40 +75,42 @@ def _recorded(system: System) -> RecordedSystem:
 
 
 def columns(systems: Sequence[RecordedSystem], d: int) -> dict[str, Column]:
-    """What the frames keep of them, by name under ``/frames``."""
-    found = {}
+    """Columns of the systems under ``/frames``, by name."""
+    by_name = {}
     for k, system in enumerate(systems):
         q, v = (system.n_coordinates,), (system.n_dof,)
-        found[f"systems/{k}/q"] = Column(q, "f8", "m, rad, …", f"coordinates of '{system.name}'", noisy=True)
-        found[f"systems/{k}/v"] = Column(v, "f8", "SI", f"velocities of '{system.name}'", noisy=True)
+        by_name[f"systems/{k}/q"] = Column(
+            q, "f8", "m, rad, …", f"coordinates of '{system.name}'", noisy=True
+        )
+        by_name[f"systems/{k}/v"] = Column(v, "f8", "SI", f"velocities of '{system.name}'", noisy=True)
         for j, skin in enumerate(system.skins):
-            at, what = f"systems/{k}/skin/{j}", f"skin '{skin.name}' of '{system.name}'"
-            found[f"{at}/vertices"] = Column(
-                (skin.n_vertices, d), "f4", "m", f"vertices of {what}", noisy=True
+            at, label = f"systems/{k}/skin/{j}", f"skin '{skin.name}' of '{system.name}'"
+            by_name[f"{at}/vertices"] = Column(
+                (skin.n_vertices, d), "f4", "m", f"vertices of {label}", noisy=True
             )
             for i, field in enumerate(skin.fields):
                 size = (_size(skin, field),)
-                found[f"{at}/field/{i}"] = Column(
-                    size, "f4", field.unit, f"{field.name} of {what}", noisy=True
+                by_name[f"{at}/field/{i}"] = Column(
+                    size, "f4", field.unit, f"{field.name} of {label}", noisy=True
                 )
         for i, gauge in enumerate(system.gauges):
             meaning = f"{gauge.name} of '{system.name}': {gauge.meaning}"
-            found[f"systems/{k}/gauge/{i}"] = Column(gauge.shape, "f4", gauge.unit, meaning, noisy=True)
-    return found
+            by_name[f"systems/{k}/gauge/{i}"] = Column(gauge.shape, "f4", gauge.unit, meaning, noisy=True)
+    return by_name
 
 
 def row(model: Model, state: State, contacts: Contacts | None) -> dict[str, Any]:
-    """These columns for a state; its impulses are those of the contacts, None at the start."""
-    found: dict[str, Any] = {}
+    """Values of these columns for a state; ``contacts`` belong to its impulses, None at the start."""
+    values_by_name: dict[str, Any] = {}
     for k, (system, part) in enumerate(zip(model.systems, state.parts, strict=True)):
-        found |= {f"systems/{k}/q": part.q, f"systems/{k}/v": part.v}
+        values_by_name |= {f"systems/{k}/q": part.q, f"systems/{k}/v": part.v}
         for j, look in enumerate(_looks(model, k, state, contacts)):
-            found[f"systems/{k}/skin/{j}/vertices"] = look.vertices
-            found |= {f"systems/{k}/skin/{j}/field/{i}": v for i, v in enumerate(look.values)}
+            values_by_name[f"systems/{k}/skin/{j}/vertices"] = look.vertices
+            values_by_name |= {f"systems/{k}/skin/{j}/field/{i}": v for i, v in enumerate(look.values)}
         if isinstance(system.bodies, GaugedBodies):
             readings = system.bodies.readings(part)
-            found |= {f"systems/{k}/gauge/{i}": values for i, values in enumerate(readings)}
-    return found
+            values_by_name |= {f"systems/{k}/gauge/{i}": values for i, values in enumerate(readings)}
+    return values_by_name
 
 
 def _looks(model: Model, k: int, state: State, contacts: Contacts | None) -> Sequence[Look]:
@@ -119,7 +121,7 @@ def _looks(model: Model, k: int, state: State, contacts: Contacts | None) -> Seq
 
 
 def _forces(model: Model, k: int, contacts: Contacts, impulses: Impulses, dt: float) -> tuple[Touches, Array]:
-    """Points of the carriers of a system that touch, and the contact forces on them (N)."""
+    """Contact points on the carriers of a system, and the contact forces on them (N)."""
     carriers, points, forces = [], [], []
     for body, sign, shift in ((contacts.a, -1.0, 0.0), (contacts.b, 1.0, 1.0)):
         at = np.flatnonzero(model.system_of[body] == k)
@@ -171,7 +173,7 @@ def write(file: Any, systems: Sequence[RecordedSystem]) -> None:
 
 
 def read(file: Any, bodies: int, where: str) -> tuple[RecordedSystem, ...]:
-    """The systems an open file describes, checked; none if it has none."""
+    """Read and check the systems of an open file; empty if there are none."""
     with reading(f"{where}: 'systems'"):
         if "systems" not in file:
             return ()
@@ -184,7 +186,7 @@ def read(file: Any, bodies: int, where: str) -> tuple[RecordedSystem, ...]:
 
 
 def digested(file: Any) -> Iterator[str | Any]:
-    """What is constant of them in an open file: the description and the arrays, for the checksum."""
+    """Constant data of the systems in an open file, for the checksum: description and arrays."""
     if "systems" in file:
         group = file["systems"]
         yield str(group.attrs["systems"])
@@ -251,12 +253,12 @@ def _skin(file: Any, at: str, entry: Any, where: str) -> Skin:
     if radius.shape != (expected,) or radius.dtype.kind != "f":
         raise FormatError(f"{where}: '{at}/radius' must be {expected} numbers, got {radius.shape}")
     with reading(f"{where}: '{at}'"):
-        known = cells[()], radius[()]
-    validation.within(known[0], 0, n_vertices, f"{at}/cells", where)
-    made = tuple(Field(str(field), str(unit), of) for field, unit, of in entry["fields"])
-    if not all(field.of in ("vertex", "cell") for field in made):
+        arrays = cells[()], radius[()]
+    validation.within(arrays[0], 0, n_vertices, f"{at}/cells", where)
+    fields = tuple(Field(str(field), str(unit), of) for field, unit, of in entry["fields"])
+    if not all(field.of in ("vertex", "cell") for field in fields):
         raise ValueError(f"fields {entry['fields']}")
-    return Skin(str(entry["name"]), n_vertices, *known, made, doubles_at)
+    return Skin(str(entry["name"]), n_vertices, *arrays, fields, doubles_at)
 
 
 def _size(skin: Skin, field: Field) -> int:

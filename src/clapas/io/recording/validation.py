@@ -1,7 +1,6 @@
 """Checks of a recording before it is read: structure, types, sizes and ranges.
 
-All is checked before anything is computed. Kernels do not check their indices, so a number out of range
-in a file must not get past this module.
+Kernels do not check their indices, so every index of a file must be checked here before anything is computed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from clapas.io.recording import layout
 from clapas.status import Status
 
 TURNS = {2: 1, 3: 4}  # numbers of an orientation by dimension
-COUPLES = {2: 1, 3: 3}  # of a couple, and of the principal moments
+COUPLES = {2: 1, 3: 3}  # components of a couple, and of the principal moments
 
 # Shape and kind (float, int, bool) of each array of the model. "n" counts colliders, "m" materials.
 MODEL: dict[str, tuple[tuple[str | int, ...], str]] = {
@@ -53,7 +52,7 @@ MODEL: dict[str, tuple[tuple[str | int, ...], str]] = {
 
 
 def text(holder: Any, name: str, where: str) -> str:
-    """An attribute that is a text."""
+    """A text attribute."""
     with reading(f"{where}: attribute '{name}'"):
         value = holder.attrs.get(name)
         if not isinstance(value, str):
@@ -62,7 +61,7 @@ def text(holder: Any, name: str, where: str) -> str:
 
 
 def number(holder: Any, name: str, where: str) -> float:
-    """An attribute that is one finite positive number."""
+    """An attribute that is a finite positive number."""
     with reading(f"{where}: attribute '{name}'"):
         value = np.asarray(holder.attrs.get(name))
         if value.shape != () or value.dtype.kind not in "iuf" or not np.isfinite(value) or value <= 0:
@@ -71,7 +70,7 @@ def number(holder: Any, name: str, where: str) -> float:
 
 
 def document(source: str, kind: type[Any], name: str, where: str) -> Any:
-    """A text in JSON that must be a dictionary or a list."""
+    """A JSON text that must hold a dictionary or a list."""
     try:
         value = json.loads(source)
     except (ValueError, RecursionError) as error:
@@ -82,7 +81,7 @@ def document(source: str, kind: type[Any], name: str, where: str) -> Any:
 
 
 def sizes(file: Any, where: str) -> dict[str, int]:
-    """Lengths that the columns share, by the names the layout uses."""
+    """Sizes shared by the columns, by their names in the layout."""
     bodies, d = (length(file, f"model/{name}", where) for name in ("mass", "gravity"))
     if d not in TURNS:
         raise FormatError(f"{where}: 'model/gravity' has {d} components, expected 2 or 3")
@@ -96,11 +95,13 @@ def length(file: Any, name: str, where: str) -> int:
 
 
 def columns(file: Any, lengths: Mapping[str, int], more: Mapping[str, layout.Column], where: str) -> None:
-    """Check that all growing columns are there, of their types, and as long as the frames need.
+    """Check presence, type and length of all growing columns.
 
-    ``more`` are the columns of the frames that only this recording has.
+    ``more`` are the columns of the frames specific to this recording.
     """
-    n = length(file, f"frames/{layout.LAST_WRITTEN}", where)  # first: the others are written before
+    n = length(
+        file, f"frames/{layout.LAST_WRITTEN}", where
+    )  # read first: the other columns are written before
     with reading(f"{where}: 'frames'"):
         has_sleep = any(name in file["frames"] for name in layout.SLEEP)
     frames = {**layout.FRAMES, **(layout.SLEEP if has_sleep else {}), **more}
@@ -201,7 +202,7 @@ def _check_ranges(arrays: Mapping[str, Any], sizes: Mapping[str, int], where: st
 
 
 def _check_faces(arrays: Mapping[str, Any], where: str) -> None:
-    """Corners of faces are numbered within their hull."""
+    """Check that corners of faces are vertices of their hull."""
     faces = np.diff(arrays["hulls/face_start"])
     corners = np.diff(arrays["hulls/loop_start"])
     count = np.repeat(np.repeat(np.diff(arrays["hulls/vertex_start"]), faces), corners)
@@ -213,7 +214,7 @@ def _check_faces(arrays: Mapping[str, Any], where: str) -> None:
 def frame(
     row: Mapping[str, Any], contacts: Mapping[str, Any], lengths: Mapping[str, int], where: str
 ) -> None:
-    """Check the numbers of one frame that are indices or counts."""
+    """Check the indices and counts of one frame."""
     within(row["alive"], 0, lengths["bodies"] + 1, "frames/alive", where)
     within(row["status"], 0, len(Status), "frames/status", where)
     within(row["step"], 0, np.iinfo(np.int64).max, "frames/step", where)
@@ -225,7 +226,7 @@ def frame(
 
 
 def within(values: Any, low: int, high: int, name: str, where: str) -> None:
-    """Refuse indices outside low ≤ i < high."""
+    """Reject indices outside low ≤ i < high."""
     values = np.asarray(values)
     if values.size and not (low <= int(values.min()) and int(values.max()) < high):
         bad = values[(values < low) | (values >= high)].ravel()[0]

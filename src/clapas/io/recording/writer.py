@@ -1,15 +1,14 @@
-"""Write a run to disk so that nothing complete is ever lost.
+"""Write a run to disk so that complete frames are never lost.
 
 The file is written in HDF5's single-writer mode: data reach the file in an order that leaves it
 readable at every instant, also by a viewer while the run goes on. A process killed at any moment
 loses at most the frames since the last flush.
 
-A thread of its own writes what a run has kept, while the run goes on: packing the numbers takes a core for as
-long as several steps do.
+A separate thread writes the recorded steps while the run goes on: compression takes a core for as long as
+several steps do.
 
-A disk that fills up is treated as a kill of the file alone: what was flushed stays, the rest is given up,
-and the error says so. Left to itself the library would try again at each closing of the file and crash at
-the exit.
+When the disk is full, the flushed data stay, the rest is discarded, and the error says so. The HDF5 library
+alone would retry whenever the file is closed and crash at exit.
 """
 
 from __future__ import annotations
@@ -46,21 +45,21 @@ from clapas.units import in_dimension
 from clapas.version import __version__
 
 FLUSH_SECONDS = 2.0
-ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, about
-CHUNK_CACHE = 1 << 18  # bytes kept of each column: the chunk that grows, not all that were written
+ROWS_PER_CHUNK = 1 << 15  # numbers in a chunk, approximately
+CHUNK_CACHE = 1 << 18  # bytes cached per column: the growing chunk only
 STATUSES = list(Status)
 PACKED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
-class Kept(NamedTuple):
-    """A frame that waits to be written.
+class PendingFrame(NamedTuple):
+    """A frame waiting to be written.
 
     Parameters
     ----------
     frame, contacts : dict
-        Its columns, and those of its contacts and links.
+        Columns of the frame, and of its contacts and links.
     readings : list of Reading
-        Those of the probes since the frame before.
+        Probe readings since the previous frame.
     """
 
     frame: dict[str, Any]
@@ -69,21 +68,21 @@ class Kept(NamedTuple):
 
 
 class RecordingWriter:
-    """A recorder that keeps steps in an HDF5 file.
+    """A recorder that writes steps to an HDF5 file.
 
     Parameters
     ----------
     path : path
-        The file; one that exists is replaced when the first frames are safe.
+        The file; an existing one is replaced when the first frames are on disk.
     model : Model
-        What runs.
+        The simulated model.
     dt : float
         Time step (s).
     every : int
-        One frame per so many steps.
+        Steps per frame.
     settings : dict
-        What else is needed to go on: solver, scheme (written as JSON). With ``sleeping`` frames keep who
-        sleeps.
+        Other data needed to resume: solver, scheme (written as JSON). With ``sleeping``, frames include the
+        sleep state.
     scene : str
         The scene as JSON, or empty.
     """
@@ -114,12 +113,14 @@ class RecordingWriter:
         self._joints = joints.recorded(model)
         self._more = systems.columns(self._systems, model.d) | joints.columns(self._joints)
         self._more |= layout.LINK_END if self._has_links else {}
-        self._temporary, self._placed = temporary(self.path), False
-        self._pending: list[Kept] = []
-        self._behind = ThreadPoolExecutor(1, thread_name_prefix="clapas-writer")
-        self._written: Future[None] | None = None
-        self._noted: list[Reading] = []
-        self._readings_written = self._readings_covered = 0  # on disk, and by the digests of frames
+        self._temporary, self._is_in_place = temporary(self.path), False
+        self._pending: list[PendingFrame] = []
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="clapas-writer")
+        self._writing_task: Future[None] | None = None
+        self._readings_pending: list[Reading] = []
+        self._readings_written = self._readings_covered = (
+            0  # rows on disk, and rows covered by the digests of frames
+        )
         self._rows, self._link_rows, self._frames_safe, self._time_safe = 0, 0, 0, 0.0
         self._flushed = time.monotonic()
         self._lock = Lock(self.path)
@@ -127,10 +128,10 @@ class RecordingWriter:
             self._temporary.write_bytes(self._beginning(model, dt, every, settings or {}, scene))
             self._file = h5py.File(self._temporary, "r+", libver=("v110", "v110"), rdcc_nbytes=CHUNK_CACHE)
         except OSError as error:
-            self._leave()
+            self._release()
             raise self._failure(error) from None
         except BaseException:
-            self._leave()
+            self._release()
             raise
         with self._writing():
             self._frames, self._contacts, self._links, self._probes = (
@@ -146,115 +147,116 @@ class RecordingWriter:
         self.close()
 
     def keep(self, kept: RecordedStep) -> None:
-        """Keep a step; it is on disk after the next flush."""
+        """Record a step; it is on disk after the next flush."""
         contacts = _contact_rows(self._model, kept) | (_link_rows(kept.state) if self._has_links else {})
         self.append(self._frame_row(kept, len(contacts["a"])), contacts)
 
     def note(self, reading: Reading) -> None:
-        """Keep what the probes read; it is on disk with the next frame."""
-        self._noted.append(reading)
+        """Record probe readings; they are on disk with the next frame."""
+        self._readings_pending.append(reading)
 
     def append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
-        """Keep a frame given by its columns (``contact_end`` and ``digest`` are computed)."""
-        self._hold(frame, contacts)
+        """Record a frame from its columns (``contact_end`` and ``digest`` are computed)."""
+        self._append(frame, contacts)
         if self._is_late():
             self.flush(wait=False)
 
     def copy(self, frames: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        """Keep frames of an older recording, each as for :meth:`append`.
+        """Copy frames of an older recording, each as for :meth:`append`.
 
-        The file takes its place only after the last: if this is interrupted, the older one is still there.
+        The new file replaces the older one only after the last frame, so that an interruption does no harm.
         """
         try:
             for frame, contacts in frames:
-                self._hold(frame, contacts)
+                self._append(frame, contacts)
                 if self._is_late():
-                    self._write(*self._taken())
+                    self._write(*self._take_pending())
             self.flush()
         except BaseException:
             self.abandon()
             raise
 
     def flush(self, *, wait: bool = True) -> None:
-        """Put what was kept so far on disk.
+        """Write all recorded steps to disk.
 
         Parameters
         ----------
         wait : bool
-            Return when it is there. Otherwise it is written while the caller goes on; the next call raises
-            what fails.
+            Wait until they are written. Otherwise a thread writes them, and the next call raises its errors.
 
         Raises
         ------
         WriteError
-            The disk is full, or fails. The file is closed; it holds what was flushed before.
+            The disk is full or fails. The file is closed; it holds the data flushed before.
         """
-        self._settle()
-        taken = self._taken()
+        self._wait()
+        taken = self._take_pending()
         if wait:
-            self._put(*taken)
+            self._write_and_place(*taken)
         else:
-            self._written = self._behind.submit(self._put, *taken)
+            self._writing_task = self._executor.submit(self._write_and_place, *taken)
 
     def close(self) -> None:
-        """Flush and close the file. Without any frame nothing takes the place of what was there."""
-        self._settle()
+        """Flush and close the file. Without any frame an existing file is not replaced."""
+        self._wait()
         if self._file:
-            if self._pending or self._noted:
-                self._readings_covered = self._readings_written + len(self._noted)  # no frame will come
+            if self._pending or self._readings_pending:
+                self._readings_covered = self._readings_written + len(
+                    self._readings_pending
+                )  # no frame follows
                 self.flush()
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the file as it is, and remove it if it has not taken its place yet."""
+        """Close the file without flushing, and remove it if it is still temporary."""
         with suppress(WriteError):
-            self._settle()
+            self._wait()
         if self._file:
             with self._writing():
-                self._file.flush()  # what can fail for lack of room fails here, not in the closing
+                self._file.flush()  # a full disk fails here, not in close()
                 self._file.close()
-        self._leave()
+        self._release()
 
     # ----------------------------------------------------------------
 
-    def _hold(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
+    def _append(self, frame: dict[str, Any], contacts: dict[str, Any]) -> None:
         self._rows += len(contacts["a"])
         row = frame | {"contact_end": self._rows}
         if self._has_links:
             self._link_rows += len(contacts["links/owner"])
             row["link_end"] = self._link_rows
-        # Row k of the readings is that of step k: those since the frame before belong to this frame.
+        # Row k of the readings belongs to step k: those since the previous frame belong to this one.
         end = int(frame["step"]) + 1
         first, self._readings_covered = self._readings_covered, end
-        readings = self._noted[first - self._readings_written : end - self._readings_written]
-        self._pending.append(Kept(row, contacts, readings))
+        readings = self._readings_pending[first - self._readings_written : end - self._readings_written]
+        self._pending.append(PendingFrame(row, contacts, readings))
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._flushed > FLUSH_SECONDS
 
-    def _settle(self) -> None:
-        """Wait until what is being written is on disk; raise what failed."""
-        written, self._written = self._written, None
+    def _wait(self) -> None:
+        """Wait for the writing thread; raise its error, if any."""
+        written, self._writing_task = self._writing_task, None
         if written is not None:
             written.result()
 
-    def _taken(self) -> tuple[list[Kept], list[Reading]]:
-        """What waits to be written. Readings wait for the frame whose digest covers them."""
+    def _take_pending(self) -> tuple[list[PendingFrame], list[Reading]]:
+        """Take the pending frames and readings. Readings wait for the frame whose digest covers them."""
         covered = self._readings_covered - self._readings_written
-        noted, self._noted = self._noted[:covered], self._noted[covered:]
+        noted, self._readings_pending = self._readings_pending[:covered], self._readings_pending[covered:]
         pending, self._pending = self._pending, []
         self._readings_written += len(noted)
         self._flushed = time.monotonic()
         return pending, noted
 
-    def _put(self, pending: list[Kept], noted: list[Reading]) -> None:
-        """Write frames and readings; with the first the file takes its place."""
+    def _write_and_place(self, pending: list[PendingFrame], noted: list[Reading]) -> None:
+        """Write frames and readings; move the temporary file to its place after the first."""
         self._write(pending, noted)
-        if not self._placed:
+        if not self._is_in_place:
             os.replace(self._temporary, self.path)
-            self._placed = True
+            self._is_in_place = True
 
-    def _write(self, pending: list[Kept], noted: list[Reading]) -> None:
+    def _write(self, pending: list[PendingFrame], noted: list[Reading]) -> None:
         frames = [kept.frame | {"digest": self._digest(kept)} for kept in pending]
         with self._writing():
             if noted:
@@ -271,24 +273,24 @@ class RecordingWriter:
                 self._frames_safe += len(frames)
                 self._time_safe = float(frames[-1]["time"])
 
-    def _digest(self, kept: Kept) -> int:
+    def _digest(self, kept: PendingFrame) -> int:
         times, values = [reading.time for reading in kept.readings], [each.values for each in kept.readings]
         return digest.of_frame(kept.frame, kept.contacts, times, values, self._more)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A block that writes to the file; when that fails the file is given up, as it is on disk."""
+        """Context that writes to the file; on failure the file is closed as it is on disk."""
         try:
             yield
         except (OSError, RuntimeError) as error:
-            _give_up(self._file)
-            self._leave()
+            _close_discarding(self._file)
+            self._release()
             raise self._failure(error) from None
 
     def _failure(self, error: BaseException) -> WriteError:
-        """The error that says what is safe and how to go on."""
+        """The error message: what is on disk and how to continue."""
         kept = "nothing was kept; make room and start again"
-        if self._placed:
+        if self._is_in_place:
             kept = (
                 f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: make "
                 f"room, then 'clapas resume {shlex.quote(str(self.path))}' goes on"
@@ -297,15 +299,15 @@ class RecordingWriter:
             kept = "the file that was there is as it was; make room and start again"
         return WriteError(f"{self.path}: cannot be written ({_cause(error)}); {kept}")
 
-    def _leave(self) -> None:
-        """Remove the file if it has not taken its place, and let others write."""
-        if not self._placed:
+    def _release(self) -> None:
+        """Remove the file if it is still temporary, and release the lock."""
+        if not self._is_in_place:
             self._temporary.unlink(missing_ok=True)
         self._lock.release()
-        self._behind.shutdown(wait=False)
+        self._executor.shutdown(wait=False)
 
     def _beginning(self, model: Model, dt: float, every: int, settings: dict[str, Any], scene: str) -> bytes:
-        """The file before its first frame, made in memory: there no disk can be full half-way."""
+        """The file before its first frame, built in memory so that a full disk cannot interrupt it."""
         with h5py.File("beginning", "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
             self._file = file
             self._describe(model, dt, every, settings, scene)
@@ -317,7 +319,7 @@ class RecordingWriter:
             if self._joints.names:
                 joints.write(file, self._joints)
             if model.probes:
-                file["probes"].attrs["probes"] = _described(model)
+                file["probes"].attrs["probes"] = _probes_json(model)
             file.attrs["digest"] = digest.of_constants(file)
             file.flush()
             return bytes(file.id.get_file_image())
@@ -351,7 +353,7 @@ class RecordingWriter:
             group[f"laws/{name}"] = getattr(model.laws, name)
 
     def _growing(self, model: Model) -> dict[str, dict[str, layout.Column]]:
-        """The columns that grow, by group, in the order of writing (LAST_WRITTEN: last of the frames)."""
+        """The growing columns by group, in the order of writing (LAST_WRITTEN: last of the frames)."""
         return {
             "frames": self._more | (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
             "contacts": layout.CONTACTS,
@@ -366,12 +368,12 @@ class RecordingWriter:
         data = self._file.create_dataset(
             f"{group}/{name}",
             shape=(0, *shape),
-            maxshape=(None, *(n or None for n in shape)),  # a length of 0 must not be final: chunks have 1
+            maxshape=(None, *(n or None for n in shape)),  # a size of 0 must stay extensible: chunks have 1
             chunks=(chunk, *(max(1, n) for n in shape)),
             dtype=column.dtype,
             **({} if column.noisy or (column.moving and self._all_move) else PACKED),
         )
-        # Bodies of other kinds say themselves what their fields are measured in.
+        # Systems state the units of their fields themselves.
         unit = column.unit if name.startswith("systems/") else in_dimension(column.unit, self._sizes["d"])
         data.attrs["unit"], data.attrs["meaning"] = unit, column.meaning
 
@@ -428,14 +430,14 @@ def _link_rows(state: State) -> dict[str, Any]:
 
 
 def _sleep_row(state: State, n: int) -> dict[str, Any]:
-    """The columns of sleep; those of a state at the start, which has none, say that all are awake."""
+    """The columns of sleep; at the start all bodies are awake."""
     sleep = (state.sleep or Sleep.none(state.velocity.shape[1])).of_more(n)
     columns = {name: getattr(sleep, name) for name in layout.SLEEP if name != "round"}
     return columns | {"round": sleep.step}
 
 
-def _described(model: Model) -> str:
-    """The probes in words."""
+def _probes_json(model: Model) -> str:
+    """The probes as JSON."""
     return json.dumps([probe.to_dict() | {"components": probe.components(model.d)} for probe in model.probes])
 
 
@@ -449,16 +451,16 @@ def _padded(rows: Any, n: int) -> Any:
 def _extend(data: Any, rows: Any) -> None:
     if len(rows):
         data.resize(len(data) + len(rows), axis=0)
-        if rows.view(f"u{rows.itemsize}").any():  # what is never written reads as zero (not as -0.0)
+        if rows.view(f"u{rows.itemsize}").any():  # unwritten data read as zero (not as -0.0)
             data[-len(rows) :] = rows
     data.flush()
 
 
-def _give_up(file: Any) -> None:
-    """Close a file whose disk is full: what the library still wants to write goes nowhere.
+def _close_discarding(file: Any) -> None:
+    """Close a file on a full disk, discarding what HDF5 has not written.
 
-    What is on disk stays as the last flush left it, which is what a reader finds after a kill. Closing the
-    file the usual way would fail, leave it open in the library, and crash at the exit of the process.
+    The data on disk stay as of the last flush, as after a kill. Closing the file normally would fail, leave
+    it open in the library, and crash at the exit of the process.
     """
     if not file:
         return
@@ -470,7 +472,7 @@ def _give_up(file: Any) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """Why a write failed, in the words of the system where it says so."""
+    """Cause of a failed write, as stated by the system where possible."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = re.search(r"errno = (\d+)", str(error))

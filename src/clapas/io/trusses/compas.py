@@ -15,7 +15,7 @@ from clapas.bodies.trusses.structure import Truss
 from clapas.errors import Error, FormatError
 from clapas.io.trusses.lines import chosen_groups
 
-HELD = ("is_fixed", "is_anchor", "is_support")
+SUPPORT_KEYS = ("is_fixed", "is_anchor", "is_support")
 
 
 def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Truss:
@@ -41,19 +41,19 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
         ).reshape(-1, 3)
 
     nodes, loads = vectors(("x", "y", "z")), vectors(("px", "py", "pz"))
-    held = [any(bool(row.get(key)) for key in HELD) for row in rows]
+    is_support = [any(bool(row.get(key)) for key in SUPPORT_KEYS) for row in rows]
     members, names, forces = [], [], []
-    seen = set()
+    pairs_read = set()
     for a, others in graph["edge"].items():
-        for b, found in others.items():
+        for b, edge in others.items():
             for end in (str(a), str(b)):
                 if end not in number:
                     raise FormatError(f"{path}: edge {a}-{b} names node {end}, which is not in 'node'")
             pair = (number[str(a)], number[str(b)])
-            if pair[::-1] in seen:
+            if pair[::-1] in pairs_read:
                 continue  # an undirected graph may hold both directions
-            seen.add(pair)
-            attributes = found or {}
+            pairs_read.add(pair)
+            attributes = edge or {}
             members.append(pair)
             names.append(str(attributes.get("group") or attributes.get("kind") or "members"))
             span = float(np.linalg.norm(nodes[pair[1]] - nodes[pair[0]]))
@@ -67,7 +67,7 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
             groups=chosen_groups(kinds, groups, path),
             group=[kinds.index(name) for name in names],
             prestress=forces,
-            is_blocked=np.repeat(np.array(held, dtype=bool)[:, None], 3, axis=1),
+            is_blocked=np.repeat(np.array(is_support, dtype=bool)[:, None], 3, axis=1),
             cases={"load": loads} if loads.any() else {},
             labels=labels,
             name=path.stem,
@@ -77,7 +77,7 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
 
 
 def _number(value: Any, path: Path, place: str) -> float:
-    """A number; zero where there is none."""
+    """A finite number; zero for None."""
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -86,7 +86,7 @@ def _number(value: Any, path: Path, place: str) -> float:
 
 
 def find_graph(content: Any) -> dict[str, Any] | None:
-    """The table with 'node' and 'edge', wherever the version of COMPAS puts it."""
+    """The table with 'node' and 'edge', in any version of COMPAS."""
     if isinstance(content, dict):
         if isinstance(content.get("node"), dict) and isinstance(content.get("edge"), dict):
             return content

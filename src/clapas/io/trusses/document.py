@@ -16,5 +16,5 @@ def read_document(path: Path) -> Truss:
         return from_document(content, str(path))
     except (FormatError, ImpossibleTruss):
         raise
-    except Error as error:  # a structure that cannot be: say in which file
+    except Error as error:  # name the file
         raise type(error)(f"{path}: {error}") from None

@@ -1,7 +1,7 @@
 """Trusses from drawings: lines and polylines of an ASCII DXF file.
 
 A file is pairs of lines, a group code and its value. Code 0 begins an entity, 8 is its layer, 10/20/30 and
-11/21/31 are its points; what this module does not name is skipped. Reference: Autodesk, DXF Reference.
+11/21/31 are its points; other codes are skipped. Reference: Autodesk, DXF Reference.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Entity:
 
     def numbers(self, code: int, path: Path) -> list[float]:
         """Values of a code as numbers."""
-        found = []
+        numbers_read = []
         for value in self.values.get(code, []):
             try:
-                found.append(float(value))
+                numbers_read.append(float(value))
             except ValueError:
-                found.append(math.nan)
-            if not math.isfinite(found[-1]):
+                numbers_read.append(math.nan)
+            if not math.isfinite(numbers_read[-1]):
                 raise FormatError(
                     f"{path}: {self.kind} of line {self.line}: code {code} must be a finite number, got "
                     f"'{value}'"
                 )
-        return found
+        return numbers_read
 
     def point(self, path: Path, first: int = 10) -> Array:
         """A point (3,) by its codes; missing coordinates are zero."""
@@ -66,7 +66,7 @@ def read_dxf(path: Path, *, groups: Mapping[str, Group] | None = None, length: s
     path : Path
         The drawing. LINE, LWPOLYLINE and POLYLINE of the model space are members, one for each straight
         piece; POINT entities are supports, of the axes that the name of their layer ends with ("support z"),
-        of all otherwise. Curves are refused, references to blocks counted in a warning.
+        of all otherwise. Curves are rejected, block references are counted in a warning.
     groups : mapping from layer names to Group, optional
         Kinds, materials and sections; guessed from the names of the layers otherwise.
     length : str, optional

@@ -1,4 +1,4 @@
-"""One call to read a truss from any known file, one to write it."""
+"""Read and write trusses in all supported formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MESHES = (".msh", ".vtk", ".vtu", ".inp", ".bdf", ".med", ".xdmf")
 def read_truss(
     path: str | os.PathLike[str], *, groups: Mapping[str, Group] | None = None, length: str | None = None
 ) -> Truss:
-    """Read a truss; the name of the file says how.
+    """Read a truss; the file name sets the format.
 
     ``.toml`` and ``.json`` documents of Clapas, ``.json`` networks of COMPAS, ``nodes.csv`` with
     ``members.csv`` beside it (or the folder of both), ``.dxf`` lines, and meshes through meshio.
@@ -86,5 +86,5 @@ def _is_compas(path: Path) -> bool:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
-        return False  # read_document says what is wrong
+        return False  # read_document reports the error
     return find_graph(content) is not None

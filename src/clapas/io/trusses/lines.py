@@ -1,8 +1,8 @@
-"""Lines drawn in other programs as members: ends that coincide are one node; sections are added here.
+"""Trusses from lines drawn in other programs: coinciding ends are one node; sections are added here.
 
 Layers, edge attributes or cell sets become groups. A group whose name contains "cable", "tendon", "wire",
-"rope" or "net" is one of cables, any other one of bars, of a stock section of steel, and a warning says so;
-pass ``groups`` to say it yourself, with materials and sections.
+"rope" or "net" is one of cables, any other one of bars, with a stock steel section, and a warning says so;
+pass ``groups`` to set kinds, materials and sections.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MERGED = 1e-6  # distance of ends, relative to the size of the drawing, at which
 
 @dataclass
 class Drawing:
-    """Lines and support points, with their layers and where they stand in the file.
+    """Lines and support points, with their layers and positions in the file.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Drawing:
     layers : list of str
         Layer of each line.
     places : list of str
-        Where each line stands in the file, for messages.
+        Position of each line in the file, for messages.
     supports : list
-        Points that hold the node they lie on: point, held axes, place.
+        Points that support the node they lie on: point, blocked axes, position in the file.
     """
 
     ends: list[Array] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Drawing:
     supports: list[tuple[Array, str, str]] = field(default_factory=list)
 
     def add(self, a: Array, b: Array, layer: str, place: str) -> None:
-        """A line from a to b."""
+        """Add a line from a to b."""
         self.ends.append(np.array([a, b], dtype=np.float64))
         self.layers.append(layer)
         self.places.append(place)
@@ -91,10 +91,10 @@ class Drawing:
 
 
 def merged(points: Array, distance: float) -> tuple[Array, Indices]:
-    """Points (k × 3) that are no nearer than a distance, and which of them each of the given ones is.
+    """Merge points closer than a distance: the distinct points (k × 3), and the index of each input point.
 
-    Rounding to a lattice would part neighbours on both sides of one of its walls; chains of near points are
-    one point here. The first of each is kept.
+    Rounding to a lattice would separate neighbours on both sides of a cell wall; here chains of near points
+    are merged. The first of each is kept.
 
     Examples
     --------
@@ -111,23 +111,23 @@ def merged(points: Array, distance: float) -> tuple[Array, Indices]:
     return points[first[order]], rank[number.ravel()]
 
 
-def chosen_groups(names: Sequence[str], given: Mapping[str, Group] | None, path: Path) -> list[Group]:
-    """The groups of these names: those given, and stock sections of steel for others, with a warning."""
-    found = [(given or {}).get(name) or guessed_group(name) for name in names]
-    invented = [group for group in found if group.name not in (given or {})]
-    unused = [repr(name) for name in given or {} if name not in names]
+def chosen_groups(names: Sequence[str], defined: Mapping[str, Group] | None, path: Path) -> list[Group]:
+    """The groups of these names: user-defined, or stock steel sections with a warning."""
+    chosen = [(defined or {}).get(name) or guessed_group(name) for name in names]
+    invented = [group for group in chosen if group.name not in (defined or {})]
+    unused = [repr(name) for name in defined or {} if name not in names]
     if unused:
         known = ", ".join(map(repr, names)) or "none"
         warn(f"{path}: no member is in the group {', '.join(unused)}; the groups of its members are {known}")
     for kind, words in STOCK.items():
-        mine = [repr(group.name) for group in invented if group.kind == kind]
-        if mine:
+        guessed = [repr(group.name) for group in invented if group.kind == kind]
+        if guessed:
             warn(
-                f"{path}: nothing is said of material and section of {', '.join(mine)}: taken as {words}. "
+                f"{path}: nothing is said of material and section of {', '.join(guessed)}: taken as {words}. "
                 "Displacements, weights, member checks and shared forces follow from that: give your own, "
                 "with --groups FILE.toml in the shell, groups={...} in Python"
             )
-    return found
+    return chosen
 
 
 def guessed_group(name: str) -> Group:

@@ -40,7 +40,7 @@ MEMBER_COLUMNS = ("a", "b", "name", "group", *OF_GROUP, "prestress", "rest_lengt
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV table: cells by column, and where they stand.
+    """A CSV table: cells by column, with line numbers.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class Table:
     columns : dict
         Texts of the cells of each column.
     scale : dict
-        What numbers of a column are multiplied by to become SI.
+        Factor from the unit of each column to SI.
     lines : list of int
-        Line of the file of each row.
+        Line number of each row.
     has_decimal_commas : bool
         Whether 1,5 is one and a half.
     """
@@ -77,7 +77,7 @@ class Table:
         return self.columns[column][row] if column in self.columns else ""
 
     def number(self, column: str, row: int, default: float | None = None) -> float:
-        """One cell as a number in SI; ``default`` for an empty one, which is an error without it."""
+        """One cell as a number in SI; ``default`` for an empty cell; without it an empty cell is an error."""
         cell = self.text(column, row)
         if cell == "" and default is not None:
             return default
@@ -181,13 +181,13 @@ def _supports(nodes: Table, axes: list[str]) -> Any:
     """Blocked components (n × d)."""
     blocked = np.zeros((len(nodes), len(axes)), dtype=bool)
     for row in range(len(nodes)):
-        held = nodes.text("support", row).lower()
-        wanted = "".join(axes) if held == "all" else held
-        if set(wanted) - set(axes):
+        text = nodes.text("support", row).lower()
+        blocked_axes = "".join(axes) if text == "all" else text
+        if set(blocked_axes) - set(axes):
             raise FormatError(
-                f"{nodes.where(row)}: support must be 'all' or axes like '{''.join(axes)}', got '{held}'"
+                f"{nodes.where(row)}: support must be 'all' or axes like '{''.join(axes)}', got '{text}'"
             )
-        blocked[row, [axes.index(axis) for axis in wanted]] = True
+        blocked[row, [axes.index(axis) for axis in blocked_axes]] = True
     return blocked
 
 
@@ -215,26 +215,28 @@ def _node(members: Table, end: str, row: int, number: dict[str, int]) -> int:
 
 
 def _has_parallels(members: Table, ends: list[list[int]]) -> bool:
-    """Whether members lie side by side, all of them on purpose."""
+    """Whether there are parallel members; each must be marked as such."""
     first: dict[tuple[int, int], int] = {}
-    found = False
+    has_parallels = False
     for row, (a, b) in enumerate(ends):
         before = first.setdefault((min(a, b), max(a, b)), row)
-        said = [members.text("parallel", each).lower() for each in (before, row)]
-        if said[1] not in ("", "yes", "no"):
-            raise FormatError(f"{members.where(row)}, column 'parallel': expected yes or no, got '{said[1]}'")
-        if before != row and "yes" not in said:
+        marks = [members.text("parallel", each).lower() for each in (before, row)]
+        if marks[1] not in ("", "yes", "no"):
+            raise FormatError(
+                f"{members.where(row)}, column 'parallel': expected yes or no, got '{marks[1]}'"
+            )
+        if before != row and "yes" not in marks:
             raise FormatError(
                 f"{members.where(row)}: the member joins the same nodes as that of line "
                 f"{members.lines[before]}. Remove one, or write yes in a column 'parallel' if they are meant "
                 "to lie side by side"
             )
-        found = found or before != row
-    return found
+        has_parallels = has_parallels or before != row
+    return has_parallels
 
 
 def _groups(members: Table) -> tuple[list[Group], list[int]]:
-    """Groups in the order in which they come, and the one of each member."""
+    """Groups in order of appearance, and the group of each member."""
     if "young" not in members or ("area" not in members and "diameter" not in members):
         missing = "young" if "young" not in members else "area"
         raise FormatError(
@@ -258,7 +260,7 @@ def _groups(members: Table) -> tuple[list[Group], list[int]]:
 
 
 def _group(members: Table, name: str, row: int) -> Group:
-    """The group whose first member stands in this row."""
+    """The group whose first member is in this row."""
     kind: Any = members.text("kind", row).lower() or "bar"
     try:
         material = Material(
@@ -283,7 +285,7 @@ def _group(members: Table, name: str, row: int) -> Group:
 
 
 def _table(path: Path, known: tuple[str, ...], needed: tuple[str, ...]) -> Table:
-    """Read a table whose first line that is no remark holds the headings."""
+    """Read a table; its first line that is not a comment holds the headings."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             text = file.read()
@@ -307,11 +309,11 @@ def _table(path: Path, known: tuple[str, ...], needed: tuple[str, ...]) -> Table
     columns: dict[str, list[str]] = {}
     scale: dict[str, float] = {}
     for place, heading in enumerate(rows[0][1]):
-        name, times = _heading(path, heading, known)
+        name, unit_factor = _heading(path, heading, known)
         if name in columns:
             raise FormatError(f"{path}: two columns are called '{name}'")
         columns[name] = [row[place] if place < len(row) else "" for _, row in rows[1:]]
-        scale[name] = times
+        scale[name] = unit_factor
     for line, row in rows[1:]:
         if any(row[len(columns) :]):
             raise FormatError(
@@ -325,7 +327,7 @@ def _table(path: Path, known: tuple[str, ...], needed: tuple[str, ...]) -> Table
 
 
 def _heading(path: Path, heading: str, known: tuple[str, ...]) -> tuple[str, float]:
-    """Name of a column, and what its numbers are multiplied by to become SI."""
+    """Name of a column, and the factor from its unit to SI."""
     name, bracket, rest = heading.partition("[")
     name = name.strip()
     name = name.lower() if ":" not in name else name
