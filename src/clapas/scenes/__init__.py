@@ -1,1 +1,1 @@
-"""Scenes: what people write down, the files of it, and its life as a simulation."""
+"""Scenes: their description, their files, and their simulation."""

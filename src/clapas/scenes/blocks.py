@@ -2,8 +2,8 @@
 
 A block is convex: its shape is the hull of its corners. Pieces that are not convex by more than 1 % of
 their volume are named in a warning, or cut into convex parts: exactly where faces are few, else by CoACD (Wei
-and others 2022). Files keep 6 or 7 digits, so that blocks that touch in the drawing overlap, or are apart, by
-as little: a scene without an ``overlap`` of its own gets one of 1e-5 of the smallest block.
+and others 2022). Files keep 6 or 7 digits, so blocks that touch in the drawing overlap or are apart by that
+rounding: a scene without an ``overlap`` gets one of 1e-5 of the smallest block.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from clapas.typing import Array
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-CONVEX = 0.01  # a hull larger than its piece by this share is worth a warning
-FLATNESS = 1e-5  # of the size of a block: corners nearer to the plane of a face belong to it
-TOUCHING = 1e-5  # of the size of the smallest block: what rounding in files may leave
-LARGE = 150.0  # m: few things built of blocks are longer, and most are when millimetres are read as metres
+CONVEX = 0.01  # relative excess of the hull volume above which a warning is given
+FLATNESS = 1e-5  # relative to the block size: corners closer to the plane of a face belong to it
+TOUCHING = 1e-5  # relative to the smallest block: rounding of coordinates in files
+LARGE = 150.0  # m: a longer structure suggests millimetres read as metres
 SMALL = 0.02  # m
 TURNS = {"x": ((0, 0, -1), (0, 1, 0), (1, 0, 0)), "y": ((1, 0, 0), (0, 0, -1), (0, 1, 0))}
 
-SUPPORT = "support"  # blocks whose names begin so are supports, unless others are named
+SUPPORT = "support"  # prefix of the names of supports, unless others are named
 
 NonConvex = Literal["hull", "parts"]
 
@@ -55,7 +55,7 @@ class Block:
     piece : SolidPiece
         Its surface.
     is_support : bool
-        Whether the file says that it is one.
+        Whether the file marks it as a support.
     """
 
     name: str
@@ -81,11 +81,11 @@ class BlockFile:
     scale : float
         Metres per unit of the file.
     up : str
-        Its axis that points upwards.
+        Vertical axis of the file.
     writer : str
-        The program that wrote it, where its vertical was assumed and may be another; "" otherwise.
+        The program that wrote the file, if its vertical axis was assumed; "" otherwise.
     flat : tuple of str
-        Objects of which pieces without a volume were left out: a drawing, no block.
+        Objects with pieces of zero volume, which were left out.
     """
 
     path: Path
@@ -97,49 +97,49 @@ class BlockFile:
 
     @property
     def extent(self) -> Array:
-        """Lengths along x, y and z of all of it, (3,) (m)."""
+        """Overall lengths along x, y and z, (3,) (m)."""
         low = np.min([block.piece.vertices.min(axis=0) for block in self.blocks], axis=0)
         high = np.max([block.piece.vertices.max(axis=0) for block in self.blocks], axis=0)
         return np.asarray(high - low)
 
     def remarks(self) -> list[str]:
-        """Sentences on what may not be as it was meant."""
-        made = []
+        """Warnings about likely mistakes: units, vertical axis, convexity."""
+        notes = []
         size, name = float(self.extent.max()), self.path.name
         if size > LARGE:
-            made.append(
+            notes.append(
                 f"{name} is {size:.4g} m long with {self.scale:g} m per unit: if its numbers are "
                 f"millimetres, give scale={1e-3 * self.scale:g} (--scale)"
             )
         elif size < SMALL:
-            made.append(
+            notes.append(
                 f"{name} is only {size:.4g} m long with {self.scale:g} m per unit: give scale=… (--scale …, "
                 "metres per unit) if that is not meant"
             )
         if self.writer:
-            made.append(
+            notes.append(
                 f"{name} is by {self.writer}, which writes y upwards unless told otherwise, and is read with "
                 f"{self.up} upwards: give up='y' (--up y) if it lies on its side, up='{self.up}' if it does "
                 "not"
             )
-        hollow = [block for block in self.blocks if block.piece.is_closed and not block.is_convex]
-        if hollow:
-            worst = max(hollow, key=lambda block: block.piece.excess)
-            made.append(
-                f"{name}: {_counted(hollow)} not convex, most of all '{worst.name}' (volume "
+        nonconvex = [block for block in self.blocks if block.piece.is_closed and not block.is_convex]
+        if nonconvex:
+            worst = max(nonconvex, key=lambda block: block.piece.excess)
+            notes.append(
+                f"{name}: {_counted(nonconvex)} not convex, most of all '{worst.name}' (volume "
                 f"{worst.piece.volume:.4g} m³, its hull {worst.piece.hull_volume:.4g}): the hull is taken; "
                 "nonconvex='parts' (--nonconvex parts) cuts such pieces into convex parts"
             )
         unclosed = [block for block in self.blocks if not block.piece.is_closed]
         if unclosed:
-            made.append(
+            notes.append(
                 f"{name}: {_counted(unclosed)} not closed (first '{unclosed[0].name}'): the hull is taken, "
                 "and whether it is convex cannot be told"
             )
         if self.flat:
             pieces = "a piece" if len(self.flat) == 1 else f"{len(self.flat)} pieces"
-            made.append(f"{name}: {pieces} without a volume left out (first of '{self.flat[0]}')")
-        return made
+            notes.append(f"{name}: {pieces} without a volume left out (first of '{self.flat[0]}')")
+        return notes
 
 
 def _counted(blocks: Sequence[Block]) -> str:
@@ -189,11 +189,11 @@ def _scale(file: MeshFile) -> float:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    chosen, k = name, 1
-    while chosen in taken:
-        chosen, k = f"{name} {k}", k + 1
-    taken.add(chosen)
-    return chosen
+    candidate, k = name, 1
+    while candidate in taken:
+        candidate, k = f"{name} {k}", k + 1
+    taken.add(candidate)
+    return candidate
 
 
 def add_blocks(
@@ -212,9 +212,9 @@ def add_blocks(
 ) -> list[int]:
     """Add the blocks of a file, one body per object, group or connected piece; returns their numbers.
 
-    Names are kept; pieces of an object get numbers after its name. A warning names what may not be meant:
+    Names are kept; pieces of an object get numbers after its name. A warning names likely mistakes:
     pieces that are not convex or not closed, millimetres taken for metres. If the scene has no
-    ``overlap`` of its own it becomes 1e-5 of the smallest block, since files keep 6 or 7 digits.
+    ``overlap`` it becomes 1e-5 of the smallest block, since files keep 6 or 7 digits.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Bodies and walls as a person describes them.
+"""User description of bodies and walls.
 
-A person places the shape's own frame, and gives angular velocities in the world. A body has mass and answers
-to contacts; a wall has none and answers to nothing: a shape without mass, or one that is fixed or driven.
-What the engine makes of them is in :mod:`clapas.scenes.records`.
+Positions are those of the shape's own frame, angular velocities are in world axes. A body has mass and is
+moved by contacts; a wall is not: a shape without mass, or one that is fixed or driven.
+:mod:`clapas.scenes.records` converts them to the form of the engine.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from clapas.scenes.materials import DEFAULT, require_material
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-OFFERED = 12  # names listed for one that is not known
-# Share by which one moment may exceed the sum of the two others: rounding of flat bodies.
+OFFERED = 12  # names listed in the error for an unknown one
+# Relative excess of one moment over the sum of the two others: rounding of flat bodies.
 TRIANGLE = 1e-9
 
 
@@ -63,16 +63,16 @@ TWINS = {
     "disk": "Sphere",
     "polygon": "Polyhedron",
 }
-"""Shapes of the other dimension that people mean."""
+"""Counterparts of shapes in the other dimension, for error messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
-    """What bodies and walls share: a shape, where it is, what it is made of.
+    """Common data of bodies and walls: shape, position, material.
 
-    The fields of :class:`Body` and :class:`Wall` are the one list of what each may be given: a field says how
-    it is read from what a person gives, how a scene file writes it, of what kind it is there, what it means
-    and in which unit (:mod:`clapas.scenes.definition`). :meth:`Scene.add` takes those of both.
+    The fields of :class:`Body` and :class:`Wall` are the single list of their arguments: each field states
+    how it is read, how a scene file writes it, its kind there, its meaning and its unit
+    (:mod:`clapas.scenes.definition`). :meth:`Scene.add` takes those of both.
     """
 
     number: int
@@ -100,13 +100,13 @@ class Placed:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return body_label(self.number, self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, without those that have their default, as scene files write them."""
         entries = written(self)
-        first = {"name": entries.pop("name")} if "name" in entries else {}  # for people who read files
+        first = {"name": entries.pop("name")} if "name" in entries else {}  # first, for readers of files
         return {**first, "shape": self.shape.to_dict(), **entries}
 
 
@@ -185,12 +185,12 @@ class Body(Placed):
 
 
 def body_label(number: int, name: str | None) -> str:
-    """What messages call a body."""
+    """Name of a body in messages."""
     return f"body {number}" if name is None else f"body '{name}'"
 
 
-def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **given: Any) -> Body | Wall:
-    """A body or a wall from arguments that are checked as far as they can be alone."""
+def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **arguments: Any) -> Body | Wall:
+    """A body or a wall from its arguments, checked on their own."""
     label = body_label(number, name)
     if not isinstance(shape, Shape):
         raise SceneError(f"{label}: expected a shape such as Sphere(0.1), got {shape!r}")
@@ -198,13 +198,13 @@ def make_body(d: int, number: int, shape: Any, *, name: str | None = None, **giv
         twin = TWINS.get(shape.word)
         hint = f": take a {twin}, or Scene(d={shape.d})" if twin else f": take Scene(d={shape.d})"
         raise SceneError(f"{label}: a {shape.word} is in {shape.d}-D, the scene in {d}-D{hint}")
-    given = {"name": name, **given}
-    values = {**readings(Body, label, given, d), **readings(Wall, label, given, d)}
+    arguments = {"name": name, **arguments}
+    values = {**readings(Body, label, arguments, d), **readings(Wall, label, arguments, d)}
     _refuse_contradictions(label, values)
     is_wall = values["free"] is None and (values["fixed"] or shape.is_static or values["motion"] is not None)
     if is_wall:
         _refuse_on_walls(label, shape, values)
-        # The mass of a fixed or driven shape has no effect: it may be given, and is not kept.
+        # The mass of a fixed or driven shape has no effect: it is accepted and dropped.
         return Wall(number=number, shape=shape, **{name: values[name] for name in definitions(Wall)})
     body = Body(number=number, shape=shape, **{name: values[name] for name in definitions(Body)})
     _refuse_contradictions_of_guides(body)
@@ -225,7 +225,7 @@ def _refuse_contradictions(label: str, values: Mapping[str, Any]) -> None:
 
 
 def _refuse_on_walls(label: str, shape: Shape, values: Mapping[str, Any]) -> None:
-    """Refuse what only bodies have."""
+    """Reject arguments that only bodies have."""
     if any(values["velocity"]) or any(values["angular_velocity"]):
         raise SceneError(
             f"{label}: it is fixed or driven, so it cannot start with a velocity; "
@@ -268,7 +268,7 @@ def _refuse_contradictions_of_guides(body: Body) -> None:
 
 
 def inertia_tensor(label: str, value: Any, d: int) -> tuple[Vector, ...]:
-    """An inertia about the centre along the shape's own axes, checked to be that of some body.
+    """An inertia about the centre along the shape's own axes, checked to be physical.
 
     A number in 2-D; in 3-D three moments, or a symmetric (3, 3) tensor. Moments are positive and none
     exceeds the sum of the two others.
@@ -430,7 +430,7 @@ def number(scene: Scene, body: int | str) -> int:
 
 
 def require_room(scene: Scene, label: str, what: str, radius: float) -> None:
-    """A body must not reach its own image, nor two images of an equal one at a time."""
+    """Check that a body cannot touch its own periodic image, nor two images of an equal body at once."""
     for axis, length in zip("xy", scene.period, strict=True):
         if length is not None and 4.0 * radius > length:
             raise SceneError(

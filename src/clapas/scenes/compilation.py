@@ -1,4 +1,4 @@
-"""From a scene to the arrays of a model."""
+"""Compilation of a scene into the arrays of a model."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
 
 
 def at_start(model: Model, records: Sequence[BodyRecord]) -> Start:
-    """The bodies of a model where they start, and their contacts there."""
-    # Bodies without birth time are there from the start, whatever the time is called.
+    """Initial contacts of a model, with its movable bodies and their sizes."""
+    # Time −max: bodies without birth time exist from the start.
     state = initial_state(model, time=-np.finfo(float).max)
-    found = Neighbours(model).detect(state, 0.0)
+    contacts = Neighbours(model).detect(state, 0.0)
     size = np.array([record.shape.reach for record in records])
     if not model.systems:
-        return Start(found, model.movable, size)
-    found = on_true_surfaces(model, state, found, 0.0)
-    a, b = model.system_of[found.a], model.system_of[found.b]
-    found = found.take(np.flatnonzero((a < 0) | (a != b)))  # neighbours along a rod share its surface
+        return Start(contacts, model.movable, size)
+    contacts = on_true_surfaces(model, state, contacts, 0.0)
+    a, b = model.system_of[contacts.a], model.system_of[contacts.b]
+    contacts = contacts.take(np.flatnonzero((a < 0) | (a != b)))  # neighbours along a rod share its surface
     for system in model.systems:
         if len(system.rows):
             size[system.rows] += np.linalg.norm(np.ptp(state.position[system.rows], axis=0))
-    return Start(found, model.movable | (model.system_of >= 0), size)
+    return Start(contacts, model.movable | (model.system_of >= 0), size)
 
 
 def _refuse_couples(model: Model) -> None:
-    """Refuse rolling and spinning resistance beside polygonal friction, and on systems."""
+    """Reject rolling and spinning resistance beside polygonal friction, and on systems."""
     if model.laws.has_sections and model.laws.has_couples:
         raise SceneError(
             "laws with a polygonal section of friction and laws with rolling or spinning resistance cannot "
@@ -125,8 +125,8 @@ def _joints(scene: Scene, records: Sequence[BodyRecord]) -> JointRows | None:
     position = np.array([body.position for body in records]).reshape(len(records), scene.d)
     turn = 4 if scene.d == 3 else 1
     orientation = np.array([body.orientation for body in records]).reshape(len(records), turn)
-    held, anchors = ends_on_systems(scene.joints), None
-    if held:
+    system_ends, anchors = ends_on_systems(scene.joints), None
+    if system_ends:
         parts = [system.bodies.start() for system in scene.systems]
-        anchors = anchors_of(held, scene.systems, parts).poses
+        anchors = anchors_of(system_ends, scene.systems, parts).poses
     return joint_rows(scene.joints, position, orientation, scene.mimics, anchors)

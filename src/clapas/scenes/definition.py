@@ -1,8 +1,8 @@
-"""Definitions: what a person can write of a thing, listed once.
+"""Definitions: the user-settable fields of scene items, listed once.
 
-A definition is a frozen dataclass whose fields are made by :func:`defined`. From them follow how values
-that people give are checked (:func:`readings`), what a scene file writes (:func:`written`), the keys that
-files may have (:mod:`clapas.scenes.schema`), and the tables of the documentation.
+A definition is a frozen dataclass whose fields are made by :func:`defined`. They determine how arguments
+are checked (:func:`readings`), what a scene file contains (:func:`written`), its allowed keys
+(:mod:`clapas.scenes.schema`), and the tables of the documentation.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from clapas.geometry.checks import Vector
 
 KEY = "definition"
 NEEDED: Any = ...
-"""Default of a field that must be given."""
+"""Default of a mandatory field."""
 
 
 class Definition(NamedTuple):
-    """What is known of a field.
+    """Metadata of a field.
 
     Parameters
     ----------
     kind : str
         Kind of value in a file: "number", "numbers", "word", … (see ``schema.KINDS``).
     meaning : str
-        What it is, with its unit.
+        Meaning, with its unit.
     default : object
-        What stands where a file says nothing; ``NEEDED`` if it must say something.
+        Value if a file does not set it; ``NEEDED`` if it must.
     read : callable
         (label of the thing, name of the field, value, d) ↦ the checked value.
     write : callable
-        The value ↦ what a file holds; None leaves it out.
+        The value ↦ its entry in a file; None omits it.
     """
 
     kind: str
@@ -53,25 +53,25 @@ def defined(
     write: Callable[[Any], Any] = lambda value: value,
 ) -> Any:
     """A field of a definition."""
-    known = {KEY: Definition(kind, meaning, default, read, write)}
-    return field(metadata=known) if default is NEEDED else field(default=default, metadata=known)
+    metadata = {KEY: Definition(kind, meaning, default, read, write)}
+    return field(metadata=metadata) if default is NEEDED else field(default=default, metadata=metadata)
 
 
 def definitions(of: type[Any]) -> dict[str, Definition]:
-    """The fields of a class that people write, by name, in order."""
+    """The user-settable fields of a class, by name, in order."""
     return {each.name: each.metadata[KEY] for each in fields(of) if KEY in each.metadata}
 
 
-def readings(of: type[Any], label: str, given: Mapping[str, Any], d: int) -> dict[str, Any]:
+def readings(of: type[Any], label: str, arguments: Mapping[str, Any], d: int) -> dict[str, Any]:
     """Checked values of all fields, from the arguments."""
     return {
-        name: each.read(label, name, given.get(name, each.default), d)
+        name: each.read(label, name, arguments.get(name, each.default), d)
         for name, each in definitions(of).items()
     }
 
 
 def written(thing: Any) -> dict[str, Any]:
-    """What a file holds of a thing: its fields without those that are left out."""
+    """Entries of an object in a file, without those that are omitted."""
     entries: dict[str, Any] = {}
     for name, each in definitions(type(thing)).items():
         value = getattr(thing, name)
@@ -81,7 +81,7 @@ def written(thing: Any) -> dict[str, Any]:
     return entries
 
 
-# ---------------------------------------------------------------- ways to read and write that things share
+# ---------------------------------------------------------------- common readers and writers
 
 
 def read_place(label: str, name: str, value: Any, d: int) -> Vector:
@@ -96,7 +96,7 @@ def read_spin(label: str, name: str, value: Any, d: int) -> Vector:
 
 
 def read_positive(label: str, name: str, value: Any, d: int) -> float | None:
-    """A number above zero, if given."""
+    """A positive number, or None."""
     return None if value is None else checks.positive(label, name, value)
 
 
@@ -106,12 +106,12 @@ def read_flag(label: str, name: str, value: Any, d: int) -> bool:
 
 
 def unless_zero(values: Vector) -> list[float] | None:
-    """Numbers, left out if all are zero."""
+    """Numbers; None if all are zero."""
     return list(values) if any(values) else None
 
 
 def if_so(value: Any) -> Any:
-    """A value, left out if it is false, zero or empty."""
+    """The value; None if it is false, zero or empty."""
     return value or None
 
 

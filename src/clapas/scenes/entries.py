@@ -17,7 +17,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def given(self, *without: str) -> dict[str, Any]:
-        """The values that were written, by key."""
+        """The values set in the file, by key."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in {"type", *without}}
 
 

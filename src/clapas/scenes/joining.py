@@ -108,7 +108,7 @@ def join(
         first, second_body = _end(scene, a, at), _end(scene, b, at if to is None else to)
     except SceneError as error:
         raise SceneError(f"joint '{name}': {error}") from None
-    made = make_joint(
+    joint = make_joint(
         scene.d,
         kind,
         first,
@@ -129,8 +129,8 @@ def join(
         spring=spring,
         motor=motor,
     )
-    scene.joints.append(made)
-    return made
+    scene.joints.append(joint)
+    return joint
 
 
 def mimic(scene: Scene, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> Mimic:
@@ -171,13 +171,13 @@ def mimic(scene: Scene, follower: str, leader: str, *, ratio: float = 1.0, offse
             f"{label}: it starts at {known[follower].laws.start}, but ratio {ratio} and offset {offset} "
             f"put it at {expected}; change the offset, or the start of a joint"
         )
-    made = Mimic(follower, leader, ratio, offset)
-    scene.mimics.append(made)
-    return made
+    gear = Mimic(follower, leader, ratio, offset)
+    scene.mimics.append(gear)
+    return gear
 
 
 def _end(scene: Scene, body: int | str | None, point: Sequence[float] | None) -> int | SystemEnd | None:
-    """The number of a body at the end of a joint, or what a system has there; None for the world."""
+    """Body number at the end of a joint, or the anchor on a system; None for the world."""
     if body is None or (body == WORLD and WORLD not in scene.numbers):
         return None
     by_name = {system.name: k for k, system in enumerate(scene.systems)}
@@ -199,7 +199,7 @@ def _end(scene: Scene, body: int | str | None, point: Sequence[float] | None) ->
 
 
 def _system_end(scene: Scene, k: int, body: int | None, point: Sequence[float] | None) -> SystemEnd:
-    """The anchor of a system at a point, on the carrier that a body is, if one is named."""
+    """The anchor of a system at a point, on the carrier of ``body`` if it is not None."""
     system = scene.systems[k]
     if not isinstance(system.bodies, JoinedBodies):
         raise SceneError(
@@ -220,7 +220,7 @@ def _system_end(scene: Scene, k: int, body: int | None, point: Sequence[float] |
 
 
 def ignore(scene: Scene, a: int | str, b: int | str) -> None:
-    """Let two bodies pass through each other: no contact between them is ever seen.
+    """Let two bodies pass through each other: contacts between them are ignored.
 
     Joined bodies do so already, unless their joint says ``collide=True``.
     """

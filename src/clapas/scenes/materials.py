@@ -1,6 +1,6 @@
-"""Materials, and which law holds between two of them.
+"""Materials, and the contact law between two of them.
 
-A law is given for a pair of materials, or once for all pairs. A pair without a law of its own is settled
+A law is set for a pair of materials, or once for all pairs. The law of a pair without its own is found
 in this order: by combining the laws of each material with itself, if the scene has a rule for that; by the
 law for all pairs; else it is an error, raised before anything runs.
 """
@@ -27,12 +27,12 @@ RULES: dict[str, Callable[[float, float], float]] = {
     "min": min,
     "max": max,
 }
-"""How two numbers become one, when the laws of two materials are combined."""
+"""Rules to combine the coefficients of two materials."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """A material of bodies. Its fields beside the name are the one list of its properties."""
+    """A material of bodies. Its fields besides the name are the single list of its properties."""
 
     name: str
     density: float | None = defined("number", "kg/m³", None)
@@ -111,9 +111,9 @@ class LawBook:
 
     def find(self, a: str, b: str) -> Law | None:
         """The law between two materials, or None."""
-        own = self.by_pair.get(pair(a, b))
-        if own is not None:
-            return own
+        pair_law = self.by_pair.get(pair(a, b))
+        if pair_law is not None:
+            return pair_law
         if self.combine != "error":
             of_a, of_b = self.by_pair.get((a, a)), self.by_pair.get((b, b))
             if of_a is not None and of_b is not None:
@@ -134,7 +134,7 @@ class LawBook:
 
 
 def combined(first: Law, second: Law, rule: str) -> Law:
-    """Law whose every number is made of those of two laws.
+    """Law whose coefficients combine those of two laws.
 
     >>> combined(Law(mu=0.2), Law(mu=0.6), "min").mu
     0.2
@@ -171,11 +171,11 @@ def material(scene: Scene, name: str, density: float | None = None) -> str:
     density : float, optional
         kg/m³.
     """
-    made = Material(checks.word("name of a material", name), density)
+    new = Material(checks.word("name of a material", name), density)
     old = scene.materials.get(name)
     if old is not None and (name != DEFAULT or old.density is not None):
         raise SceneError(f"material '{name}' is already defined, with density {old.density}")
-    scene.materials[name] = made
+    scene.materials[name] = new
     return name
 
 
@@ -218,8 +218,8 @@ def law(scene: Scene, a: str | None = None, b: str | None = None, **numbers: Any
     between = pair(a, b)
     if between in scene.laws.by_pair:
         raise SceneError(f"{label} is already given: {scene.laws.by_pair[between]}")
-    made = _make_law(scene.d, label, numbers)
-    scene.laws = replace(scene.laws, by_pair={**scene.laws.by_pair, between: made})
+    new_law = _make_law(scene.d, label, numbers)
+    scene.laws = replace(scene.laws, by_pair={**scene.laws.by_pair, between: new_law})
 
 
 def _typical_friction(a: str | None, b: str | None) -> float:
@@ -242,7 +242,7 @@ def _make_law(d: int, label: str, numbers: Mapping[str, Any]) -> Law:
 
 
 def require_material(scene: Scene, label: str, name: str) -> None:
-    """Refuse a material that the scene does not have."""
+    """Raise a SceneError for an unknown material."""
     if name not in scene.materials:
         hint = checks.did_you_mean(str(name), scene.materials)
         known = ", ".join(scene.materials)

@@ -1,4 +1,4 @@
-"""Refuse a scene whose bodies interpenetrate at the start."""
+"""Check that bodies do not interpenetrate at the start."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TOLERANCE = 1e-6
 
 
 class Start(NamedTuple):
-    """Bodies where they start.
+    """Initial configuration.
 
     Parameters
     ----------
     contacts : Contacts
         The contacts between them.
     movable : array of bool
-        Which of them move, also as parts of systems.
+        Bodies that move, also as parts of systems.
     size : array
-        Their radii; of the parts of a system, the size of the whole (m).
+        Their radii; for parts of a system, the size of the system (m).
     """
 
     contacts: Contacts
@@ -34,16 +34,16 @@ class Start(NamedTuple):
 
 
 def overlapping(records: Sequence[BodyRecord], start: Start, tolerance: float | None = None) -> Mask:
-    """Which contacts are overlaps, of bodies that are there from the start; walls may overlap each other.
+    """Contacts that are overlaps of bodies present from the start; walls may overlap each other.
 
-    ``tolerance`` is the depth allowed (m), by default 1e-6 of the size of the smaller body, which forgives
+    ``tolerance`` is the depth allowed (m), by default 1e-6 of the size of the smaller body, which tolerates
     rounding.
     """
-    there = np.array([record.birth == -np.inf for record in records], dtype=bool)
+    present = np.array([record.birth == -np.inf for record in records], dtype=bool)
     a, b, gap = start.contacts.a, start.contacts.b, start.contacts.gap
     smaller = np.minimum(start.size[a], start.size[b])
     allowed = TOLERANCE * smaller if tolerance is None else np.full(len(gap), tolerance)
-    return np.asarray((start.movable[a] | start.movable[b]) & there[a] & there[b] & (gap < -allowed))
+    return np.asarray((start.movable[a] | start.movable[b]) & present[a] & present[b] & (gap < -allowed))
 
 
 def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: float | None = None) -> None:
@@ -52,12 +52,12 @@ def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: floa
     if len(contacts) == 0:
         return
     a, b = contacts.a, contacts.b
-    counts = overlapping(records, start, tolerance)
-    if not counts.any():
+    is_overlap = overlapping(records, start, tolerance)
+    if not is_overlap.any():
         return
-    worst = int(np.argmin(np.where(counts, contacts.gap, np.inf)))
+    worst = int(np.argmin(np.where(is_overlap, contacts.gap, np.inf)))
     first, second = records[a[worst]], records[b[worst]]
-    pairs = len({(i, j) for i, j in zip(a[counts].tolist(), b[counts].tolist(), strict=True)})
+    pairs = len({(i, j) for i, j in zip(a[is_overlap].tolist(), b[is_overlap].tolist(), strict=True)})
     raise SceneError(
         f"'{first.name}' and '{second.name}' overlap at the start by {-contacts.gap[worst]:.3g} m near "
         f"{np.round(contacts.point[worst], 6).tolist()} ({pairs} such pair{'s' if pairs > 1 else ''}); "

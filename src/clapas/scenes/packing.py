@@ -21,7 +21,7 @@ from clapas.typing import Indices
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
-# Cells are this much wider than the largest grain, so that rounding cannot make two grains touch.
+# Ratio of cell width to the largest grain, so that rounding cannot make two grains touch.
 ROOM = 1.0 + 1e-9
 
 
@@ -35,8 +35,8 @@ def _box(label: str, name: str, value: Any, d: int) -> BoxRegion:
 class Fill:
     """Grains that fill a box loosely.
 
-    Its fields are the one list of what a filling may be given (:mod:`clapas.scenes.definition`);
-    :meth:`Scene.fill` takes the same. A scene keeps the grains that it makes.
+    Its fields are the single list of its arguments (:mod:`clapas.scenes.definition`), which
+    :meth:`Scene.fill` takes. The scene stores the resulting grains.
     """
 
     region: BoxRegion = defined("box region", "where; grains stay inside", NEEDED, read=_box)
@@ -76,15 +76,15 @@ def packed(
 
 
 def _lattice(region: BoxRegion, grains: GrainSampler, count: int) -> list[int]:
-    """Cells along each axis; refuse more grains than cells."""
+    """Number of cells along each axis; raises SceneError if there are fewer cells than grains."""
     cell = 2.0 * ROOM * grains.bound
     extent = np.subtract(region.high, region.low)
     numbers = [math.floor(length / cell) for length in extent.tolist()]
-    room = math.prod(numbers)
-    if count > room:
+    capacity = math.prod(numbers)
+    if count > capacity:
         raise SceneError(
             f"fill: {count} grains of up to {2 * grains.bound:.6g} m do not fit loosely in a region of "
-            f"{' × '.join(f'{length:.6g}' for length in extent)} m, where {room} "
+            f"{' × '.join(f'{length:.6g}' for length in extent)} m, where {capacity} "
             f"({' × '.join(map(str, numbers))}) do; enlarge the region or lower count"
         )
     return [max(number, 1) for number in numbers]
@@ -138,8 +138,8 @@ def fill(
     >>> len(scene.fill(BoxRegion((0, 0, 0), (1, 1, 1)), 100, radius=(0.04, 0.06), density=2500))
     100
     """
-    given = {"region": region, "count": count, "density": density, "velocity": velocity}
-    readings(Fill, "fill", given, scene.d)
+    arguments = {"region": region, "count": count, "density": density, "velocity": velocity}
+    readings(Fill, "fill", arguments, scene.d)
     grains = GrainSampler.of("fill", scene.d, radius, shape)
     rng = np.random.default_rng([scene.seed, scene.n_fills if seed is None else seed, 0])
     placed = packed(region, grains, count, scene.gravity, rng)

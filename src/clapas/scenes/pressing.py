@@ -1,4 +1,4 @@
-"""Bodies that press each other when a run begins."""
+"""Initial contact forces between bodies."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def press(scene: Scene, a: int | str, b: int | str, force: float | Sequence[float]) -> None:
     """Let body a press on body b when the run begins: they were wedged, clamped or loaded before.
 
-    Where friction leaves forces open, they decide what follows: the first step begins from them, as every
-    other begins from those of the step before. They do not push: a force that cannot last is gone after the
-    first step.
+    Where friction leaves the forces indeterminate, they select the solution: the first step is warm-started
+    with them, as each other step with the impulses before it. They are no loads: a force that cannot persist
+    is gone after the first step.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def press(scene: Scene, a: int | str, b: int | str, force: float | Sequence[floa
     if first == second:
         raise SceneError(f"press: body {first} twice; name two bodies")
     if isinstance(force, bool) or not isinstance(force, Real):
-        given = checks.vector("press", "force", force, scene.d)
+        components = checks.vector("press", "force", force, scene.d)
     else:
-        given = checks.vector("press", "force", (force,), 1)
-        checks.at_least_zero("press", "force", given[0])
-    scene.pressed.append(Pressed(first, second, given))
+        components = checks.vector("press", "force", (force,), 1)
+        checks.at_least_zero("press", "force", components[0])
+    scene.pressed.append(Pressed(first, second, components))

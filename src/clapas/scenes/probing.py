@@ -50,9 +50,9 @@ def probe(
     checks.word("name of a probe", name)
     if any(probe.name == name for probe in scene.probes):
         raise SceneError(f"probe '{name}': another probe has this name; names are unique")
-    made = Probe(name, quantity, first, second)
-    scene.probes.append(made)
-    return made
+    new = Probe(name, quantity, first, second)
+    scene.probes.append(new)
+    return new
 
 
 def _probe_joint(scene: Scene, quantity: str, joint: str, name: str) -> Probe:
@@ -65,14 +65,14 @@ def _probe_joint(scene: Scene, quantity: str, joint: str, name: str) -> Probe:
         )
     if any(probe.name == name for probe in scene.probes):
         raise SceneError(f"probe '{name}': another probe has this name; names are unique")
-    its = scene.joints[names.index(joint)]
-    bodies = [end.carrier if isinstance(end, SystemEnd) else end for end in (its.a, its.b)]
+    target = scene.joints[names.index(joint)]
+    bodies = [end.carrier if isinstance(end, SystemEnd) else end for end in (target.a, target.b)]
     body = next((number for number in bodies if number is not None), -1)
-    made = Probe(name, quantity, body, joint=joint, coordinate=its.rows.measure)
-    if quantity in ("joint_coordinate", "joint_rate", "joint_effort") and its.rows.measure is None:
+    new = Probe(name, quantity, body, joint=joint, coordinate=target.rows.measure)
+    if quantity in ("joint_coordinate", "joint_rate", "joint_effort") and target.rows.measure is None:
         raise SceneError(
-            f"probe '{name}': a {its.kind} joint has no single coordinate; hinge, slider and cylindrical "
+            f"probe '{name}': a {target.kind} joint has no single coordinate; hinge, slider and cylindrical "
             "joints have one, in 2-D pin, slot and slider; joint_force and joint_torque are of all"
         )
-    scene.probes.append(made)
-    return made
+    scene.probes.append(new)
+    return new

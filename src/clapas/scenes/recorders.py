@@ -1,4 +1,4 @@
-"""Recorders of a run, and what they and its callers receive: kept steps, progress, a summary."""
+"""Recorders of a run, and the records passed to them and to callbacks: steps, progress, summary."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clapas.status import Status
 
 @dataclass(frozen=True)
 class RecordedStep:
-    """A kept step, as recorders receive it.
+    """A recorded step.
 
     Parameters
     ----------
     stepped : StepResult or None
-        The step that led here, or the last part of a divided one; None for the start.
+        The step result, or the last part of a divided step; None for the start.
     state : State
-        Where it led.
+        The state after the step.
     energy : Energy
         Its energies.
     work, given : float
         Work of the contacts since the start, and of walls, guides and loads (J).
     worst : float
-        Largest residual of the steps since the one kept before.
+        Largest residual since the previous recorded step.
     """
 
     stepped: StepResult | None
@@ -40,20 +40,20 @@ class RecordedStep:
 
 
 class Recorder(Protocol):
-    """Something that keeps steps: in memory, or on disk."""
+    """Storage of steps, in memory or on disk."""
 
     def keep(self, kept: RecordedStep) -> None:
         """Keep a step."""
         ...
 
     def note(self, reading: Reading) -> None:
-        """Keep what the probes read, at every step; called only if there are probes."""
+        """Store probe readings, at every step; called only if there are probes."""
         ...
 
 
 @dataclass
 class Memory:
-    """A recorder that keeps everything in lists."""
+    """A recorder in memory."""
 
     steps: list[RecordedStep] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
@@ -63,12 +63,12 @@ class Memory:
         self.steps.append(kept)
 
     def note(self, reading: Reading) -> None:
-        """Keep what the probes read."""
+        """Store probe readings."""
         self.readings.append(reading)
 
 
 class StepProgress(NamedTuple):
-    """What a progress callback receives after each step."""
+    """Data passed to a progress callback after each step."""
 
     step: int
     steps: int
@@ -83,7 +83,7 @@ Watcher = Callable[[StepProgress], bool | None]
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended.
+    """Result of a run.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Summary:
     unsolved : int
         Steps whose contact problem stayed above the tolerance.
     worst : float
-        Largest residual met.
+        Largest residual.
     work, given : float
         Work of the contacts since the start, and of walls, guides and loads (J).
     status : Status

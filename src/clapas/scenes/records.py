@@ -1,9 +1,9 @@
-"""The bodies and laws of a scene as the engine needs them.
+"""Bodies and laws of a scene in the form of the engine.
 
-The engine keeps the centre of mass, the principal axes of inertia, in which the inertia is constant and
-diagonal, and angular velocity along these. Walls have no inertia; they keep the shape's own frame, so that an
-imposed rotation turns them about its origin. A guided body has its inertia along the free axes; it keeps its
-centre of mass, about which an imposed rotation turns it.
+The engine uses the centre of mass, the principal axes, in which the inertia is constant and diagonal, and
+angular velocities along these. Walls have no inertia; they keep the shape's own frame, so that an imposed
+rotation turns them about its origin. A guided body has its inertia along the free axes and turns about its
+centre of mass.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BodyRecord:
-    """A body as the engine needs it.
+    """A body in the form of the engine.
 
     Parameters
     ----------
     number : int
         Its number.
     name : str
-        Its name, or what messages call it.
+        Its name, or its label in messages.
     shape : Shape
         Its shape, and ``frame``, the body's frame in the shape's own: give both to ``collider_table``.
     material : int
@@ -66,7 +66,7 @@ class BodyRecord:
     birth : float
         Time at which it appears (s); −inf if it is there from the start.
     laid : bool
-        Whether it is lowered, when it appears, until it touches what lies below.
+        Whether it is lowered at birth until it touches something below.
     group : str
         Its group.
     """
@@ -91,10 +91,10 @@ class BodyRecord:
 
 
 def body_records(scene: Scene) -> list[BodyRecord]:
-    """The bodies as the engine needs them, in the order of their numbers, then grains by birth."""
+    """Records of the bodies in order of their numbers, then of the grains by birth."""
     numbers = {name: k for k, name in enumerate(scene.materials)}
     densities = {name: material.density for name, material in scene.materials.items()}
-    made = [record(body, numbers[body.material], densities[body.material]) for body in scene.bodies]
+    records = [record(body, numbers[body.material], densities[body.material]) for body in scene.bodies]
     grains = [
         (grain.birth, k, j, grain, source)
         for k, source in enumerate(scene.sources)
@@ -102,7 +102,7 @@ def body_records(scene: Scene) -> list[BodyRecord]:
     ]
     for birth, _, j, grain, source in sorted(grains, key=lambda entry: entry[:3]):
         body = Body(
-            number=len(made),
+            number=len(records),
             name=f"{source.name} {j}",
             shape=grain.shape,
             position=grain.position,
@@ -114,16 +114,16 @@ def body_records(scene: Scene) -> list[BodyRecord]:
             group=source.group,
         )
         grain_record = record(body, numbers[source.material], densities[source.material], birth)
-        made.append(replace(grain_record, laid=source.laid))
-    return made
+        records.append(replace(grain_record, laid=source.laid))
+    return records
 
 
 def table_of_laws(scene: Scene) -> LawTable:
-    """Laws by numbers of materials; refuses two materials that can touch without a law."""
-    return scene.laws.table(list(scene.materials), _meeting(scene))
+    """Laws by numbers of materials; raises SceneError if two materials can touch without a law."""
+    return scene.laws.table(list(scene.materials), _touching_materials(scene))
 
 
-def _meeting(scene: Scene) -> set[Pair]:
+def _touching_materials(scene: Scene) -> set[Pair]:
     """Pairs of materials that can touch: at least one of the two bodies must not be a wall."""
     moving, walls = dict.fromkeys(scene.materials, 0), set()
     for body in scene.bodies:
@@ -139,7 +139,7 @@ def _meeting(scene: Scene) -> set[Pair]:
 
 
 def record(body: Body | Wall, material: int, density: float | None, birth: float = -math.inf) -> BodyRecord:
-    """The body as the engine needs it; ``density`` is that of its material."""
+    """The record of a body; ``density`` is that of its material."""
     if isinstance(body, Wall):
         return _wall(body, material)
     frame, mass, inertia = _mass_in_frame(body, body.density or density)
@@ -150,7 +150,7 @@ def record(body: Body | Wall, material: int, density: float | None, birth: float
     if frame.orientation != rotations.identity(d):
         orientation = _tuple(rotations.normalise(rotations.product(orientation, frame.orientation)))
     if d == 3 and body.free is not None and free_turns(body.free, d) == 1:
-        # It turns about one axis of the world, which is then an axis of the body too.
+        # It turns about a fixed world axis, which is then an axis of the body too.
         inertia = inertia_about_axes(inertia, rotations.to_matrix(orientation))
         frame = Frame(frame.centre, _tuple(rotations.conjugate(body.orientation)))
         orientation = rotations.identity(3)
@@ -201,7 +201,7 @@ def _wall(body: Wall, material: int) -> BodyRecord:
 
 def _mass_in_frame(body: Body, density: float | None) -> tuple[Frame, float, Vector]:
     """The body's frame in the shape's own, its mass and its principal moments."""
-    if body.shape.is_static:  # guided, so that it never turns freely: any moments will do
+    if body.shape.is_static:  # guided, never turns freely: the moments have no effect
         assert body.mass is not None
         return Frame.own(body.shape.d), body.mass, (body.mass,) * (3 if body.shape.d == 3 else 1)
     if body.mass is None and density is None:

@@ -1,4 +1,4 @@
-"""Where new grains appear: boxes and horizontal discs."""
+"""Regions where grains are created: boxes and horizontal discs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clapas.typing import Array
 
 
 class Region(ABC):
-    """A part of space from which points are drawn evenly."""
+    """A region of space with a uniform distribution of points."""
 
     word: ClassVar[str]
     d: int

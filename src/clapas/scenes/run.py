@@ -19,12 +19,12 @@ class Run:
     duration, dt : float, optional
         Time to simulate and time step (s).
     every : int
-        Steps between two kept ones.
+        Steps between two recorded ones.
     on_unsolved : "raise" or "record"
-        What to do with a contact problem that stays above the tolerance.
+        Action if a contact problem stays above the tolerance.
     solver, scheme : mapping
         Name and settings of the method and of the time stepping, as ``{"name": "auto", "tol": 1e-6}``.
-        They are checked by those who make them.
+        They are checked when the methods are made.
     sleeping : mapping
         When bodies may sleep, as ``{"speed": 1e-2}``; empty for never.
     """

@@ -14,8 +14,8 @@ from clapas.scenes.recorders import StepProgress, Summary, Watcher
 from clapas.status import Status
 
 
-class Done(Protocol):
-    """A step done, as progress reports it."""
+class CompletedStep(Protocol):
+    """A completed step, for progress reports."""
 
     @property
     def n_contacts(self) -> int:
@@ -33,11 +33,11 @@ class Run(Protocol):
 
     @property
     def state(self) -> State:
-        """The present state."""
+        """The current state."""
         ...
 
     @property
-    def last(self) -> Done | None:
+    def last(self) -> CompletedStep | None:
         """The last step; None before the first."""
         ...
 
@@ -74,26 +74,26 @@ def run_steps(
     Parameters
     ----------
     run : Run
-        What is stepped.
+        The simulation.
     steps : int
         Number of the last step, counted from the start of the run.
     progress : callable, optional
         Called after each step; return True to stop.
     agreed : callable, optional
-        Whether to stop, from whether this process wishes to: ranks must agree.
+        Common decision to stop, from that of this process: ranks must agree.
     """
     start, first, before = time.perf_counter(), run.state.step, run.unsolved
     is_stopped = False
     with interrupts() as interrupted:
         while run.state.step < steps and not is_stopped:
             run.step()
-            wish = interrupted.is_set()
+            stop = interrupted.is_set()
             if progress is not None:
                 assert run.last is not None
                 now, last, seconds = run.state, run.last, time.perf_counter() - start
                 report = StepProgress(now.step, steps, now.time, last.n_contacts, last.residual, seconds)
-                wish |= bool(progress(report))
-            is_stopped = agreed(wish)
+                stop |= bool(progress(report))
+            is_stopped = agreed(stop)
     status = Status.ALMOST_SOLVED if run.unsolved > before else Status.SOLVED
     if run.state.step < steps:
         status = Status.STOPPED
@@ -104,18 +104,18 @@ def run_steps(
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, so that a step is never cut in two; a second Ctrl-C interrupts."""
+    """Context with an event set by Ctrl-C, so that steps are completed; a second Ctrl-C interrupts."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
 
-    def ask(number: int, frame: object) -> None:
+    def set_event(number: int, frame: object) -> None:
         if event.is_set():
             raise KeyboardInterrupt
         event.set()
 
-    previous = signal.signal(signal.SIGINT, ask)
+    previous = signal.signal(signal.SIGINT, set_event)
     try:
         yield event
     finally:

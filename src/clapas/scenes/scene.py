@@ -1,10 +1,10 @@
-"""A scene: what a person writes before a simulation.
+"""A scene: the description of a simulation.
 
-Bodies and walls, what they are made of, which laws hold between them, gravity, sources of grains, probes.
-A scene is checked as it is written, item by item, and as a whole when it is compiled. It can be kept in a
-file (TOML or YAML) and read again, to the same bits.
+Bodies and walls, materials, contact laws, gravity, sources of grains, probes. Each item is checked when it is
+added, and the scene as a whole when it is compiled. It can be written to a file (TOML or YAML) and read
+again, to the same bits.
 
-Each verb is a function whose first argument is the scene; it stands beside the definition of what it adds.
+Each method is a function whose first argument is the scene, defined beside the class of what it adds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Period = tuple[float | None, float | None]
 
 
 class Scene:
-    """Bodies, walls, materials and laws: what to simulate.
+    """Bodies, walls, materials and contact laws to simulate.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Scene:
     period : (x, y), optional
         Lengths of the periodic cell along x and y (m); None where there is no periodicity.
     seed : int
-        Seed of all that is random in the scene: packings, sources.
+        Seed of all random numbers of the scene: packings, sources.
     combine : str
         For two materials without a law between them: "error", or how the laws of each with itself are
         combined, number by number: "mean", "geometric", "min" or "max".
@@ -151,14 +151,14 @@ class Scene:
     # ---------------------------------------------------------------- files
 
     def to_dict(self) -> dict[str, Any]:
-        """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
+        """The scene as plain data (text, numbers, lists, dictionaries), as in files."""
         from clapas.scenes.scenefile import entries_of
 
         return entries_of(self)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Scene:
-        """A scene from plain data, checked against the schema; ``folder`` is where its meshes are."""
+        """A scene from plain data, checked against the schema; ``folder`` holds its mesh files."""
         from clapas.scenes.scenefile import scene_of
 
         return scene_of(data, folder)
@@ -179,7 +179,7 @@ class Scene:
         return load(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the scene to a TOML or YAML file, by the name's ending. Reading gives the same scene."""
+        """Write the scene to a TOML or YAML file, chosen by the suffix. Reading gives the same scene."""
         from clapas.scenes.scenefile import save
 
         save(self, path)

@@ -26,8 +26,8 @@ from clapas.scenes.schema_errors import scene_error
 from clapas.scenes.systems import system_entries
 from clapas.scenes.toml import to_toml
 
-MOST_VALUES = 10**7  # of a scene file
-DEEPEST = 100  # lists in lists
+MOST_VALUES = 10**7  # in a scene file
+DEEPEST = 100  # nesting of lists
 VERSION = 1
 ENDINGS = (".toml", ".yaml", ".yml")
 
@@ -74,7 +74,7 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     data : mapping
         As :meth:`Scene.to_dict` gives it. Beside bodies it may hold ``fills``, which become bodies.
     folder : path
-        Where mesh files are looked for.
+        Folder of the mesh files.
     """
     try:
         entry = SceneEntry.model_validate(data)
@@ -97,8 +97,8 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     for k, joint in enumerate(entry.joints):
         with _at(f"joints[{k}]"):
             motor = None if joint.motor is None else joint.motor.make()
-            given = joint.given("kind", "a", "b", "motor")
-            scene.join(joint.kind, joint.a, joint.b, motor=motor, **given)
+            arguments = joint.given("kind", "a", "b", "motor")
+            scene.join(joint.kind, joint.a, joint.b, motor=motor, **arguments)
     for k, mimic in enumerate(entry.mimics):
         with _at(f"mimics[{k}]"):
             scene.mimic(**mimic.given())
@@ -117,7 +117,7 @@ def scene_of(data: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
 
 
 def entries_of(scene: Scene) -> dict[str, Any]:
-    """The scene in plain words, numbers, lists and dictionaries, as files hold it."""
+    """The scene as plain data (text, numbers, lists, dictionaries), as in files."""
     carriers = {int(row) for system in scene.systems for row in system.rows}
     period = {axis: length for axis, length in zip("xy", scene.period, strict=True) if length is not None}
     laws = [{"between": list(names), **law_entries(law)} for names, law in scene.laws.by_pair.items()]
@@ -151,7 +151,7 @@ def entries_of(scene: Scene) -> dict[str, Any]:
 
 
 class _Shapes:
-    """Makes shapes; equal ones are one object, so that their hulls are kept once."""
+    """Builds shapes; equal ones share one object, so that hulls are stored once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -207,7 +207,7 @@ def _read_system(scene: Scene, entry: SceneEntry, k: int, folder: Path) -> None:
 
 
 def _with_motions(value: Any, name: str = "") -> Any:
-    """Settings of a kind with the motions in them made."""
+    """Settings of a kind with their motions built."""
     if isinstance(value, Mapping):
         if name == "motion":
             try:
@@ -220,7 +220,7 @@ def _with_motions(value: Any, name: str = "") -> Any:
 
 @contextmanager
 def _at(path: str) -> Iterator[None]:
-    """Say where in the file something impossible was found."""
+    """Context that adds the position in the file to errors."""
     try:
         yield
     except (SceneError, FormatError) as error:
@@ -228,20 +228,20 @@ def _at(path: str) -> Iterator[None]:
 
 
 def _count(data: Any) -> None:
-    """Refuse data without end: a few lines of YAML can stand for any number of copies, or hold themselves."""
-    ahead, seen = [iter([data])], 0
-    while ahead:
-        value = next(ahead[-1], ahead)
-        if value is ahead:
-            ahead.pop()
+    """Reject huge or recursive data: a few lines of YAML can expand to any size, or contain themselves."""
+    stack, count = [iter([data])], 0
+    while stack:
+        value = next(stack[-1], stack)
+        if value is stack:
+            stack.pop()
             continue
-        seen += 1
-        if seen > MOST_VALUES or len(ahead) > DEEPEST:
+        count += 1
+        if count > MOST_VALUES or len(stack) > DEEPEST:
             raise RecursionError
         if isinstance(value, Mapping):
-            ahead.append(iter(value.values()))
+            stack.append(iter(value.values()))
         elif isinstance(value, list):
-            ahead.append(iter(value))
+            stack.append(iter(value))
 
 
 def _ending(path: Path) -> str:

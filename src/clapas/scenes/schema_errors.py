@@ -30,7 +30,7 @@ def scene_error(error: ValidationError, model: type[BaseModel], data: Any) -> Sc
     Parameters
     ----------
     error : ValidationError
-        What the schema found.
+        Errors found by the schema.
     model : type
         The schema.
     data : Any
@@ -38,8 +38,8 @@ def scene_error(error: ValidationError, model: type[BaseModel], data: Any) -> Sc
     """
     lines: list[str] = []
     for problem in error.errors():
-        line = f"{_path(problem['loc'], data)}: {_what(problem, model)}"
-        if line not in lines:  # each branch of a union complains on its own
+        line = f"{_path(problem['loc'], data)}: {_message(problem, model)}"
+        if line not in lines:  # each branch of a union reports the same problem
             lines.append(line)
     if len(lines) > SHOWN:
         lines[SHOWN:] = [f"and {len(lines) - SHOWN} more"]
@@ -49,17 +49,17 @@ def scene_error(error: ValidationError, model: type[BaseModel], data: Any) -> Sc
 
 
 def _path(loc: Sequence[Step], data: Any) -> str:
-    """The path as a person would write it, with the name of the body when it has one."""
-    path, here = "", data
+    """Readable path, with the name of the body if it has one."""
+    path, current = "", data
     for step in loc:
         if isinstance(step, int):
             path += f"[{step}]"
-            here = here[step] if isinstance(here, list) and step < len(here) else None
-            if isinstance(here, Mapping) and isinstance(here.get("name"), str):
-                path += f" '{here['name']}'"
-        elif isinstance(here, Mapping) and (step in here or not _is_branch(step, here)):
+            current = current[step] if isinstance(current, list) and step < len(current) else None
+            if isinstance(current, Mapping) and isinstance(current.get("name"), str):
+                path += f" '{current['name']}'"
+        elif isinstance(current, Mapping) and (step in current or not _is_branch(step, current)):
             path += f".{step}" if path else step
-            here = here.get(step)
+            current = current.get(step)
     return path or "scene"
 
 
@@ -68,8 +68,8 @@ def _is_branch(step: str, here: Mapping[str, Any]) -> bool:
     return here.get("type") == step
 
 
-def _what(problem: Any, model: type[BaseModel]) -> str:
-    kind, given, loc = problem["type"], problem["input"], problem["loc"]
+def _message(problem: Any, model: type[BaseModel]) -> str:
+    kind, value, loc = problem["type"], problem["input"], problem["loc"]
     if kind == "extra_forbidden":
         known = _keys(model, loc[:-1])
         return f"unknown key{did_you_mean(str(loc[-1]), known)}; expected {', '.join(known)}"
@@ -84,15 +84,15 @@ def _what(problem: Any, model: type[BaseModel]) -> str:
     if kind == "value_error":
         return str(problem["ctx"]["error"])
     expected = EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
-    return f"expected {expected}, got {given!r}{_number_hint(given)}"
+    return f"expected {expected}, got {value!r}{_number_hint(value)}"
 
 
-def _number_hint(given: Any) -> str:
-    """Numbers in quotes, and 1e-3 in YAML, which reads it as a word, deserve a hint."""
-    if not isinstance(given, str):
+def _number_hint(value: Any) -> str:
+    """Hint for numbers in quotes, and for 1e-3 in YAML, which reads it as text."""
+    if not isinstance(value, str):
         return ""
     try:
-        float(given)
+        float(value)
     except ValueError:
         return ""
     return "; write numbers without quotes, and in YAML with a dot before the exponent, as in 1.0e-3"
@@ -107,7 +107,7 @@ def _keys(model: Any, loc: Sequence[Step]) -> list[str]:
 
 
 def _below(kind: Any, step: Step) -> Any:
-    """Type of what a step of a path leads to."""
+    """Type reached by a step of a path."""
     if _is_model(kind):
         field = kind.model_fields.get(step)
         return field.annotation if field else None
@@ -120,8 +120,8 @@ def _below(kind: Any, step: Step) -> Any:
         ):
             return branch
     for branch in arguments:
-        if (found := _below(branch, step)) is not None:
-            return found
+        if (inner := _below(branch, step)) is not None:
+            return inner
     return None
 
 

@@ -14,20 +14,20 @@ from clapas.errors import SettingsError
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver
 
-MOST_STEPS = 10**15  # times of later steps would not be told apart: t + dt rounds to t
+MOST_STEPS = 10**15  # beyond, t + dt rounds to t
 SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
 OnUnsolved = Literal["raise", "record"]
 
 
 def named_solver(entries: Mapping[str, Any]) -> Solver:
-    """The solver a scene file names, ``{"name": "auto", "tol": 1e-6}``, or the default of steps."""
+    """The solver named in a scene file, ``{"name": "auto", "tol": 1e-6}``, or the default of steps."""
     settings = {"name": "auto", "tol": STEP_SOLVER.tol, **entries}
     name = str(settings.pop("name"))
     return registry.make(name, **settings)
 
 
 def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
-    """The scheme a scene file names, ``{"name": "moreau-jean", "theta": 0.6}``."""
+    """The scheme named in a scene file, ``{"name": "moreau-jean", "theta": 0.6}``."""
     settings = {"name": "moreau-midpoint", **entries}
     name = settings.pop("name")
     if name not in SCHEMES:
@@ -39,7 +39,7 @@ def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
 
 
 def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
-    """When bodies may sleep, as written in a scene file, ``{"speed": 1e-2}``; None if it is not set."""
+    """Sleep settings of a scene file, ``{"speed": 1e-2}``; None if not set."""
     try:
         return Sleeping(**entries) if entries else None
     except TypeError as error:
@@ -47,7 +47,7 @@ def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
 
 
 def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
-    """Refuse what no run can be made of."""
+    """Check the arguments of a run."""
     for name, value in {"dt": dt, "duration": duration, "every": every}.items():
         _require_number(name, value)
     checked_step(dt)
@@ -70,7 +70,7 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
 
 
 def check_every(every: Any) -> None:
-    """Refuse a number of steps between two kept ones that is none."""
+    """Check the number of steps between two recorded ones."""
     _require_number("every", every)
     if not every >= 1:
         raise SettingsError(f"every must be at least 1, got {every}")
@@ -94,7 +94,7 @@ def checked_step(dt: Any) -> float:
 
 
 def checked_choice(on_unsolved: Any) -> OnUnsolved:
-    """One of the two choices."""
+    """Check ``on_unsolved``."""
     if on_unsolved not in ("raise", "record"):
         raise SettingsError(f"on_unsolved must be 'raise' or 'record', got '{on_unsolved}'")
     choice: OnUnsolved = on_unsolved

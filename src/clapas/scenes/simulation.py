@@ -1,9 +1,9 @@
-"""A model in motion: the loop over time steps, and the object that makes them one by one.
+"""Simulation of a model: the loop over time steps, and the object that advances them one by one.
 
 All runs go through :class:`Simulation`: a script that controls a robot calls :meth:`Simulation.step`,
 :func:`simulate` and the command line call :meth:`Simulation.run`. The changing data are one immutable
-:class:`~clapas.dynamics.state.State`; a step replaces it. To branch is to keep a state, to go back is to
-put it in place again, and the same state gives the same bits.
+:class:`~clapas.dynamics.state.State`; a step replaces it. To branch, keep a state; to go
+back, restore it. The same state gives the same bits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def energy(model: Model, state: State) -> Energy:
     alive = model.first(state.n_bodies)
     others = energy_of(alive, state)
     moving = alive.movable
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity is an answer; runs refuse it
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is returned here, and rejected by runs
         kinetic = 0.5 * float(np.sum(alive.masses_of(moving) * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
     springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
@@ -67,12 +67,12 @@ def energy(model: Model, state: State) -> Energy:
 
 @dataclass
 class _Attached:
-    """A recorder at work: it keeps one step in ``every``, counted from step ``origin`` of the simulation."""
+    """An attached recorder: it stores one step in ``every``, counted from step ``origin``."""
 
     recorder: Recorder
     every: int
     origin: int
-    kept: int  # the last step kept
+    kept: int  # the last recorded step
     worst: float = 0.0  # largest residual since
 
 
@@ -81,20 +81,20 @@ class _Attached:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A simulation at one time: what :meth:`Simulation.reset` needs to go on from there.
+    """Simulation data at one time, for :meth:`Simulation.reset`.
 
-    It holds references and copies nothing: states are never changed, only replaced.
+    It holds references, no copies: states are never changed, only replaced.
 
     Parameters
     ----------
     state : State
-        Positions, velocities, impulses: all that decides what follows.
+        Positions, velocities, impulses: all that determines the following steps.
     work, external_work : float
         Work since the start, as in :class:`Simulation`.
     last : tuple of StepResult
         The parts of the last step, for its contacts and reactions.
     targets : mapping
-        What motors are asked for, by the names of joints, where that differs from the scene.
+        Targets of motors by names of joints, where they differ from the scene.
     """
 
     state: State
@@ -108,12 +108,12 @@ class Snapshot:
 
 
 class Simulation:
-    """A scene in motion, one time step at a time: the loop of a controller, a game or an experiment.
+    """A simulation advanced step by step, for controllers, games and experiments.
 
     Parameters
     ----------
     scene : Scene or Model
-        What moves. A scene is compiled; its ``run`` gives what is not said here.
+        The scene, which is compiled, or a model; its ``run`` supplies the defaults.
     dt : float
         Time step (s).
     solver : Solver, optional
@@ -124,16 +124,16 @@ class Simulation:
         When bodies may sleep; never by default.
     on_unsolved : "raise" or "record"
         When a contact problem stays above the tolerance: raise :class:`NotSolved` after the step, or count it
-        (``unsolved``) and go on. An answer as good as rounding allows is counted and warned of once.
+        (``unsolved``) and go on. A solution limited by rounding is counted, with one warning.
     state : State or Snapshot, optional
-        Where to start; by default where the scene is.
+        Initial state; by default that of the scene.
 
     Attributes
     ----------
     model : Model
         The constant data.
     state : State
-        The changing data. It is never changed in place: keep it, or give it to :meth:`reset`.
+        The changing data, never modified in place: keep it, or pass it to :meth:`reset`.
     work, external_work : float
         Since the start: work of the contacts, negative when energy is lost, and work of loads, applied
         forces, guides and walls that move (J).
@@ -172,7 +172,7 @@ class Simulation:
     _targets: Mapping[str, float]
     _commands: Commands
     _doubted: frozenset[str]
-    _is_told_of_rounding: bool
+    _has_warned_of_rounding: bool
 
     def __init__(
         self,
@@ -210,9 +210,9 @@ class Simulation:
                 f"sleeping: bodies that touch a system ('{self.model.systems[0].name}') cannot sleep yet: "
                 "leave it out"
             )
-        self._surroundings = Neighbours(self.model)
+        self._neighbours = Neighbours(self.model)
         self._attached: list[_Attached] = []
-        self._doubted, self._is_told_of_rounding = frozenset(), False
+        self._doubted, self._has_warned_of_rounding = frozenset(), False
         self.reset(state)
 
     def __repr__(self) -> str:
@@ -225,13 +225,13 @@ class Simulation:
     def step(self, count: int = 1) -> None:
         """Advance by some time steps.
 
-        Forces applied before are those of the first of them.
+        Applied forces act during the first of them.
 
         Raises
         ------
         NotSolved
             A contact problem stayed above the tolerance, with ``on_unsolved="raise"``. The simulation is
-            after that step, which was done with the best impulses found: go on, or :meth:`reset`.
+            after that step, which used the best impulses found: go on, or :meth:`reset`.
         SceneError
             A speed is not a finite number, or too large to be squared.
         """
@@ -241,28 +241,28 @@ class Simulation:
             self._one_step()
 
     def _one_step(self) -> None:
-        self._last = ()  # or its problem would take memory during this step
-        with np.errstate(over="ignore"):  # what overflows is refused below
+        self._last = ()  # frees the memory of its problem
+        with np.errstate(over="ignore"):  # overflow is rejected below
             parts = divided_step(
                 self.model,
                 self.state,
                 self.dt,
                 self.solver,
                 self.scheme,
-                self._surroundings,
+                self._neighbours,
                 self.sleeping,
                 self._commands if self._targets else None,
             )
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
-        self._tell_doubts()
+        self._warn_of_doubts()
         for part in parts:
             self.work += part.work
             self.external_work += part.given
             self.worst = max(self.worst, part.residual)
         unsolved = [part.solution for part in parts if not part.status.is_answered]
         self.unsolved += bool(unsolved)
-        failed = next((solution for solution in unsolved if not self._bears(solution)), None)
+        failed = next((solution for solution in unsolved if not self._is_limited_by_rounding(solution)), None)
         fails = failed is not None and self.on_unsolved == "raise"
         largest = max(part.residual for part in parts)
         for attached in self._attached:
@@ -273,12 +273,12 @@ class Simulation:
         if failed is not None and fails:
             raise NotSolved(failed, failed.notes[-1] if failed.status is Status.NO_SOLUTION else "")
 
-    def _bears(self, solution: Solution) -> bool:
-        """Whether an answer is as good as numbers allow, so that a run goes on with it; warns once."""
+    def _is_limited_by_rounding(self, solution: Solution) -> bool:
+        """Whether a solution is limited by rounding, so that the run goes on; warns once."""
         if not is_all_that_rounding_leaves(solution):
             return False
-        if not self._is_told_of_rounding:
-            self._is_told_of_rounding = True
+        if not self._has_warned_of_rounding:
+            self._has_warned_of_rounding = True
             words = rounding_words(rounding_floor(solution.problem, solution.r), solution.solver.tol)
             warn(
                 f"t = {self.state.time:.6g} s: {words}. Bodies of very unlike masses touch; the run goes on "
@@ -286,8 +286,8 @@ class Simulation:
             )
         return True
 
-    def _tell_doubts(self) -> None:
-        """Warn of systems that have left what they assume, of each once."""
+    def _warn_of_doubts(self) -> None:
+        """Warn once of each system whose assumptions are violated."""
         for system, part in zip(self.model.systems, self.state.parts, strict=True):
             if system.doubting is not None and system.name not in self._doubted:
                 doubt = system.doubting.doubt(part)
@@ -312,14 +312,14 @@ class Simulation:
     # ---------------------------------------------------------------- branching
 
     def snapshot(self) -> Snapshot:
-        """The simulation as it is now, for :meth:`reset`. It costs nothing: no array is copied."""
+        """The current data, for :meth:`reset`. No array is copied."""
         return Snapshot(self.state, self.work, self.external_work, self._last, self._targets)
 
     def reset(self, to: State | Snapshot | None = None) -> None:
         """Go to a state, a snapshot, or back to the start. What follows is the same, to the last bit.
 
-        Accounts of work begin at zero, and targets of motors are those of the scene, unless a snapshot has
-        them; ``unsolved`` and ``worst`` begin anew.
+        Work sums restart at zero and motor targets at those of the scene, unless a snapshot has them;
+        ``unsolved`` and ``worst`` are reset.
         After a bare state the contacts and reactions of the last step are not known.
         """
         if self._attached:
@@ -347,10 +347,10 @@ class Simulation:
         """An independent simulation of the same model from the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._surroundings, twin._attached = Neighbours(self.model), []
+        twin._neighbours, twin._attached = Neighbours(self.model), []
         return twin
 
-    # ---------------------------------------------------------------- what is seen and done
+    # ---------------------------------------------------------------- access and control
 
     @property
     def time(self) -> float:
@@ -411,7 +411,7 @@ class Simulation:
         return dict(zip(self._commands.names, self._commands.target.tolist(), strict=True))
 
     def command(self, targets: Mapping[str, float]) -> None:
-        """Ask motors for other targets, by the names of joints, from the next step on.
+        """Set targets of motors by names of joints, from the next step on.
 
         A target is a rate (rad/s, m/s), a torque (N·m, N) or, of a servo, a coordinate (rad, m).
         """
@@ -428,16 +428,16 @@ class Simulation:
     # ---------------------------------------------------------------- recorders
 
     def attach(self, recorder: Recorder, every: int = 1, *, resumed: bool = False) -> None:
-        """Let a recorder keep steps from now on.
+        """Record steps from now on.
 
         Parameters
         ----------
         recorder : Recorder
-            It receives the present state first, as step 0, and one step out of ``every``.
+            It receives the current state first, as step 0, then one step in ``every``.
         every : int
-            Steps between two kept ones; the last is always kept.
+            Steps between two recorded ones; the last is always recorded.
         resumed : bool
-            The recorder has the steps so far, from 0 to the present one, and goes on.
+            The recorder already has the steps from 0 to the current one.
         """
         check_every(every)
         attached = _Attached(recorder, every, 0 if resumed else self.state.step, kept=self.state.step)
@@ -447,14 +447,14 @@ class Simulation:
         self._attached.append(attached)
 
     def detach(self, recorder: Recorder) -> None:
-        """Let a recorder keep the last step, and no more."""
+        """Record the last step, and stop recording."""
         attached = next(one for one in self._attached if one.recorder is recorder)
         self._attached.remove(attached)
         if attached.kept != self.state.step:
             self._keep(attached)
 
     def drop(self, recorder: Recorder) -> None:
-        """Let a recorder keep nothing more: the run failed, or the recorder did."""
+        """Stop recording without the last step, after a failure of the run or the recorder."""
         self._attached = [one for one in self._attached if one.recorder is not recorder]
 
     def is_attached(self, recorder: Recorder) -> bool:
@@ -492,22 +492,22 @@ def simulate(
     given: float = 0.0,
     progress: Watcher | None = None,
 ) -> Summary:
-    """Run a model and keep every so many steps.
+    """Run a model and record its steps.
 
     Parameters
     ----------
     model : Model
-        What moves.
+        The model.
     duration : float
         Time to simulate (s), from the start of the run.
     dt, solver, scheme, sleeping, on_unsolved
         As for :class:`Simulation`.
     every : int
-        Keep one step out of so many (the first and the last are always kept).
+        Steps between two recorded ones (the first and the last are always recorded).
     recorder : Recorder, optional
-        Receives the kept steps.
+        Receives the recorded steps.
     state, work, given
-        Where to go on from, if the recorder has the steps before; the initial state by default.
+        State and work to resume from, if the recorder has the steps before; the initial state by default.
     progress : callable, optional
         Called after each step; return True to stop. Ctrl-C also ends the run after the current step.
     """

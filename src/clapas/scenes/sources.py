@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 class Grain(NamedTuple):
-    """A grain to be born.
+    """A grain to be created.
 
     Parameters
     ----------
     birth : float
         Time at which it appears (s).
     shape, position, orientation
-        What appears, and where.
+        Shape and pose at birth.
     """
 
     birth: float
@@ -63,10 +63,10 @@ class Source:
     """Grains dropped one by one at a constant rate, from random places of a region.
 
     Grain k appears at start + k/rate. Radii, places and orientations are drawn once, from the seed of the
-    scene and the number of the source: they do not depend on how the run goes, nor on its time step.
+    scene and the number of the source: they do not depend on the run or its time step.
 
-    Its fields are the one list of what a source may be given, as those of a body are
-    (:mod:`clapas.scenes.definition`); :meth:`Scene.source` takes the same. ``grains`` draws their shapes.
+    Its fields are the single list of its arguments (:mod:`clapas.scenes.definition`), which
+    :meth:`Scene.source` takes. ``grains`` draws the shapes.
     """
 
     grains: GrainSampler
@@ -89,7 +89,7 @@ class Source:
         "number",
         "end (s)",
         None,
-        write=lambda end: None,  # it is in the number
+        write=lambda end: None,  # included in the number
     )
     start: float = defined(
         "number",
@@ -132,10 +132,10 @@ class Source:
         return written(self)
 
 
-def make_source(d: int, name: str, given: Mapping[str, Any]) -> Source:
+def make_source(d: int, name: str, arguments: Mapping[str, Any]) -> Source:
     """A source from its arguments, checked."""
     label = f"source '{name}'"
-    values = readings(Source, label, given, d)
+    values = readings(Source, label, arguments, d)
     grains = GrainSampler.of(label, d, values["radius"], values["shape"])
     total = _total(label, values["number"], values["rate"], values["start"], values["until"])
     return Source(**values | {"name": name, "grains": grains, "radius": grains.radius, "number": total})
@@ -154,7 +154,7 @@ def _total(label: str, number: Any, rate: float, start: float, until: Any) -> in
     end = checks.number(label, "until", until)
     if end < start:
         raise SceneError(f"{label}: until must be after start, got {end} and {start}")
-    before = math.ceil((end - start) * rate - 1e-9)  # k/rate < end − start, whatever the last bit
+    before = math.ceil((end - start) * rate - 1e-9)  # k/rate < end − start, up to rounding
     return before if number is None else min(before, int(number))
 
 
@@ -221,7 +221,7 @@ def source(
     if any(other.name == name for other in scene.sources):
         raise SceneError(f"source '{name}': another source has this name; names are unique")
     require_material(scene, f"source '{name}'", material)
-    given = {
+    arguments = {
         "region": region,
         "rate": rate,
         "radius": radius,
@@ -236,9 +236,9 @@ def source(
         "laid": laid,
         "group": group,
     }
-    made = make_source(scene.d, name, given)
-    if made.density is None and scene.materials[material].density is None:
+    new_source = make_source(scene.d, name, arguments)
+    if new_source.density is None and scene.materials[material].density is None:
         raise SceneError(f"source '{name}': its grains have no mass; give density, or one to '{material}'")
-    require_room(scene, f"source '{name}'", "the size of its grains", made.grains.bound)
-    scene.sources.append(made)
-    return made
+    require_room(scene, f"source '{name}'", "the size of its grains", new_source.grains.bound)
+    scene.sources.append(new_source)
+    return new_source

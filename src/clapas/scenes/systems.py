@@ -46,7 +46,7 @@ def add_system(
     self_contact : bool
         Whether its own shapes may touch each other; by default they pass through one another.
     holder : int or str, optional
-        A body that moves freely, in which the free roots of the system are fixed and which feels them.
+        A freely moving body in which the free roots of the system are clamped, with reaction.
 
     Returns
     -------
@@ -76,9 +76,9 @@ def add_system(
         raise SceneError(f"system '{name}': another system has this name; names are unique")
     if system.shapes and system.d != scene.d:
         raise SceneError(f"system '{name}': its links are in {system.d}-D, the scene is in {scene.d}-D")
-    held_by = -1 if holder is None else scene.number(holder)
+    holder_number = -1 if holder is None else scene.number(holder)
     if holder is not None:
-        _refuse_holder(name, system, scene.bodies[held_by])
+        _refuse_holder(name, system, scene.bodies[holder_number])
     elif isinstance(system, RootedBodies) and len(system.roots(system.start()).position):
         raise SceneError(
             f"system '{name}': its roots are to be held, and nothing holds them; name the body with "
@@ -103,7 +103,7 @@ def add_system(
         )
     links = np.array([link for link, _ in system.shapes], dtype=np.int64)
     rows = np.array(numbers, dtype=np.int64)
-    scene.systems.append(System(name, system, rows, links, self_contact, held_by))
+    scene.systems.append(System(name, system, rows, links, self_contact, holder_number))
     return numbers
 
 
@@ -121,16 +121,16 @@ def add_rods(
     Parameters
     ----------
     rods : sequence of Rod
-        They; one call for all that may touch one another is fastest and most exact (between rods of two
+        The rods; one call for all that may touch one another is fastest and most exact (between rods of two
         calls, one of the two counts as the straight capsules of its segments).
     material : str
-        Of them all.
+        Material of all rods.
     name : str
         A name no other system has.
     touching : bool
         Whether they touch one another and themselves.
     on : int or str, optional
-        A body that moves freely, in which their roots are clamped and which feels them. Give them a
+        A freely moving body in which their roots are clamped, with reaction. Give them a
         ``bare`` length if they leave it from inside.
 
     Returns
@@ -154,17 +154,17 @@ def add_rods(
     >>> len(scene.add_rods(bristle))
     24
     """
-    made = [rods] if isinstance(rods, Rod) else list(rods)
+    rod_list = [rods] if isinstance(rods, Rod) else list(rods)
     if on is not None:
-        if any(isinstance(rod, Rod) and rod.support is not FIXED for rod in made):
+        if any(isinstance(rod, Rod) and rod.support is not FIXED for rod in rod_list):
             raise SceneError(f"rods '{name}': they are clamped on a body, and have no support besides")
-        made = [replace(rod, root="held") for rod in made]
-    kind = Rods(made)
+        rod_list = [replace(rod, root="held") for rod in rod_list]
+    kind = Rods(rod_list)
     return scene.add_system(kind, material=material, name=name, self_contact=touching, holder=on)
 
 
 def system_entries(scene: Scene, system: System, carriers: set[int]) -> dict[str, Any]:
-    """What a file holds of a system; ``carriers`` are the bodies that shapes of systems are."""
+    """Entries of a system in a file; ``carriers`` are the bodies of the shapes of systems."""
     bodies = system.bodies
     if not isinstance(bodies, WrittenBodies):
         raise SceneError(
@@ -176,8 +176,8 @@ def system_entries(scene: Scene, system: System, carriers: set[int]) -> dict[str
         entries["self_contact"] = True
     if system.holder >= 0:
         entries["holder"] = system.holder
-    # A system without shapes has no place among the bodies, but it has one among the systems: it is
-    # written with the place of the next one that has shapes, as a reader would take it for the last.
+    # A system without shapes has no position among the bodies, but one among the systems: it is written
+    # with the position of the next one that has shapes, as a reader would otherwise take it for the last.
     k = next(k for k, other in enumerate(scene.systems) if other is system)
     first = next((int(other.rows[0]) for other in scene.systems[k:] if len(other.rows)), None)
     if first is not None:
@@ -190,7 +190,7 @@ def system_entries(scene: Scene, system: System, carriers: set[int]) -> dict[str
 
 
 def _refuse_holder(name: str, system: ShapedBodies, body: Body | Wall) -> None:
-    """Refuse to fix in a body what has no roots, or a body that does not move freely."""
+    """Reject a system without roots, or a holder that does not move freely."""
     if not isinstance(system, RootedBodies):
         raise SceneError(f"system '{name}': bodies of the kind '{system.word}' have no roots to be held by")
     if isinstance(body, Wall) or body.free is not None:

@@ -1,4 +1,4 @@
-"""Write plain data as TOML. Python reads it with ``tomllib``; writing needs only these few lines.
+"""Write plain data as TOML. Python reads it with ``tomllib``; this module writes it.
 
 Numbers are written so that reading them gives the same bits. Lists of tables at the top are written as
 ``[[name]]``, tables as ``[name]``, everything deeper in one line.
@@ -78,5 +78,5 @@ def _value(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    # JSON strings are TOML strings, but for U+007F, which only TOML wants escaped.
+    # JSON strings are TOML strings, except for U+007F, which only TOML escapes.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Compile kernels before they are needed: a few steps of small scenes of each sort."""
+"""Compile kernels in advance by a few steps of small scenes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ STEPS = 12
 
 
 def warm(scene: str) -> int:
-    """Run a few steps of a shipped scene, small, and return how many kernels were compiled for it.
+    """Run a few steps of a small shipped scene and return the number of kernels compiled.
 
-    Also those of few bodies, which runs compile only when they are long.
-
-    Kernels are kept in the user's cache: a second call compiles none.
+    This includes the kernels for few bodies, which only long runs compile. Kernels are kept in the user's
+    cache: a second call compiles none.
     """
-    made = examples.load(scene, **SMALL.get(scene, {}))
-    solver = named_solver(made.run.solver)
-    dt = made.run.dt or 1e-3
+    small_scene = examples.load(scene, **SMALL.get(scene, {}))
+    solver = named_solver(small_scene.run.solver)
+    dt = small_scene.run.dt or 1e-3
     with count_compilations() as counter:
-        model = compile_scene(made)
+        model = compile_scene(small_scene)
         simulate(model, STEPS * dt, dt, solver, on_unsolved="record")
         state, near = initial_state(model), Neighbours(model, patience=0)
         for _ in range(STEPS):

@@ -1,4 +1,4 @@
-"""Scenes that come with the package: each short, documented, with a number known on paper.
+"""Shipped scenes: short, documented, each with a known analytical result.
 
 >>> names()[:3]
 ('bouncing-ball', 'sliding-block', 'rolling-ball')
@@ -98,7 +98,7 @@ def names() -> tuple[str, ...]:
 
 
 def summary(name: str) -> str:
-    """What a shipped scene shows, in one line."""
+    """One-line summary of a shipped scene."""
     return (_SCENES[name].__doc__ or "").strip().splitlines()[0]
 
 

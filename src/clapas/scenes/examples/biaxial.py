@@ -50,8 +50,8 @@ def biaxial(
     duration = strain * height / speed
     scene = Scene((0.0, 0.0), d=2, seed=seed, overlap=0.1 * radius)
     _box(scene, width, height, mu, sinking=speed, during=duration)
-    for centre, own in zip(centres.tolist(), radii.tolist(), strict=True):
-        scene.add(Disk(own), position=centre, material="grain")
+    for centre, grain_radius in zip(centres.tolist(), radii.tolist(), strict=True):
+        scene.add(Disk(grain_radius), position=centre, material="grain")
     for name in ("top", "left", "right"):
         scene.probe("force", name, name=f"on {name}")
         scene.probe("position", name, name=name)
@@ -68,7 +68,7 @@ def biaxial(
 @cache
 def squeezed(count: int, radius: float, seed: int) -> tuple[Array, Array, float, float]:
     """Disks squeezed without friction between the side walls: centres, radii, width and height of the box."""
-    # Here, so that the list of scenes does not load the engine.
+    # Local imports: listing the scenes must not load the engine.
     from clapas.dynamics.schemes import MoreauMidpoint
     from clapas.scenes.compilation import compile_scene
     from clapas.scenes.simulation import simulate
@@ -84,7 +84,7 @@ def squeezed(count: int, radius: float, seed: int) -> tuple[Array, Array, float,
     grains = scene.fill(region, count, radius=(SPREAD * radius, radius), material="grain")
     model = compile_scene(scene)
     time = math.sqrt(DENSITY * math.pi * mean_square / STRESS)
-    done = simulate(
+    summary = simulate(
         model,
         20 * time,
         0.1 * time,
@@ -92,7 +92,7 @@ def squeezed(count: int, radius: float, seed: int) -> tuple[Array, Array, float,
         scheme=MoreauMidpoint(projection=0.1),
         on_unsolved="record",
     )
-    position = done.state.position
+    position = summary.state.position
     left, right = (position[scene.number(name), 0] for name in ("left", "right"))
     centres = position[grains] - [(left + right) / 2, 0.0]
     return centres, model.colliders.size[grains, 0], float(right - left) - WALL, height
@@ -101,7 +101,7 @@ def squeezed(count: int, radius: float, seed: int) -> tuple[Array, Array, float,
 def _box(
     scene: Scene, width: float, height: float, mu: float, sinking: float = 0.0, during: float = 1.0
 ) -> None:
-    """Bottom, top that sinks for a while, and two side walls pushed in, all smooth."""
+    """Bottom, sinking top, and two side walls under a constant force, all smooth."""
     scene.material("grain", density=DENSITY)
     scene.material("wall", density=DENSITY)
     scene.law("grain", "grain", mu=mu)

@@ -224,12 +224,12 @@ def wound(
     wave = 2.0 * math.pi / pitch
     stretch = 1.0 + (away * wave) ** 2
     winding = np.array([wave / stretch, 0.0, -away * wave * wave / stretch])  # torsion; curvature, inward
-    made = []
+    strands = []
     for k in range(count):
         angle = 2.0 * math.pi * k / count
         facing = np.array([math.cos(angle), math.sin(angle), 0.0])
         around = np.array([math.sin(angle), -math.cos(angle), 0.0])
-        made.append(
+        strands.append(
             Rod(
                 length=0.12,
                 radius=radius,
@@ -247,7 +247,7 @@ def wound(
                 segments=segments,
             )
         )
-    return made
+    return strands
 
 
 @ranged

@@ -150,12 +150,12 @@ def chain_on_pulley(
     pins = [(-radius, -length * k) for k in range(left, 0, -1)]
     pins += [(-radius * math.cos(step * k), radius * math.sin(step * k)) for k in range(on + 1)]
     pins += [(radius, -length * k) for k in range(1, hanging - left + 1)]
-    made = [
+    bars = [
         add_bar(scene, start, end, f"link {k}", mass=weight, width=width)
         for k, (start, end) in enumerate(pairwise(pins))
     ]
-    in_layers(scene, made)
-    for k in range(len(made) - 1):
-        scene.join("pin", made[k], made[k + 1], at=pins[k + 1], name=f"pin {k}")
+    in_layers(scene, bars)
+    for k in range(len(bars) - 1):
+        scene.join("pin", bars[k], bars[k + 1], at=pins[k + 1], name=f"pin {k}")
     scene.run = Run(duration=1.0, dt=1e-3, every=10)
     return scene

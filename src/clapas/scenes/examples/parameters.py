@@ -21,12 +21,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 from clapas.errors import SceneError
 from clapas.scenes.scene import Scene
 
-MANY = 10**6  # bodies: what a machine with some GB can hold
+MANY = 10**6  # bodies that fit into a few GB
 
 
 @dataclass(frozen=True)
 class Range:
-    """What a parameter may be.
+    """Admissible range of a parameter.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Range:
     unit : str
         SI unit, or what it is counted in.
     above : bool
-        Whether ``low`` itself is refused.
+        Whether ``low`` itself is excluded.
     """
 
     low: float
@@ -64,7 +64,7 @@ class Parameter:
     range: Range
 
     def checked(self, scene: str, value: Any) -> Any:
-        """The value in its type, if it may be."""
+        """The value converted to its type; raises SceneError outside the range."""
         name, words = f"{scene}: {self.name}", f"{self.range} ({self.range.meaning})"
         is_number = not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
         if not is_number or (self.kind is int and not isinstance(value, Integral)):
@@ -78,11 +78,11 @@ class Parameter:
 def of(function: Callable[..., Scene]) -> dict[str, Parameter]:
     """The parameters of a scene, from its signature."""
     hints = get_type_hints(function, include_extras=True)
-    found = {}
+    parameters = {}
     for name, entry in inspect.signature(function).parameters.items():
         kind, limits = get_args(hints[name])
-        found[name] = Parameter(name, kind, entry.default, limits)
-    return found
+        parameters[name] = Parameter(name, kind, entry.default, limits)
+    return parameters
 
 
 def ranged(function: Callable[..., Scene]) -> Callable[..., Scene]:
@@ -92,8 +92,8 @@ def ranged(function: Callable[..., Scene]) -> Callable[..., Scene]:
 
     @wraps(function)
     def checked(*arguments: Any, **options: Any) -> Scene:
-        given = signature.bind(*arguments, **options).arguments
-        return function(**{name: parameters[name].checked(label, value) for name, value in given.items()})
+        values = signature.bind(*arguments, **options).arguments
+        return function(**{name: parameters[name].checked(label, value) for name, value in values.items()})
 
     return checked
 

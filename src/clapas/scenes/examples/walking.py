@@ -20,7 +20,7 @@ FOOT = 0.01  # radius
 
 
 class Leg(NamedTuple):
-    """The pins of a leg, by what meets there."""
+    """Positions of the pins of a leg."""
 
     crank: Point2
     pivot: Point2
@@ -39,20 +39,20 @@ def leg(angle: float, side: int) -> Leg:
     """
     m = BARS["m"]
     crank = (m * math.cos(angle), m * math.sin(angle))
-    # A leg on the right is one on the left seen in a mirror.
+    # A right leg is the mirror image of a left one.
     x, y = (side * -crank[0], crank[1])
     pivot = (-FRAME[0], -FRAME[1])
-    top = _meet((x, y), BARS["j"], pivot, BARS["b"], 1)
-    knee = _meet((x, y), BARS["k"], pivot, BARS["c"], -1)
-    shoulder = _meet(top, BARS["e"], pivot, BARS["d"], 1)
-    heel = _meet(shoulder, BARS["f"], knee, BARS["g"], 1)
-    foot = _meet(heel, BARS["h"], knee, BARS["i"], 1)
+    top = _intersection((x, y), BARS["j"], pivot, BARS["b"], 1)
+    knee = _intersection((x, y), BARS["k"], pivot, BARS["c"], -1)
+    shoulder = _intersection(top, BARS["e"], pivot, BARS["d"], 1)
+    heel = _intersection(shoulder, BARS["f"], knee, BARS["g"], 1)
+    foot = _intersection(heel, BARS["h"], knee, BARS["i"], 1)
     pins = [(x, y), pivot, top, shoulder, knee, heel, foot]
     return Leg(*((-side * px, py) for px, py in pins))
 
 
-def _meet(p: Point2, r: float, q: Point2, s: float, sense: int) -> Point2:
-    """Where two circles meet: to the right of the way from p to q (sense 1), or to the left."""
+def _intersection(p: Point2, r: float, q: Point2, s: float, sense: int) -> Point2:
+    """Intersection of two circles: to the right of the line from p to q (sense 1), or to the left."""
     dx, dy = q[0] - p[0], q[1] - p[1]
     d = math.hypot(dx, dy)
     along = (r**2 - s**2 + d**2) / (2 * d)
@@ -72,7 +72,7 @@ def jansen_walker(
     """
     scene = Scene(d=2)
     scene.law(mu=1.0)
-    made = [
+    bodies = [
         scene.add(
             Polygon([(-FRAME[0], -FRAME[1]), (FRAME[0], -FRAME[1]), (FRAME[0], 0.1), (-FRAME[0], 0.1)]),
             mass=5.0,
@@ -86,8 +86,8 @@ def jansen_walker(
         for side in (-1, 1):
             pins = leg(2 * math.pi * phase / 3, side)
             lowest = min(lowest, pins.foot[1])
-            made += _add_leg(scene, pins, f"{'left' if side < 0 else 'right'} {phase}")
-    in_layers(scene, made)
+            bodies += _add_leg(scene, pins, f"{'left' if side < 0 else 'right'} {phase}")
+    in_layers(scene, bodies)
     scene.add(HalfPlane((0, 1), lowest - FOOT), name="ground")
     scene.run = Run(duration=2 * math.pi / max(abs(rate), 0.1), dt=2e-3, every=10)
     return scene

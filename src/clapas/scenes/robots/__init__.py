@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedRobot", "Robot", "add_robot", "is_robot_file", "load_robot", "read_robot", "robot_scene"]
 
-MU = 0.8  # where a file says nothing
+MU = 0.8  # default of files without friction
 DT = 1e-3
 
 
@@ -37,21 +37,21 @@ def read_robot(
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
     strict: bool = True,
 ) -> Robot:
-    """Read a robot from a URDF or MJCF file, told apart by the root element.
+    """Read a robot from a URDF or MJCF file, distinguished by the root element.
 
     Parameters
     ----------
     path : path
         The file.
     packages : mapping, optional
-        Folders of the ROS packages that ``package://`` names; by default they are looked for above the file.
+        Folders of the ROS packages that ``package://`` names; by default they are searched above the file.
     strict : bool
-        Refuse what is not known or not supported; else it is named in the notes and left out.
+        Reject unknown or unsupported elements; otherwise they are left out and named in the notes.
 
     Raises
     ------
     FormatError
-        The file is damaged, or has what is not supported; the message has the line.
+        The file is damaged or unsupported; the message names the line.
     """
     root = read_xml(Path(path))
     folders = {name: Path(folder) for name, folder in (packages or {}).items()}
@@ -86,8 +86,8 @@ def load_robot(
     """Add a robot from a URDF or MJCF file: a body for each link, a joint for each joint.
 
     Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
-    of joints are taken from the file. What of the file is not used is named in a warning; what is not
-    supported is refused.
+    of joints are taken from the file. Unused parts of the file are named in a warning; unsupported
+    ones are rejected.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def load_robot(
             prefix=prefix,
         )
     except Exception:
-        vars(scene).update(before)  # half a robot would be in the way of the next try
+        vars(scene).update(before)  # no partial robot is left in the scene
         raise
 
 
@@ -157,19 +157,19 @@ def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Sce
     scene.law("default", "default", mu=MU)
     add_robot(scene, robot, fixed_base=fixed_base)
     if robot.format != "MJCF":
-        _part_overlapping(scene, robot)
+        _ignore_overlapping(scene, robot)
     scene.run = Run(duration=2.0, dt=robot.dt or DT, every=10)
     return scene
 
 
-def _part_overlapping(scene: Scene, robot: Robot) -> None:
-    """Let links that overlap where they start pass through each other, and say which."""
+def _ignore_overlapping(scene: Scene, robot: Robot) -> None:
+    """Ignore contacts between links that overlap at the start, with a warning."""
     from clapas.scenes.compilation import at_start, compile_scene
 
     records = scene.records()
     start = at_start(compile_scene(scene, check_overlaps=False), records)
-    at_fault = overlapping(records, start, scene.overlap)
-    pairs = sorted({(int(a), int(b)) for a, b in start.contacts.bodies[at_fault]})
+    is_overlap = overlapping(records, start, scene.overlap)
+    pairs = sorted({(int(a), int(b)) for a, b in start.contacts.bodies[is_overlap]})
     for a, b in pairs:
         scene.ignore(a, b)
     if pairs:

@@ -1,7 +1,7 @@
-"""From the description of a robot to bodies and joints of a scene.
+"""Conversion of a robot description into bodies and joints of a scene.
 
 Links that fixed joints hold together become one body: a link without mass, a tool or a sensor is part of the
-link that carries it. What is fixed to the world becomes a wall. Joints keep their names and coordinates.
+link that carries it. Links fixed to the world become walls. Joints keep their names and coordinates.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Composite:
 
 @dataclass(frozen=True)
 class LoadedRobot:
-    """What a robot became in a scene.
+    """A robot in a scene.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class LoadedRobot:
     joints : tuple of str
         Names of the joints that move, as in the scene.
     notes : tuple of str
-        What of the file is not used.
+        Unused parts of the file.
     """
 
     name: str
@@ -154,11 +154,13 @@ def add_robot(
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
 
 
-def _coordinates(robot: Robot, label: str, given: Mapping[str, float]) -> dict[str, float]:
+def _coordinates(robot: Robot, label: str, initial: Mapping[str, float]) -> dict[str, float]:
     """Coordinates of the joints where the robot is placed: zero, or the nearest limit, unless set."""
-    every = [one for joint in robot.joints for one in (joint, *joint.along)]
-    moving = {joint.name: joint for joint in every if joint.kind in WITH_LAWS and not is_about_ball(joint)}
-    for name in given:
+    all_joints = [one for joint in robot.joints for one in (joint, *joint.along)]
+    moving = {
+        joint.name: joint for joint in all_joints if joint.kind in WITH_LAWS and not is_about_ball(joint)
+    }
+    for name in initial:
         if name not in moving:
             known = ", ".join(moving) or "none"
             raise SceneError(
@@ -166,25 +168,25 @@ def _coordinates(robot: Robot, label: str, given: Mapping[str, float]) -> dict[s
                 f"one coordinate; those are {known}"
             )
     leaders = {one.follower: one for one in robot.followers}
-    found: dict[str, float] = {}
+    coordinates: dict[str, float] = {}
 
-    def value(name: str, seen: tuple[str, ...] = ()) -> float:
-        if name in seen:
-            raise FormatError(f"{label}: joints that follow each other in a circle: {', '.join(seen)}")
+    def value(name: str, visited: tuple[str, ...] = ()) -> float:
+        if name in visited:
+            raise FormatError(f"{label}: joints that follow each other in a circle: {', '.join(visited)}")
         joint = moving[name]
-        if name in given:
-            result = checks.number(label, f"coordinate of '{name}'", given[name])
+        if name in initial:
+            result = checks.number(label, f"coordinate of '{name}'", initial[name])
         elif name in leaders and leaders[name].leader in moving:
             one = leaders[name]
-            result = one.ratio * value(one.leader, (*seen, name)) + one.offset
+            result = one.ratio * value(one.leader, (*visited, name)) + one.offset
         else:
             low, high = joint.limits or (-math.inf, math.inf)
             result = min(max(joint.zero, low), high)
         return result
 
     for name in moving:
-        found[name] = value(name)
-    return found
+        coordinates[name] = value(name)
+    return coordinates
 
 
 def _composites(
@@ -192,7 +194,7 @@ def _composites(
 ) -> tuple[list[Composite], dict[str, tuple[Composite, Pose]]]:
     """The bodies, and for each link its body and its pose in the frame of that."""
     links = {link.name: link for link in robot.links}
-    held = {joint.child for joint in robot.joints}
+    children = {joint.child for joint in robot.joints}
     carrier: dict[str, tuple[Composite, Pose]] = {}
     composites: list[Composite] = []
 
@@ -202,7 +204,7 @@ def _composites(
         carrier[link.name] = (one, Pose())
 
     for link in robot.links:
-        if link.name not in held:
+        if link.name not in children:
             begin(link, base, link.name == WORLD or fixed_base)
     if WORLD not in carrier and any(joint.parent == WORLD for joint in robot.joints):
         begin(Link(name=WORLD), base, True)
@@ -257,16 +259,18 @@ def _moved(joint: RobotJoint, travel: float) -> Pose:
 
 def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
     """Add a body; None for one that stands still and has no shape."""
-    planes = [(found.shape, pose) for found, pose in one.collisions if isinstance(found.shape, Plane)]
+    planes = [
+        (collision.shape, pose) for collision, pose in one.collisions if isinstance(collision.shape, Plane)
+    ]
     parts = [
-        (found.shape, pose.position, pose.orientation)
-        for found, pose in one.collisions
-        if not isinstance(found.shape, Plane)
+        (collision.shape, pose.position, pose.orientation)
+        for collision, pose in one.collisions
+        if not isinstance(collision.shape, Plane)
     ]
     options: dict[str, Any] = {} if material is None else {"material": material}
-    own = material is None and _material(scene, one)
-    if own:
-        options["material"] = own
+    file_material = material is None and _material(scene, one)
+    if file_material:
+        options["material"] = file_material
     for k, (plane, pose) in enumerate(planes):
         where = one.pose @ pose
         scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
@@ -304,7 +308,7 @@ def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int
 
 def _material(scene: Scene, one: Composite) -> str | None:
     """The material for the coefficient of friction in the file, if the scene has one of that name."""
-    numbers = {found.mu for found, _ in one.collisions if found.mu is not None}
+    numbers = {collision.mu for collision, _ in one.collisions if collision.mu is not None}
     if not numbers:
         return None
     name = friction_name(max(numbers))
@@ -369,12 +373,12 @@ def _join(
 
 def _motor(robot: Robot, joint: str) -> Any:
     """The motor that the file puts on a joint, with a target of zero; None without."""
-    found = next((one for one in robot.actuators if one.joint == joint), None)
-    if found is None:
+    actuator = next((one for one in robot.actuators if one.joint == joint), None)
+    if actuator is None:
         return None
-    bound = math.inf if found.bound is None else found.bound
-    if found.kind == "torque":
+    bound = math.inf if actuator.bound is None else actuator.bound
+    if actuator.kind == "torque":
         return TorqueMotor(0.0)
-    if found.kind == "velocity":
+    if actuator.kind == "velocity":
         return VelocityMotor(0.0, bound)
-    return Servo(0.0, found.stiffness, found.damping, bound)
+    return Servo(0.0, actuator.stiffness, actuator.damping, bound)

@@ -1,6 +1,6 @@
-"""A robot as its file describes it, whatever the format: links, joints, motors.
+"""Format-independent description of a robot: links, joints, motors.
 
-Records are plain and say nothing of scenes. Poses are those of links in the frame of the link above.
+The records do not depend on scenes. Poses of links are in the frame of the parent link.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORLD = "world"
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a frame is in another.
+    """Pose of a frame relative to another.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ class Pose:
     orientation: Vector = (1.0, 0.0, 0.0, 0.0)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """The pose of what is at ``other`` in this frame, in the frame this pose is given in."""
+        """Composition of poses: ``other`` is relative to this frame."""
         turn = rotations.normalise(rotations.product(self.orientation, other.orientation))
         return Pose(self.at(other.position), tuple(map(float, turn)))
 
     def at(self, point: Vector) -> Vector:
-        """Where a point of this frame is."""
+        """Coordinates of a point of this frame in the reference frame."""
         return tuple(map(float, np.add(self.position, rotations.rotate(self.orientation, point))))
 
     def along(self, direction: Vector) -> Vector:
-        """Where a direction of this frame points."""
+        """A direction of this frame in the reference frame."""
         return tuple(map(float, rotations.rotate(self.orientation, direction)))
 
     @property
@@ -67,7 +67,7 @@ class Inertia:
 
     @staticmethod
     def together(parts: list[Inertia]) -> Inertia:
-        """Several as one body: tensors about the common centre add up (Huygens, Steiner)."""
+        """Sum of several bodies: tensors about the common centre add up (Huygens, Steiner)."""
         mass = sum(part.mass for part in parts)
         centre = np.sum([part.mass * np.array(part.centre) for part in parts], axis=0) / mass
         tensor = np.zeros((3, 3))
@@ -79,7 +79,7 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Collision:
-    """A shape of a link that touches things.
+    """A collision shape of a link.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Collision:
     pose : Pose
         Of its own frame in the frame of the link.
     mu : float, optional
-        Coefficient of friction the file gives.
+        Coefficient of friction in the file.
     group, mask : int
         Two shapes touch if the group of one has a bit in common with the mask of the other.
     """
@@ -124,7 +124,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotJoint:
-    """How a link is held by the one above it.
+    """A joint between a link and its parent.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class Actuator:
 
 @dataclass(frozen=True, kw_only=True)
 class Robot:
-    """A robot as its file describes it.
+    """Description of a robot.
 
     Parameters
     ----------
@@ -251,9 +251,9 @@ class Robot:
     apart : tuple of (str, str)
         Pairs of links that never touch each other.
     gravity, dt
-        What the file says (m/s², s); None if nothing.
+        As in the file (m/s², s); None if not set.
     notes : tuple of str
-        What of the file is not used, in words.
+        Unused parts of the file.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Parts of a file that its reader did not use: reported, or refused."""
+"""Unused parts of a file: reported or rejected."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ NO_PART = "without part in the motion"
 def notes_of(
     root: Node, ignored: Mapping[str, str], unused: Mapping[str, str], strict: bool
 ) -> tuple[str, ...]:
-    """Sentences on what of a file is left out; refuses what is not known.
+    """Notes on the parts of a file that are left out; raises an error for unknown parts.
 
     Parameters
     ----------
     root : Node
         The file, read.
     ignored : mapping
-        Words of what has no part in the motion, with what it is about.
+        Elements without effect on the motion, with their subject.
     unused : mapping
-        Words of what would change the motion, with what is done instead: said at once.
+        Elements that would change the motion, with what is done instead.
     strict : bool
-        Whether to refuse the rest, else it is listed.
+        Whether to reject all other parts; otherwise they are listed.
     """
     counts: Counter[str] = Counter()
     for one in leftover(root):

@@ -1,8 +1,8 @@
-"""XML files read strictly: every element and attribute is used, named as ignored, or refused.
+"""Strict XML reader: every element and attribute is used, reported as ignored, or rejected.
 
-Nothing of a file is dropped in silence: a :class:`Node` remembers what was read of it, and :func:`leftover`
-lists the rest, each with its line. Document types and entities are refused, since robots need none and some
-are attacks (a few lines that expand to gigabytes, or that read other files).
+Nothing is dropped silently: a :class:`Node` records which parts were read, and :func:`leftover` lists the
+rest with line numbers. Document types and entities are rejected: robots need none, and they allow attacks
+(a few lines that expand to gigabytes, or that read other files).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Node:
         return values[0]
 
     def vector(self, name: str, size: int, default: Sequence[float] | None = None) -> Vector:
-        """So many finite numbers."""
+        """``size`` finite numbers."""
         values = self.numbers(name, default)
         if len(values) != size:
             raise self.error(f"{name} must be {size} numbers, got '{self.attributes[name]}'")
@@ -128,7 +128,7 @@ class Node:
         return default if text == "auto" else text == "true"
 
     def choice(self, name: str, known: Sequence[str], default: str | None = None) -> str:
-        """One of the words known."""
+        """One of the known words."""
         text = self.text(name, default)
         if text not in known:
             near = difflib.get_close_matches(text, known, n=1)
@@ -138,7 +138,7 @@ class Node:
 
 
 class Leftover:
-    """Something of a file that no reader used: an element, or an attribute of one."""
+    """An unused element or attribute of a file."""
 
     def __init__(self, node: Node, attribute: str | None = None) -> None:
         self.node, self.attribute = node, attribute
@@ -150,7 +150,7 @@ class Leftover:
 
 
 def leftover(root: Node) -> Iterator[Leftover]:
-    """What was not read of an element that was, from its start to its end."""
+    """Unused parts of an element that was read, in order."""
     for name in root.attributes:
         if name not in root.used:
             yield Leftover(root, name)

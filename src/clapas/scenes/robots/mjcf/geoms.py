@@ -43,7 +43,7 @@ class Geoms:
         for name, number in (("density", density), ("mass", total)):
             if number is not None and not number >= 0.0:
                 raise node.error(f"{name} must be at least 0, got {number:g}")
-        made = [Collision(shape, pose, friction[0], group, mask) for shape in shapes]
+        collisions = [Collision(shape, pose, friction[0], group, mask) for shape in shapes]
         masses = []
         if any(isinstance(shape, Plane) for shape in shapes):
             if not of_world:
@@ -51,8 +51,10 @@ class Geoms:
         elif not of_world and (density if total is None else total) > 0.0:
             volume = sum(shape.volume for shape in shapes)
             amounts = [None if total is None else total * shape.volume / volume for shape in shapes]
-            masses = [inertia_of(one, density, amount) for one, amount in zip(made, amounts, strict=True)]
-        return (made if group or mask else []), masses
+            masses = [
+                inertia_of(one, density, amount) for one, amount in zip(collisions, amounts, strict=True)
+            ]
+        return (collisions if group or mask else []), masses
 
     def _shapes(self, node: Node) -> tuple[Pose, list[Shape]]:
         kind = node.choice("type", GEOMS, "sphere")

@@ -54,7 +54,7 @@ def read_joint(
     ]
     if node.attributes.get("armature", "0").strip() in ("0", "0.0"):
         node.used.add("armature")
-    made = RobotJoint(
+    joint = RobotJoint(
         name=label,
         kind={"slide": "slider"}.get(kind, kind),
         parent=parent,
@@ -70,7 +70,7 @@ def read_joint(
         effort=largest(node, "actuatorfrcrange", "actuatorfrclimited"),
         place=node.place,
     )
-    return resisting(made) if kind == "ball" and (damping or friction) else made
+    return resisting(joint) if kind == "ball" and (damping or friction) else joint
 
 
 def resisting(ball: RobotJoint) -> RobotJoint:
@@ -112,9 +112,9 @@ def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> R
         return replace(bare(first), kind="universal", second=joints[1].axis, name=name, along=along)
     in_row = len(axes) == 3 and max(abs(axes[0] @ axes[1]), abs(axes[1] @ axes[2])) < RIGHT
     if from_zero and kinds == ["hinge"] * 3 and in_row and same and abs(axes[0] @ axes[2]) < 1.0 - RIGHT:
-        own = dict(zip(("axis", "second", "third"), (joint.axis for joint in joints), strict=True))
+        axes_of_gimbal = dict(zip(("axis", "second", "third"), (joint.axis for joint in joints), strict=True))
         along = tuple(
-            replace(joint, kind="gimbal", which=k + 1, **own)  # type: ignore[arg-type]
+            replace(joint, kind="gimbal", which=k + 1, **axes_of_gimbal)  # type: ignore[arg-type]
             for k, joint in enumerate(joints)
         )
         low, high = free_of_lock(axes)

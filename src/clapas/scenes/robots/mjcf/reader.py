@@ -107,11 +107,11 @@ class _Reader:
             for node in equality.all("joint", "connect", "weld"):
                 self._filled(node, "")
                 number = len(self.closures) + len(self.followers)
-                made = read_equality(node, number, self.links, self._coordinates, self.notes)
-                if isinstance(made, Follower):
-                    self.followers.append(made)
-                elif made is not None:
-                    self.closures.append(made)
+                relation = read_equality(node, number, self.links, self._coordinates, self.notes)
+                if isinstance(relation, Follower):
+                    self.followers.append(relation)
+                elif relation is not None:
+                    self.closures.append(relation)
         self._masks()
 
     # ---------------------------------------------------------------- settings and defaults
@@ -138,7 +138,7 @@ class _Reader:
             if one.tag == "default":
                 continue
             one.is_used = True
-            one.used |= set(one.attributes)  # they count where they are used
+            one.used |= set(one.attributes)  # checked where they are applied
             own[one.tag] = own.get(one.tag, {}) | one.attributes
         self.defaults[name] = own
         for inner in node.all("default"):
@@ -157,7 +157,7 @@ class _Reader:
         return node
 
     def _fixed_tendons(self, tendons: Node) -> None:
-        """Name sums of coordinates that have limits or springs: nothing here acts along them."""
+        """Note the fixed tendons (weighted sums of coordinates), which are not supported."""
         for node in tendons.all("fixed"):
             for inner in (node, *node.all("joint")):
                 inner.used |= set(inner.attributes)
@@ -217,9 +217,9 @@ class _Reader:
                 )
             )
             return
-        given = self.frames, self.notes
-        made = [read_joint(joint, name, parent, pose, k, *given) for k, joint in enumerate(joints)]
-        self.joints.append(made[0] if len(made) == 1 else together(joints, made, self.notes))
+        context = self.frames, self.notes
+        read = [read_joint(joint, name, parent, pose, k, *context) for k, joint in enumerate(joints)]
+        self.joints.append(read[0] if len(read) == 1 else together(joints, read, self.notes))
 
     @property
     def _coordinates(self) -> list[RobotJoint]:

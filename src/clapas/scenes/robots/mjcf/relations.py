@@ -12,14 +12,14 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
     if not node.has("joint"):
         raise node.error("actuators act on joints: it needs the attribute 'joint'")
     joint = node.text("joint")
-    found = next((one for one in joints if one.name == joint), None)
-    if found is None:
+    driven = next((one for one in joints if one.name == joint), None)
+    if driven is None:
         raise node.error(f"there is no joint '{joint}'")
     gear = node.numbers("gear", (1.0,))
     if not gear or gear[0] == 0.0 or any(gear[1:]):
         raise node.error(f"gear must be one number that is not zero, got {list(gear)}")
     force = largest(node, "forcerange", "forcelimited")
-    bound = found.effort if force is None else abs(gear[0]) * force
+    bound = driven.effort if force is None else abs(gear[0]) * force
     stiffness = damping = 0.0
     kind = {"motor": "torque", "position": "servo", "velocity": "velocity"}[node.tag]
     if kind == "servo":
@@ -32,10 +32,10 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
             "instead of with the gain kv"
         )
     if gear[0] != 1.0:
-        what = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
+        word = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
         notes.append(
-            f"actuator of '{joint}' with gear {gear[0]:g}: its target is the {what} of the joint itself; in "
-            f"terms of the control in MJCF, {what} = {_through_gear(kind, gear[0])}"
+            f"actuator of '{joint}' with gear {gear[0]:g}: its target is the {word} of the joint itself; in "
+            f"terms of the control in MJCF, {word} = {_through_gear(kind, gear[0])}"
         )
     name = node.text("name", f"{joint} {kind}")
     if any(other.joint == joint for other in others):
