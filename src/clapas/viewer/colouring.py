@@ -1,4 +1,4 @@
-"""Colours of bodies and skins by what they do, for pictures; the page has the same ones."""
+"""Colours of bodies and skins by their state, for pictures; the page uses the same."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ GREYS = ("#f2f2f2", "#c4c4c4", "#8e8e8e", "#585858", "#141414")
 SIGNED = ("#1f4e8c", "#7fa9cf", "#e8e4da", "#e08a5c", "#9a2234")
 FIXED, PLAIN = "#b9b4a8", "#c9b79c"
 VOID = "#27ae60"  # cells of a skin without a value of its field: slack cables
-STEPS = 0.18  # thresholds of Moreau's grey levels are its powers
+STEPS = 0.18  # the thresholds of Moreau's grey levels are its powers
 
 
 @dataclass(frozen=True)
 class Colouring:
-    """A number of each body, and how it becomes a colour.
+    """A quantity of each body and its colour scale.
 
     Parameters
     ----------
     title : str
-        With its unit.
+        Title with unit.
     values : callable
         Numbers (N,) of a frame.
     stops : tuple of str
         Colours from the lowest to the highest.
     is_stepped : bool
-        One flat colour per stop instead of a passage between them.
+        One flat colour per stop instead of interpolation.
     """
 
     title: str
@@ -108,7 +108,7 @@ class Palette:
         A key of :data:`COLOURINGS`, or the name of a field on skins; one of both signs has its zero in the
         middle.
     frames : list of Frame
-        Frames that set the scale: up to the largest number but for a few outliers.
+        Frames that set the scale: up to the largest value except for a few outliers.
     """
 
     def __init__(self, shown: Shown, name: str, frames: list[Frame]) -> None:
@@ -117,9 +117,11 @@ class Palette:
         self.skins = skins.worn(shown.recording.systems)
         fields = [field for skin in self.skins for field in skin.fields]
         self.shown, self.name, self.colouring = shown, name, named(name, fields)
-        seen = [self._of_movable(frame) for frame in frames]
-        seen += [values for frame in frames for values in self._of_field(frame) if values is not None]
-        finite = np.concatenate([values[np.isfinite(values)] for values in seen]) if seen else np.empty(0)
+        samples = [self._of_movable(frame) for frame in frames]
+        samples += [values for frame in frames for values in self._of_field(frame) if values is not None]
+        finite = (
+            np.concatenate([values[np.isfinite(values)] for values in samples]) if samples else np.empty(0)
+        )
         low = float(finite.min()) if name == "birth" and len(finite) else 0.0
         high = float(np.quantile(finite, 0.985)) if len(finite) else 1.0
         high = max(high, low + self._least())
@@ -169,23 +171,23 @@ class Palette:
 
     def _of_field(self, frame: Frame) -> list[Array | None]:
         """Values (k,) of the field on the cells of each skin: means over their vertices."""
-        found: list[Array | None] = []
+        by_skin: list[Array | None] = []
         for skin, look in zip(self.skins, skins.seen(frame), strict=True):
             chosen = [i for i, field in enumerate(skin.fields) if field.name == self.name]
             values = look.values[chosen[0]] if chosen else None
             if values is not None and skin.fields[chosen[0]].of == "vertex":
                 values = values[skin.cells].mean(axis=1)
-            found.append(values)
-        return found
+            by_skin.append(values)
+        return by_skin
 
     def _of_movable(self, frame: Frame) -> Array:
         values = self.colouring.values(self.shown, frame)
         return values[self.shown.recording.model.movable[: len(values)]]
 
     def _least(self) -> float:
-        """Rounding is no motion: a scale goes at least to a hundredth of a fall by one's own size."""
+        """Least upper end of the scale, so that rounding is not shown as motion: 1 % of √(g × body size)."""
         model = self.shown.recording.model
-        reach = self.shown.reach[model.movable & (self.shown.reach > 0.0)]  # some bodies have no form
+        reach = self.shown.reach[model.movable & (self.shown.reach > 0.0)]  # some bodies have no shape
         size = float(np.median(reach)) if len(reach) else 1.0
         speed = 0.01 * float(np.sqrt(np.linalg.norm(model.gravity) * size))
         return {"speed": speed, "greys": speed, "spin": speed / size}.get(self.name, 0.0) or 1e-12

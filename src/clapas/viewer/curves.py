@@ -19,7 +19,7 @@ INKS = ("#b5532c", "#2c64a3", "#5f7d3a")
 
 
 class Curve(NamedTuple):
-    """What one set of axes shows: its label, its lines by name, its unit in space."""
+    """One set of axes: its label, its lines by name, its unit in 3-D."""
 
     label: str
     lines: dict[str, str]
@@ -50,9 +50,9 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
     recording : Recording
         The run.
     path : path
-        Image to write; its ending says which format (.png, .svg, .pdf …).
+        Image to write; the suffix sets the format (.png, .svg, .pdf …).
     what : sequence of str
-        Keys of :data:`CURVES`, or ``probe:NAME`` for what a probe read. Potential energy counts from the
+        Keys of :data:`CURVES`, or ``probe:NAME`` for a probe. Potential energy is relative to the
         start.
     """
     from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
         axes.set_ylabel(headed(curve.label, in_dimension(curve.unit, recording.model.d)))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        if has_logarithm:  # a run without contacts has no residual but zero
+        if has_logarithm:  # a run without contacts has zero residuals
             axes.set_yscale("log")
         if len(curve.lines) > 1:
             axes.legend(frameon=False, fontsize="small")
@@ -93,7 +93,7 @@ def _is_probe(recording: Recording, name: str) -> bool:
 
 
 def _draw_probe(axes: Any, recording: Recording, name: str) -> None:
-    """What a probe read at every step, a line for each component."""
+    """Plot the values of a probe, a line for each component."""
     probe = recording.probes[name]
     times, values = recording.readings()[0], recording.probe(name)
     columns = values.reshape(len(values), -1)

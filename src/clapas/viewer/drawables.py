@@ -1,4 +1,4 @@
-"""Drawables of the viewer page: the shapes of the bodies, sorted for the graphics card.
+"""Drawables of the viewer page: the shapes of the bodies, grouped for the graphics card.
 
 A drawable is one of
 
@@ -6,12 +6,12 @@ A drawable is one of
     box         boxes: half edges
     cylinder    cylinders along local z: radius, half length
     mesh        convex polyhedra, polygons: triangles and the edges to be shown, shared by all copies
-    surface     a triangle mesh, alike, with one copy
+    surface     a triangle mesh, likewise, with one copy
     ground      a flat polygon, the visible part of a half-space
 
 each with, for every copy, the body that carries it and its position and orientation in the body frame.
-A capsule is two spheres and a cylinder. What deforms (rods, cables, elastic bodies) is drawn by its skins,
-see :mod:`clapas.viewer.skins`.
+A capsule is two spheres and a cylinder. Deformable bodies (rods, cables, elastic bodies) are drawn by their
+skins, see :mod:`clapas.viewer.skins`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Drawable:
     position, orientation : arrays (n, 3), (n, 4)
         Of each copy in the frame of its body.
     arrays : dict
-        What else the kind needs.
+        Other arrays of the kind.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Drawable:
     arrays: dict[str, npt.NDArray[Any]]
 
     def packed(self) -> dict[str, npt.NDArray[Any]]:
-        """All of it as arrays that travel."""
+        """All arrays for transmission to the page."""
         return {
             "body": self.body.astype("i4"),
             "position": single(self.position),
@@ -72,7 +72,7 @@ def drawables(model: Model, centre: Array, reach: float, but: Indices | Sequence
     model : Model
         Bodies and shapes.
     centre, reach : array (3,), float
-        A ball that holds what is worth seeing (m): half-spaces are drawn as far as it goes.
+        A ball around the visible part (m): half-spaces are drawn within it.
     but : sequence of int
         Bodies that are not drawn by their shapes.
     """
@@ -87,8 +87,8 @@ def drawables(model: Model, centre: Array, reach: float, but: Indices | Sequence
     ]
     hidden = np.isin(model.colliders.body, but)
     colliders = replace(model.colliders, kind=np.where(hidden, NO_KIND, model.colliders.kind))
-    made = [drawable for make in makers for drawable in make(colliders)]
-    return made + list(grounds(model, centre, reach))
+    shapes = [drawable for make in makers for drawable in make(colliders)]
+    return shapes + list(grounds(model, centre, reach))
 
 
 def _spheres(colliders: Colliders) -> Iterator[Drawable]:
@@ -137,11 +137,11 @@ def _surfaces(colliders: Colliders) -> Iterator[Drawable]:
     """Triangle meshes: all the triangles of a body in one drawable."""
     rows = np.flatnonzero(colliders.kind == Kind.TRIANGLE)
     for body in np.unique(colliders.body[rows]):
-        own = rows[colliders.body[rows] == body]
-        first = colliders.hulls.vertex_start[colliders.hull[own]]
+        triangles_of_body = rows[colliders.body[rows] == body]
+        first = colliders.hulls.vertex_start[colliders.hull[triangles_of_body]]
         local = colliders.hulls.vertices[first[:, None] + np.arange(3)]
-        turn = rotations.to_matrix(colliders.orientation[own])
-        corners = np.einsum("nij,nkj->nki", turn, local) + colliders.position[own][:, None]
+        turn = rotations.to_matrix(colliders.orientation[triangles_of_body])
+        corners = np.einsum("nij,nkj->nki", turn, local) + colliders.position[triangles_of_body][:, None]
         vertices = corners.reshape(-1, 3)
         triangles = np.arange(len(vertices)).reshape(-1, 3)
         yield Drawable(
@@ -174,7 +174,7 @@ def hull_surface(hulls: Hulls, hull: int, d: int) -> tuple[Array, Indices, Indic
 
 
 def sharp_edges(vertices: Array, triangles: Indices, least: float = 0.02) -> Indices:
-    """Edges (k, 2) that a mesh has in the eye: its border and its bends of more than ``least`` radians."""
+    """Visible edges (k, 2) of a mesh: its border, and angles between faces above ``least`` (rad)."""
     _, same = np.unique(vertices.round(9), axis=0, return_inverse=True)
     corners = vertices[triangles]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -215,13 +215,13 @@ def volumes(model: Model) -> Array:
 def _hull_volumes(colliders: Colliders) -> Array:
     """Volume of each hull, and a zero at the end for the colliders without one."""
     hulls, d = colliders.hulls, colliders.d
-    found = np.zeros(len(hulls.vertex_start))
+    volume_of_hull = np.zeros(len(hulls.vertex_start))
     for hull in np.unique(colliders.hull[colliders.kind == Kind.POLYHEDRON]):
         vertices, triangles, _ = hull_surface(hulls, int(hull), d)
         a, b, c = vertices[triangles].transpose(1, 0, 2)
         flat, solid = np.cross(b - a, c - a)[:, 2] / 2.0, (a * np.cross(b, c)).sum(axis=1) / 6.0
-        found[hull] = (flat if d == 2 else solid).sum()
-    return found
+        volume_of_hull[hull] = (flat if d == 2 else solid).sum()
+    return volume_of_hull
 
 
 def _copies(

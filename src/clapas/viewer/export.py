@@ -1,7 +1,7 @@
 """One HTML file that shows a recording without a server, a network or an installation.
 
-The page is the same as the server's, with some frames inside: compressed, as text, each decoded when
-it is looked at.
+The page is the same as the server's, with some frames embedded: compressed, as text, each decoded when
+it is shown.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from clapas.viewer.server import page
 from clapas.viewer.source import Shown, Source
 
 FRAMES = 100  # at most, by default
-HERE = "<!--data-->"  # before the script, which looks for the data when it starts
+PLACEHOLDER = "<!--data-->"  # before the script, which reads the data when it starts
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """Report of an export.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def export_page(
     path : path
         The page to write.
     frames : int
-        At most so many frames, evenly over the run, the first and the last among them.
+        Largest number of frames, evenly over the run, including the first and the last.
     """
     if frames < 1:
         raise SettingsError(f"frames: at least 1 is needed, got {frames}")
@@ -64,7 +64,7 @@ def export_page(
         shown = source.shown()
         total = shown.recording.n_frames
         chosen = np.unique(np.linspace(0, total - 1, min(frames, total)).round().astype(int)).tolist()
-        text = page().replace(HERE, _data(shown, chosen))
+        text = page().replace(PLACEHOLDER, _data(shown, chosen))
     finally:
         source.close()
     target = Path(path)
@@ -73,7 +73,7 @@ def export_page(
 
 
 def _data(shown: Shown, chosen: list[int]) -> str:
-    """The data as elements of the page that no browser runs or shows."""
+    """The data as inert elements of the page."""
     columns = shown.columns(0)
     kept = {
         name: [values[k] for k in chosen] if isinstance(values, list) else values

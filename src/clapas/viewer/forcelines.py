@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 FORCES = ("none", "chains", "arrows")
 WIDEST = 5.0  # points, of the largest force
 LONGEST = 0.12  # of the width of the picture, for the largest force
-CROWD = 99.0  # percentile of the forces that is drawn widest: a few larger ones must not thin the others
+CROWD = (
+    99.0  # percentile of the forces that is drawn widest: so that a few larger ones do not thin the others
+)
 
 
 def check_forces(word: str) -> None:
-    """Refuse another word than those of :data:`FORCES`."""
+    """Raise an error for a word not in :data:`FORCES`."""
     if word not in FORCES:
         raise unknown_name("drawing of forces", word, FORCES)
 
 
 def draw_forces(axes: Any, painter: Painter, instant: Instant, forces: str) -> Any:
-    """Draw the forces of an instant on the axes that show its picture; returns what a colour bar explains."""
+    """Draw the forces of an instant on the axes that show its picture; return the artist for a colour bar."""
     from matplotlib.collections import LineCollection
 
     rows = np.flatnonzero(instant.carrying)
@@ -42,12 +44,12 @@ def draw_forces(axes: Any, painter: Painter, instant: Instant, forces: str) -> A
     used = np.nan_to_num(mobilised_friction(instant)[rows], nan=0.0)
     if forces == "chains":
         start, end = instant.branches
-        lines = np.stack([_seen(painter, start[rows]), _seen(painter, end[rows])], axis=1)
+        lines = np.stack([_projected(painter, start[rows]), _projected(painter, end[rows])], axis=1)
         widths = 0.3 + (WIDEST - 0.3) * share
     else:
         left, right, _, _ = painter.extent
         length = LONGEST * (right - left) * share / np.where(size > 0.0, size, 1.0)
-        tail = _seen(painter, instant.point[rows])
+        tail = _projected(painter, instant.point[rows])
         along = spatial(instant.force[rows]) @ painter.axes.T[:, :2]
         lines = np.stack([tail, tail + length[:, None] * along], axis=1)
         widths = np.full(len(rows), 1.6)
@@ -59,6 +61,6 @@ def draw_forces(axes: Any, painter: Painter, instant: Instant, forces: str) -> A
     return drawn
 
 
-def _seen(painter: Painter, points: Array) -> Array:
+def _projected(painter: Painter, points: Array) -> Array:
     """Coordinates of points along the axes of the picture, (n, 2) (m)."""
     return np.asarray(spatial(points) @ painter.axes.T[:, :2])

@@ -23,15 +23,15 @@ def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array, theta: 
     Parameters
     ----------
     model : Model
-        What runs.
+        The model.
     frame : Frame
         The frame.
     origin : array (3,)
-        What to subtract from positions (m).
+        Subtracted from positions (m).
     volume : array (N,)
         Volumes of the bodies (m³, m² in the plane), for stresses.
     theta : float
-        That of the scheme: contacts were found θ dt before the frame.
+        Parameter of the scheme: contacts were found θ dt before the frame.
     """
     state, contacts, d = frame.state, frame.contacts, model.d
     force = forces(frame)
@@ -66,7 +66,7 @@ def pack_frame(model: Model, frame: Frame, origin: Array, volume: Array, theta: 
 def forces(frame: Frame) -> Array:
     """Force on body b at each contact, mean over the step that led to the frame, (n, d) in N."""
     dt = frame.state.dt
-    return frame.state.impulses.impulse / (dt if dt > 0.0 else 1.0)  # at the start there is no impulse
+    return frame.state.impulses.impulse / (dt if dt > 0.0 else 1.0)  # no impulse at the start
 
 
 def middles(frame: Frame, theta: float) -> Array:
@@ -95,7 +95,7 @@ def mean_pressure(contacts: Contacts, force: Array, position: Array, model: Mode
     for body, on_body in ((contacts.a, -force), (contacts.b, force)):
         arm = contacts.point - position[body]
         for axis, length in enumerate(model.period):
-            if length is not None:  # the image that touches is the nearest one
+            if length is not None:  # the touching image is the nearest one
                 arm[:, axis] -= length * np.round(arm[:, axis] / length)
         trace += np.bincount(body, weights=(arm * on_body).sum(axis=1), minlength=len(position))
     known = volume[: len(position)]
@@ -126,5 +126,5 @@ def quaternions(orientation: Array) -> Array:
 
 
 def single(values: Array) -> npt.NDArray[np.float32]:
-    """In single precision, which is what graphics cards take."""
+    """Conversion to single precision, for graphics cards."""
     return values.astype(np.float32)

@@ -1,8 +1,7 @@
-"""The view of a picture: a box around what matters in a recording.
+"""Framing of a picture: a box around the relevant part of a recording.
 
-Grains that escape and floors that reach far must not make everything else small. Asked to fit *most*, a
-picture shows the bodies that move, without those that went far away from the others, and of what is fixed the
-part around them.
+Escaped grains and large floors must not make everything else small. With *most*, a picture shows the moving
+bodies, without those far away from the others, and the fixed parts around them.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from clapas.viewer.frames import spatial
 if TYPE_CHECKING:
     from clapas.io.recording import Frame, Recording
 
-SAMPLES = 5  # frames looked at
+SAMPLES = 5  # frames sampled
 CROWD = (10.0, 90.0)  # percentiles between which the bulk of the bodies lies
-FAR = 2.0  # sizes of the bulk beyond it that are still with the others
-AROUND = 0.35  # of the diagonal of what moves: so far around it fixed things are shown
+FAR = 2.0  # distance from the bulk, in sizes of the bulk, beyond which bodies are outliers
+AROUND = 0.35  # margin for fixed parts, relative to the diagonal of the moving ones
 
 
 def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array, Array]:
-    """Corners (3,), (3,) of what a picture of a recording shows (m).
+    """Corners (3,), (3,) of the box shown in a picture of a recording (m).
 
     Parameters
     ----------
     recording : Recording
-        The run; some of its frames are looked at.
+        The run; some of its frames are sampled.
     reach : array (N,)
         Radius about the centre of each body that holds all of it (m); infinite for half-spaces.
     fit : str
@@ -43,23 +42,23 @@ def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array
     frames = [recording.frame(int(index)) for index in chosen]
     if fit == "most":
         movable = bounded & recording.model.movable
-        low, high = _together(*_extents(frames, reach, movable, with_skins=True))
+        low, high = _without_outliers(*_extents(frames, reach, movable, with_skins=True))
         fixed_low, fixed_high = _extents(frames, reach, bounded & ~movable, with_skins=False)
         if not np.isfinite(low).all():
-            low, high = _whole(fixed_low, fixed_high)
+            low, high = _bounding_box(fixed_low, fixed_high)
         else:
             around = AROUND * float(np.linalg.norm(high - low))
             near = ((fixed_high > low - around) & (fixed_low < high + around)).all(axis=1)
             fixed_low = np.maximum(fixed_low[near], low - around)
             fixed_high = np.minimum(fixed_high[near], high + around)
-            low, high = _whole(np.vstack([low, fixed_low]), np.vstack([high, fixed_high]))
+            low, high = _bounding_box(np.vstack([low, fixed_low]), np.vstack([high, fixed_high]))
     elif fit == "all":
-        low, high = _whole(*_extents(frames, reach, bounded, with_skins=True))
+        low, high = _bounding_box(*_extents(frames, reach, bounded, with_skins=True))
     else:
         named = _named(recording, fit)
         if not (named & bounded).any():
             raise SettingsError(f"fit: '{fit}' has no end to fit the picture to; name bodies with a size")
-        low, high = _whole(*_extents(frames, reach, named & bounded, with_skins=False))
+        low, high = _bounding_box(*_extents(frames, reach, named & bounded, with_skins=False))
     if not np.isfinite(low).all():  # nothing but half-spaces
         low, high = -np.ones(3), np.ones(3)
     if recording.model.d == 2:
@@ -97,18 +96,18 @@ def _extents(frames: Sequence[Frame], reach: Array, chosen: Mask, *, with_skins:
     return np.concatenate(lows), np.concatenate(highs)
 
 
-def _together(low: Array, high: Array) -> tuple[Array, Array]:
-    """The box of those that stayed with the others."""
+def _without_outliers(low: Array, high: Array) -> tuple[Array, Array]:
+    """The bounding box without outliers."""
     if len(low) == 0:
-        return _whole(low, high)
+        return _bounding_box(low, high)
     first, last = np.percentile((low + high) / 2.0, CROWD, axis=0)
-    # the bulk of a plane row has no height of its own: its bodies have
+    # the bulk of a row of bodies is flat: use the size of the bodies
     size = np.maximum(last - first, np.median(high - low, axis=0))
-    with_others = ((high >= first - FAR * size) & (low <= last + FAR * size)).all(axis=1)
-    return _whole(low[with_others], high[with_others])
+    near = ((high >= first - FAR * size) & (low <= last + FAR * size)).all(axis=1)
+    return _bounding_box(low[near], high[near])
 
 
-def _whole(low: Array, high: Array) -> tuple[Array, Array]:
+def _bounding_box(low: Array, high: Array) -> tuple[Array, Array]:
     if len(low) == 0:
         return np.full(3, np.inf), np.full(3, -np.inf)
     return low.min(axis=0), high.max(axis=0)

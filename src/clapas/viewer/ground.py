@@ -1,4 +1,4 @@
-"""Half-spaces, which have no end, as finite polygons: each cut by the others and by what is worth seeing."""
+"""Half-spaces as finite polygons, clipped by each other and to the visible region."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEPTH = 0.12  # of the ground of a plane scene, as a share of the reach
 
 
 def grounds(model: Model, centre: Array, reach: float) -> Iterator[Drawable]:
-    """One drawable per half-space; where two meet, neither goes on into the other."""
+    """One drawable per half-space; intersecting half-spaces clip each other."""
     from clapas.viewer.drawables import Drawable
 
     rows = np.flatnonzero(model.colliders.kind == Kind.PLANE)

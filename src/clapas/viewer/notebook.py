@@ -25,7 +25,7 @@ SIZE = (480, 320)
 
 
 def register(formatter: Any) -> None:
-    """Tell a notebook's formatter of text/html how to show our objects."""
+    """Register HTML representations with a notebook's formatter."""
     formatter.for_type_by_name("clapas.scenes.scene", "Scene", scene_html)
     formatter.for_type_by_name("clapas.io.recording.reader", "Recording", recording_html)
     formatter.for_type_by_name("clapas.io.simulation", "Simulation", simulation_html)
@@ -33,7 +33,7 @@ def register(formatter: Any) -> None:
 
 
 def scene_html(scene: Scene) -> str:
-    """What is in a scene, and its bodies at the start."""
+    """Contents of a scene, and a picture of its start."""
     rows = {
         "dimension": f"{scene.d}-D",
         "bodies": f"{len(scene.bodies)}",
@@ -45,7 +45,7 @@ def scene_html(scene: Scene) -> str:
 
 
 def simulation_html(simulation: Simulation) -> str:
-    """Where a simulation is, and its bodies now."""
+    """State of a simulation, with a picture."""
     state, last, energy = simulation.state, simulation.last, simulation.energy
     joules = in_dimension("J", simulation.model.d)
     rows = {
@@ -62,7 +62,7 @@ def simulation_html(simulation: Simulation) -> str:
 
 
 def recording_html(recording: Recording) -> str:
-    """What a recording holds, and its last frame."""
+    """Contents of a recording, with its last frame."""
     if recording.is_closed:
         return _card("Recording", {"file": recording.path.name, "state": "closed"}, None)
     times = recording.times
@@ -79,7 +79,7 @@ def recording_html(recording: Recording) -> str:
 
 
 def solution_html(solution: Solution) -> str:
-    """How good an answer is, and how the residual fell."""
+    """Status of a solution, and its residual history."""
     rows = {
         "status": solution.status.name,
         "residual": f"{solution.residual:.2e} (tolerance {solution.tol:.0e})",
@@ -114,7 +114,7 @@ def _picture(recording: Recording) -> bytes:
 
 
 def _first_frame(scene: Scene) -> bytes:
-    """The scene as it stands before any step."""
+    """Picture of the initial state of a scene."""
     from clapas.io.simulation import simulate
 
     with (
@@ -132,6 +132,6 @@ def _history(solution: Solution) -> bytes:
     axes.semilogy(solution.history.iterations, solution.history.residuals, ".-", lw=1)
     axes.axhline(solution.tol, color="0.6", ls="--", lw=1)
     axes.set(xlabel="iterations", ylabel="residual")
-    written = io.BytesIO()
-    figure.savefig(written, format="png", dpi=90)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=90)
+    return buffer.getvalue()

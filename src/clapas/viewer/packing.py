@@ -4,9 +4,9 @@
     header       JSON, padded with spaces to a multiple of 4 bytes
     data         the arrays one after another, little-endian, each from a multiple of 4 bytes on
 
-The header holds whatever the sender wants to say and, under ``arrays``, for each array its type
-(``f4``, ``i4``, ``u1``), its shape and the byte at which it starts in the data. A page reads an array
-where it lies, without copying it.
+The header holds any JSON data and, under ``arrays``, for each array its type
+(``f4``, ``i4``, ``u1``), its shape and the byte at which it starts in the data. The page reads arrays
+in place, without copying.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> b
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Header and arrays of bytes made by :func:`pack`: what the page does, for tests and scripts."""
+    """Header and arrays from bytes made by :func:`pack`, for tests and scripts."""
     base = ALIGNMENT + int.from_bytes(data[:ALIGNMENT], "little")
     header = json.loads(data[ALIGNMENT:base])
     arrays = {

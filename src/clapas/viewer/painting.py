@@ -19,7 +19,7 @@ from clapas.viewer.framing import box_of
 from clapas.viewer.raster import LIGHT, Canvas, shade
 from clapas.viewer.source import Shown
 
-# From where the eye looks, and what is seen upwards.
+# Viewing direction and upward direction.
 VIEWS = {
     "oblique": ((0.62, -1.5, 0.62), (0, 0, 1)),
     "front": ((0, -1, 0), (0, 0, 1)),
@@ -45,7 +45,7 @@ CUBE_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 
 
 @dataclass(frozen=True)
 class Surface:
-    """Triangles of a drawable: corners in its own frame, and which sides are edges to be seen."""
+    """Triangles of a drawable: corners in its own frame, and which sides are visible edges."""
 
     vertices: Array
     triangles: Array
@@ -53,7 +53,7 @@ class Surface:
 
 
 class Painter:
-    """Paints frames of one recording, all from the same place.
+    """Paints frames of one recording, all from the same viewpoint.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Painter:
     size : (int, int)
         Width and height (pixels).
     margin : float
-        Free space around what is worth seeing, as a share of it.
+        Margin around the framed box, relative to its size.
     zoom : float
         How many times larger, about the middle.
     fit : str
@@ -124,7 +124,7 @@ class Painter:
         )
         for skin, look, tints in zip(self.skins, skins.seen(frame), of_skins, strict=True):
             self._paint_skin(canvas, skin, look, tints)
-        for part in sorted(self.parts, key=lambda part: part.kind == "surface"):  # glass comes last
+        for part in sorted(self.parts, key=lambda part: part.kind == "surface"):  # transparent surfaces last
             for copy in np.flatnonzero(part.body < frame.state.n_bodies):
                 body = part.body[copy]
                 centre = position[body] + rotations.rotate(turn[body], part.position[copy])
@@ -151,7 +151,7 @@ class Painter:
         for (start, end), radius, tint in zip(
             skin.cells, skins.radii(skin, look) * self._fine, tints, strict=True
         ):
-            # Balls along the segment, less than a pixel short of its outline.
+            # Balls along the segment, with an error of its outline below a pixel.
             count = 2 + int(np.linalg.norm(pixels[end] - pixels[start]) / max(0.6 * radius, 1.0))
             for centre in np.linspace(pixels[start], pixels[end], count):
                 canvas.ball(centre, max(float(radius), 1.2), tint)
@@ -168,7 +168,7 @@ class Painter:
             pixels = self._pixels(world)
             for triangle, edges in zip(surface.triangles, surface.edges, strict=True):
                 a, b, c = pixels[triangle]
-                normal = np.cross(c - a, b - a)  # the canvas is a mirror: y is down
+                normal = np.cross(c - a, b - a)  # y is downwards on the canvas: the orientation is reversed
                 size = float(np.linalg.norm(normal))
                 is_behind = normal[2] <= 0.0 and not is_flat
                 if size == 0.0 or (is_behind and part.kind != "surface"):
@@ -189,8 +189,10 @@ class Painter:
 
     def _pixels(self, points: Array) -> Array:
         """Canvas coordinates of points given relative to the origin of the drawing."""
-        seen = points @ self.axes.T * self._fine
-        return np.asarray(seen * (1, -1, 1) + (self.size[0] * SAMPLES / 2, self.size[1] * SAMPLES / 2, 0))
+        projected = points @ self.axes.T * self._fine
+        return np.asarray(
+            projected * (1, -1, 1) + (self.size[0] * SAMPLES / 2, self.size[1] * SAMPLES / 2, 0)
+        )
 
     def _surfaces(self, part: Drawable, copy: int) -> Iterator[Surface]:
         if part.kind == "box":
@@ -200,12 +202,12 @@ class Painter:
             tube = self._tube
             yield Surface(tube.vertices * (radius, radius, half), tube.triangles, tube.edges)
         else:
-            if id(part) not in self._made:
-                self._made[id(part)] = _surface_of(part)
-            yield self._made[id(part)]
+            if id(part) not in self._surface_cache:
+                self._surface_cache[id(part)] = _surface_of(part)
+            yield self._surface_cache[id(part)]
 
     @cached_property
-    def _made(self) -> dict[int, Surface]:
+    def _surface_cache(self) -> dict[int, Surface]:
         return {}
 
     @cached_property

@@ -54,13 +54,13 @@ def snapshot(
     recording : Recording
         The run.
     path : path
-        Image to write; its ending says which format (.png, .jpg, .pdf …).
+        Image to write; the suffix sets the format (.png, .jpg, .pdf …).
     time : float, optional
         s.
     view : str
         From where: oblique, front, right, back, left or top.
     colour : str
-        Bodies by speed, greys, spin, pressure, contacts or birth; what deforms by a field of its kind.
+        Bodies by speed, greys, spin, pressure, contacts or birth; deformable bodies by a field of their kind.
     forces : str
         Contact forces over it: none, chains (along the branches, as wide as strong) or arrows; coloured by
         the share of friction that each uses.
@@ -105,7 +105,7 @@ def movie(
     rate : float
         Frames per second.
     frames : int
-        At most so many frames, evenly over what is shown.
+        Largest number of frames, evenly over the time shown.
     start, end : float, optional
         Times between which it is shown (s); by default all of the run.
     view, colour, forces, fit, zoom, size
@@ -124,7 +124,7 @@ def movie(
             f"a film needs at least 1 frame, and a rate from 0.01 to 1000 a second, got {frames} and {rate:g}"
         )
     folder = target.resolve().parent
-    if not folder.is_dir():  # found before hundreds of frames are drawn
+    if not folder.is_dir():  # checked before hundreds of frames are drawn
         raise SettingsError(f"{target}: there is no folder '{folder}'; make it first")
     times = recording.times
     low, high = times[0] if start is None else start, times[-1] if end is None else end
@@ -149,7 +149,7 @@ def movie(
 
 
 class _Figures:
-    """Figures of frames, all from the same place and with the same scale of colours."""
+    """Figures of frames with a common viewpoint and colour scale."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Figures:
         self.palette = Palette(self.shown, colour, [recording.frame(k) for k in sampled])
         self.labels = PLANE if recording.model.d == 2 else ALIGNED.get(view)
         self.size = size
-        # the bar and the title take their part of the picture
+        # room for the colour bar and the title
         inner = (int(0.84 * size[0]), int(0.88 * size[1]))
         self.painter = Painter(self.shown, view, inner, zoom=zoom, fit=fit)
 
@@ -197,7 +197,7 @@ class _Figures:
             )
             figure.colorbar(drawn, ax=axes, label="friction used", shrink=0.8, format="%.3g")
         state = frame.state
-        # Over the whole figure: bars of colours leave too little room above the axes of a small one.
+        # Title of the figure: in small figures colour bars leave too little room above the axes.
         figure.suptitle(
             f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts",
             fontsize=min(10.0, self.size[0] / 36),
@@ -210,14 +210,14 @@ def _pixels(figure: Any) -> Pixels:
 
     canvas = FigureCanvasAgg(figure)
     canvas.draw()  # type: ignore[no-untyped-call]
-    seen = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
-    return np.asarray(seen, dtype=np.uint8)[..., :3].copy()
+    buffer = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    return np.asarray(buffer, dtype=np.uint8)[..., :3].copy()
 
 
 def _write_gif(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
     from PIL import Image  # matplotlib needs it too
 
-    # A file counts hundredths of a second, and players take less than two of them for ten.
+    # GIF delays are in hundredths of a second, and players replace delays below two by ten.
     if rate > FASTEST_GIF:
         warn(f"a .gif shows at most {FASTEST_GIF} frames a second, not {rate:g}; take fewer frames, or .mp4")
     pause = 10 * round(100 / min(rate, FASTEST_GIF))
@@ -228,7 +228,7 @@ def _write_gif(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
 def _write_mp4(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
     program = _ffmpeg()
     first = next(pictures)
-    height, width = (n - n % 2 for n in first.shape[:2])  # the usual coding wants even numbers
+    height, width = (n - n % 2 for n in first.shape[:2])  # yuv420p needs even sizes
     command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
     command += ["-s", f"{width}x{height}", "-r", f"{rate:g}", "-i", "-", "-pix_fmt", "yuv420p", str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -239,14 +239,14 @@ def _write_mp4(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
                 process.stdin.write(np.ascontiguousarray(pixels[:height, :width]).tobytes())
             process.stdin.close()
         except BrokenPipeError:
-            pass  # its own words are better than ours
-        said = process.stderr.read().decode(errors="replace").strip()
+            pass  # report the message of ffmpeg instead
+        message = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
-        raise SettingsError(f"{path}: ffmpeg could not write it: {said or process.returncode}")
+        raise SettingsError(f"{path}: ffmpeg could not write it: {message or process.returncode}")
 
 
 def _ffmpeg() -> str:
-    """The program: one that is installed, or the one that comes with imageio-ffmpeg."""
+    """Path of ffmpeg: the installed one, or that of imageio-ffmpeg."""
     installed = shutil.which("ffmpeg")
     if installed is not None:
         return installed

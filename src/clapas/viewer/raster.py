@@ -1,6 +1,6 @@
-"""Draw balls and triangles into an array of pixels, the nearest in front: pictures without a graphics card.
+"""Rasterisation of balls and triangles with a depth buffer: pictures without a graphics card.
 
-The eye is far away (no perspective). Coordinates are in pixels, x to the right, y down, depth towards
+Parallel projection (no perspective). Coordinates are in pixels, x to the right, y down, depth towards
 the eye.
 """
 
@@ -20,7 +20,7 @@ LARGEST = 1 << 26  # pixels
 
 @dataclass(frozen=True)
 class Canvas:
-    """Colours (height, width, 3) between 0 and 1, and the depth of what is seen there (height, width)."""
+    """Colours (height, width, 3) between 0 and 1, and the depth of the visible surface (height, width)."""
 
     colour: Array
     depth: Array
@@ -66,11 +66,11 @@ class Canvas:
         colour : array (3,)
             Its colour.
         tone : float
-            Factor of the colour: how the light falls on it.
+            Factor of the colour, from the lighting.
         edges : array (3,) of bool
             Which of the sides, each opposite to its corner, are drawn as dark lines.
         opacity : float
-            Under 1 what is behind is seen through it, and it hides nothing.
+            Below 1 it is transparent and hides nothing.
         """
         patch = self._patch(corners[:, :2].min(axis=0), corners[:, :2].max(axis=0))
         a, b, c = corners[:, :2]
@@ -96,14 +96,14 @@ class Canvas:
         """Draw a line between two points (3,), one pixel wide; it hides nothing behind it."""
         count = int(np.ceil(np.abs(end - start)[:2].max())) + 1
         height, width = self.depth.shape
-        if count > 4 * (height + width):  # it goes far beyond the picture
+        if count > 4 * (height + width):  # far beyond the picture
             return
         points = np.linspace(start, end, count)
         column, row = np.floor(points[:, :2]).astype(int).T
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
         column, row, depth = column[inside], row[inside], points[inside, 2]
-        seen = depth >= self.depth[row, column]
-        self.colour[row[seen], column[seen]] = colour
+        visible = depth >= self.depth[row, column]
+        self.colour[row[visible], column[visible]] = colour
 
     def reduced(self, factor: int) -> Array:
         """Colours at a lower resolution, each pixel the mean of factor × factor: smooth borders."""
@@ -126,13 +126,13 @@ class Canvas:
     def _put(
         self, window: tuple[slice, slice], inside: Mask, depth: Array, colour: Array, opacity: float = 1.0
     ) -> None:
-        seen = inside & (depth > self.depth[window])
-        painted = colour if colour.ndim == 1 else colour[seen]  # one for all pixels, or one each
+        visible = inside & (depth > self.depth[window])
+        painted = colour if colour.ndim == 1 else colour[visible]  # one colour for all pixels, or one each
         if opacity < 1.0:
-            painted = opacity * painted + (1.0 - opacity) * self.colour[window][seen]
-        self.colour[window][seen] = painted
+            painted = opacity * painted + (1.0 - opacity) * self.colour[window][visible]
+        self.colour[window][visible] = painted
         if opacity >= 1.0:
-            self.depth[window][seen] = depth[seen]
+            self.depth[window][visible] = depth[visible]
 
 
 def shade(facing: Array) -> Array:

@@ -1,16 +1,14 @@
-"""A small web server for one recording and one person.
+"""A small web server for one recording and one user.
 
-It listens on 127.0.0.1 unless told otherwise, and answers only addresses that begin with a token made for
-this start:
+It listens on 127.0.0.1 by default and serves only addresses that begin with a token generated at start:
 
     /TOKEN/            the page
-    /TOKEN/model       what does not change (see ``packing``)
+    /TOKEN/model       constant data (see ``packing``)
     /TOKEN/columns     numbers of all frames as JSON; ``?first=K`` for those from frame K on
     /TOKEN/frame/K     one frame (see ``packing``)
 
-Nothing else exists: no path is ever made from what a browser sends, so no other file can be reached.
-The token and the check of the Host header keep other pages in the same browser, and other people on
-the same machine, out.
+Nothing else is served: no path is derived from a request, so no other file can be reached. The token and
+the check of the Host header exclude other pages in the same browser, and other users of the machine.
 """
 
 from __future__ import annotations
@@ -46,9 +44,9 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-WORKERS = 32  # requests that are answered at a time
-QUEUE = 512  # connections that the system holds until they are accepted
-PAUSE = 0.01  # seconds until a connection is accepted again that could not be
+WORKERS = 32  # concurrent requests
+QUEUE = 512  # connections queued by the system until accepted
+PAUSE = 0.01  # seconds before accepting again after a failure
 WHOLE_NUMBER = re.compile(r"[0-9]{1,12}")
 # Names of this machine in a Host header; a port forwarded from elsewhere has another number.
 HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -62,7 +60,7 @@ class Viewer:
     path : path
         The recording.
     host : str
-        Address to listen on, of IPv4 or IPv6; 127.0.0.1 and ::1 let nobody in but this machine.
+        Address to listen on, of IPv4 or IPv6; 127.0.0.1 and ::1 allow this machine only.
     port : int
         Port; 0 takes a free one.
     since : float
@@ -104,7 +102,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Where to look."""
+        """Address of the page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/{self.token}/"
 
@@ -114,20 +112,20 @@ class Viewer:
         return self._server.is_private
 
     def serve(self) -> None:
-        """Answer until :meth:`stop`, called by another thread, or Ctrl-C."""
+        """Serve until :meth:`stop`, called by another thread, or Ctrl-C."""
         self._server.serve_forever(poll_interval=0.2)
 
     def stop(self) -> None:
-        """Let :meth:`serve` return."""
+        """End :meth:`serve`."""
         self._server.shutdown()
 
     def start(self) -> None:
-        """Answer in the background."""
+        """Serve in a background thread."""
         self._thread = threading.Thread(target=self.serve, name="clapas viewer", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering and close the recording."""
+        """Stop serving and close the recording."""
         if self._thread is not None:
             self.stop()
             self._thread.join()
@@ -137,26 +135,26 @@ class Viewer:
 
 
 def page() -> str:
-    """The page, complete in one piece of HTML."""
+    """The page as one HTML text."""
     return files("clapas.viewer").joinpath("page", "viewer.html").read_text(encoding="utf-8")
 
 
 class _Server(HTTPServer):
-    """Whole requests are answered by a few workers; all connections without one wait in a single thread."""
+    """HTTP server: workers handle complete requests; all other connections wait in a single thread."""
 
     request_queue_size = QUEUE
 
     def __init__(self, host: str, port: int, source: Source, token: str) -> None:
         self.source, self.token = source, token
         self.address_family, address = _address(host, port)
-        super().__init__(address, BaseHTTPRequestHandler)  # which nobody calls: see _answer
+        super().__init__(address, BaseHTTPRequestHandler)  # not used: see _answer
         self.is_private = _is_loopback(str(self.server_address[0]))
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="clapas viewer")
         self._answered: set[Connection] = set()
         self._waiting = Waiting(self._submit)
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept a connection; where no more can be open, an idle one is closed."""
+        """Accept a connection; at the system limit an idle one is closed."""
         try:
             return super().get_request()
         except OSError as error:
@@ -172,14 +170,14 @@ class _Server(HTTPServer):
     def server_close(self) -> None:
         """Stop listening, and close all connections."""
         super().server_close()
-        if not hasattr(self, "_waiting"):  # nobody can listen there
+        if not hasattr(self, "_waiting"):  # the address could not be bound
             return
         self._waiting.close()
         for connection in list(self._answered):
             with suppress(OSError):
-                connection.socket.shutdown(socket.SHUT_RDWR)  # so that no worker waits for a browser
+                connection.socket.shutdown(socket.SHUT_RDWR)  # so that no worker blocks on a browser
         self._workers.shutdown(cancel_futures=True)
-        for connection in self._answered:  # whose turn has not come
+        for connection in self._answered:  # not yet handled
             connection.socket.close()
 
     def _submit(self, connection: Connection) -> None:
@@ -188,20 +186,20 @@ class _Server(HTTPServer):
 
     def _answer(self, connection: Connection) -> None:
         """Answer the request of a connection, then wait for its next one or close it."""
-        stays = False
+        keeps_open = False
         try:
             request = _Request(connection, self)
-            connection.sent, stays = request.rest, not (request.close_connection or connection.is_ended)
+            connection.sent, keeps_open = request.rest, not (request.close_connection or connection.is_ended)
         except Exception:
             self.handle_error(connection.socket, connection.address)
         self._answered.discard(connection)
-        if stays:
+        if keeps_open:
             self._waiting.add(connection)
         else:
             self.shutdown_request(connection.socket)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report what went wrong, but for a browser that hung up in the middle of an answer."""
+        """Log errors, except when the browser closed the connection."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             logger.exception("the viewer could not answer %s", client_address)
 
@@ -210,21 +208,21 @@ class _Request(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "clapas", ""
-    timeout = IDLE_SECONDS  # for a browser that does not take its answer
-    default_request_version = "HTTP/1.1"  # requests that cannot be read are refused with a status, too
+    timeout = IDLE_SECONDS  # for a browser that does not read its response
+    default_request_version = "HTTP/1.1"  # unreadable requests get a status, too
 
     def __init__(self, connection: Connection, server: _Server) -> None:
-        self.came, self.rest = connection.sent, b""
+        self.received, self.rest = connection.sent, b""
         super().__init__(connection.socket, connection.address, server)
 
     def setup(self) -> None:
-        """Read from what has come, write to the connection."""
+        """Read from the received bytes, write to the connection."""
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(io.BytesIO(self.came))
+        self.rfile = io.BufferedReader(io.BytesIO(self.received))
 
     def handle(self) -> None:
-        """Answer one request; what has come behind it is the next."""
+        """Handle one request; keep the bytes after it for the next."""
         self.close_connection = True
         self.handle_one_request()
         self.rest = self.rfile.read()
@@ -248,21 +246,21 @@ class _Request(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.NOT_FOUND, str(error))
         except ConnectionError:
             raise
-        except (Error, OSError, KeyError, ValueError) as error:  # damaged in one way or another
+        except (Error, OSError, KeyError, ValueError) as error:  # damaged recording
             return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, f"The recording cannot be read: {error}")
 
-    def _answer(self, what: str, query: str) -> None:
+    def _answer(self, path: str, query: str) -> None:
         source = self.server.source
-        if what == "":
+        if path == "":
             return self._send("text/html; charset=utf-8", page().encode())
-        if what == "model":
+        if path == "model":
             return self._send("application/octet-stream", source.model())
-        if what == "columns":
+        if path == "columns":
             first = parse_qs(query).get("first", ["0"])[0]
             if WHOLE_NUMBER.fullmatch(first):
-                told = json.dumps(source.columns(int(first)), allow_nan=False)
-                return self._send("application/json", told.encode())
-        kind, _, number = what.partition("/")
+                text = json.dumps(source.columns(int(first)), allow_nan=False)
+                return self._send("application/json", text.encode())
+        kind, _, number = path.partition("/")
         if kind == "frame" and WHOLE_NUMBER.fullmatch(number):
             try:
                 return self._send("application/octet-stream", source.frame(int(number)))
@@ -271,13 +269,13 @@ class _Request(BaseHTTPRequestHandler):
         return self._refuse(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _is_from_here(self) -> bool:
-        """Refuse names other than this machine's: a page elsewhere may point a name of its own here."""
+        """Whether the Host header names this machine: another site may point its own name here."""
         if not self.server.is_private:
             return True
-        given = self.headers.get_all("Host", [])
-        if len(given) != 1 or not HOST.fullmatch(given[0]):
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not HOST.fullmatch(hosts[0]):
             return False
-        name = HOST.sub(r"\1", given[0]).strip("[]")
+        name = HOST.sub(r"\1", hosts[0]).strip("[]")
         return name == "localhost" or _is_loopback(name)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
@@ -295,13 +293,13 @@ class _Request(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """No log: the terminal belongs to whoever started the viewer."""
+        """No log on the terminal."""
 
 
 def _address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     """Kind and address of a host to listen on; IPv4 where a name has both, as browsers try both."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, *_, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, *_, address = min(addresses, key=lambda each: each[0] != socket.AF_INET)
     return family, address
 
 

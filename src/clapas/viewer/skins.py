@@ -14,7 +14,7 @@ from clapas.io.recording.systems import RecordedSystem
 from clapas.typing import Array, Indices
 
 Arrays = dict[str, npt.NDArray[Any]]
-WIDEST = 3.0  # of a segment's own radius that a field adds at most; the page has the same number
+WIDEST = 3.0  # largest widening by a field, relative to the radius; the page uses the same value
 
 
 def worn(systems: Sequence[RecordedSystem]) -> list[Skin]:
@@ -23,7 +23,7 @@ def worn(systems: Sequence[RecordedSystem]) -> list[Skin]:
 
 
 def seen(frame: Frame) -> list[Look]:
-    """How they look in a frame, in the same order."""
+    """Their vertices and fields in a frame, in the same order."""
     return [look for looks in frame.looks for look in looks]
 
 
@@ -42,18 +42,18 @@ def radii(skin: Skin, look: Look) -> Array:
 
 
 def packed(systems: Sequence[RecordedSystem]) -> tuple[list[dict[str, Any]], Arrays]:
-    """What the page is told of the skins, and their arrays."""
-    described: list[dict[str, Any]] = []
+    """Description of the skins for the page, and their arrays."""
+    descriptions: list[dict[str, Any]] = []
     arrays: Arrays = {}
     owners = [system.name for system in systems for _ in system.skins]
     for k, (owner, skin) in enumerate(zip(owners, worn(systems), strict=True)):
         fields = [field._asdict() for field in skin.fields]
         shape = "tube" if skin.cells.shape[1] == 2 else "surface"
-        told = {"system": owner, "name": skin.name, "shape": shape, "fields": fields}
-        described.append(told | ({"doublesAt": skin.doubles_at} if skin.doubles_at else {}))
+        entry = {"system": owner, "name": skin.name, "shape": shape, "fields": fields}
+        descriptions.append(entry | ({"doublesAt": skin.doubles_at} if skin.doubles_at else {}))
         arrays[f"skin.{k}.cells"] = skin.cells.astype("i4")
         arrays[f"skin.{k}.radius"] = skin.radius.astype("f4")
-    return described, arrays
+    return descriptions, arrays
 
 
 def packed_looks(frame: Frame, origin: Array) -> Arrays:

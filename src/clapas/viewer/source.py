@@ -1,7 +1,7 @@
-"""The one file the viewer shows, wherever the run that writes it stands.
+"""The recording shown by the viewer, at any stage of the run that writes it.
 
-The file may not be there yet, may grow, may be replaced by a new run and may vanish. Whoever asks gets
-bytes for the page, or an error that says which of these it is.
+The file may not exist yet, grow, be replaced by a new run, or vanish. Requests get bytes for the page, or an
+error that states the reason.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from clapas.viewer.framing import box_of
 from clapas.viewer.packing import pack
 
 COLUMNS = "time kinetic potential work residual iterations".split()
-MARGIN = 4.0  # of the ground around it, which fades there
+MARGIN = 4.0  # extent of the ground relative to the box; it fades there
 
 
 class NotThere(Error, FileNotFoundError):
-    """The recording is not there (yet, or any more)."""
+    """The recording does not exist (yet, or any more)."""
 
 
 class Source:
-    """A recording on its way to the page.
+    """A recording as source of the page.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Source:
         self._lock = threading.Lock()
 
     def model(self) -> bytes:
-        """What does not change: bodies, shapes, materials."""
+        """Constant data: bodies, shapes, materials."""
         with self._lock:
             return self._current().model
 
@@ -75,7 +75,7 @@ class Source:
             self._forget()
 
     def _current(self) -> Shown:
-        """The recording as it is now; opened anew when another file took its place."""
+        """The recording as it is now; reopened when the file was replaced."""
         try:
             status = self.path.stat()
         except OSError:
@@ -101,7 +101,7 @@ class Source:
 
 
 class Shown:
-    """An open recording and what is derived from its model."""
+    """An open recording and data derived from its model."""
 
     def __init__(self, recording: Recording, identity: str) -> None:
         self.recording, self.identity = recording, identity
@@ -151,15 +151,15 @@ class Shown:
     def columns(self, first: int) -> dict[str, Any]:
         """Numbers of the frames from ``first`` on, as lists; NaN and infinity as None."""
         n = self.recording.n_frames
-        told: dict[str, Any] = {"run": self.identity, "n": n, "first": first}
-        if first >= n:  # the usual answer while nothing happens
-            return told | {name: [] for name in (*COLUMNS, "contacts")}
+        result: dict[str, Any] = {"run": self.identity, "n": n, "first": first}
+        if first >= n:  # no new frames, the usual case
+            return result | {name: [] for name in (*COLUMNS, "contacts")}
         for name in COLUMNS:
             values = np.asarray(self.recording.column(name)[first:n], dtype=float)
-            told[name] = [value if np.isfinite(value) else None for value in values.tolist()]
+            result[name] = [value if np.isfinite(value) else None for value in values.tolist()]
         ends = self.recording.column("contact_end")[:n]
-        told["contacts"] = np.diff(ends, prepend=0)[first:].tolist()
-        return told
+        result["contacts"] = np.diff(ends, prepend=0)[first:].tolist()
+        return result
 
     def frame(self, index: int) -> bytes:
         """Bytes of one frame."""
@@ -178,12 +178,12 @@ class Shown:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """Corners (3,) of a box around what matters, at some times of the run (m)."""
+        """Corners (3,) of the framed box, from some frames of the run (m)."""
         return box_of(self.recording, self.reach)
 
     @cached_property
     def origin(self) -> Array:
-        """Middle of the drawing: single precision is fine near it (m)."""
+        """Centre of the drawing (m), so that single precision suffices."""
         low, high = self.bounds
         return np.asarray((low + high) / 2.0)
 
@@ -204,9 +204,9 @@ class Shown:
         return material
 
     def _material_names(self) -> list[str]:
-        """Names of the materials in the order of the table of laws, as far as the scene tells."""
+        """Names of the materials in the order of the table of laws, as far as the scene names them."""
         count = len(self.recording.model.laws.mu)
         source = self.recording.scene_source
-        told = list(json.loads(source).get("materials", {})) if source else []
-        names = told if len(told) == count else ["default", *told]
+        named = list(json.loads(source).get("materials", {})) if source else []
+        names = named if len(named) == count else ["default", *named]
         return (names + [f"material {k}" for k in range(len(names), count)])[:count]
