@@ -1,7 +1,7 @@
 """Definition of a sweep: a scene, values of its parameters, seeds, and what to measure of each run.
 
-A parameter is a parameter of a shipped scene (``mu``, ``grains``), or a path into the document of the scene
-as a file would hold it (``laws.0.mu``, ``bodies.block.density``, ``run.dt``); entries of a list are found by
+A parameter is a parameter of a shipped scene (``mu``, ``grains``), or a path into the scene document
+as in a file (``laws.0.mu``, ``bodies.block.density``, ``run.dt``); entries of a list are found by
 their number or their name.
 """
 
@@ -38,19 +38,19 @@ class Case(NamedTuple):
     Parameters
     ----------
     number : int
-        Its place in the sweep.
+        Index in the sweep.
     identity : str
-        Digest of all that decides its result: what a sweep that goes on recognises it by.
+        Digest of all that determines its result, by which a resumed sweep recognises it.
     scene : str
         Name of the shipped scene, or path of the file.
     values : dict
         Values of the parameters, by name.
     seed : int or None
-        Seed of the scene; None leaves its own.
+        Seed of the scene; None keeps the default.
     measures : tuple of str
-        What to measure at the end.
+        Measures at the end.
     recording : str or None
-        Where the recording stays; None for nowhere.
+        Path of the recording; None to discard it.
     """
 
     number: int
@@ -116,7 +116,7 @@ class Sweep:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Sweep:
-        """Read a sweep from a TOML file; a scene file it names is looked for beside it."""
+        """Read a sweep from a TOML file; scene files are relative to it."""
         path = Path(path)
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -146,23 +146,27 @@ class Sweep:
     def cases(self, recordings: Path | None = None) -> list[Case]:
         """All runs, in the order of the parameters, seeds changing fastest.
 
-        The first is built, so that a misspelt parameter is found before anything runs.
+        The first is built, so that a misspelt parameter is reported before anything runs.
         """
         source = _source(self.scene)
         made: list[Case] = []
         for values in product(*self.parameters.values()):
             named = dict(zip(self.parameters, values, strict=True))
             for seed in self.seeds or (None,):
-                what = [__version__, source, named, seed, list(self.measures)]
-                text = json.dumps(what, sort_keys=True, default=str)
+                key = [__version__, source, named, seed, list(self.measures)]
+                text = json.dumps(key, sort_keys=True, default=str)
                 identity = hashlib.sha256(text.encode()).hexdigest()[:16]
-                kept = str(recordings / f"{identity}.h5") if self.keep and recordings is not None else None
-                made.append(Case(len(made), identity, self.scene, named, seed, tuple(self.measures), kept))
+                recording = (
+                    str(recordings / f"{identity}.h5") if self.keep and recordings is not None else None
+                )
+                made.append(
+                    Case(len(made), identity, self.scene, named, seed, tuple(self.measures), recording)
+                )
         self._try(made[0])
         return made
 
     def _try(self, case: Case) -> None:
-        """Build a run: what is wrong with the scene, whatever the values, is not the failure of each run."""
+        """Build a run; raise errors of the scene itself, which do not depend on the values."""
         try:
             case.build()
         except SceneError as error:
@@ -174,7 +178,7 @@ class Sweep:
 
 
 def equal_durations(sweep: Sweep) -> list[str]:
-    """Words on durations that are the same number of steps, and so give the same run; none if all differ.
+    """Warnings about durations with equal numbers of steps, which give the same run.
 
     >>> durations = {"run.dt": [0.01], "run.duration": [0.1, 0.104, 0.11]}
     >>> (text,) = equal_durations(Sweep(scene="sliding-block", parameters=durations))
@@ -188,9 +192,9 @@ def equal_durations(sweep: Sweep) -> list[str]:
     if steps is None:
         try:
             steps = [sweep.cases()[0].build().run.dt]
-        except SceneError:  # the failure of a run, told in its row
+        except SceneError:  # reported in the row of the run
             return []
-    told = []
+    texts = []
     for dt in filter(is_positive, steps):
         same: dict[int, list[Any]] = {}
         for duration in durations:
@@ -199,15 +203,15 @@ def equal_durations(sweep: Sweep) -> list[str]:
             if len(values) > 1:
                 listed = ", ".join(f"{value:g}" for value in values[:-1]) + f" and {values[-1]:g}"
                 all_of_them = "both" if len(values) == 2 else "all"
-                told.append(
+                texts.append(
                     f"sweep: run.duration = {listed} s are {all_of_them} {count} steps of {dt:g} s, so that "
                     "their runs are the same"
                 )
-    return told
+    return texts
 
 
 def is_positive(value: Any) -> bool:
-    """Whether something written in a file is a positive number."""
+    """Whether a value of a file is a positive number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
 
 
@@ -220,23 +224,23 @@ def build(name: str, values: Mapping[str, Any], seed: int | None = None) -> Scen
     0.01
     """
     known = examples.parameters(name)
-    own = {key: value for key, value in values.items() if key in known}
-    inside = {key: value for key, value in values.items() if key not in known}
-    for key in inside:
+    scene_arguments = {key: value for key, value in values.items() if key in known}
+    document_entries = {key: value for key, value in values.items() if key not in known}
+    for key in document_entries:
         if "." not in key and name in examples.names():
             raise unknown_name(f"parameter of the scene '{name}'", key, known)
     if seed is not None:
         if name in examples.names() and "seed" not in known:
             raise SettingsError(f"the scene '{name}' draws nothing at random: leave seeds out")
-        (own if "seed" in known else inside)["seed"] = seed
+        (scene_arguments if "seed" in known else document_entries)["seed"] = seed
     if name not in examples.names() and not is_robot_file(name):
         document, folder = scenefile.document(name), Path(name).parent
     else:
-        scene = examples.load(name, **own)
-        if not inside:
+        scene = examples.load(name, **scene_arguments)
+        if not document_entries:
             return scene
         document, folder = scene.to_dict(), Path(".")
-    for key, value in inside.items():
+    for key, value in document_entries.items():
         _put(document, key, value)
     try:
         return scenefile.scene_of(document, folder)
@@ -246,16 +250,16 @@ def build(name: str, values: Mapping[str, Any], seed: int | None = None) -> Scen
 
 def _put(document: Any, path: str, value: Any) -> None:
     """Set the entry at a dotted path; entries of lists are found by their number or their name."""
-    *way, last = path.split(".")
-    at = document
-    for word in way:
-        at = at.setdefault(word, {}) if isinstance(at, dict) else _entry(at, word, path)
-    if isinstance(at, dict):
-        at[last] = value
-    elif isinstance(at, list):
-        at[_place(at, last, path)] = value
+    *parents, last = path.split(".")
+    current = document
+    for word in parents:
+        current = current.setdefault(word, {}) if isinstance(current, dict) else _entry(current, word, path)
+    if isinstance(current, dict):
+        current[last] = value
+    elif isinstance(current, list):
+        current[_place(current, last, path)] = value
     else:
-        raise SettingsError(f"sweep: '{path}' leads into {at!r}, which has no entries")
+        raise SettingsError(f"sweep: '{path}' leads into {current!r}, which has no entries")
 
 
 def _entry(entries: Any, word: str, path: str) -> Any:
@@ -275,45 +279,45 @@ def _place(entries: list[Any], word: str, path: str) -> int:
     )
 
 
-def _values(name: str, given: Any) -> list[Any]:
+def _values(name: str, entry: Any) -> list[Any]:
     """Values of a parameter: a list, a single value, or a range {from, to, count, spacing}."""
-    if isinstance(given, list):
-        return given
-    if not isinstance(given, dict):
-        return [given]
-    unknown = [key for key in given if key not in RANGE]
-    if unknown or not {"from", "to", "count"} <= set(given):
+    if isinstance(entry, list):
+        return entry
+    if not isinstance(entry, dict):
+        return [entry]
+    unknown = [key for key in entry if key not in RANGE]
+    if unknown or not {"from", "to", "count"} <= set(entry):
         raise SettingsError(
-            f"parameter '{name}': a range has from, to, count and, if wished, spacing; got {', '.join(given)}"
+            f"parameter '{name}': a range has from, to, count and, if wished, spacing; got {', '.join(entry)}"
         )
-    low, high, count, spacing = given["from"], given["to"], given["count"], given.get("spacing", "linear")
+    low, high, count, spacing = entry["from"], entry["to"], entry["count"], entry.get("spacing", "linear")
     if not isinstance(count, int) or count < 1:
         raise SettingsError(f"parameter '{name}': count must be a whole number, at least 1, got {count!r}")
     if spacing not in ("linear", "log"):
         raise SettingsError(f"parameter '{name}': spacing must be 'linear' or 'log', got '{spacing}'")
     if spacing == "log" and not (low > 0 and high > 0):
         raise SettingsError(f"parameter '{name}': a range with spacing 'log' needs positive ends")
-    spread = np.geomspace(low, high, count) if spacing == "log" else np.linspace(low, high, count)
+    points = np.geomspace(low, high, count) if spacing == "log" else np.linspace(low, high, count)
     if isinstance(low, int) and isinstance(high, int):
-        whole = np.round(spread).astype(int)
-        if spacing == "log" or np.array_equal(whole, spread):
+        whole = np.round(points).astype(int)
+        if spacing == "log" or np.array_equal(whole, points):
             return list(dict.fromkeys(whole.tolist()))
-    return [float(value) for value in spread]
+    return [float(value) for value in points]
 
 
-def _seeds(given: Any) -> Sequence[int]:
+def _seeds(entry: Any) -> Sequence[int]:
     """Seeds: a list, or how many (0, 1, 2, …)."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        if given < 0:
-            raise SettingsError(f"seeds must be a list, or how many: got {given}")
-        return tuple(range(given))
-    if isinstance(given, list | tuple):
-        return tuple(given)
-    raise SettingsError(f"seeds must be a list, or how many: got {given!r}")
+    if isinstance(entry, int) and not isinstance(entry, bool):
+        if entry < 0:
+            raise SettingsError(f"seeds must be a list, or how many: got {entry}")
+        return tuple(range(entry))
+    if isinstance(entry, list | tuple):
+        return tuple(entry)
+    raise SettingsError(f"seeds must be a list, or how many: got {entry!r}")
 
 
 def _source(scene: str) -> Any:
-    """What stands for the scene in the identity of a run: its name, or what its file says."""
+    """The scene in the identity of a run: its name, or the contents of its file."""
     if scene in examples.names():
         return scene
     return Path(scene).read_text(encoding="utf-8") if is_robot_file(scene) else scenefile.document(scene)

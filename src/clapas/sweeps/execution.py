@@ -1,8 +1,8 @@
-"""Do the runs of a sweep, each once, and keep every result as soon as it is there.
+"""Execute the runs of a sweep, each once, and store every result at once.
 
-A result is a small JSON file named by the identity of its run, written whole or not at all. A sweep that is
-killed loses the runs under way and no others: started again it finds the files and does the rest. The same
-holds for a sweep with more values than before.
+A result is a small JSON file named by the identity of its run, written atomically. A killed sweep loses only
+the runs under way: restarted, it finds the files and does the rest. The same holds for a sweep with more
+values than before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clapas.io.recording.lock import Lock
 from clapas.sweeps.definition import Case, Sweep, equal_durations
 from clapas.sweeps.running import DONE, FAILED, failure, run_case
 
-SUSPECTS = 2  # runs under way, per processor, one of which ended its process: each is tried again alone
+SUSPECTS = 2  # runs per processor that may have killed a worker: each is repeated alone
 ENDED = "its process ended without a word: killed, out of memory, or crashed in compiled code"
 
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ Opener = Callable[[], AbstractContextManager[Executor | None]]
 
 
 class Progress(NamedTuple):
-    """What a watcher receives after each run.
+    """Progress data after each run.
 
     Parameters
     ----------
@@ -54,19 +54,19 @@ def execute(
     retry: bool = False,
     watch: Callable[[Progress], None] | None = None,
 ) -> list[Row]:
-    """Do the runs of a sweep that have not been done, and return the rows of all.
+    """Execute the missing runs of a sweep, and return the rows of all.
 
     Parameters
     ----------
     sweep : Sweep
-        What to run.
+        The sweep.
     folder : path
-        Where results stay; made if needed.
+        Folder of the results; created if needed.
     executor : Executor, or callable
-        What runs them, or what opens it (a context manager): one that can be opened again survives a worker
-        that is killed.
+        The executor, or a function that opens one (a context manager): one that can be reopened survives a
+        killed worker.
     retry : bool
-        Do runs again that failed before.
+        Repeat runs that failed before.
     watch : callable, optional
         Called after each run.
 
@@ -84,19 +84,19 @@ def execute(
         place.mkdir(parents=True, exist_ok=True)
     lock = Lock(folder / "table.csv")
     try:
-        rows = {case.identity: row for case in cases if (row := _kept(results, case, retry)) is not None}
+        rows = {case.identity: row for case in cases if (row := _stored(results, case, retry)) is not None}
 
         def finish(case: Case, row: Row) -> None:
-            _keep(results, case, row)
+            _store(results, case, row)
             rows[case.identity] = row
-            tell(case)
+            report(case)
 
-        def tell(case: Case | None) -> None:
+        def report(case: Case | None) -> None:
             failed = sum(row["status"] == FAILED for row in rows.values())
             if watch is not None:
                 watch(Progress(len(rows), failed, len(cases), case))
 
-        tell(None)
+        report(None)
         opener: Opener = (lambda: nullcontext(executor)) if isinstance(executor, Executor) else executor
         _run_all([case for case in cases if case.identity not in rows], opener, finish)
     finally:
@@ -105,7 +105,7 @@ def execute(
 
 
 def _run_all(cases: list[Case], opener: Opener, finish: Callable[[Case, Row], None]) -> None:
-    """Run the cases; where a worker dies, find out with which case by trying the suspects one at a time."""
+    """Run the cases; if a worker dies, find the case by repeating the suspects one at a time."""
     suspects = SUSPECTS * (os.cpu_count() or 1)
     while cases:
         cases = _submit(cases, opener, finish)
@@ -119,7 +119,7 @@ def _submit(cases: list[Case], opener: Opener, finish: Callable[[Case, Row], Non
     """Run cases on one executor; returns those that were lost because a worker died."""
     left = {case.identity: case for case in cases}
     with opener() as executor:
-        if executor is None:  # a rank of MPI that has served
+        if executor is None:  # a worker rank of MPI, at the end
             return []
         futures = {executor.submit(run_case, case): case for case in cases}
         try:
@@ -129,13 +129,13 @@ def _submit(cases: list[Case], opener: Opener, finish: Callable[[Case, Row], Non
                 del left[case.identity]
         except BrokenExecutor:
             pass
-        except BaseException:  # Ctrl-C, or a full disk: what has not begun does not begin
+        except BaseException:  # Ctrl-C, or a full disk: cancel pending runs
             executor.shutdown(wait=False, cancel_futures=True)
             raise
     return list(left.values())
 
 
-def _keep(results: Path, case: Case, row: Row) -> None:
+def _store(results: Path, case: Case, row: Row) -> None:
     place = results / f"{case.identity}.json"
     new = place.with_suffix(f".{os.getpid()}.new")
     try:
@@ -148,8 +148,8 @@ def _keep(results: Path, case: Case, row: Row) -> None:
         ) from None
 
 
-def _kept(results: Path, case: Case, retry: bool) -> Row | None:
-    """The result of an earlier run, if there is one that counts."""
+def _stored(results: Path, case: Case, retry: bool) -> Row | None:
+    """The valid result of an earlier run, or None."""
     try:
         row = json.loads((results / f"{case.identity}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -160,7 +160,7 @@ def _kept(results: Path, case: Case, retry: bool) -> Row | None:
 
 
 def _row(case: Case, row: Row) -> Row:
-    """The row of a run in the table: what it was, then what came of it."""
+    """The row of a run in the table: parameters, then results."""
     seed = {} if case.seed is None else {"seed": case.seed}
     return {"run": case.number, "identity": case.identity, **case.values, **seed, **_result(case, row)}
 

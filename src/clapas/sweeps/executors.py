@@ -1,4 +1,4 @@
-"""Where runs of a sweep are done: any ``concurrent.futures`` executor."""
+"""Executors for the runs of a sweep (``concurrent.futures``)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def executor(
     Yields
     ------
     Executor or None
-        None on the ranks of MPI that only run what rank 0 hands out: they have nothing else to do.
+        None on the worker ranks of MPI, which only execute the runs assigned by rank 0.
     """
     if workers is not None and workers < 1:
         raise SettingsError(f"workers must be at least 1, got {workers}")
@@ -69,7 +69,7 @@ def executor(
 
 
 def end_with_parent() -> None:
-    """Let this worker end as soon as its parent does, also when that is killed and can say nothing."""
+    """End this worker as soon as its parent process ends, even if that is killed."""
     parent = parent_process()
     if parent is None:
         return

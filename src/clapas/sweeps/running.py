@@ -1,4 +1,4 @@
-"""One run of a sweep, in whatever process it happens to be: a scene in, a row of numbers out."""
+"""One run of a sweep, in any process: from a case to a row of numbers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DONE, FAILED = "done", "failed"
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Run a case and return its row; what goes wrong is part of the row, never an exception.
+    """Run a case and return its row; errors are part of the row, never raised.
 
-    One thread: runs are as many as there are processors.
+    It uses one thread, as there is a run per processor.
     """
     numba.set_num_threads(1)
     began = time.perf_counter()
@@ -43,13 +43,13 @@ def run_case(case: Case) -> dict[str, Any]:
                     _measure(recording, name, case, row)
     except Error as error:
         row |= failure(str(error))
-    except Exception as error:  # a row that says so is worth more than a sweep that ends
+    except Exception as error:  # recorded, so that the sweep goes on
         row |= failure(f"{type(error).__name__}: {error}") | {"traceback": traceback.format_exc()}
     return row | {"seconds": time.perf_counter() - began}
 
 
 def failure(message: str) -> dict[str, Any]:
-    """The part of a row that says why there is no result."""
+    """The entries of a failed run."""
     return {"status": FAILED, "message": message}
 
 
@@ -76,10 +76,10 @@ def numbers_of(recording: Recording) -> dict[str, Any]:
 def units_of(recording: Recording) -> dict[str, str]:
     """Units of the numbers that have one, by column."""
     d = recording.model.d
-    found = units.of_ends(d)
+    by_column = units.of_ends(d)
     for probe in recording.probes.values():
-        found |= units.of_probe(probe, _columns_of(probe, d), d)
-    return found
+        by_column |= units.of_probe(probe, _columns_of(probe, d), d)
+    return by_column
 
 
 def _columns_of(probe: Probe, d: int) -> list[str]:
@@ -92,8 +92,8 @@ def column_of(measure: str, case: Case) -> str:
 
 
 def _measure(recording: Recording, name: str, case: Case, row: dict[str, Any]) -> None:
-    found, column = measure(recording, name), column_of(name, case)
-    error = found.error
+    measured, column = measure(recording, name), column_of(name, case)
+    error = measured.error
     more = {} if error is None or not math.isfinite(error) else {f"{column}_error": error}
-    row |= {column: found.value} | more
-    row["units"] |= units.of_measure(found, [column, *more])
+    row |= {column: measured.value} | more
+    row["units"] |= units.of_measure(measured, [column, *more])

@@ -15,9 +15,9 @@ from clapas.errors import MissingDependency, SettingsError
 from clapas.sweeps.execution import Row, succeeded
 from clapas.units import headed
 
-LAST = ("seconds", "message")  # columns at the right
-HIDDEN = ("traceback", "units")  # of a row, but no columns
-FIRST_CHOICES = ("kinetic", "contacts")  # what is drawn when nothing is measured
+LAST = ("seconds", "message")  # columns on the right
+HIDDEN = ("traceback", "units")  # entries of a row that are not columns
+FIRST_CHOICES = ("kinetic", "contacts")  # drawn without measures
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
@@ -31,7 +31,7 @@ def columns(rows: Sequence[Row]) -> list[str]:
 
 
 def units(rows: Sequence[Row]) -> dict[str, str]:
-    """Units of the columns that have one, as the runs told them.
+    """Units of the columns that have one, from all rows.
 
     >>> units([{"run": 0, "units": {"time": "s"}}, {"run": 1, "units": {"time": "s", "kinetic": "J"}}])
     {'time': 's', 'kinetic': 'J'}
@@ -40,7 +40,7 @@ def units(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the table as CSV; cells without a value are empty. It replaces an older one as a whole.
+    """Write the table as CSV; cells without a value are empty. An existing file is replaced atomically.
 
     Headings have units: ``kinetic (J)``.
     """
@@ -91,15 +91,17 @@ def draw(
     str or None
         The column drawn; None if no number varies with a number.
     """
-    done, known = succeeded(rows), units(rows)
+    results, known = succeeded(rows), units(rows)
     by_heading = {headed(name, unit): name for name, unit in known.items()}
     quantity = by_heading.get(quantity, quantity) if quantity else None
-    varying = [name for name in [*parameters, "seed"] if len({repr(row.get(name)) for row in done}) > 1]
-    numeric = [name for name in varying if all(_is_number(row.get(name)) for row in done)]
+    varying = [name for name in [*parameters, "seed"] if len({repr(row.get(name)) for row in results}) > 1]
+    numeric = [name for name in varying if all(_is_number(row.get(name)) for row in results)]
     if quantity is None:
-        quantity = next((name for name in FIRST_CHOICES if done and name in done[0]), None)
-    elif done and not any(_is_number(row.get(quantity)) for row in done):
-        raise SettingsError(f"no run has a number '{quantity}': expected one of {', '.join(columns(done))}")
+        quantity = next((name for name in FIRST_CHOICES if results and name in results[0]), None)
+    elif results and not any(_is_number(row.get(quantity)) for row in results):
+        raise SettingsError(
+            f"no run has a number '{quantity}': expected one of {', '.join(columns(results))}"
+        )
     if not numeric or quantity is None:
         return None
     from matplotlib.figure import Figure
@@ -108,14 +110,14 @@ def draw(
     others = [name for name in varying if name not in (along, "seed")][:1]
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.subplots()
-    for label in dict.fromkeys(tuple(row.get(name) for name in others) for row in done):
-        mine = [row for row in done if tuple(row.get(name) for name in others) == label]
-        x = sorted({row[along] for row in mine})
-        found = [
-            [row[quantity] for row in mine if row[along] == at and _is_number(row.get(quantity))] for at in x
+    for label in dict.fromkeys(tuple(row.get(name) for name in others) for row in results):
+        group = [row for row in results if tuple(row.get(name) for name in others) == label]
+        x = sorted({row[along] for row in group})
+        samples = [
+            [row[quantity] for row in group if row[along] == at and _is_number(row.get(quantity))] for at in x
         ]
-        mean = [float(np.mean(values)) if values else np.nan for values in found]
-        spread = [float(np.std(values)) if values else np.nan for values in found]
+        mean = [float(np.mean(values)) if values else np.nan for values in samples]
+        spread = [float(np.std(values)) if values else np.nan for values in samples]
         words = ", ".join(
             f"{name} = {value} {known.get(name, '')}".rstrip()
             for name, value in zip(others, label, strict=True)

@@ -1,4 +1,4 @@
-"""Units of the columns of a sweep: those of parameters, and those of what came of the runs."""
+"""Units of the columns of a sweep: of parameters and of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clapas.scenes import examples
 from clapas.scenes.schema import SceneEntry
 from clapas.units import in_dimension
 
-OF_ENDS = {"time": "s", "kinetic": "J", "potential": "J", "work": "J"}  # of numbers that every run has
+OF_ENDS = {"time": "s", "kinetic": "J", "potential": "J", "work": "J"}  # numbers of every run
 ONE = r"(?:kg|rad|Hz|Pa|[mNJs])(?:[·/²³]|kg|rad|[ms])*"
 SEVERAL = rf"{ONE}(?:, {ONE})*"
 WHOLE, IN_WORDS = re.compile(rf"({SEVERAL})(?:; .*)?"), re.compile(rf"\(({SEVERAL})\)")
@@ -32,7 +32,7 @@ def of_ends(d: int) -> dict[str, str]:
 
 
 def of_probe(probe: Probe, columns: list[str], d: int) -> dict[str, str]:
-    """The unit of what a probe read, for each of its columns."""
+    """The unit of a probe, for each of its columns."""
     return {column: probe.unit(d) for column in columns if probe.unit(d)}
 
 
@@ -56,12 +56,12 @@ def _of_path(path: str, d: int) -> str:
         if fields:  # otherwise the number or the name of an entry
             words = fields[0].description or ""
             tables = [table for field in fields for table in _tables_in(field.annotation)]
-    found = WHOLE.fullmatch(words) or IN_WORDS.search(words)
-    return in_dimension(found[1], d) if found else ""
+    match = WHOLE.fullmatch(words) or IN_WORDS.search(words)
+    return in_dimension(match[1], d) if match else ""
 
 
 def _tables_in(annotation: Any) -> list[Any]:
-    """The tables of a scene file that an annotation speaks of."""
+    """The tables of a scene file in a type annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [table for part in get_args(annotation) for table in _tables_in(part)]
