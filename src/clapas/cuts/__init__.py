@@ -1,4 +1,4 @@
-"""Separation: inequalities that cut a point off and leave every solution of a problem in place.
+"""Separation: inequalities that exclude a point and keep every solution of a problem.
 
 A relaxation has a solution x̄ that the true problem excludes, because every true solution satisfies one of
 two more inequalities: a variable is an integer, or one of two complementary quantities vanishes. *Cuts* are

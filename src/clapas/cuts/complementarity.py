@@ -2,9 +2,9 @@
 
 The relaxation of a linear complementarity problem is {x ≥ 0, M x + q ≥ 0}. At a vertex x̄ with x̄_i > 0 and
 ȳ_i > 0 every solution is in one of the branches x_i ≤ 0 and (M x + q)_i ≤ 0, whose normals differ, p_0 = e_i
-and p_1 = row i of M; all that was said of splits holds for them. The thesis that the method comes from leaves
-this use open. Here cuts tighten the relaxation of friction in the plane, and what is then impossible for a
-contact is found by *probing*: a mode whose equations leave the relaxation empty belongs to no solution.
+and p_1 = row i of M; the theory of splits applies. The thesis of the method leaves this use
+open. Here cuts tighten the relaxation of friction in the plane, and the modes that are then impossible for a
+contact are found by *probing*: a mode whose equations leave the relaxation empty belongs to no solution.
 
 Reference: Cadoux 2009, conclusion of part II; theorem 7.16 with two normals.
 """
@@ -31,7 +31,7 @@ from clapas.problems.lcp import LCP
 from clapas.typing import Array, Indices, Mask
 
 VIOLATED = 1e-7  # x_i and y_i above this, relative to the largest, violate complementarity
-UNPROVED = 1e-6  # error of the multipliers above which a cut is not trusted
+UNPROVED = 1e-6  # error of the multipliers above which a cut is rejected
 SAFETY = 1e-8  # by which right-hand sides are relaxed
 MODES = ("open", "stick", "forward", "backward")
 
@@ -47,7 +47,7 @@ class Tightened:
     rows, right : array (k, n), (k,)
         Cuts rows·x ≤ right, of length one; every solution satisfies them.
     is_empty : bool
-        The cuts leave nothing: the problem has no solution.
+        The cuts leave an empty set: the problem has no solution.
     violated : tuple of int
         Pairs that violate complementarity at the vertex, before the first round and after each.
     """
@@ -61,7 +61,7 @@ class Tightened:
 def tighten(problem: LCP, *, rounds: int = 3, kind: Kind = "violated", factor: float = 10.0) -> Tightened:
     """Cut the relaxation {x ≥ 0, M x + q ≥ 0} of an LCP by its complementarity.
 
-    Each round goes to the vertex that minimises Σ (x_i + y_i) and cuts it off by the pairs it violates.
+    Each round computes the vertex that minimises Σ (x_i + y_i) and cuts it off by the pairs it violates.
 
     Parameters
     ----------
@@ -92,19 +92,19 @@ def tighten(problem: LCP, *, rounds: int = 3, kind: Kind = "violated", factor: f
     program = LinearProgram(cost, rows, np.full(2 * n, -np.inf), right, -free, free, simplex="dual")
     violated: list[int] = []
     for number in range(rounds + 1):
-        answer = program.solve()
-        if answer.outcome is not Outcome.OPTIMAL:
+        solved = program.solve()
+        if solved.outcome is not Outcome.OPTIMAL:
             return Tightened(
-                rows[2 * n :], right[2 * n :], answer.outcome is Outcome.INFEASIBLE, tuple(violated)
+                rows[2 * n :], right[2 * n :], solved.outcome is Outcome.INFEASIBLE, tuple(violated)
             )
-        x, y = answer.x, M @ answer.x + q
+        x, y = solved.x, M @ solved.x + q
         least = np.minimum(x, y)
         pairs = np.flatnonzero(least > VIOLATED * max(1.0, float(np.abs(x).max()), float(np.abs(y).max())))
         violated.append(len(pairs))
         if number == rounds or len(pairs) == 0:
             break
-        made = [_cuts(rows, right, x, M[i], float(q[i]), int(i), kind, factor) for i in pairs]
-        new = np.array([each for part in made for each in part]).reshape(-1, n + 1)
+        by_pair = [_cuts(rows, right, x, M[i], float(q[i]), int(i), kind, factor) for i in pairs]
+        new = np.array([each for part in by_pair for each in part]).reshape(-1, n + 1)
         chosen = Selection(max_cuts=2 * n).choose(new[:, :-1], new[:, :-1] @ x - new[:, -1])
         if len(chosen) == 0:
             break
@@ -117,7 +117,7 @@ def tighten(problem: LCP, *, rounds: int = 3, kind: Kind = "violated", factor: f
 def _cuts(
     rows: Array, right: Array, x: Array, row: Array, constant: float, i: int, kind: Kind, factor: float
 ) -> list[Array]:
-    """The cut (d, right) of one pair, of length one; none where rounding spoilt it."""
+    """The cut (d, right) of one pair, of length one; none if rounding spoils its proof."""
     A = sparse.csr_array(rows)
     try:
         disjunction = Disjunction.complementarity(A, right, x, i, row, constant)
@@ -126,8 +126,8 @@ def _cuts(
         return []
     if cut.error(disjunction) > UNPROVED:
         return []
-    size, own = float(np.linalg.norm(cut.d)), cut.right(disjunction)
-    return [np.append(cut.d / size, own / size + SAFETY * max(1.0, abs(own) / size))]
+    size, right_side = float(np.linalg.norm(cut.d)), cut.right(disjunction)
+    return [np.append(cut.d / size, right_side / size + SAFETY * max(1.0, abs(right_side) / size))]
 
 
 def _cut(disjunction: Disjunction, kind: Kind, factor: float) -> Cut:
@@ -143,8 +143,8 @@ def possible_modes(problem: ContactProblem, *, rounds: int = 3, kind: Kind = "vi
     """Modes the contacts of a problem in the plane may have: open, stick, forward, backward, (n, 4).
 
     The complementarity problem in impulses (:func:`~clapas.problems.friction_lcp.reaction_lcp`) is tightened
-    by cuts, then each mode of each contact is probed, twice: what the first pass excludes helps the second. A
-    contact without any mode means that there is no solution.
+    by cuts, then each mode of each contact is probed twice: the exclusions of the first pass help the second.
+    A contact without any mode means that there is no solution.
 
     Zero rounds probe without cuts.
 
@@ -157,14 +157,14 @@ def possible_modes(problem: ContactProblem, *, rounds: int = 3, kind: Kind = "vi
     array([[ True, False, False, False]])
     """
     lcp, n = reaction_lcp(problem).lcp, problem.n_contacts
-    found = tighten(lcp, rounds=rounds, kind=kind)
-    if found.is_empty or n == 0:
+    relaxed = tighten(lcp, rounds=rounds, kind=kind)
+    if relaxed.is_empty or n == 0:
         return np.zeros((n, 4), dtype=bool)
     size = lcp.size
     # Rows x, then y − q, then cuts: a quantity that vanishes is a row whose upper bound is its lower one.
-    rows = np.vstack((np.eye(size), lcp.dense, found.rows))
-    low = np.concatenate((np.zeros(size), -lcp.q, np.full(len(found.right), -np.inf)))
-    high = np.concatenate((np.full(2 * size, np.inf), found.right))
+    rows = np.vstack((np.eye(size), lcp.dense, relaxed.rows))
+    low = np.concatenate((np.zeros(size), -lcp.q, np.full(len(relaxed.right), -np.inf)))
+    high = np.concatenate((np.full(2 * size, np.inf), relaxed.right))
     free = np.full(size, np.inf)
     program = LinearProgram(np.zeros(size), rows, low, high, -free, free, simplex="dual")
     possible = np.ones((n, 4), dtype=bool)

@@ -14,7 +14,7 @@ from clapas.typing import Array
 class Cut:
     """The inequality d·(x − x̄) ≤ −1, valid on both branches of a disjunction and violated at x̄ by one.
 
-    d is an element of the reverse polar Q⁻. On branch i the multipliers say why it is valid: d = Aᵀu_i + v_i
+    d is an element of the reverse polar Q⁻. On branch i the multipliers prove its validity: d = Aᵀu_i + v_i
     p_i and b·u_i − a_i v_i ≤ −1, in the letters of :class:`~clapas.cuts.disjunction.Disjunction`.
 
     Parameters
@@ -49,7 +49,7 @@ class Cut:
         return float(self.d @ disjunction.point) - 1.0
 
     def error(self, disjunction: Disjunction) -> float:
-        """By how much the multipliers fail to prove the cut, relative to |d|: no more than rounding."""
+        """Error of the multipliers as a proof of the cut, relative to |d|; of the order of rounding."""
         worst = max(0.0, -float(self.u.min(initial=0.0)), -float(self.v.min(initial=0.0)))
         for u, v, p, a in zip(self.u, self.v, disjunction.normals, disjunction.offsets, strict=True):
             worst = max(worst, float(np.abs(disjunction.A.T @ u + v * p - self.d).max(initial=0.0)))

@@ -1,11 +1,11 @@
-"""The deepest cut: that whose hyperplane is farthest from the point, in a norm of choice.
+"""The deepest cut, whose hyperplane is farthest from the point in a chosen norm.
 
 The distance of the origin to {x : d·x = −1} in a norm is 1/|d|_*, with the dual norm, so that the deepest cut
-minimises |d|_* over the reverse polar Q⁻. In the Euclidean norm this is a quadratic program and the answer is
-unique; in the norms 1 and ∞ it is a linear one. By duality 1/|d*|_* is the distance of the origin from Q, and
-in the Euclidean norm the nearest point of Q is q* = −d*/|d*|².
+minimises |d|_* over the reverse polar Q⁻. In the Euclidean norm this is a quadratic program with a unique
+solution; in the norms 1 and ∞ it is a linear one. By duality 1/|d*|_* is the distance of the origin from Q,
+and in the Euclidean norm the nearest point of Q is q* = −d*/|d*|².
 
-Reference: Cadoux 2009, lemma 6.9, theorem 6.11 with its sign put right, lemma 6.13, (6.10).
+Reference: Cadoux 2009, lemma 6.9, theorem 6.11 with its sign corrected, lemma 6.13, (6.10).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clapas.cuts.program import cut_of, cut_rows, direction_rows, size_row
 from clapas.errors import ProblemError, SettingsError
 from clapas.typing import Array
 
-ACCURACY = 1e-11  # asked of the interior point method; it stops where rounding stops it
+ACCURACY = 1e-11  # tolerance of the interior point method, below what rounding allows
 
 
 def deepest_cut(disjunction: Disjunction, *, norm: float = 2, N: float = np.inf) -> Cut:
@@ -50,7 +50,7 @@ def deepest_cut(disjunction: Disjunction, *, norm: float = 2, N: float = np.inf)
     if norm not in (1, 2, np.inf):
         raise SettingsError(f"norm must be 1, 2 or inf, got {norm}")
     z = _nearest(disjunction, N) if norm == 2 else _by_linear_program(disjunction, norm, N)
-    return _proved(disjunction, cut_of(disjunction, z))
+    return _normalised(disjunction, cut_of(disjunction, z))
 
 
 def _by_linear_program(disjunction: Disjunction, norm: float, N: float) -> Array:
@@ -72,10 +72,10 @@ def _by_linear_program(disjunction: Disjunction, norm: float, N: float) -> Array
         np.zeros(matrix.shape[1]),
         np.full(matrix.shape[1], np.inf),
     )
-    answer = program.solve()
-    if answer.outcome is not Outcome.OPTIMAL:
+    solved = program.solve()
+    if solved.outcome is not Outcome.OPTIMAL:
         raise _no_cut(N)
-    return answer.x[: 2 * m + 4]
+    return solved.x[: 2 * m + 4]
 
 
 def _nearest(disjunction: Disjunction, N: float) -> Array:
@@ -100,16 +100,16 @@ def _nearest(disjunction: Disjunction, N: float) -> Array:
     solver = clarabel.DefaultSolver(
         hessian, np.zeros(count + n), matrix, np.concatenate(rhs), cones, settings
     )
-    answer = solver.solve()
-    if "Infeasible" in str(answer.status):
+    solution = solver.solve()
+    if "Infeasible" in str(solution.status):
         raise _no_cut(N)
-    if "Solved" not in str(answer.status) and "InsufficientProgress" not in str(answer.status):
-        raise ProblemError(f"the quadratic program of the deepest cut was not solved: {answer.status}")
-    return _repaired(rows, right, np.asarray(answer.x[:count]))
+    if "Solved" not in str(solution.status) and "InsufficientProgress" not in str(solution.status):
+        raise ProblemError(f"the quadratic program of the deepest cut was not solved: {solution.status}")
+    return _repaired(rows, right, np.asarray(solution.x[:count]))
 
 
 def _repaired(rows: sparse.csr_array, right: Array, z: Array) -> Array:
-    """Multipliers that satisfy their equations to rounding: an interior point stops some digits before.
+    """Multipliers that satisfy their equations to rounding: the interior point method is less accurate.
 
     The least relative change, z (1 + y) with |y| smallest, keeps those that are nearly zero nearly zero.
     """
@@ -120,8 +120,8 @@ def _repaired(rows: sparse.csr_array, right: Array, z: Array) -> Array:
     return z
 
 
-def _proved(disjunction: Disjunction, cut: Cut) -> Cut:
-    """The cut lengthened or shortened until its multipliers prove a violation of exactly one."""
+def _normalised(disjunction: Disjunction, cut: Cut) -> Cut:
+    """The cut scaled so that its multipliers prove a violation of exactly one."""
     violations = cut.v * disjunction.offsets - cut.u @ disjunction.b
     return scaled(cut, 1.0 / float(violations.min()))
 

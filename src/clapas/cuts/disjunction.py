@@ -1,4 +1,4 @@
-"""Two-branch disjunctions: a polyhedron cut in two parts that leave the current point out.
+"""Two-branch disjunctions: two parts of a polyhedron that exclude the current point.
 
 A relaxation {x : A x ≤ b} contains a point x̄ that the true problem excludes, since every solution satisfies
 one of two more inequalities. Seen from x̄ (which becomes the origin, b ← b − A x̄ ≥ 0) the branches are
@@ -22,7 +22,7 @@ y = M x + q, gives two different normals, p_0 = e_i and p_1 = row i of M
 (:meth:`Disjunction.complementarity`). If a branch is empty, the multipliers describe a subset of Q⁻ and the
 cuts stay valid.
 
-Reference: Cadoux 2009, (6.2), (6.6), (7.13) with the upper branch put right, theorem 7.16, 7.3.3.
+Reference: Cadoux 2009, (6.2), (6.6), (7.13) with the upper branch corrected, theorem 7.16, 7.3.3.
 """
 
 from __future__ import annotations

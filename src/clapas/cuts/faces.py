@@ -29,7 +29,7 @@ SLAB = 1e-8  # the face is taken as {d·x ≥ σ − SLAB |σ|}: σ comes from a
 LONGEST = 1e3  # bound of τ, so that a slack that is rounding does not grow to one
 IMPLICIT = 0.1  # y below this is an implicit equation
 RANK = 1e-7  # singular value, relative to the largest, below which it is zero
-ON_NORMALISATION = 0.999  # share of N from which a cut is on the normalisation
+ON_NORMALISATION = 0.999  # fraction of N above which a cut is on the normalisation
 FEASIBLE = 1e-10  # error allowed to directions that come from linear programs
 
 
@@ -87,11 +87,11 @@ def exposed_face(disjunction: Disjunction, d: Array, hull: int | None = None) ->
     support = max(supports)
     size = SAME_SUPPORT * max(1.0, abs(support))
     dimensions, spans, points = [-1, -1], [], []
-    for i, own in enumerate(supports):
-        if own == -np.inf:  # an empty branch has no recession directions either
+    for i, value in enumerate(supports):
+        if value == -np.inf:  # an empty branch has no recession directions either
             continue
-        touched = own >= support - size
-        basis, point = _affine_hull(disjunction, i, d, own if touched else None)
+        touched = value >= support - size
+        basis, point = _affine_hull(disjunction, i, d, value if touched else None)
         spans.append(basis)
         if touched:
             dimensions[i] = basis.shape[1]
@@ -119,8 +119,8 @@ def hull_dimension(disjunction: Disjunction) -> int:
 def least_size(disjunction: Disjunction, d: Array) -> float:
     """Least sum of multipliers that proves d·x ≤ −1 on both branches; infinite if d is not in Q⁻.
 
-    A piece of a decomposition whose least sum is the normalisation N is no extreme point of Q⁻, but the place
-    where N cuts a ray off.
+    A piece of a decomposition whose least sum is the normalisation N is not an extreme point of Q⁻, but the
+    point where N truncates a ray.
     """
     m, n = disjunction.A.shape
     rows, right = cut_rows(disjunction)
@@ -129,7 +129,7 @@ def least_size(disjunction: Disjunction, d: Array) -> float:
     slack = FEASIBLE * max(1.0, float(np.abs(d).max(initial=0.0)))
     lower, upper = sides.copy(), sides.copy()
     lower[-n:], upper[-n:] = d - slack, d + slack  # d comes from a linear program itself
-    answer = LinearProgram(
+    solved = LinearProgram(
         size_row(disjunction).toarray()[0],
         matrix,
         lower,
@@ -137,7 +137,7 @@ def least_size(disjunction: Disjunction, d: Array) -> float:
         np.zeros(2 * m + 4),
         np.full(2 * m + 4, np.inf),
     ).solve()
-    return answer.value
+    return solved.value
 
 
 def _support(disjunction: Disjunction, i: int, d: Array) -> float:
@@ -145,8 +145,8 @@ def _support(disjunction: Disjunction, i: int, d: Array) -> float:
     C, h = disjunction.branch(i)
     n = C.shape[1]
     free = np.full(n, np.inf)
-    answer = LinearProgram(-d, C, np.full(len(h), -np.inf), h, -free, free, simplex="dual").solve()
-    return 0.0 - answer.value
+    solved = LinearProgram(-d, C, np.full(len(h), -np.inf), h, -free, free, simplex="dual").solve()
+    return 0.0 - solved.value
 
 
 def _affine_hull(disjunction: Disjunction, i: int, d: Array, support: float | None) -> tuple[Array, Array]:
@@ -163,19 +163,19 @@ def _affine_hull(disjunction: Disjunction, i: int, d: Array, support: float | No
         [[C, sparse.csr_array(-h[:, None]), sparse.eye_array(m)], [d[None, :], [[-sigma]], None]],
         format="csc",
     )
-    answer = LinearProgram(
+    solved = LinearProgram(
         np.concatenate((np.zeros(n + 1), -np.ones(m))),
         matrix,
         np.append(np.full(m, -np.inf), 0.0),
-        np.append(np.zeros(m), np.inf),  # d·x ≤ σ holds by itself
+        np.append(np.zeros(m), np.inf),  # d·x ≤ σ holds anyway
         np.concatenate((np.full(n, -np.inf), [1.0], np.zeros(m))),
         np.concatenate((np.full(n, np.inf), [LONGEST], np.ones(m))),
     ).solve()
-    if answer.outcome is not Outcome.OPTIMAL:
+    if solved.outcome is not Outcome.OPTIMAL:
         raise ProblemError(
             "the face could not be found: rounding leaves it empty; scale the rows of the relaxation"
         )
-    x, tau, y = answer.x[:n], answer.x[n], answer.x[n + 1 :]
+    x, tau, y = solved.x[:n], solved.x[n], solved.x[n + 1 :]
     equations = np.vstack((C[y < IMPLICIT].toarray(), d))
     sizes = np.linalg.norm(equations, axis=1, keepdims=True)
     return null_space(equations / np.where(sizes > 0.0, sizes, 1.0), rcond=RANK), x / tau

@@ -5,7 +5,7 @@ origin on Q⁻, and as a rule it exposes no facet of Q. Extreme points of Q⁻ d
 if d* is a convex combination of some, these together imply it. Wolfe's method finds both: each major cycle is
 a linear program over Q⁻.
 
-Q⁻ is unbounded, and d* may need its rays. Three ways to deal with that:
+Q⁻ is unbounded, and d* may need its rays. Three options:
 
 * a normalisation, Σu_0 + λ_0 + Σu_1 + λ_1 ≤ N = factor·N_0, N_0 that of the intersection cut. Pieces on it
   are rays cut off somewhere, not facets: :func:`~clapas.cuts.faces.exposed_face` says which;
@@ -44,11 +44,11 @@ class Piece:
     Parameters
     ----------
     cut : Cut
-        An extreme point of Q⁻ (or of what the normalisation left of it), or the direction of a ray.
+        An extreme point of Q⁻ (truncated by the normalisation), or the direction of a ray.
     weight : float
         Its share of the deepest cut.
     is_ray : bool
-        No cut: the inequality cut.d·(x − x̄) ≤ 0.
+        Whether it is a ray, the inequality cut.d·(x − x̄) ≤ 0, and not a cut.
     """
 
     cut: Cut
@@ -63,7 +63,7 @@ class Decomposition:
     Parameters
     ----------
     disjunction : Disjunction
-        What they are valid for.
+        The disjunction.
     deepest : Cut
         d* = Σ w_i d_i.
     pieces : tuple of Piece
@@ -104,7 +104,7 @@ def decompose(
     disjunction : Disjunction
         Seen from a vertex.
     factor : float
-        The normalisation is N = factor·N_0. One, as printed, leaves little of Q⁻; from 3 on the counts hardly
+        The normalisation is N = factor·N_0. 1, as printed, leaves little of Q⁻; from 3 on the counts hardly
         change. Infinite: no normalisation, and rays as pieces.
     start : "violated", "intersection" or "quadratic"
         First point of Wolfe's method: the most violated cut brought to violation one, the intersection cut,
@@ -112,8 +112,8 @@ def decompose(
     basis : Basis, optional
         The vertex, see :class:`~clapas.cuts.intersection.Basis`.
     max_calls : int
-        Linear programs allowed. Where they run out the pieces are valid cuts, and ``gap`` says how near their
-        combination is to the deepest.
+        Linear programs allowed. If they run out, the pieces are still valid cuts, and ``gap`` bounds the
+        distance of their combination to the deepest.
 
     References
     ----------
@@ -134,14 +134,14 @@ def decompose(
         return _decompose_on_face(disjunction, N, max_calls)
     program = CutProgram(disjunction, N)
     if start == "violated":
-        usual = min(factor, 10.0)  # without a bound there need not be a most violated cut
-        first = most_violated_cut(disjunction, N=usual * N_0)
+        bounded_factor = min(factor, 10.0)  # without a bound a most violated cut need not exist
+        first = most_violated_cut(disjunction, N=bounded_factor * N_0)
     else:
         first = intersection_cut(disjunction, basis)
     nearest = min_norm_point_of(program.oracle, first.d, tol=TOLERANCE, max_calls=max_calls)
-    known = [first, *program.answers]
-    cuts = [known[place] for place in nearest.places]
-    return _gathered(disjunction, cuts, nearest, N)
+    candidates = [first, *program.answers]
+    cuts = [candidates[place] for place in nearest.places]
+    return _decomposition(disjunction, cuts, nearest, N)
 
 
 def _decompose_on_face(disjunction: Disjunction, N: float, max_calls: int) -> Decomposition:
@@ -154,15 +154,17 @@ def _decompose_on_face(disjunction: Disjunction, N: float, max_calls: int) -> De
     first, _ = program.solve(program.costs(np.random.default_rng(0).standard_normal(len(deepest.d))))
 
     def oracle(x: Array) -> Extreme:
-        found = program.oracle(x)
-        return found if found.is_ray else Extreme(found.value - deepest.d)
+        extreme = program.oracle(x)
+        return extreme if extreme.is_ray else Extreme(extreme.value - deepest.d)
 
     nearest = min_norm_point_of(oracle, first.d - deepest.d, tol=TOLERANCE, max_calls=max_calls)
-    known = [first, *program.answers]
-    return _gathered(disjunction, [known[place] for place in nearest.places], nearest, N)
+    candidates = [first, *program.answers]
+    return _decomposition(disjunction, [candidates[place] for place in nearest.places], nearest, N)
 
 
-def _gathered(disjunction: Disjunction, cuts: list[Cut], nearest: MinNormPoint, N: float) -> Decomposition:
+def _decomposition(
+    disjunction: Disjunction, cuts: list[Cut], nearest: MinNormPoint, N: float
+) -> Decomposition:
     pieces = tuple(
         Piece(cut, float(weight), bool(is_ray))
         for cut, weight, is_ray in zip(cuts, nearest.weights, nearest.is_ray, strict=True)

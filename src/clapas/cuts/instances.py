@@ -1,4 +1,4 @@
-"""Mixed-integer programs made here: the random family of the thesis, and four classical ones."""
+"""Generated mixed-integer programs: the random family of the thesis, and four classical ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clapas.typing import Mask
 
 
 def dense_program(n: int, seed: int) -> MILP:
-    """The family of Cadoux 2009, 7.4, as well as it can be guessed: its law is not printed.
+    """The family of Cadoux 2009, 7.4, reconstructed, as its distribution is not printed.
 
     min c·x, A x ≤ b, x ≥ 0 integer, n rows; A_ij uniform in [0, 1], b half the row sums, c uniform in [−1,
     0].
@@ -30,7 +30,7 @@ def dense_program(n: int, seed: int) -> MILP:
 
 
 def knapsack(n: int, seed: int, rows: int = 1) -> MILP:
-    """Choose among n things of random values and weights, with ``rows`` capacities of half the weights."""
+    """Choose among n items of random values and weights, with ``rows`` capacities of half the weights."""
     random = np.random.default_rng(seed)
     weights = random.integers(10, 100, size=(rows, n)).astype(float)
     values = weights.mean(axis=0) + random.integers(-5, 20, size=n)
@@ -51,7 +51,9 @@ def set_cover(elements: int, sets: int, seed: int, density: float = 0.1) -> MILP
     """Cheapest choice of sets that contains every element; each set has an element with that probability."""
     random = np.random.default_rng(seed)
     member = random.uniform(size=(elements, sets)) < density
-    member[np.arange(elements), random.integers(sets, size=elements)] = True  # each is in two sets at least
+    member[np.arange(elements), random.integers(sets, size=elements)] = (
+        True  # at least one or two sets per element
+    )
     member[np.arange(elements), random.integers(sets, size=elements)] = True
     return MILP(
         c=random.integers(1, 10, size=sets).astype(float),
@@ -66,26 +68,26 @@ def set_cover(elements: int, sets: int, seed: int, density: float = 0.1) -> MILP
 
 
 def fixed_charge(sources: int, sinks: int, seed: int) -> MILP:
-    """Transport from sources to sinks where opening a way has a price: flows x ≤ capacity·y, y binary."""
+    """Transport from sources to sinks with a fixed cost per open route: flows x ≤ capacity·y, y binary."""
     random = np.random.default_rng(seed)
     demand = random.integers(5, 20, size=sinks).astype(float)
     supply = np.ceil(random.dirichlet(np.ones(sources)) * demand.sum() * 0.5 + demand.sum() / sources)
-    ways = sources * sinks
+    routes = sources * sinks
     most = np.minimum(supply[:, None], demand[None, :]).ravel()
-    flow = sparse.eye_array(ways, format="csr")
+    flow = sparse.eye_array(routes, format="csr")
     out = sparse.kron(sparse.eye_array(sources), np.ones((1, sinks)), format="csr")
     into = sparse.kron(np.ones((1, sources)), sparse.eye_array(sinks), format="csr")
     A = sparse.block_array([[out, None], [into, None], [flow, -sparse.diags_array(most)]], format="csr")
     return MILP(
-        c=np.concatenate((random.integers(1, 10, size=ways), random.integers(20, 80, size=ways))).astype(
+        c=np.concatenate((random.integers(1, 10, size=routes), random.integers(20, 80, size=routes))).astype(
             float
         ),
         A=A,
-        row_lower=np.concatenate((np.full(sources, -np.inf), demand, np.full(ways, -np.inf))),
-        row_upper=np.concatenate((supply, np.full(sinks, np.inf), np.zeros(ways))),
-        lower=np.zeros(2 * ways),
-        upper=np.concatenate((most, np.ones(ways))),
-        is_integer=_last(ways, ways),
+        row_lower=np.concatenate((np.full(sources, -np.inf), demand, np.full(routes, -np.inf))),
+        row_upper=np.concatenate((supply, np.full(sinks, np.inf), np.zeros(routes))),
+        lower=np.zeros(2 * routes),
+        upper=np.concatenate((most, np.ones(routes))),
+        is_integer=_last(routes, routes),
         name=f"fixed-charge-{sources}x{sinks}-s{seed}",
     )
 
@@ -95,7 +97,7 @@ def lot_sizing(items: int, periods: int, seed: int) -> MILP:
     random = np.random.default_rng(seed)
     demand = random.integers(0, 30, size=(items, periods)).astype(float)
     count = items * periods
-    rest = demand[:, ::-1].cumsum(axis=1)[:, ::-1].ravel()  # no more than what is still asked for
+    rest = demand[:, ::-1].cumsum(axis=1)[:, ::-1].ravel()  # remaining demand
     capacity = 1.3 * demand.sum() / periods + 15.0
     shift = sparse.kron(sparse.eye_array(items), sparse.eye_array(periods, k=-1), format="csr")
     one = sparse.eye_array(count, format="csr")

@@ -1,6 +1,6 @@
-"""Linear programs in HiGHS, kept alive so that each solve starts from the basis of the last one.
+"""Linear programs in HiGHS, kept in memory so that each solve starts from the last basis.
 
-A cutting plane method asks the same program hundreds of questions: the costs change (the basis stays primal
+A cutting plane method solves the same program hundreds of times: the costs change (the basis stays primal
 feasible: primal simplex), or rows are added (it stays dual feasible: dual simplex). Starting from the last
 basis then takes a few pivots where a cold start takes hundreds.
 """
@@ -18,20 +18,20 @@ from scipy import sparse
 from clapas.errors import MissingDependency, ProblemError
 from clapas.typing import Array, Mask
 
-FEASIBILITY = 1e-9  # how far rows, bounds and reduced costs may be violated
+FEASIBILITY = 1e-9  # tolerance on rows, bounds and reduced costs
 SIMPLEX = {"dual": 1, "primal": 4}  # HiGHS's numbers of its strategies
 
 
 OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "threads": 1,
-    "presolve": "off",  # it would throw the basis away
+    "presolve": "off",  # it would discard the basis
     "solver": "simplex",
     "simplex_scale_strategy": 2,
     "primal_feasibility_tolerance": FEASIBILITY,
     "dual_feasibility_tolerance": FEASIBILITY,
 }
-# Tried one after the other, from nothing, where HiGHS comes to no conclusion; the last one asks for less.
+# Tried in turn from a cold start if HiGHS is inconclusive; the last one has looser tolerances.
 ATTEMPTS: tuple[dict[str, Any], ...] = (
     {},
     {"simplex_strategy": SIMPLEX["dual"], "simplex_scale_strategy": 4},
@@ -43,7 +43,7 @@ ATTEMPTS: tuple[dict[str, Any], ...] = (
 
 
 class Outcome(Enum):
-    """How a linear program ended."""
+    """Status of a linear program."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -52,14 +52,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer of a linear program.
+    """Solution of a linear program.
 
     Parameters
     ----------
     outcome : Outcome
         Whether there is an optimum.
     x : array (n,)
-        The optimal vertex; if the program is unbounded, the ray along which it is.
+        The optimal vertex; an unbounded ray if the program is unbounded.
     value : float
         Optimal value c·x, −∞ or +∞ if there is none.
     """
@@ -146,31 +146,31 @@ class LinearProgram:
             engine.changeColsCost(len(self._columns), self._columns, c)
         status = package.HighsModelStatus
         for attempt in (None, *ATTEMPTS):
-            if attempt is not None:  # the last basis, or the method, went wrong
+            if attempt is not None:  # failure of the last basis or method
                 engine.clearSolver()
                 _set(engine, self._options | attempt)
             engine.run()
-            found = engine.getModelStatus()
-            if found in (status.kOptimal, status.kInfeasible, status.kUnbounded):
+            model_status = engine.getModelStatus()
+            if model_status in (status.kOptimal, status.kInfeasible, status.kUnbounded):
                 break
-        answer = self._answer(found)
+        result = self._result(model_status)
         if attempt is not None:
             _set(engine, self._options)
-        return answer
+        return result
 
-    def _answer(self, found: Any) -> Answer:
+    def _result(self, model_status: Any) -> Answer:
         engine, status = self._engine, highs().HighsModelStatus
         nothing = np.zeros(len(self._columns))
-        if found == status.kOptimal:
+        if model_status == status.kOptimal:
             x = np.array(engine.getSolution().col_value)
             return Answer(Outcome.OPTIMAL, x, float(engine.getInfo().objective_function_value))
-        if found == status.kInfeasible:
+        if model_status == status.kInfeasible:
             return Answer(Outcome.INFEASIBLE, nothing, np.inf)
-        if found in (status.kUnbounded, status.kUnboundedOrInfeasible):
+        if model_status in (status.kUnbounded, status.kUnboundedOrInfeasible):
             _, known, ray = engine.getPrimalRay()
             return Answer(Outcome.UNBOUNDED, np.array(ray, dtype=float) if known else nothing, -np.inf)
         raise ProblemError(
-            f"HiGHS could not solve a linear program ({engine.modelStatusToString(found)}): "
+            f"HiGHS could not solve a linear program ({engine.modelStatusToString(model_status)}): "
             "its rows may differ too much in size"
         )
 
@@ -203,7 +203,7 @@ class LinearProgram:
             self._engine.deleteRows(len(numbers), numbers)
 
     def nonbasic(self) -> tuple[Mask, Mask, Mask, Mask]:
-        """Where the vertex stands: columns at their lower, at their upper bound, and rows likewise."""
+        """Nonbasic columns at their lower and upper bounds, and rows likewise."""
         basis, status = self._engine.getBasis(), highs().HighsBasisStatus
         low = (status.kLower, status.kZero)
         columns, rows = list(basis.col_status), list(basis.row_status)

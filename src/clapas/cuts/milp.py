@@ -1,4 +1,4 @@
-"""Mixed-integer linear programs: reading MPS and LP files, and what HiGHS says of them."""
+"""Mixed-integer linear programs: MPS and LP files, and their solution by HiGHS."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MILP:
             raise ProblemError(f"A is {m} by {n}: costs, bounds and marks of integers must fit, got {sizes}")
         for name in ("lower", "upper"):
             values = np.array(getattr(self, name), dtype=float)
-            # Slightly outside an integer is that integer, not the next one inwards.
+            # A bound slightly outside an integer is that integer, not the next one inwards.
             inwards = np.ceil(values - 1e-9) if name == "lower" else np.floor(values + 1e-9)
             object.__setattr__(self, name, np.where(self.is_integer, inwards, values))
 
@@ -74,7 +74,7 @@ class MILP:
         return self.in_its_sense(float(self.c @ x) + self.offset)
 
     def in_its_sense(self, value: float) -> float:
-        """A value of the minimisation as the file counts it."""
+        """A value of the minimisation in the sense of the file."""
         return -value if self.maximise else value
 
 
@@ -84,7 +84,7 @@ def read_milp(path: Path | str) -> MILP:
     Raises
     ------
     ProblemError
-        There is no such file, or the problem has what cuts cannot treat: a quadratic objective or
+        There is no such file, or the problem is not supported: a quadratic objective or
         semi-continuous variables.
     FormatError
         HiGHS cannot read it.
@@ -141,20 +141,20 @@ def write_milp(path: Path | str, problem: MILP) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What HiGHS found.
+    """Result of HiGHS.
 
     Parameters
     ----------
     bound : float
-        No integer solution is below, in the sense of the minimisation.
+        Lower bound of the minimisation.
     best : float
         Value of the best integer solution; infinite if none was found.
     x : array (n,) or None
         That solution.
     nodes : int
-        Nodes of its tree.
+        Nodes of the tree.
     seconds : float
-        Clock.
+        Wall time.
     """
 
     bound: float
@@ -177,13 +177,13 @@ def solve_by_highs(
     Parameters
     ----------
     problem : MILP
-        What to solve.
+        The problem.
     time_limit : float
         Seconds.
     nodes : int, optional
         Nodes allowed; 1 leaves the root with its cuts.
     bare : bool
-        Without presolve and heuristics: at the root, what cuts (and reduced costs) do.
+        Without presolve and heuristics: at the root, only cuts and reduced costs.
     """
     engine, package = _engine(), highs()
     options: dict[str, Any] = {"time_limit": time_limit, "threads": 1}
@@ -200,8 +200,8 @@ def solve_by_highs(
     info, status = engine.getInfo(), engine.getModelStatus()
     if status in (package.HighsModelStatus.kInfeasible, package.HighsModelStatus.kUnboundedOrInfeasible):
         return Verdict(math.inf, math.inf, None, 0, seconds)
-    found = info.primal_solution_status == package.kSolutionStatusFeasible
-    x = np.array(engine.getSolution().col_value) if found else None
+    has_solution = info.primal_solution_status == package.kSolutionStatusFeasible
+    x = np.array(engine.getSolution().col_value) if has_solution else None
     best = float(problem.c @ x) + problem.offset if x is not None else math.inf
     is_mixed = bool(problem.is_integer.any())
     bound = float(info.mip_dual_bound) if is_mixed else best

@@ -29,7 +29,7 @@ from clapas.cuts.lp import LinearProgram, Outcome
 from clapas.errors import ProblemError
 from clapas.typing import Array, Mask
 
-COMBINATION = 1e-9  # distance, relative to its length, of a vector to the cone of others of which it is part
+COMBINATION = 1e-9  # relative distance of a vector to a cone below which it belongs to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class ReversePolar:
             )
         pairs = [
             right[j] * rows[i] - right[i] * rows[j] for i in minus for j in plus
-        ]  # one row violated, one satisfied, their sum passes through the origin
+        ]  # sum of a violated and a satisfied row, through the origin
         singles = rows[np.sort(np.concatenate((minus, zero)))]
         return cls(
             -rows[minus] / right[minus, None],
@@ -106,7 +106,7 @@ class ReversePolar:
         return min_norm_point(self.points, self.generators)
 
     def contains(self, d: npt.ArrayLike, tol: float = 1e-9) -> bool:
-        """Tell whether d·x ≤ −1 is valid on Q: whether d is in conv(points) + cone(generators)."""
+        """Whether d·x ≤ −1 is valid on Q: whether d is in conv(points) + cone(generators)."""
         target = np.asarray(d, dtype=float)
         size = max(1.0, float(np.abs(target).max(initial=0.0)))
         columns = np.hstack((self.points.T, self.generators.T))
@@ -118,8 +118,8 @@ class ReversePolar:
 def _is_empty(A: Array, b: Array) -> bool:
     n = A.shape[1]
     free = np.full(n, np.inf)
-    answer = LinearProgram(np.zeros(n), A, np.full(len(b), -np.inf), b, -free, free).solve()
-    return answer.outcome is Outcome.INFEASIBLE
+    solved = LinearProgram(np.zeros(n), A, np.full(len(b), -np.inf), b, -free, free).solve()
+    return solved.outcome is Outcome.INFEASIBLE
 
 
 def _not_generated(vectors: Array) -> Mask:

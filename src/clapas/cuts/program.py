@@ -1,4 +1,4 @@
-"""The linear program over the reverse polar of a disjunction: the oracle of all that looks for cuts.
+"""The linear program over the reverse polar of a disjunction: the oracle of all cut generators.
 
 Variables (u_0, v_0, λ_0, u_1, v_1, λ_1), in the letters of :mod:`~clapas.cuts.disjunction`:
 
@@ -6,9 +6,9 @@ Variables (u_0, v_0, λ_0, u_1, v_1, λ_1), in the letters of :mod:`~clapas.cuts
     a_i v_i − b·u_i − a_i λ_i = 1,    i = 0, 1
     Σu_0 + λ_0 + Σu_1 + λ_1 ≤ N
 
-all nonnegative. The v_i are there for sparsity: written without them, the rank-one terms p_i bᵀ/a_i would
+all nonnegative. The v_i are kept for sparsity: without them, the rank-one terms p_i bᵀ/a_i would
 fill the matrix. N bounds the set, which has rays (the normals of valid inequalities that pass through the
-point); an infinite N leaves it as it is.
+point); an infinite N leaves it unbounded.
 
 Reference: Cadoux 2009, theorem 7.16, (7.15), (7.27).
 """
@@ -54,8 +54,8 @@ def size_row(disjunction: Disjunction) -> sparse.csr_array:
 def direction_rows(disjunction: Disjunction) -> sparse.csr_array:
     """The matrix (n, 2 m + 4) of d = Aᵀu_0 + v_0 p_0."""
     m, n = disjunction.A.shape
-    own = sparse.hstack((disjunction.A.T, sparse.csr_array(disjunction.normals[:1].T)))
-    return sparse.hstack((own, sparse.csr_array((n, m + 3))), format="csr")
+    first_branch = sparse.hstack((disjunction.A.T, sparse.csr_array(disjunction.normals[:1].T)))
+    return sparse.hstack((first_branch, sparse.csr_array((n, m + 3))), format="csr")
 
 
 def cut_of(disjunction: Disjunction, z: Array) -> Cut:
@@ -71,7 +71,7 @@ class CutProgram:
     Parameters
     ----------
     disjunction : Disjunction
-        What the cuts must be valid for.
+        The disjunction.
     N : float
         Bound on the sum of the multipliers; infinite for none.
     extra : tuple (rows (k, 2 m + 4), lower (k,), upper (k,)), optional
@@ -80,7 +80,7 @@ class CutProgram:
     Attributes
     ----------
     answers : list of Cut
-        What the calls of :meth:`oracle` returned; rays too, as ``Cut`` with a right-hand side of zero.
+        Results of :meth:`oracle`; rays too, as ``Cut`` with a right-hand side of zero.
     pivots : int
         Simplex iterations of all solves.
     """
@@ -112,24 +112,24 @@ class CutProgram:
 
     def costs(self, direction: Array) -> Array:
         """Costs of the multipliers whose sum is direction·d."""
-        own = self.disjunction.A @ direction
+        row_costs = self.disjunction.A @ direction
         tail = [float(self.disjunction.normals[0] @ direction), 0.0]
-        return np.concatenate((own, tail, np.zeros(self._m + 2)))
+        return np.concatenate((row_costs, tail, np.zeros(self._m + 2)))
 
     def solve(self, costs: Array) -> tuple[Cut, Outcome]:
         """The cut whose multipliers minimise these costs; a ray of Q⁻ if the program is unbounded."""
-        answer = self.program.solve(costs)
+        solved = self.program.solve(costs)
         self.pivots += self.program.pivots
-        if answer.outcome is Outcome.INFEASIBLE:
+        if solved.outcome is Outcome.INFEASIBLE:
             raise ProblemError(
                 f"no multipliers with a sum up to N = {self.N:.3g} give a cut: raise the normalisation, "
                 "or the point cannot be separated"
             )
-        if answer.outcome is Outcome.UNBOUNDED and not answer.x.any():
+        if solved.outcome is Outcome.UNBOUNDED and not solved.x.any():
             raise ProblemError(
                 "the linear program over the reverse polar is unbounded along no known ray: bound N"
             )
-        return cut_of(self.disjunction, answer.x), answer.outcome
+        return cut_of(self.disjunction, solved.x), solved.outcome
 
     def oracle(self, x: Array) -> Extreme:
         """Minimise x·d over Q⁻, as :func:`~clapas.convex.min_norm_point.min_norm_point_of` asks for it."""

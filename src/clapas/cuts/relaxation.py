@@ -1,4 +1,4 @@
-"""The linear relaxation of a mixed-integer program, growing by cuts, and its vertex as rows A x ≤ b."""
+"""The linear relaxation of a mixed-integer program with cuts, and its optimal vertex as rows A x ≤ b."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clapas.cuts.milp import MILP
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
-SLACK = 1e-7  # slack of a cut, of length one, above which it is not needed at a vertex
+SLACK = 1e-7  # slack of a unit-length cut above which it is inactive
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +78,16 @@ class Relaxation:
         ProblemError
             The relaxation is infeasible or unbounded.
         """
-        answer = self.program.solve()
-        if answer.outcome is Outcome.INFEASIBLE:
+        solved = self.program.solve()
+        if solved.outcome is Outcome.INFEASIBLE:
             raise ProblemError(
                 f"{self.problem}: the linear relaxation has no solution, and so has the problem none"
             )
-        if answer.outcome is Outcome.UNBOUNDED:
+        if solved.outcome is Outcome.UNBOUNDED:
             raise ProblemError(
                 f"{self.problem}: the linear relaxation is unbounded: give the variables that matter bounds"
             )
-        return self._vertex(answer.x, answer.value)
+        return self._vertex(solved.x, solved.value)
 
     def add(self, d: Array, right: Array) -> None:
         """Add cuts d·x ≤ right, one per row of d (k, n), of length one."""
@@ -98,7 +98,7 @@ class Relaxation:
         self.row_upper = np.concatenate((self.row_upper, right))
 
     def drop_slack_cuts(self, x: Array) -> int:
-        """Delete the cuts that do not touch x; how many there were."""
+        """Delete the inactive cuts at x; return their number."""
         slack = self.row_upper - self.rows @ x > SLACK
         slack[: self.problem.A.shape[0]] = False
         self.program.delete_rows(np.flatnonzero(slack))

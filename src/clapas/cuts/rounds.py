@@ -1,4 +1,4 @@
-"""Rounds of cuts at the root of a mixed-integer program: how much of the integrality gap they close.
+"""Rounds of cuts at the root of a mixed-integer program, and the integrality gap they close.
 
 A round solves the linear relaxation, makes cuts for splits of fractional variables, keeps some and adds them.
 The bound rises from that of the relaxation, f_0, towards the optimum f*; the *gap closed* is (f_k − f_0)/(f*
@@ -32,11 +32,11 @@ Kind = Literal["facets", "deepest", "violated", "intersection"]
 KINDS: tuple[Kind, ...] = ("facets", "deepest", "violated", "intersection")
 
 FRACTIONAL = 1e-6  # distance from the integers below which a variable is one
-UNPROVED = 1e-6  # error of the multipliers, relative to the cut, above which it is not trusted
+UNPROVED = 1e-6  # error of the multipliers, relative to the cut, above which it is rejected
 TINY = 1e-7  # coefficient, relative to the largest, that is replaced by a bound of its variable
 SAFETY = 1e-9  # by which right-hand sides are relaxed: linear programs are not exact
-CALLS = 2  # linear programs of a decomposition, per variable: pieces found by then are cuts as good as any
-NO_PROGRESS = 1e-9  # rise of the bound, relative, that counts as none
+CALLS = 2  # linear programs of a decomposition, per variable; the pieces found so far are valid cuts
+NO_PROGRESS = 1e-9  # relative rise of the bound that counts as none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class CuttingPlanes:
         Decomposition of the deepest cut, the deepest cut itself, the most violated one (lift-and-project), or
         the intersection cut of the vertex.
     rounds : int
-        How many at most; they end earlier where nothing is fractional or nothing more is gained.
+        Largest number; fewer if no variable is fractional or the bound no longer rises.
     splits : int
         Fractional variables taken in a round, the most fractional first.
     factor : float
@@ -86,7 +86,7 @@ class CuttingPlanes:
             raise SettingsError(f"factor must be a number of at least 1, got {self.factor}")
 
     def run(self, problem: MILP, progress: Callable[[Round], bool] | None = None) -> Report:
-        """Do the rounds; ``progress`` sees each and asks to stop by returning True.
+        """Do the rounds; ``progress`` is called after each and may return True to stop.
 
         Raises
         ------
@@ -106,14 +106,14 @@ class CuttingPlanes:
             if time.perf_counter() - start >= self.time_limit:
                 ending = f"time limit of {self.time_limit:g} s reached"
                 break
-            made, refused = self._cuts(problem, vertex, fractional[: self.splits])
-            d, right = made[:, :-1], made[:, -1]
+            new_cuts, rejected = self._cuts(problem, vertex, fractional[: self.splits])
+            d, right = new_cuts[:, :-1], new_cuts[:, -1]
             chosen = self.selection.choose(d, d @ vertex.x - right)
             if len(chosen) == 0:
                 ending = "no more cuts: none is deep enough"
                 break
             relaxation.add(d[chosen], right[chosen])
-            kept.append(made[chosen])
+            kept.append(new_cuts[chosen])
             before = vertex
             vertex = relaxation.solve()
             relaxation.drop_slack_cuts(vertex.x)
@@ -123,9 +123,9 @@ class CuttingPlanes:
                     number=number,
                     bound=bounds[-1],
                     fractional=len(fractional),
-                    cuts_made=len(made),
+                    cuts_made=len(new_cuts),
                     cuts_kept=len(chosen),
-                    cuts_refused=refused,
+                    cuts_refused=rejected,
                     depth=float((d[chosen] @ before.x - right[chosen]).max()),
                     density=float((np.abs(d[chosen]) > SAFETY).mean()),
                     cuts_present=relaxation.n_cuts,
@@ -140,7 +140,7 @@ class CuttingPlanes:
             ):
                 ending = "no more cuts: the vertex stays where it is"
                 break
-        everything = np.vstack(kept)
+        all_cuts = np.vstack(kept)
         return Report(
             problem=problem,
             settings=self,
@@ -148,26 +148,26 @@ class CuttingPlanes:
             rounds=tuple(rounds),
             ending=ending,
             x=vertex.x,
-            cuts=everything[:, :-1],
-            rights=everything[:, -1],
+            cuts=all_cuts[:, :-1],
+            rights=all_cuts[:, -1],
             seconds=time.perf_counter() - start,
         )
 
     def _cuts(self, problem: MILP, vertex: Vertex, variables: Indices) -> tuple[Array, int]:
-        """Cuts (d, right) of splits on some variables, of length one, and how many were not trusted."""
-        made, refused = [], 0
+        """Cuts (d, right) of splits on some variables, of length one, and the number rejected."""
+        accepted, rejected = [], 0
         for j in variables:
             disjunction = Disjunction.split(vertex.A, vertex.b, vertex.x, int(j))
             for cut in self._of(disjunction, vertex):
                 if cut.error(disjunction) > UNPROVED:
-                    refused += 1
+                    rejected += 1
                     continue
                 if self.strengthen:
                     d, right = strengthened(cut, disjunction, vertex, problem)
                 else:
                     d, right = cut.d, cut.right(disjunction)
-                made.append(_tidied(d, right, problem))
-        return np.array(made).reshape(-1, len(vertex.x) + 1), refused
+                accepted.append(_scaled_and_cleaned(d, right, problem))
+        return np.array(accepted).reshape(-1, len(vertex.x) + 1), rejected
 
     def _of(self, disjunction: Disjunction, vertex: Vertex) -> list[Cut]:
         try:
@@ -180,13 +180,13 @@ class CuttingPlanes:
             calls = CALLS * len(vertex.x)
             return decompose(disjunction, factor=self.factor, basis=vertex.basis, max_calls=calls).cuts
         except ProblemError:
-            # Rounding: a vertex that is nearly none, a program that HiGHS gave up. Other splits may do.
+            # Rounding: a degenerate vertex, or a failure of HiGHS. Other splits may succeed.
             return []
 
 
 @dataclass(frozen=True)
 class Round:
-    """What a round did.
+    """Statistics of a round.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Round:
     fractional : int
         Fractional variables before it.
     cuts_made, cuts_kept, cuts_refused : int
-        Cuts found, those added, those whose proof rounding had spoilt.
+        Cuts found, added, and rejected because rounding spoilt their proof.
     depth : float
         Distance of the deepest of those kept.
     density : float
@@ -222,14 +222,14 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Rounds of cuts and what they gained.
+    """Rounds of cuts and their bounds.
 
     Parameters
     ----------
     problem : MILP
-        What was cut.
+        The problem.
     settings : CuttingPlanes
-        How.
+        The settings.
     bounds : tuple of float
         Of the relaxation and after each round, in the sense of the minimisation.
     rounds : tuple of Round
@@ -241,7 +241,7 @@ class Report:
     cuts, rights : array (k, n), (k,)
         All cuts added, d·x ≤ right, also those deleted later.
     seconds : float
-        Clock.
+        Wall time.
     """
 
     problem: MILP
@@ -270,7 +270,7 @@ class Report:
         return tuple((bound - self.bounds[0]) / gap for bound in self.bounds)
 
     def violation(self, x: Array) -> float:
-        """By how much a point violates the worst cut; zero, or rounding, at integer solutions."""
+        """Largest violation of a cut at a point; zero up to rounding at integer solutions."""
         return float((self.cuts @ x - self.rights).max(initial=0.0))
 
 
@@ -281,8 +281,8 @@ def _fractional(problem: MILP, x: Array) -> Indices:
     return order[part[order] > FRACTIONAL]
 
 
-def _tidied(d: Array, right: float, problem: MILP) -> Array:
-    """(d, right) of length one, tiny coefficients replaced by what their terms are at least."""
+def _scaled_and_cleaned(d: Array, right: float, problem: MILP) -> Array:
+    """(d, right) of length one, tiny coefficients replaced by lower bounds of their terms."""
     d = d.copy()
     bound = np.where(d > 0.0, problem.lower, problem.upper)
     tiny = (np.abs(d) <= TINY * np.abs(d).max()) & (d != 0.0) & np.isfinite(bound)

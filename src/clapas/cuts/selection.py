@@ -1,4 +1,4 @@
-"""Which of many cuts to add: deep ones, not parallel to each other, sparse ones first."""
+"""Selection of cuts: deep, not parallel to each other, sparse ones first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.typing import Array, Indices
 
-ZERO = 1e-9  # coefficient of a cut of length one that counts as none
+ZERO = 1e-9  # coefficient of a unit-length cut that counts as zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Selection:
 
     References
     ----------
-    Wesselmann, Suhl 2012; Cadoux 2009, 7.4 (which asks for such a choice).
+    Wesselmann, Suhl 2012; Cadoux 2009, 7.4 (which suggests such a choice).
 
     Examples
     --------

@@ -14,7 +14,7 @@ from clapas.typing import Array
 
 
 def strengthened(cut: Cut, disjunction: Disjunction, vertex: Vertex, problem: MILP) -> tuple[Array, float]:
-    """The cut d·x ≤ right with larger coefficients at integer variables, of the minimisation.
+    """The cut d·x ≤ right with larger coefficients at integer variables.
 
     The split π·x ≤ π_0 or π·x ≥ π_0 + 1 stays one if an integer multiple of an integer variable t ≥ 0,
     counted from a bound, is added to π·x. With the multipliers of the rows and of the branches as they are,
@@ -34,16 +34,16 @@ def strengthened(cut: Cut, disjunction: Disjunction, vertex: Vertex, problem: MI
     on_split = disjunction.normals[0] != 0.0
     for k in np.flatnonzero(problem.is_integer & ~on_split):
         low, high = vertex.lower_rows[k], vertex.upper_rows[k]
-        used = [cut.u[:, row].sum() if row >= 0 else 0.0 for row in (low, high)]
-        if max(used) <= 0.0:
-            continue  # no multiplier to give up: the two branches agree
+        weights = [cut.u[:, row].sum() if row >= 0 else 0.0 for row in (low, high)]
+        if max(weights) <= 0.0:
+            continue  # no multiplier to drop: the two branches agree
         sign, row, bound = (
-            (1.0, low, problem.lower[k]) if used[0] >= used[1] else (-1.0, high, problem.upper[k])
+            (1.0, low, problem.lower[k]) if weights[0] >= weights[1] else (-1.0, high, problem.upper[k])
         )
         c_0, c_1 = sign * d[k] + cut.u[:, row]
         v_0, v_1 = cut.v
         m = (c_1 - c_0) / (v_0 + v_1)
-        better = sign * max(c_0 + v_0 * math.floor(m), c_1 - v_1 * math.ceil(m))
-        right += (better - d[k]) * bound
-        d[k] = better
+        coefficient = sign * max(c_0 + v_0 * math.floor(m), c_1 - v_1 * math.ceil(m))
+        right += (coefficient - d[k]) * bound
+        d[k] = coefficient
     return d, right
