@@ -1,4 +1,4 @@
-"""Systems in coordinates of the user's own: pendulums, linkages, anything with M(q) q'' + N(q, q') = F."""
+"""Lagrangian systems in user-defined coordinates: M(q) q'' + N(q, q') = F."""
 
 from clapas.bodies.lagrangian.euler import euler_body
 from clapas.bodies.lagrangian.symbolic import from_symbols

@@ -1,10 +1,10 @@
-"""A rigid body in Euler angles: six coordinates, and the poses where they fail.
+"""A rigid body in Euler angles: six coordinates, with gimbal lock.
 
 With the angles of yaw, pitch and roll (about z, then the new y, then the new x) the angular velocity in the
 body frame is ω = E(q) q', and det E = cos(pitch): at a pitch of ±90° yaw and roll are one and the same
-rotation (gimbal lock), M(q) is singular, and no velocity of the coordinates stands for a rotation about the
-third axis. Rigid bodies of a scene have quaternions, which fail nowhere; this is for systems that need the
-angles.
+rotation (gimbal lock), M(q) is singular, and no rates of the coordinates describe a rotation about the
+third axis. Rigid bodies of a scene use quaternions, which have no singularity; this is for systems that need
+the angles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clapas.errors import SceneError
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array
 
-LOCK = 1e-4  # cosine of the pitch below which the angles have failed
+LOCK = 1e-4  # cosine of the pitch below which the angles are singular
 
 
 def euler_body(
@@ -43,12 +43,12 @@ def euler_body(
     gravity : 3 floats
         m/s².
     shape : Shape, optional
-        What it touches with; its frame is the body's.
+        Collision shape, in the body frame.
 
     Raises
     ------
     SceneError
-        At the start or during a step: the pitch has come to ±90°.
+        At the start or during a step: the pitch reaches ±90°.
 
     Examples
     --------

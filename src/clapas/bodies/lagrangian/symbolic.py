@@ -24,9 +24,9 @@ class Link(NamedTuple):
     turn : expression or sequence of 4 expressions
         Its angle in the plane (rad), or a unit quaternion (w, x, y, z) in space.
     shape : Shape, optional
-        What it touches with.
+        Collision shape.
     name : str
-        What to call it.
+        Its name.
     """
 
     position: Sequence[Any]
@@ -61,7 +61,7 @@ def from_symbols(
     links : sequence of Link
         Frames with shapes.
     q, v : sequences of m numbers
-        The start.
+        Initial values.
 
     Examples
     --------
@@ -105,10 +105,10 @@ def from_symbols(
         applied = [a + sympy.sympify(f) for a, f in zip(applied, forces, strict=True)]
     mass, velocity_terms = _function(x, M), _function([*x, *s], sympy.Matrix(terms))
     force, energy = _function([*x, *s], sympy.Matrix(applied)), _function(x, sympy.Matrix([V]))
-    given: dict[str, Any] = {}
+    frame_arguments: dict[str, Any] = {}
     if links:
         frames, frame_jacobian = _frames(x, s, links)
-        given = {"frames": frames, "frame_jacobian": frame_jacobian}
+        frame_arguments = {"frames": frames, "frame_jacobian": frame_jacobian}
     return LagrangianSystem(
         mass=lambda y: mass(*y),
         velocity_terms=lambda y, w: velocity_terms(*y, *w).ravel(),
@@ -118,14 +118,14 @@ def from_symbols(
         link_names=[link.name for link in links],
         q=q,
         v=v,
-        **given,
+        **frame_arguments,
     )
 
 
 def _frames(
     x: list[Any], s: list[Any], links: Sequence[Link]
 ) -> tuple[Callable[[Array], tuple[Array, Array]], Callable[[Array], Array]]:
-    """Poses of the links and how they change with the coordinates."""
+    """Functions for the poses of the links and their Jacobians."""
     sympy = _sympy()
     position = sympy.Matrix([list(link.position) for link in links])
     turns = [list(link.turn) if isinstance(link.turn, Sequence) else [link.turn] for link in links]
@@ -152,8 +152,8 @@ def _frames(
 
 
 def _function(arguments: list[Any], matrix: Any) -> Callable[..., Array]:
-    made = _sympy().lambdify(arguments, matrix, modules="numpy", cse=True)
-    return lambda *values: np.asarray(made(*values), dtype=float)
+    function = _sympy().lambdify(arguments, matrix, modules="numpy", cse=True)
+    return lambda *values: np.asarray(function(*values), dtype=float)
 
 
 def _sympy() -> Any:

@@ -1,9 +1,9 @@
-"""A mechanical system in generalised coordinates, written down by its user.
+"""A mechanical system in generalised coordinates, defined by the user.
 
     M(q) q'' + N(q, q') = F(q, q', t) + Hᵀ r
 
-M is the mass matrix, N the velocity terms (centrifugal, Coriolis), F the applied forces with gravity. If N is
-not given it follows from M: with T = ½ vᵀ M v,
+M is the mass matrix, N the velocity terms (centrifugal, Coriolis), F the applied forces with gravity. By
+default N follows from M: with T = ½ vᵀ M v,
 
     N = Ṁ v − ∂T/∂q,    N_i = Σ_jk (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k,
 
@@ -31,7 +31,7 @@ from clapas.typing import Array
 DIFFERENCE = 6e-6  # of a coordinate of order one: balances truncation and rounding of central differences
 ROUNDS = 30  # of the fixed point for the mean velocity in N
 SETTLED = 1e-15
-STARTING = 1e-9  # how well velocities at the start obey constraints, relative to their terms
+STARTING = 1e-9  # tolerance on initial constraint velocities, relative to their terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class LagrangianSystem:
         Names of the links.
     constraints : callable q ↦ (j, m), optional
         Rows A(q) of constraints A(q) v = 0 on velocities, holonomic or not (a wheel that does not slip, a
-        skate): multipliers hold them, solved with the contacts. v at the start must obey them.
+        skate): enforced by multipliers, solved with the contacts. The initial v must satisfy them.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class LagrangianSystem:
     # ---------------------------------------------------------------- motion
 
     def start(self) -> Part:
-        """Where and how fast it is at the start."""
+        """Initial coordinates and velocities."""
         return Part(np.asarray(self.q), np.asarray(self.v))
 
     def drift(self, part: Part, h: float) -> Part:
@@ -170,26 +170,26 @@ class LagrangianSystem:
             mean = 0.5 * (v + after)
             applied = 0.0 if self.force is None else np.asarray(self.force(q, mean, span.time), dtype=float)
             new = v + h * np.linalg.solve(M, applied - self.inertial_force(q, mean))
-            bound = self._bound(q, M, new, span.theta * h)[0]
-            change, after = float(np.abs(bound - after).max(initial=0.0)), bound
-            if change <= SETTLED * (1.0 + float(np.abs(bound).max(initial=0.0))):
+            constrained = self._constrained(q, M, new, span.theta * h)[0]
+            change, after = float(np.abs(constrained - after).max(initial=0.0)), constrained
+            if change <= SETTLED * (1.0 + float(np.abs(constrained).max(initial=0.0))):
                 break
         if not np.isfinite(new).all():
             raise SceneError(f"the forces or the mass matrix are not finite at q = {q.tolist()}")
         return sparse.csr_array(M), new
 
     def bindings(self, part: Part, span: Span) -> Bindings:
-        """The constraints, said at the middle for the end of the step: A(q_m) v⁺ + b = 0."""
+        """The constraints, linearised at the middle for the end of the step: A(q_m) v⁺ + b = 0."""
         if self.constraints is None:
             return Bindings(sparse.csr_array((0, self.n_dof)), np.empty(0))
         M, new = self.free(part, span)
-        b = self._bound(part.q, M.toarray(), new, span.theta * span.h)[1]
+        b = self._constrained(part.q, M.toarray(), new, span.theta * span.h)[1]
         return Bindings(sparse.csr_array(np.asarray(self.constraints(part.q), dtype=float)), b)
 
-    def _bound(self, q: Array, M: Array, v: Array, h: float) -> tuple[Array, Array]:
-        """The velocities v⁺ that the constraints leave of v, with A(q + h v⁺) v⁺ = 0, and b = −A(q) v⁺.
+    def _constrained(self, q: Array, M: Array, v: Array, h: float) -> tuple[Array, Array]:
+        """Projection v⁺ of v onto the constraints, with A(q + h v⁺) v⁺ = 0, and b = −A(q) v⁺.
 
-        If A(q) v⁺ were zero instead, a skate would lose speed in each turn: an error of first order in h.
+        With A(q) v⁺ = 0 instead, a skate would lose speed in turns: an error of first order in h.
         """
         if self.constraints is None:
             return v, np.empty(0)
@@ -206,7 +206,7 @@ class LagrangianSystem:
         return after, b
 
     def mass_matrix(self, q: Array) -> Array:
-        """M(q), refused where it is not positive definite (a coordinate that fails, as in gimbal lock)."""
+        """M(q); raises SceneError where it is not positive definite (singular coordinates, gimbal lock)."""
         M = np.asarray(self.mass(q), dtype=float)
         return self._definite(0.5 * (M + M.T), q)
 
@@ -225,7 +225,7 @@ class LagrangianSystem:
     # ---------------------------------------------------------------- links
 
     def poses(self, part: Part) -> Poses:
-        """Where the links are."""
+        """Poses of the links."""
         if self.frames is None:
             return Poses(np.empty((0, 3)), np.empty((0, 4)))
         position, orientation = self.frames(part.q)
@@ -268,12 +268,12 @@ class LagrangianSystem:
         return sparse.csr_array(rows.reshape(-1, self.n_dof))
 
     def anchor(self, point: Array, carrier: int | None) -> Anchor:
-        """The link that is named: any point may be fixed to it."""
+        """Anchor on a link: any point may be fixed to it."""
         if carrier is None and self.n_carriers != 1:
             known = ", ".join(self.link_names) or f"0 to {self.n_carriers - 1}"
-            what = f"has {self.n_carriers} links ({known})" if self.n_carriers else "has no links"
+            count = f"has {self.n_carriers} links ({known})" if self.n_carriers else "has no links"
             raise SceneError(
-                f"a Lagrangian system {what}: name the body of the link to join, or give it frames and one "
+                f"a Lagrangian system {count}: name the body of the link to join, or give it frames and one "
                 "shape for each link to be joined"
             )
         link = carrier or 0
