@@ -6,6 +6,6 @@ from clapas.errors import SettingsError
 
 
 def check_loop(tol: float, max_iterations: int) -> None:
-    """Refuse a tolerance or a number of iterations with which no loop can end well."""
+    """Check the tolerance and the number of iterations."""
     if not tol > 0.0 or max_iterations < 1:
         raise SettingsError(f"tol and max_iterations must be positive, got {tol!r} and {max_iterations!r}")

@@ -1,12 +1,12 @@
 """Static condensation: a linear elastic body seen from its contact nodes.
 
-With l the displacements that no contact touches and c those that one does, equilibrium K u = f + Hᵀ r becomes
+With c the displacements at contacts and l the others, equilibrium K u = f + Hᵀ r becomes
 
     A u_c = f* + H_cᵀ r,      A = K_cc − K_cl K_ll⁻¹ K_lc,      f* = f_c − K_cl K_ll⁻¹ f_l
 
-(thesis on tensegrity and granular solvers, equations 2.19, 3.8 and 3.9, with the loads on contact nodes that
-its (3.8) leaves out). Gaps are total: z = g + u_N ≥ 0, so q = −f* − A g. Only K_ll is inverted, so that a
-body which only contact holds (the guided punch, singular A) passes.
+(thesis on tensegrity and granular solvers, equations 2.19, 3.8 and 3.9, with the loads on contact nodes
+that its (3.8) omits). Gaps are total: z = g + u_N ≥ 0, so q = −f* − A g. Only K_ll is inverted, so that a
+body held by contact only (the guided punch, singular A) is allowed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Condensed:
     rows : ContactRows
         The contacts, at the last equilibrium.
     dofs : array (c,)
-        Displacements that contacts touch and nothing holds.
+        Free displacements at contacts.
     A, f : arrays (c, c) and (c,)
         Condensed stiffness (N/m) and load (N).
     H : array (d·n, c)
@@ -60,11 +60,11 @@ class Condensed:
     _inner: tuple[Indices, Factor | None, Array, Array]
 
     def contact_problem(self) -> ContactProblem:
-        """The problem of the solvers: M = A, v = u_c. A must be positive definite: supports hold the body."""
-        words = self.increment.stage.free_motions
-        if words:
+        """The problem of the solvers: M = A, v = u_c. A must be positive definite (a supported body)."""
+        motions = self.increment.stage.free_motions
+        if motions:
             raise ProblemError(
-                f"the condensed stiffness is singular, for only contact holds it: {'; '.join(words)}. Take "
+                f"the condensed stiffness is singular, for only contact holds it: {'; '.join(motions)}. Take "
                 "lcp(), friction_lcp() or OneLoopNewton, which invert nothing singular"
             )
         return ContactProblem(
@@ -95,9 +95,9 @@ class Condensed:
     def friction_lcp(self) -> LCP:
         """Plane friction in stiffness form: z = (z_N, u_T⁺, s⁻), w = (r_N, s⁺, u_T⁻), 0 ≤ z ⟂ w ≥ 0.
 
-        Without unit; :meth:`friction_forces` is the way back. s± = mu r_N ± r_T, and u_T = u⁺ − u⁻ is counted
-        from the last equilibrium. Only A_TT is inverted: a body that contact alone holds along the normal
-        passes.
+        Dimensionless; :meth:`friction_forces` converts back. s± = mu r_N ± r_T, and u_T = u⁺ − u⁻ is counted
+        from the last equilibrium. Only A_TT is inverted: a body held by contact alone along the normal
+        is allowed.
         """
         n, d = self.w.shape
         if d != 2:
@@ -127,13 +127,13 @@ class Condensed:
         return LCP(M, np.concatenate((r_0, 2.0 * mu @ r_0, -u_0)))
 
     def friction_forces(self, lcp: LCP, z: Array) -> Array:
-        """Contact forces r (n, 2) that the unknowns of :meth:`friction_lcp` stand for."""
+        """Contact forces r (n, 2) from the unknowns of :meth:`friction_lcp`."""
         n = len(self.w)
         normal = (lcp.M @ z + lcp.q)[:n]
         return self._units()[1] * np.column_stack((normal, self.increment.mu * normal - z[2 * n :]))
 
     def _units(self) -> tuple[float, float]:
-        """Stiffness and force in which the friction LCP counts."""
+        """Stiffness and force units of the friction LCP."""
         stiffness = float(np.mean(np.diag(self.A)))
         force = max(float(np.abs(self.f).max()), stiffness * float(np.abs(self.w).max()))
         return stiffness, force or 1.0
@@ -167,7 +167,7 @@ class Condensed:
 def condense(stage: ElasticContact, state: State | None = None, share: float = 1.0) -> Condensed:
     """Condense a linear solid on the displacements of its contacts.
 
-    Contact geometry is that of the last equilibrium: exact against planes, linearised else.
+    Contact geometry is that of the last equilibrium: exact against planes, otherwise linearised.
 
     Examples
     --------
@@ -197,8 +197,8 @@ def condense(stage: ElasticContact, state: State | None = None, share: float = 1
     u_held = np.zeros(solid.n_dof)
     u_held[held.dofs] = increment.values
     right = increment.load - K @ u_held
-    touched = np.unique(rows.dofs) if n else np.empty(0, dtype=np.int64)
-    dofs = touched[held.free[touched]]
+    contact_dofs = np.unique(rows.dofs) if n else np.empty(0, dtype=np.int64)
+    dofs = contact_dofs[held.free[contact_dofs]]
     inside = np.setdiff1d(np.flatnonzero(held.free), dofs)
     factor = factorise(K[inside][:, inside]) if len(inside) else None
     coupling = K[inside][:, dofs].tocsc()
@@ -212,8 +212,8 @@ def condense(stage: ElasticContact, state: State | None = None, share: float = 1
     full = np.zeros((n * d, solid.n_dof))
     place = np.broadcast_to(rows.dofs[:, None], (n, d, m)).reshape(n * d, m)
     np.add.at(full, (np.arange(n * d)[:, None], place), rows.H.reshape(n * d, m))
-    now = np.concatenate((rows.gap[:, None], rows.slip), axis=1)
-    w = now + (full @ (u_held - state.u)).reshape(n, d)
+    relative = np.concatenate((rows.gap[:, None], rows.slip), axis=1)
+    w = relative + (full @ (u_held - state.u)).reshape(n, d)
     return Condensed(
         increment, rows, dofs, 0.5 * (A + A.T), f, full[:, dofs], w, (inside, factor, coupling, right[inside])
     )
@@ -222,21 +222,21 @@ def condense(stage: ElasticContact, state: State | None = None, share: float = 1
 def solve_condensed(
     stage: ElasticContact, state: State | None = None, share: float = 1.0, solver: Solver | None = None
 ) -> State:
-    """The equilibrium of a linear solid through its condensed problem, by any contact solver."""
-    small = condense(stage, state, share)
-    solution = solve_contact(small.contact_problem(), solver)
-    start = small.increment.state
-    u = small.displacements(solution.r)
-    rows = small.increment.rows(u)
+    """The equilibrium of a linear solid from its condensed problem, by any contact solver."""
+    condensed = condense(stage, state, share)
+    solution = solve_contact(condensed.contact_problem(), solver)
+    start = condensed.increment.state
+    u = condensed.displacements(solution.r)
+    rows = condensed.increment.rows(u)
     return State(
         u=u,
         r=solution.r,
         forces=np.einsum("ncd,nc->nd", rows.frames, solution.r),
         gap=rows.gap,
-        nodes=small.increment.nodes,
+        nodes=condensed.increment.nodes,
         history=start.history,
-        load=small.increment.load,
-        shifts=small.increment.shifts,
+        load=condensed.increment.load,
+        shifts=condensed.increment.shifts,
         status=solution.status,
         residual=solution.residual,
         iterations=solution.iterations,

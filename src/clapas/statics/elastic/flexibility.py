@@ -1,4 +1,4 @@
-"""Flexibility of contacts under their own forces, and the force at which material beside them yields.
+"""Self-flexibility of contacts, and the force at which nearby material yields.
 
 The augmentation ρ of Newton's method is taken from these (Alart 1997, equations 74 and 77).
 """
@@ -15,18 +15,18 @@ from clapas.errors import ProblemError
 from clapas.linalg.factor import factorise
 from clapas.typing import Array, Indices, Mask
 
-EXACT = 64  # contacts up to which flexibilities are computed by solving; above, from the blocks of K
-BLOCK_SHARE = 10.0  # a node pressed with its neighbours is about so much softer than its own block of K says
+EXACT = 64  # contacts up to which flexibilities are computed exactly; above, from the blocks of K
+BLOCK_SHARE = 10.0  # ratio of the flexibility of a node with its surroundings to that of its own block of K
 
 
 def flexibilities(
     K: sparse.csr_array, free: Mask, rows: ContactRows, holding: Mask | None = None, exact: bool = True
 ) -> Array:
-    """How each contact gives way to its own force, H_i K⁻¹ H_iᵀ, (n, d, d).
+    """Flexibility of each contact under its own force, H_i K⁻¹ H_iᵀ, (n, d, d).
 
-    Of few contacts by solving, if ``exact``; else from the block of K at the displacements of the contact,
-    times a factor for the softness of what is around. Where the supports leave a rigid motion, the contacts
-    ``holding`` (n,) count as springs along their normals.
+    Exact for few contacts, if ``exact``; else from the block of K at the displacements of the contact,
+    times a factor for the surrounding material. Where the supports leave a rigid motion, the contacts
+    ``holding`` (n,) are replaced by springs along their normals.
     """
     n, d, m = rows.H.shape
     if not n:

@@ -48,7 +48,7 @@ def _project(
     by_u: Array,
     region: Regions,
 ) -> None:
-    """Fill in the law contact by contact; of those that are open everything stays zero."""
+    """Evaluate the law contact by contact; entries of open contacts stay zero."""
     n, d, m = gradient.shape
     unit = np.empty(d - 1)
     for i in range(n):
@@ -73,7 +73,7 @@ def _project(
         if slips:
             region[i] = 2 + _sector(unit)
             for a in range(1, d):
-                for b in range(1, d):  # p_T turns with its direction
+                for b in range(1, d):  # rotation of p_T with its direction
                     across = (1.0 if a == b else 0.0) - unit[a - 1] * unit[b - 1]
                     by_r[i, a, b] = radius / length * across
         for a in range(d):

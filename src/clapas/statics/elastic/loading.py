@@ -1,4 +1,4 @@
-"""Follow a stage of loading by increments, shorter where they are hard, with restart."""
+"""Incremental loading with adaptive increments and restart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class History:
     Parameters
     ----------
     shares : list of float
-        Share of the stage at each, the last is 1 where the stage was reached.
+        Load fraction at each; the last is 1 if the stage was completed.
     states : list of State
         The equilibria; ``states[0]`` is the one it started from.
     """
@@ -50,21 +50,21 @@ def follow(
     newton: OneLoopNewton | None = None,
     watch: Callable[[float, State], None] | None = None,
 ) -> History:
-    """Reach a stage in increments of load; friction and plasticity remember each equilibrium.
+    """Reach a stage in increments of load; friction and plasticity depend on each equilibrium.
 
-    Starts with equal increments. One that fails is halved and tried again; after easy ones they grow again,
-    to at most their first length.
+    Starts with equal increments. A failed one is halved and repeated; after easy ones the length grows again,
+    up to its initial value.
 
     Parameters
     ----------
     stage : ElasticContact
-        Where to go.
+        The stage.
     state : State, optional
-        Where from; the undeformed solid by default. The last state of a history starts the next stage.
+        Initial state; the undeformed solid by default. The last state of a history starts the next stage.
     reached : float
-        Share of the stage that the state has done already, where it continues one.
+        Fraction of the stage already reached by the state, when continuing.
     increments : int
-        How many, if all converge.
+        Number of increments, if all converge.
     smallest : float
         Shortest increment tried, as a share of the stage.
     newton : OneLoopNewton, optional
@@ -75,7 +75,7 @@ def follow(
     Raises
     ------
     IncrementFailed
-        An increment of the smallest length has no equilibrium that the method finds. ``error.state`` is the
+        No equilibrium was found for an increment of the smallest length. ``error.state`` is the
         last equilibrium and ``error.reached`` its share.
 
     Examples
@@ -95,7 +95,7 @@ def follow(
     ...                       contacts=[floor])
     >>> dragged = follow(drag, follow(press, increments=1).last, increments=5).last
     >>> pull, press = dragged.forces.sum(axis=0)
-    >>> round(float(pull / press), 9)  # it slides: the full cone
+    >>> round(float(pull / press), 9)  # sliding: the full cone
     -0.2
     """
     if increments < 1 or not 0.0 < smallest <= 1.0:
@@ -113,13 +113,13 @@ def follow(
         end = min(1.0, reached + length)
         if 1.0 - end < 1e-9:
             end = 1.0
-        found = method.solve(stage, state, end, reached=reached, check=False, workspace=workspace)
-        if not found.status.is_solved:
+        trial = method.solve(stage, state, end, reached=reached, check=False, workspace=workspace)
+        if not trial.status.is_solved:
             length *= REDUCTION
             if length < smallest:
                 raise IncrementFailed(
-                    f"no equilibrium found beyond {reached:.6g} of the stage: {found.status.name}, residual "
-                    f"{found.residual:.3e} after {found.iterations} iterations with increments of "
+                    f"no equilibrium found beyond {reached:.6g} of the stage: {trial.status.name}, residual "
+                    f"{trial.residual:.3e} after {trial.iterations} iterations with increments of "
                     f"{length / REDUCTION:.1e}. error.state holds the last equilibrium: follow(stage, "
                     "error.state, reached=error.reached, smallest=…) goes on from it; a structure that has "
                     "lost its stability, or that nothing holds, has no equilibrium to find",
@@ -127,11 +127,11 @@ def follow(
                     reached,
                 )
             continue
-        state, reached = found, end
+        state, reached = trial, end
         history.shares.append(reached)
         history.states.append(state)
         if watch is not None:
             watch(reached, state)
-        if found.iterations <= EASY:
+        if trial.iterations <= EASY:
             length = min(longest, GROWTH * length)
     return history

@@ -1,4 +1,4 @@
-"""The matrix of (u, r) of Newton's method on contact: where its entries go, found once, and its solution."""
+"""The matrix of (u, r) of Newton's method on contact: its pattern, computed once, and its solution."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass
 class Workspace:
-    """The analysed pattern of the matrix, kept from increment to increment while contacts keep theirs."""
+    """The analysed pattern of the matrix, reused while the pattern of contacts is unchanged."""
 
     key: tuple[Mask, Indices, str] | None = None
     entries: Entries | None = None
 
     def prepared(self, K: sparse.csr_array, increment: Increment, dofs: Indices, engine: Engine) -> Entries:
-        """Places of the entries for this increment."""
+        """Positions of the entries for this increment."""
         free = increment.stage.held.free
         same = (
             self.key is not None
@@ -36,7 +36,7 @@ class Workspace:
 
 
 class Entries:
-    """Where the entries of K, H and the law go in the matrix of (free u, r)."""
+    """Positions of the entries of K, H and the law in the matrix of (free u, r)."""
 
     def __init__(
         self, K: sparse.csr_array, free: Mask, dofs: Indices, nodes: Indices, d: int, engine: Engine
@@ -80,9 +80,9 @@ class Entries:
 def solve_shifted(
     entries: Entries, K: sparse.csr_array, blocks: tuple[Array, ...], right: Array, unit: float
 ) -> Array:
-    """Solve; where the contacts closed so far leave a rigid motion, with a little stiffness against it.
+    """Solve, with a small added stiffness where the closed contacts leave a rigid motion.
 
-    Then the motion goes far along it, and closes what is in its course.
+    The step is then long along that motion, and closes the contacts in its way.
     """
     for shift in (0.0, 1e-9, 1e-6, 1e-3):
         try:

@@ -11,11 +11,11 @@ p(u, r) in place of r in the first line it is the gradient of Alart and Curnier'
 Jacobian is symmetric without friction. Both have the same solutions. With a nonlinear material u must not be
 eliminated: Newton's method on the reduced equation behaves otherwise (Alart 1997, II.3).
 
-The augmentation ρ decides only into which region (open, stick, slip) a contact falls at an iterate. It is
+The augmentation ρ only determines the region (open, stick, slip) of a contact at an iterate. It is
 taken from the flexibility of the *current* tangent at each contact, equation (74), and where material yields
-it is kept below (77), which vanishes with the normal force. On functions that are linear by regions the only
-failure is a cycle: regions that come back without progress cut ρ by ten. Where the material is nonlinear
-Newton's method also wanders, without coming back: steps that do not reduce the residual are shortened.
+it is kept below (77), which vanishes with the normal force. For piecewise linear functions the only
+failure is a cycle: when regions recur without progress, ρ is divided by ten. With nonlinear materials
+Newton's method may also diverge: steps that do not reduce the residual are shortened.
 
 References
 ----------
@@ -44,13 +44,13 @@ from clapas.statics.settings import check_loop
 from clapas.status import Status
 from clapas.typing import Array
 
-REGULAR = 1e-11  # of the stiffness: lets contacts that say the same thing twice pass
-SMALL = 500  # displacements up to which exact flexibilities cost nothing to speak of
+REGULAR = 1e-11  # of the stiffness: regularises redundant contacts
+SMALL = 500  # displacements up to which exact flexibilities are cheap
 NEAREST = 1e-9  # of the size of the solid: gaps that count as equal
 CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
 EPSILON = float(np.finfo(float).eps)
-ROUNDED = 10.0  # times its unit: what rounding may leave of a sum of forces
+ROUNDED = 10.0  # rounding error of a sum of forces, in units of its own
 STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
@@ -70,13 +70,13 @@ class OneLoopNewton:
     rho : float, optional
         Augmentation (N/m), the same for all contacts; by default from flexibilities.
     tangent : "current" or "elastic"
-        Which tangent the flexibilities are those of. The elastic one is too stiff by (K + k)/k where material
-        yields; it is there to show that.
+        Tangent used for the flexibilities. The elastic one is too stiff by (K + k)/k where material
+        yields; it is available for comparison.
     safeguard : bool
         Keep ρ below (77) where material yields, and cut it on cycles. Without it a cycle ends the solve.
     damping : bool, optional
         Halve steps that do not reduce the residual. By default, with the safeguard, where the material is
-        nonlinear; where it is linear only once a cycle was seen, since whole steps need fewer iterations.
+        nonlinear; where it is linear only after a cycle, since full steps need fewer iterations.
     engine : "superlu" or "multifrontal", optional
         Factorisation; by default the first in the plane and the second in space. See
         :mod:`clapas.linalg.symmetric_pattern`.
@@ -114,26 +114,26 @@ class OneLoopNewton:
     ) -> State:
         """The equilibrium at a share of a stage, from a state (by default from the undeformed solid).
 
-        ``reached`` is the share of the stage that the state has done already.
+        ``reached`` is the fraction of the stage already reached by the state.
 
         Raises
         ------
         IncrementFailed
-            Not within ``tol``; the state before is in ``error.state``. ``check=False`` returns the last
+            Not within ``tol``; the previous state is in ``error.state``. ``check=False`` returns the last
             iterate instead.
         """
         if state is None:
             state = stage.start()
             stage.check_start(state)
-        found = _Iteration(self, stage.toward(state, share, reached), workspace or Workspace()).run()
-        if check and not found.status.is_solved:
-            raise IncrementFailed(_why(self, stage, found), state, 0.0)
-        stage.tell_of_rotations(state, found)
-        return found
+        solution = _Iteration(self, stage.toward(state, share, reached), workspace or Workspace()).run()
+        if check and not solution.status.is_solved:
+            raise IncrementFailed(_failure_message(self, stage, solution), state, 0.0)
+        stage.tell_of_rotations(state, solution)
+        return solution
 
 
 class _Iterate(NamedTuple):
-    """Where the loop is: displacements, contact forces, the solid and the contacts there."""
+    """An iterate: displacements, contact forces, and the response of the solid and the contacts."""
 
     u: Array
     r: Array
@@ -156,41 +156,41 @@ class _Iteration:
 
     def run(self) -> State:
         increment, method, stage = self.increment, self.method, self.increment.stage
-        at = self._started()
+        at = self._initial_iterate()
         engine: Engine = method.engine or ("superlu" if stage.solid.d == 2 else "multifrontal")
         entries = self.workspace.prepared(at.response.tangent, increment, at.rows.dofs, engine)
         rho = self._augmentation(at)
         self._close_nearest(at.rows, at.r, rho)
         residual, iteration = np.inf, 0
         while True:
-            if not np.isfinite(at.response.force).all():  # a cell is inside out however short the step
-                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
+            if not np.isfinite(at.response.force).all():  # a cell is inverted however short the step
+                return self._final_state(at, Status.NUMERICAL_ERROR, residual, iteration)
             if iteration and not stage.solid.is_linear:
                 rho = self._augmentation(at)
             law = self._law(at, rho)
             residual = self._residual(at, law, rho)
             if not np.isfinite(residual):
-                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
+                return self._final_state(at, Status.NUMERICAL_ERROR, residual, iteration)
             if residual <= method.tol:
-                return self._ended(at, Status.SOLVED, residual, iteration)
+                return self._final_state(at, Status.SOLVED, residual, iteration)
             if iteration == method.max_iterations:
-                return self._ended(at, Status.MAX_ITERATIONS, residual, iteration)
+                return self._final_state(at, Status.MAX_ITERATIONS, residual, iteration)
             order = self.watch.order(self._regions(law, at.response), residual)
             if order is not None:
                 self.orders = (*self.orders, order)
                 if not method.safeguard or self.scale < SMALLEST**2:
-                    return self._ended(at, Status.STALLED, residual, iteration)
+                    return self._final_state(at, Status.STALLED, residual, iteration)
                 self._cut()
                 rho = self._augmentation(at)
                 law = self._law(at, rho)
             try:
                 du, dr = self._direction(entries, at, law, rho)
             except np.linalg.LinAlgError:
-                return self._ended(at, Status.NUMERICAL_ERROR, residual, iteration)
+                return self._final_state(at, Status.NUMERICAL_ERROR, residual, iteration)
             at = self._advance(at, du, dr, rho, residual)
             iteration += 1
 
-    def _started(self) -> _Iterate:
+    def _initial_iterate(self) -> _Iterate:
         """The last equilibrium, with its forces where the contacts are the same."""
         start = self.increment.state
         u = start.u.copy()
@@ -200,7 +200,7 @@ class _Iteration:
             r = np.einsum("ncd,nd->nc", rows.frames, start.forces)
         return _Iterate(u, r, self._respond(u), rows)
 
-    def _ended(self, at: _Iterate, status: Status, residual: float, iterations: int) -> State:
+    def _final_state(self, at: _Iterate, status: Status, residual: float, iterations: int) -> State:
         increment = self.increment
         return replace(
             increment.state,
@@ -224,7 +224,7 @@ class _Iteration:
         return project(at.rows, at.rows.gradient(at.u - start.u), at.r, mu, rho)
 
     def _cut(self) -> None:
-        """Shorter augmentation after a cycle: its regions are forgotten."""
+        """Reduce the augmentation after a cycle, and reset the cycle detection."""
         self.scale *= CUT
         self.cuts += 1
         self.watch.forget()
@@ -239,7 +239,7 @@ class _Iteration:
     def _advance(self, at: _Iterate, du: Array, dr: Array, rho: Augmentation, residual: float) -> _Iterate:
         """The iterate after a step (du, dr), whole or shortened.
 
-        A step is shortened where it stretches a cell of large strain too much or turns it inside out, and,
+        A step is shortened where it strains a cell too much or inverts it, and,
         with damping, where it does not reduce the residual: of 1, ½, ¼, … the first that does, else the best.
         """
         method, solid = self.method, self.increment.stage.solid
@@ -264,7 +264,7 @@ class _Iteration:
         return there if best is None else best
 
     def _close_nearest(self, rows: ContactRows, r: Array, rho: Augmentation) -> None:
-        """Where only contact holds the solid and none is closed, start with the nearest closed."""
+        """Start with the nearest contacts closed if only contact holds the solid and none is closed."""
         stage = self.increment.stage
         if not len(r) or (r[:, 0] > rho.normal * rows.gap).any():
             return
@@ -275,7 +275,7 @@ class _Iteration:
         r[nearest, 0] = rho.normal[nearest] * (rows.gap[nearest] + NEAREST * size)
 
     def _direction(self, entries: Entries, at: _Iterate, law: Law, rho: Augmentation) -> tuple[Array, Array]:
-        """Newton's step (du, dr) from the linearised system, contact rows counted in displacements."""
+        """Newton's step (du, dr) from the linearised system, contact rows in units of displacement."""
         held, solid = self.increment.stage.held, self.increment.stage.solid
         u, r, response, rows = at
         free = held.free
@@ -307,7 +307,7 @@ class _Iteration:
             rows.dofs.ravel(), np.einsum("ncm,nc->nm", rows.H, force).ravel(), minlength=solid.n_dof
         )
         gap = weight * (r - law.p)
-        if jump.any():  # imposed displacements not yet reached
+        if jump.any():  # remaining imposed displacements
             balance += K @ jump
             balance += np.bincount(
                 rows.dofs.ravel(),
@@ -338,11 +338,11 @@ class _Iteration:
         d = r.shape[1]
         scale = np.concatenate((rho.normal[:, None], np.repeat(rho.tangent[:, None], d - 1, axis=1)), axis=1)
         violation = np.abs((r - law.p) / scale).max(initial=0.0)
-        missing = np.abs(u[held.dofs] - self.increment.values).max(initial=0.0)
+        displacement_error = np.abs(u[held.dofs] - self.increment.values).max(initial=0.0)
         length = max(float(np.abs(u).max(initial=0.0)), float(np.abs(self.increment.values).max(initial=0.0)))
         with np.errstate(invalid="ignore"):
             out = float(np.abs(balance).max(initial=0.0)) / (forces or 1.0)
-        return max(out, float(violation) / (length or 1.0), float(missing) / (length or 1.0))
+        return max(out, float(violation) / (length or 1.0), float(displacement_error) / (length or 1.0))
 
     def _regions(self, law: Law, response: Response) -> Regions:
         """Region of each contact, and which Gauss points yield."""
@@ -362,7 +362,7 @@ class _Iteration:
             return Augmentation(fixed, fixed.copy())
         stage = self.increment.stage
         free = stage.held.free
-        holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold what nothing else does
+        holding = r[:, 0] > 0.0 if stage.free_motions else None  # contacts that hold the free motions
         # Exact flexibilities cost as much as an iteration. Without friction, in a linear solid, estimates
         # serve as well; with friction exact ones save Newton's method from cycles.
         exact = not stage.solid.is_linear or bool(self.increment.mu.any()) or stage.solid.n_dof <= SMALL
@@ -390,12 +390,12 @@ class _Iteration:
         assert self.elastic is not None
         yield_force = yield_forces(solid, nodes)
         k = tangential_stiffness(blocks)
-        lost = np.maximum(self.elastic - k, 0.0)
-        lost[lost < 1e-6 * self.elastic] = 0.0
-        threshold = mu * np.maximum(r[:, 0], 0.0) * (lost + k)
-        held = yield_force * lost
-        safe = np.where(threshold + held > 0.0, threshold + held, 1.0)
-        return np.where(held > 0.0, 2.0 * k * threshold / safe, 2.0 * k)
+        plastic_loss = np.maximum(self.elastic - k, 0.0)
+        plastic_loss[plastic_loss < 1e-6 * self.elastic] = 0.0
+        threshold = mu * np.maximum(r[:, 0], 0.0) * (plastic_loss + k)
+        yield_term = yield_force * plastic_loss
+        safe = np.where(threshold + yield_term > 0.0, threshold + yield_term, 1.0)
+        return np.where(yield_term > 0.0, 2.0 * k * threshold / safe, 2.0 * k)
 
     def _warn_about_uniqueness(self, blocks: Array) -> None:
         mu = self.increment.mu
@@ -410,31 +410,31 @@ class _Iteration:
             )
 
 
-def _rounding(stage: ElasticContact, found: State) -> float:
-    """How far out of balance rounding alone may leave the forces, relative to the largest of them."""
-    K = stage.solid.respond(found.u, found.history).tangent
-    summed = abs(K) @ np.abs(found.u)
+def _rounding(stage: ElasticContact, state: State) -> float:
+    """Imbalance of the forces due to rounding, relative to the largest force."""
+    K = stage.solid.respond(state.u, state.history).tangent
+    summed = abs(K) @ np.abs(state.u)
     left = max(
-        float(np.abs(K @ found.u).max(initial=0.0)),
-        float(np.abs(found.load).max(initial=0.0)),
-        float(np.abs(found.r).max(initial=0.0)),
+        float(np.abs(K @ state.u).max(initial=0.0)),
+        float(np.abs(state.load).max(initial=0.0)),
+        float(np.abs(state.r).max(initial=0.0)),
     )
     return EPSILON * float(summed.max(initial=0.0)) / (left or 1.0)
 
 
-def _why(method: OneLoopNewton, stage: ElasticContact, found: State) -> str:
+def _failure_message(method: OneLoopNewton, stage: ElasticContact, state: State) -> str:
     text = (
-        f"{found.status.name}: residual {found.residual:.3e} after {found.iterations} iterations, tolerance "
+        f"{state.status.name}: residual {state.residual:.3e} after {state.iterations} iterations, tolerance "
         f"{method.tol:.1e}"
     )
-    if found.orders:
-        text += f"; cycles of order {', '.join(map(str, found.orders))} (ρ was cut {found.cuts} times)"
-    rounding = _rounding(stage, found)
-    if found.residual <= ROUNDED * rounding:
+    if state.orders:
+        text += f"; cycles of order {', '.join(map(str, state.orders))} (ρ was cut {state.cuts} times)"
+    rounding = _rounding(stage, state)
+    if state.residual <= ROUNDED * rounding:
         return (
             f"{text}. This is what rounding leaves: forces cancel from up to {rounding / EPSILON:.1e} times "
             f"the largest that is left (stiff beside soft parts, or a stiff one moved far). Ask for no less "
-            f"than tol={10.0 ** np.ceil(np.log10(2.0 * found.residual)):.0e}"
+            f"than tol={10.0 ** np.ceil(np.log10(2.0 * state.residual)):.0e}"
         )
     text += ". The state before is kept in error.state: go on from it in smaller increments (follow)"
     if stage.free_motions:

@@ -1,4 +1,4 @@
-"""Equilibrium of solids in contact: what is asked, and the states it leads through."""
+"""Equilibrium of solids in contact: loading stages, increments and states."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from clapas.errors import Error, SceneError, warn
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
-OVERLAP = 1e-9  # of the size of the solid: what rounding of coordinates may give
+OVERLAP = 1e-9  # of the size of the solid: rounding of coordinates
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ElasticContact:
     """A stage of loading: the supports, loads and contacts that a solid is to reach.
 
-    From a state, loads, imposed displacements and obstacles go in proportion from what they are to what the
-    stage says. A second stage (pull after pressing) is another object, started from the state of the first.
+    From a state, loads, imposed displacements and obstacles change proportionally to the values of the
+    stage. A second stage (pull after pressing) is another object, started from the state of the first.
 
         F_int(u) = f + Hᵀ r,        0 ≤ g(u) ⟂ r_N ≥ 0,        Coulomb's law between Δu_T and r_T
 
@@ -40,7 +40,7 @@ class ElasticContact:
     load : array (n_dof,), optional
         Forces at the end of the stage (N).
     contacts : sequence of RigidContact or SurfaceContact
-        Who may touch what.
+        Contact definitions.
     allow_overlap : bool
         Accept surfaces that overlap at the start (a press fit); by default that is an error.
 
@@ -86,7 +86,7 @@ class ElasticContact:
 
     @cached_property
     def held(self) -> Held:
-        """Its supports, resolved."""
+        """The supports as constrained displacements."""
         return hold(self.solid, self.supports)
 
     def start(self) -> State:
@@ -101,14 +101,14 @@ class ElasticContact:
         )
 
     def toward(self, state: State, share: float, reached: float = 0.0) -> Increment:
-        """The increment from a state, which has done the share ``reached`` of this stage, to a larger one."""
+        """The increment to the fraction ``share`` of this stage from a state at the fraction ``reached``."""
         if len(state.shifts) != len(self.contacts):
             raise SceneError(
                 f"the state has {len(state.shifts)} contact definitions, the stage {len(self.contacts)}: "
                 "stages of one history must keep them, in order"
             )
         target = np.zeros(self.solid.n_dof) if self.load is None else np.asarray(self.load, dtype=float)
-        part = (share - reached) / (1.0 - reached)  # of what is left
+        part = (share - reached) / (1.0 - reached)  # of the remaining part
         return Increment(
             stage=self,
             state=state,
@@ -135,25 +135,25 @@ class ElasticContact:
         motions, words = unsupported(self.solid, self.held)
         nodal = motions.T.reshape(-1, self.solid.mesh.n_nodes, self.solid.d)
         size = 0.1 * float(np.ptp(self.solid.mesh.nodes, axis=0).max())
-        found: dict[str, Array] = {}
+        by_name: dict[str, Array] = {}
         for word, motion in zip(words, nodal, strict=True):
-            name = word if word not in found else f"{word} ({len(found) + 1})"
-            largest = motion.ravel()[np.argmax(np.abs(motion))]  # counts as positive
-            found[name] = motion * np.sign(largest) * size / np.linalg.norm(motion, axis=1).max()
-        return found
+            name = word if word not in by_name else f"{word} ({len(by_name) + 1})"
+            largest = motion.ravel()[np.argmax(np.abs(motion))]  # sign convention: positive
+            by_name[name] = motion * np.sign(largest) * size / np.linalg.norm(motion, axis=1).max()
+        return by_name
 
     @cached_property
     def _rotations(self) -> CellRotations:
         return CellRotations(self.solid)
 
     def tell_of_rotations(self, before: State, after: State) -> None:
-        """Warn of cells of small strain that turn too far, in the increment in which the first does."""
+        """Warn once when a cell of small strain rotates too far."""
         angle = self._rotations.too_large(after.u)
         if angle and not self._rotations.too_large(before.u):
             warn(too_far(angle))
 
     def check_start(self, state: State) -> None:
-        """Raise SceneError where surfaces overlap before anything moved, or nothing can hold the solid."""
+        """Raise SceneError if surfaces overlap at the start, or nothing can hold the solid."""
         if not self.contacts:
             refuse_rigid_motions(self.solid, self.held)
         if self.allow_overlap:
@@ -169,16 +169,16 @@ class ElasticContact:
                 )
 
     def _placed(self, state: State, advance: float) -> tuple[Placed, ...]:
-        found = []
+        placed = []
         for contact, shift in zip(self.contacts, state.shifts, strict=True):
             motion = np.zeros(self.solid.d) if contact.motion is None else np.asarray(contact.motion, float)
-            found.append(contact.place(self.solid, state.u, shift, advance * motion))
-        return tuple(found)
+            placed.append(contact.place(self.solid, state.u, shift, advance * motion))
+        return tuple(placed)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class State:
-    """An equilibrium, or the start: all that the next increment needs.
+    """An equilibrium, or the start: the data for the next increment.
 
     Parameters
     ----------
@@ -191,13 +191,13 @@ class State:
     load : array (n_dof,)
         Forces applied (N).
     shifts : array (contacts, d)
-        How far each obstacle has moved (m).
+        Displacement of each obstacle (m).
     r, gap : arrays (n, d) and (n,)
         Contact forces along (normal, tangents), and gaps.
     status, residual, iterations, cuts
-        How the Newton method ended; ``cuts`` counts reductions of ρ on cycles.
+        Report of Newton's method; ``cuts`` counts reductions of ρ on cycles.
     orders : tuple of int
-        Orders of the cycles that were seen.
+        Orders of the cycles found.
     """
 
     u: Array
@@ -274,7 +274,7 @@ class Increment:
 
     @property
     def shifts(self) -> Array:
-        """How far obstacles have moved at its end."""
+        """Displacements of the obstacles at its end."""
         moved = self.state.shifts.copy()
         for number, contact in enumerate(self.stage.contacts):
             if contact.motion is not None:

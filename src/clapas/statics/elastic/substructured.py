@@ -1,9 +1,9 @@
 """Deformable solids in frictional contact by the micro-macro LATIN method: substructures of elements.
 
 An element of stiffness K_e = Σ λ_i φ_i φ_iᵀ is a link with the elongations e_i = φ_i·u and the forces
-λ_i e_i: linear, so that with the search direction l = λ its two stages never part, and a substructure has the
+λ_i e_i: linear, so that with the search direction l = λ its two stages coincide, and a substructure has the
 stiffness of its elements. A contact is a link with Coulomb's law between H u + w and its force, w the gap. So
-all that iterates are contacts and interfaces.
+only contacts and interfaces iterate.
 
     K u = f + Hᵀ r,    K* ∋ ũ ⟂ r ∈ K,    u = H u + w
 
@@ -35,7 +35,7 @@ from clapas.statics.settings import check_loop
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
-RIGID = 1e-10  # eigenvalues of an element, relative to its largest, of motions that do not strain it
+RIGID = 1e-10  # relative eigenvalues of an element below which a mode is a rigid motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +59,18 @@ def element_links(solid: Solid) -> list[ElementLinks]:
     >>> [each.modes.shape for each in element_links(square)]
     [(1, 5, 8)]
     """
-    found = []
+    links = []
     for batch in solid.batches:
         history = batch.material.history(batch.n_points, batch.n_components)
         g = len(batch.element.stiffness.weights)
         blocks = []
         for part, B, volume in batch.operators():
             m, _, s, _ = B.shape
-            here = slice(part.start * g, part.start * g + m * g)
-            mine = {name: array[here] for name, array in history.items()}
-            _, D, _ = batch.material.respond(np.zeros((m * g, s)), mine, batch.kinematics == "plane stress")
+            points = slice(part.start * g, part.start * g + m * g)
+            part_history = {name: array[points] for name, array in history.items()}
+            _, D, _ = batch.material.respond(
+                np.zeros((m * g, s)), part_history, batch.kinematics == "plane stress"
+            )
             DB = (D.reshape(m, g, s, s) @ B) * volume[:, :, None, None]
             blocks.append(np.einsum("mgsi,mgsj->mij", B, DB))
         K = np.concatenate(blocks)
@@ -77,14 +79,14 @@ def element_links(solid: Solid) -> list[ElementLinks]:
         n = int(strains.sum(axis=1).max(initial=0))
         values, modes = values[:, -n:], vectors[:, :, -n:].transpose(0, 2, 1)
         modes = np.where(strains[:, -n:, None], modes, 0.0)
-        found.append(ElementLinks(batch.dofs, modes, np.where(strains[:, -n:], values, values[:, -1:])))
-    return found
+        links.append(ElementLinks(batch.dofs, modes, np.where(strains[:, -n:], values, values[:, -1:])))
+    return links
 
 
 def solid_problem(stage: ElasticContact, state: State | None = None) -> tuple[LinkProblem, Array]:
     """Elements and contacts of a whole stage as links, and displacements that supports impose (n_dof,).
 
-    The unknown are the displacements beside those.
+    The unknowns are the other displacements.
     """
     solid, d = stage.solid, stage.solid.d
     if not solid.is_linear:
@@ -154,7 +156,7 @@ class SubstructuredContact:
     method : MicroMacroLATIN
         Settings of the iterations.
     contact_direction : float
-        Search direction of contacts, relative to the stiffness of their nodes; what it is hardly matters.
+        Search direction of contacts, relative to the stiffness of their nodes; its value hardly matters.
     tol : float
         Indicator η at which the iterations end: distance between the two stages, relative to their size.
     max_iterations : int

@@ -1,4 +1,4 @@
-"""Arc length: follow equilibria through limit points and snap-through, where no load step can.
+"""Arc-length method: equilibrium paths through limit points and snap-through.
 
 Loads are λ F with the factor λ an unknown. From one point of the path to the next a predictor goes along the
 tangent by the length Δs, and Newton's corrections keep the distance (cylindrical constraint, Crisfield 1981):
@@ -21,7 +21,7 @@ from clapas.statics.trusses.equilibrium import force_scale
 from clapas.statics.trusses.large import Shape
 from clapas.typing import Array, Mask
 
-SHORTEST = 1e-6  # share of the first step below which the path is given up
+SHORTEST = 1e-6  # fraction of the first step below which the path ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Path:
     is_stable : array (p,) of bool
         Whether the tangent is positive definite there.
     is_complete : bool
-        Whether the goal was reached, or the number of points asked for; False where corrections failed.
+        Whether the goal or the number of points was reached; False if corrections failed.
     """
 
     truss: Truss
@@ -67,7 +67,7 @@ class ArcLength:
     step : float
         Length of a step: Euclidean norm of the change of all displacements (m).
     points : int
-        Most steps.
+        Largest number of steps.
     tol : float
         Largest force left, relative to the largest of loads and member forces.
     corrections : int
@@ -116,29 +116,29 @@ class ArcLength:
         truss.check_balance()
         shape = Shape(truss)
         U, factor, length, forward = np.zeros(truss.n_dof), 0.0, self.step, None
-        kept = [(factor, U, shape.forces(U)[2], _is_stable(shape, U))]
+        points = [(factor, U, shape.forces(U)[2], _is_stable(shape, U))]
         complete = True
-        while len(kept) <= self.points and factor < until:
+        while len(points) <= self.points and factor < until:
             tangent = _solve(shape, U, F)
             sign = 1.0 if forward is None or float(tangent @ forward) >= 0.0 else -1.0
             jump = sign * length / float(np.linalg.norm(tangent))
-            found = self._correct(shape, F, U, factor, jump, tangent)
-            if found is None:
+            corrected = self._correct(shape, F, U, factor, jump, tangent)
+            if corrected is None:
                 length *= 0.5
                 if length < SHORTEST * self.step:
                     complete = False
                     break
                 continue
-            ahead, factor = found
+            ahead, factor = corrected
             forward, U = ahead - U, ahead
-            kept.append((factor, U, shape.forces(U)[2], _is_stable(shape, U)))
+            points.append((factor, U, shape.forces(U)[2], _is_stable(shape, U)))
             length = min(self.step, 1.5 * length)
         return Path(
             truss,
-            np.array([point[0] for point in kept]),
-            np.stack([truss.displacements(point[1]) for point in kept]),
-            np.stack([point[2] for point in kept]),
-            np.array([point[3] for point in kept]),
+            np.array([point[0] for point in points]),
+            np.stack([truss.displacements(point[1]) for point in points]),
+            np.stack([point[2] for point in points]),
+            np.array([point[3] for point in points]),
             complete,
         )
 

@@ -69,18 +69,18 @@ def envelope(
     named = (
         dict(states) if isinstance(states, Mapping) else {s.case or str(i): s for i, s in enumerate(states)}
     )
-    found = list(named.values())
-    if not found:
+    listed = list(named.values())
+    if not listed:
         raise ProblemError("an envelope needs at least one state, got none")
-    forces = np.stack([state.forces for state in found])
-    used = np.stack([check_members(state, buckling_factor).utilisation for state in found])
+    forces = np.stack([state.forces for state in listed])
+    utilisation = np.stack([check_members(state, buckling_factor).utilisation for state in listed])
     return Envelope(
         tuple(named),
         forces.min(axis=0),
         forces.max(axis=0),
         forces.argmin(axis=0),
         forces.argmax(axis=0),
-        used.max(axis=0),
-        used.argmax(axis=0),
-        np.any([state.is_slack for state in found], axis=0),
+        utilisation.max(axis=0),
+        utilisation.argmax(axis=0),
+        np.any([state.is_slack for state in listed], axis=0),
     )

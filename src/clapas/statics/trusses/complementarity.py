@@ -1,5 +1,5 @@
-"""Cables as linear complementarity problems: the forms of the LMGC thesis on tensegrity, with its slips
-repaired.
+"""Cables as linear complementarity problems: the forms of the LMGC thesis on tensegrity, with its errors
+corrected.
 
 With τ the total cable forces and λ the slack lengths (how much longer a slack cable is than the distance it
 spans):
@@ -9,12 +9,12 @@ spans):
     = t⁰_b/k_b split       (5.17)   bars and cables as two subdomains: V τ − N λ = g, multiplied by V⁻¹
     inextensible (5.8)   minimise ½ UᵀK_b U + Uᵀ(B_bᵀ t⁰_b − F) under B_c U ≤ 0; τ are the multipliers
 
-The first three are one problem and give one answer. W is symmetric and positive semidefinite; its kernel is
+The first three are equivalent. W is symmetric and positive semidefinite; its kernel is
 that of the bars alone, K_b, if K is invertible. The matrices are full: thousands of cables at most. The
 default of statics is :class:`~clapas.statics.trusses.small.SmallDisplacements`, which solves the same problem
 in displacements.
 
-Repaired: the sign of N in (5.17) (as printed it misses the answer by a quarter), the sign of the prestress in
+Corrected: the sign of N in (5.17) (as printed the error is a quarter), the sign of the prestress in
 (5.8), and e⁰_c, which is not t⁰_c/k_c (that leaves the unloaded state at 0.74 to 1.03 of its prestress).
 """
 
@@ -44,7 +44,7 @@ SINGULAR = 1e-10  # eigenvalue of a stiffness matrix, relative to the largest, t
 
 @dataclass(frozen=True, eq=False)
 class CableLCP:
-    """The complementarity problem of the cables, and what its answer means for the structure.
+    """The complementarity problem of the cables, and the displacements of its solution.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def cable_lcp(
     else:
         lack = _lack_of_fit(truss, B)
         start = kc * lack
-        # From the unstressed bars: displacements are measured from there, and brought back at the end.
+        # Displacements are measured from the unstressed bars, and shifted back at the end.
         U0 = solve(F - Bc.T @ start)
     q = kc * (Bc @ U0) + start
     shift = np.zeros(truss.n_dof) if form == "assembled" else _bars_fit(truss, B)
@@ -116,7 +116,7 @@ def solve_cables(
     truss : Truss
         The structure.
     case, factor
-        Load case and what multiplies it.
+        Load case and its factor.
     form : "assembled", "unassembled" or "split"
         Which LCP.
     solver : LCPSolver, optional
@@ -133,13 +133,13 @@ def solve_cables(
     True
     """
     began = time.perf_counter()
-    stated = cable_lcp(truss, case, factor=factor, form=form)
-    found = solve_lcp(stated.problem, solver, check=check)
-    U = stated.displacements(found.z)
+    lcp = cable_lcp(truss, case, factor=factor, form=form)
+    solution = solve_lcp(lcp.problem, solver, check=check)
+    U = lcp.displacements(solution.z)
     forces = truss.prestress + truss.stiffness * (truss.B @ U)
-    # Slackness is read from the answer of the method: its z > 0 has τ = 0 up to its own residual.
+    # Slack cables are those of the LCP solution: z > 0 has τ = 0 up to the residual.
     forces[truss.is_cable] = np.where(
-        found.z * truss.stiffness[truss.is_cable] > found.w, 0.0, found.w.clip(min=0.0)
+        solution.z * truss.stiffness[truss.is_cable] > solution.w, 0.0, solution.w.clip(min=0.0)
     )
     F = case_loads(truss, case, factor).ravel()[truss.free]
     residual = float(np.abs(truss.B.T @ forces - F).max(initial=0.0)) / force_scale(F, forces)
@@ -150,10 +150,10 @@ def solve_cables(
         loads=case_loads(truss, case, factor),
         displacements=truss.displacements(U),
         forces=forces,
-        status=found.status,
+        status=solution.status,
         residual=residual,
-        tol=found.tol,
-        iterations=found.iterations,
+        tol=solution.tol,
+        iterations=solution.iterations,
         time=time.perf_counter() - began,
     )
 
@@ -161,7 +161,7 @@ def solve_cables(
 def solve_inextensible(truss: Truss, case: str | None = None, *, factor: float = 1.0) -> Equilibrium:
     """Bars elastic, cables of fixed length: the quadratic program (5.8), by Clarabel.
 
-    The bars alone are no structure (every bar turns freely), so that the program may be unbounded; the forces
+    The bars alone are a mechanism, so that the program may be unbounded; the forces
     of the cables are its multipliers and need not be unique.
 
     Raises
@@ -238,12 +238,12 @@ def _inverse(truss: Truss, K: Array) -> Callable[[Array], Array]:
 
 
 def _bars_fit(truss: Truss, B: Array) -> Array:
-    """Displacements u⁰ that stretch each bar by what its prestress takes: B_b u⁰ = t⁰_b/k_b."""
+    """Displacements u⁰ that stretch each bar by its prestress: B_b u⁰ = t⁰_b/k_b."""
     bars = ~truss.is_cable
-    wanted = truss.prestress[bars] / truss.stiffness[bars]
-    u0 = np.linalg.lstsq(B[bars], wanted, rcond=None)[0]
-    if np.abs(B[bars] @ u0 - wanted).max(initial=0.0) > 1e-9 * max(
-        float(np.abs(wanted).max(initial=0.0)), 1e-300
+    elongations = truss.prestress[bars] / truss.stiffness[bars]
+    u0 = np.linalg.lstsq(B[bars], elongations, rcond=None)[0]
+    if np.abs(B[bars] @ u0 - elongations).max(initial=0.0) > 1e-9 * max(
+        float(np.abs(elongations).max(initial=0.0)), 1e-300
     ):
         raise ProblemError(
             "the bars alone cannot be assembled without stress (they are self-stressed among themselves), "
@@ -255,12 +255,12 @@ def _bars_fit(truss: Truss, B: Array) -> Array:
 def _lack_of_fit(truss: Truss, B: Array) -> Array:
     """Lengths e⁰_c by which the cables are too short on unstressed bars."""
     cables = truss.is_cable
-    own = truss.prestress[cables] / truss.stiffness[cables]
-    return np.asarray(own - B[cables] @ _bars_fit(truss, B))
+    elongations = truss.prestress[cables] / truss.stiffness[cables]
+    return np.asarray(elongations - B[cables] @ _bars_fit(truss, B))
 
 
 def _split(truss: Truss, F: Array) -> CableLCP:
-    """Bars and cables as two subdomains, (5.17), multiplied by the inverse of its left matrix."""
+    """Bars and cables as two subdomains, (5.17), multiplied by V⁻¹."""
     B = truss.B.toarray()
     cables = truss.is_cable
     Bb, Bc, kc = B[~cables], B[cables], truss.stiffness[cables]

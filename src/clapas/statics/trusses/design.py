@@ -1,5 +1,4 @@
-"""Design of prestress: the least that keeps cables tight or a structure stiff, errors of length, order of
-tensioning.
+"""Design of prestress: least levels for tight cables or stiffness, length errors, tensioning order.
 
 As long as no cable is slack the response to loads is linear in the small-displacement model,
 
@@ -38,9 +37,9 @@ def load_forces(truss: Truss, case: str) -> Array:
     try:
         U = factorise(K).solve(truss.load(case))
     except ProblemError:
-        found = kinematics(truss)
+        kernel = kinematics(truss)
         motion = (
-            truss.displacements(found.mechanisms[:, 0]) if found.mechanisms.shape[1] else truss.nodes * 0.0
+            truss.displacements(kernel.mechanisms[:, 0]) if kernel.mechanisms.shape[1] else truss.nodes * 0.0
         )
         raise Unstable(
             "the structure has mechanisms: in small displacements a load on one has no answer. Use the "
@@ -69,7 +68,7 @@ def prestress_level(
     cases : iterable of str, optional
         Load cases; all by default.
     margin : float
-        Smallest cable force wanted (N).
+        Required smallest cable force (N).
     model : "small" or "large"
         Small displacements: a formula. Large ones: bisection over solves, the factor to ``accuracy``.
     accuracy : float
@@ -104,8 +103,8 @@ def prestress_level(
     def is_enough(level: float) -> bool:
         scaled = truss.with_(prestress=level * truss.prestress)
         for case in names:
-            found = LargeDisplacements().solve(scaled, case, check=False)
-            if not found.status.is_solved or found.forces[cable].min() <= margin:
+            state = LargeDisplacements().solve(scaled, case, check=False)
+            if not state.status.is_solved or state.forces[cable].min() <= margin:
                 return False
         return True
 
@@ -134,16 +133,16 @@ def least_prestress(
     displacements.
 
     A linear program over one force per class (each member by default): Bᵀ t⁰ = 0, t⁰ + t_F ≥ margin and t⁰ ≥
-    0 in cables. Σ|t| l is what material a minimal structure would need.
+    0 in cables. Σ|t| l measures the material of a minimal structure.
 
     Parameters
     ----------
     truss : Truss
-        The structure; its own prestress is not looked at.
+        The structure; its prestress is ignored.
     cases : iterable of str, optional
         Load cases; all by default.
     margin : float
-        Smallest cable force wanted under every case (N).
+        Required smallest cable force under every case (N).
     classes : array (m,), optional
         Members with the same number get the same force.
     """
@@ -162,7 +161,7 @@ def least_prestress(
     eye = sparse.eye_array(size)
     sizes = sparse.block_array([[eye, -eye], [-eye, -eye]])
     tight = sparse.hstack((-spread[cables], sparse.csr_array((len(cables), size))))
-    found = optimize.linprog(
+    program = optimize.linprog(
         np.concatenate((np.zeros(size), weight)),
         A_ub=sparse.vstack((sizes, tight)).tocsr(),
         b_ub=np.concatenate((np.zeros(2 * size), -need)),
@@ -171,12 +170,12 @@ def least_prestress(
         bounds=[(None, None)] * size + [(0.0, None)] * size,
         method="highs",
     )
-    if found.x is None:
+    if program.x is None:
         raise ProblemError(
             "no self-stress keeps every cable tight under these cases (with these classes): add cables, "
             "take finer classes, or accept slack cables"
         )
-    forces = np.asarray(spread @ found.x[:size])
+    forces = np.asarray(spread @ program.x[:size])
     return np.where(truss.is_cable, np.maximum(forces, 0.0), forces)
 
 
@@ -219,19 +218,21 @@ def length_sensitivity(truss: Truss) -> Array:
     --------
     >>> from clapas.bodies.trusses.generators import kite
     >>> S = length_sensitivity(kite())
-    >>> bool(S[2, 2] < 0), bool(np.allclose(S, S.T))  # too long a cable is a loose one
+    >>> bool(S[2, 2] < 0), bool(np.allclose(S, S.T))  # a cable that is too long loses tension
     (True, True)
     """
     if truss.n_members > LARGEST:
         raise ProblemError(f"a full matrix for {truss.n_members} members is too large: at most {LARGEST}")
-    found = stability(truss)
-    if not found.is_stable:
-        raise Unstable("the structure is unstable: forces have no sensitivity there", truss, found.mode)
-    assembly, rigid = Assembly(truss), found.kinematics.rigid
+    rest_stability = stability(truss)
+    if not rest_stability.is_stable:
+        raise Unstable(
+            "the structure is unstable: forces have no sensitivity there", truss, rest_stability.mode
+        )
+    assembly, rigid = Assembly(truss), rest_stability.kinematics.rigid
     K = (assembly.material() + assembly.geometric()).toarray()
     K += (
         float(np.abs(K).max()) * rigid @ rigid.T
-    )  # rigid motions stretch nothing: any stiffness on them will do
+    )  # rigid motions stretch nothing: any stiffness on them is allowed
     kB = truss.stiffness[:, None] * truss.B.toarray()
     return np.asarray(kB @ linalg.solve(K, kB.T, assume_a="pos") - np.diag(truss.stiffness))
 
@@ -253,8 +254,8 @@ def tensioning(truss: Truss, order: Sequence[str], *, slack: float = 1e-3) -> li
     """Bring groups to their final rest lengths one after the other, in large displacements.
 
     Before its stage a group is ``slack`` (m) longer than its place in the final shape; groups that are not
-    named have their final lengths from the start. The last state is the designed one, whatever the order; the
-    forces on the way, and the jack force of each stage, depend on it.
+    named have their final lengths from the start. The last state is the designed one for any order; the
+    intermediate forces, and the jack force of each stage, depend on it.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ class Equilibrium:
     forces : array (m,)
         Axial forces (N), tension positive; zero in slack cables.
     status : Status
-        How the solver ended.
+        Status of the solver.
     residual : float
         Largest force left at a free displacement, relative to the largest of loads and member forces.
     tol : float
-        Residual asked for.
+        Tolerance on the residual.
     iterations : int
         Newton steps, or iterations of the complementarity method.
     time : float
@@ -85,7 +85,9 @@ class Equilibrium:
         """Forces of the supports on the structure (n × d, N), zero at free components."""
         if self.model == "large":
             ends = self.shape[self.truss.members]
-            lengths = np.where(self.lengths > 0.0, self.lengths, 1.0)  # a slack cable may end where it begins
+            lengths = np.where(
+                self.lengths > 0.0, self.lengths, 1.0
+            )  # a slack cable may have coincident ends
             arrow = (ends[:, 1] - ends[:, 0]) / lengths[:, None]
         else:
             arrow = self.truss.vectors / self.truss.lengths[:, None]
@@ -124,9 +126,9 @@ class Equilibrium:
         )
 
     def checked(self, remark: str = "") -> Equilibrium:
-        """Itself if it is solved; raise :class:`NotSolved`, which carries it, otherwise."""
+        """Return self if solved; otherwise raise :class:`NotSolved`, which carries it."""
         if not self.status.is_solved:
-            raise NotSolved(self, remark)  # type: ignore[arg-type]  # it has all that the error reads
+            raise NotSolved(self, remark)  # type: ignore[arg-type]  # it has all fields used by the error
         return self
 
 
@@ -134,7 +136,7 @@ def case_loads(truss: Truss, case: str | None, factor: float) -> Array:
     """Loads (n × d, N) of a case times a factor; zero without a case."""
     if case is None:
         return np.zeros(truss.nodes.shape)
-    truss.load(case)  # says which cases there are
+    truss.load(case)  # raises an error for an unknown case
     return np.asarray(factor * truss.cases[case])
 
 

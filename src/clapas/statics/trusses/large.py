@@ -1,11 +1,11 @@
-"""Large displacements: members with rest lengths in the true shape, cables that go slack, by damped Newton
+"""Large displacements: members with rest lengths in the deformed shape, cables that go slack, damped Newton
 steps.
 
     t = E A (l − l⁰)/l⁰  in bars,  the positive part of it in cables;    Σ ½ t² l⁰/(E A) − F·u  is made
     stationary
 
 with the lengths l of the moved shape. The tangent has a material and a geometric part; it may be indefinite
-on the way, and is then shifted until it is definite, so that every step goes down in energy: what is found is
+on the way, and is then shifted until it is definite, so that every step reduces the energy: the result is
 a stable equilibrium. Unstable branches and snap-through need
 :class:`~clapas.statics.trusses.arc_length.ArcLength`.
 """
@@ -44,8 +44,8 @@ class Shape:
         self.stiffness = truss.axial_stiffness / self.rest
         # Elongation in the given shape: from the prestress, exactly, rather than from a difference of
         # lengths.
-        own = truss.prestress * self.rest / truss.axial_stiffness
-        self._first = own if rest_lengths is None else truss.lengths - self.rest
+        prestrain = truss.prestress * self.rest / truss.axial_stiffness
+        self._first = prestrain if rest_lengths is None else truss.lengths - self.rest
 
     @cached_property
     def assembly(self) -> Assembly:
@@ -58,7 +58,7 @@ class Shape:
         change = moved[:, 1] - moved[:, 0]
         arrow = self.truss.vectors + change
         length = np.linalg.norm(arrow, axis=1)
-        # l − L = (l² − L²)/(l + L): no digits are lost when displacements are small against the members.
+        # l − L = (l² − L²)/(l + L): no cancellation when displacements are small.
         stretch = ((arrow + self.truss.vectors) * change).sum(axis=1) / (length + self.truss.lengths)
         t = self.stiffness * (stretch + self._first)
         t = np.where(self.truss.is_cable, np.maximum(t, 0.0), t)
@@ -158,7 +158,7 @@ class LargeDisplacements:
         guess: Array | None,
         check: bool,
     ) -> Equilibrium:
-        """The same from any shape, in balance or not."""
+        """Equilibrium from any shape, balanced or not."""
         began = time.perf_counter()
         loads = case_loads(truss, case, factor)
         _require_supports(truss, loads)
@@ -171,7 +171,7 @@ class LargeDisplacements:
                 break
         if descent.residual <= self.tol:
             status = Status.SOLVED
-        found = Equilibrium(
+        state = Equilibrium(
             truss=truss,
             model="large",
             case=case or "",
@@ -185,7 +185,7 @@ class LargeDisplacements:
             time=time.perf_counter() - began,
         )
         remark = "Try smaller load steps: pass the displacements of a lower factor as guess."
-        return found.checked(remark) if check else found
+        return state.checked(remark) if check else state
 
 
 class Descent:
@@ -204,7 +204,7 @@ class Descent:
         return left / force_scale(self.F, self.t, self.shape.truss.prestress)
 
     def advance(self) -> bool:
-        """One step, halved until the energy falls; False where no share of it does."""
+        """One step, halved until the energy falls; False if it never does."""
         shape, F = self.shape, self.F
         self.iterations += 1
         K = shape.tangent(self.direction, self.length, self.t)
@@ -215,19 +215,25 @@ class Descent:
         for _ in range(HALVINGS):
             ahead = self.U + share * step
             direction, length, t = shape.forces(ahead)
-            left = shape.pull(direction, t) - F
+            gradient = shape.pull(direction, t) - F
             lower = shape.energy(t) - float(F @ ahead) <= energy + 1e-4 * share * slope
-            # Near the end the energy is flat to rounding and the force left is the better judge.
+            # Near the end the energy is constant up to rounding: compare residual forces instead.
             flat = abs(share * slope) <= ROUNDING * max(stored, abs(energy))
-            if lower or (flat and np.abs(left).max() < np.abs(self.gradient).max()):
-                self.U, self.direction, self.length, self.t, self.gradient = ahead, direction, length, t, left
+            if lower or (flat and np.abs(gradient).max() < np.abs(self.gradient).max()):
+                self.U, self.direction, self.length, self.t, self.gradient = (
+                    ahead,
+                    direction,
+                    length,
+                    t,
+                    gradient,
+                )
                 return True
             share *= 0.5
         return False
 
 
 def _require_supports(truss: Truss, loads: Array) -> None:
-    """Refuse loads that push the whole along an axis on which nothing is held."""
+    """Reject a net load along an axis without supports."""
     floats = ~truss.is_blocked.any(axis=0)
     total = np.where(floats, loads.sum(axis=0), 0.0)
     axis = int(np.argmax(np.abs(total)))
@@ -261,8 +267,8 @@ def settle(
 ) -> Truss:
     """The structure in the shape it takes without loads under its rest lengths, in balance there.
 
-    This is what to do with a prestress that is out of balance, which both models refuse: displacements would
-    be those of settling and of loads at once.
+    For a prestress that is out of balance, which both models reject: the displacements would mix settling
+    and loads.
 
     Examples
     --------
@@ -271,5 +277,5 @@ def settle(
     >>> settle(moved).imbalance() < 1e-6
     True
     """
-    found = (method or LargeDisplacements())._equilibrium(truss, None, 1.0, rest_lengths, None, True)
-    return truss.with_(nodes=found.shape, prestress=found.forces)
+    state = (method or LargeDisplacements())._equilibrium(truss, None, 1.0, rest_lengths, None, True)
+    return truss.with_(nodes=state.shape, prestress=state.forces)

@@ -32,7 +32,7 @@ from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_sc
 from clapas.status import Status
 from clapas.typing import Array
 
-SHIFT = 1e-12  # of K, relative to its largest entry: nodes that only slack cables hold keep their place
+SHIFT = 1e-12  # of K, relative to its largest entry: fixes nodes held by slack cables only
 FAR = 1e3  # sizes of the structure beyond which a displacement is a motion without resistance
 
 
@@ -115,16 +115,15 @@ class SmallDisplacements:
                 break
             if iteration == self.max_iterations:
                 break
-            # A cable without prestress stands on the edge; count it as tight in the model of the first step,
-            # so that a structure that is stiff only when all its cables pull starts with a sensible
-            # direction.
+            # Cables without prestress are at the limit; treat them as tight in the first step, so that a
+            # structure that is stiff only with all cables tight starts in a sensible direction.
             model = tight | (trial >= 0.0) if iteration == 0 else tight
             direction = _direction(assembly, k * model, gradient)
             stretch = B @ direction
             U = U + exact_step(trial, k * stretch, stretch, cable, -float(F @ direction)) * direction
             if np.abs(U).max() > FAR * size:
                 raise _runaway(truss, U)
-        found = Equilibrium(
+        state = Equilibrium(
             truss=truss,
             model="small",
             case=case or "",
@@ -137,7 +136,7 @@ class SmallDisplacements:
             iterations=iteration,
             time=time.perf_counter() - began,
         )
-        return found.checked() if check else found
+        return state.checked() if check else state
 
 
 def _direction(assembly: Assembly, stiffness: Array, gradient: Array) -> Array:

@@ -35,7 +35,7 @@ def link_problem(
     factor : float
         Multiplies the loads.
     linear : bool
-        Let cables push: all links are springs.
+        Cables as bilateral springs.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def module_blocks(truss: Truss, n: int, parts: int) -> Indices:
 class SubstructuredDisplacements:
     """Small displacements by the micro-macro LATIN method, judged by the equilibrium of the whole structure.
 
-    :class:`~clapas.statics.trusses.SmallDisplacements` is faster on one machine and exact; take this where
-    substructures are to stay apart (processes, memory), or to study the method.
+    :class:`~clapas.statics.trusses.SmallDisplacements` is faster on one machine and exact; use this where
+    substructures must be separate (processes, memory), or to study the method.
 
     Parameters
     ----------
@@ -132,14 +132,14 @@ class SubstructuredDisplacements:
         assert isinstance(problem.law, Springs)
         law, transposed, F = problem.law, truss.B.T.tocsr(), problem.F[truss.free]
         whole = self.method.prepare(problem, labels)
-        found: dict[str, Any] = {}
+        best: dict[str, Any] = {}
 
         def solved(whole: Substructured) -> bool:
             U = whole.U
             t = law.forces(truss.B @ U[truss.free])
             left = float(np.abs(transposed @ t - F).max(initial=0.0)) / force_scale(F, t)
-            if left <= found.get("residual", np.inf):
-                found.update(residual=left, U=U, t=t)
+            if left <= best.get("residual", np.inf):
+                best.update(residual=left, U=U, t=t)
             return left <= self.tol
 
         whole.run(self.max_iterations, watch=solved)
@@ -148,10 +148,10 @@ class SubstructuredDisplacements:
             model="small",
             case=case or "",
             loads=case_loads(truss, case, factor),
-            displacements=truss.displacements(found["U"][truss.free]),
-            forces=found["t"],
-            status=Status.SOLVED if found["residual"] <= self.tol else Status.MAX_ITERATIONS,
-            residual=found["residual"],
+            displacements=truss.displacements(best["U"][truss.free]),
+            forces=best["t"],
+            status=Status.SOLVED if best["residual"] <= self.tol else Status.MAX_ITERATIONS,
+            residual=best["residual"],
             tol=self.tol,
             iterations=whole.iterations,
             time=time.perf_counter() - began,
