@@ -12,7 +12,7 @@ from clapas.errors import SceneError
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A factor that changes in time, in straight lines from one instant to the next.
+    """A factor that varies piecewise linearly in time.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True)
 class Actuator:
-    """Rest lengths of some members that change in time, from one instant to the next in straight lines.
+    """Rest lengths of some members that vary piecewise linearly in time.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Actuator:
     times : sequence of float
         Instants (s), increasing.
     factors : sequence of float
-        What their rest lengths are multiplied by at these instants; constant before and after.
+        Factors of their rest lengths at these instants; constant before and after.
 
     Examples
     --------
@@ -71,18 +71,18 @@ class Actuator:
             raise SceneError(f"actuator: rest lengths stay positive, got the factors {list(self.factors)}")
 
     def factor(self, time: float) -> float:
-        """What rest lengths are multiplied by at a time (s)."""
+        """Factor of the rest lengths at a time (s)."""
         return float(np.interp(time, self.times, self.factors))
 
 
-def check_history(what: str, instants: Sequence[float], values: Sequence[float]) -> None:
-    """Refuse times that do not increase, and factors that are not as many or not finite."""
+def check_history(label: str, instants: Sequence[float], values: Sequence[float]) -> None:
+    """Check that times increase, and that factors are finite and match them."""
     times, factors = np.asarray(instants, dtype=float), np.asarray(values, dtype=float)
     if times.ndim != 1 or times.shape != factors.shape or len(times) == 0:
         raise SceneError(
-            f"{what}: as many factors as times, at least one; got {times.shape} and {factors.shape}"
+            f"{label}: as many factors as times, at least one; got {times.shape} and {factors.shape}"
         )
     if not (np.isfinite(times).all() and np.isfinite(factors).all()):
-        raise SceneError(f"{what}: times and factors must be finite, got {list(times)} and {list(factors)}")
+        raise SceneError(f"{label}: times and factors must be finite, got {list(times)} and {list(factors)}")
     if np.any(np.diff(times) <= 0.0):
-        raise SceneError(f"{what}: times must increase, got {list(times)}")
+        raise SceneError(f"{label}: times must increase, got {list(times)}")

@@ -1,4 +1,4 @@
-"""Stiffness matrices of trusses: the pattern is found once, the values are filled in at each Newton step."""
+"""Stiffness matrices of trusses: fixed pattern, values filled in at each Newton step."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Assembly:
 
         S = k c cᵀ + (t/l) (1 − c cᵀ)        material part and geometric part
 
-    The pattern is kept: filling in costs one pass over the entries, so that a Newton step is mostly its
-    factorisation.
+    The pattern is reused: filling in costs one pass over the entries, so that factorisation dominates a
+    Newton step.
     """
 
     def __init__(self, truss: Truss) -> None:
@@ -33,8 +33,8 @@ class Assembly:
         shape = (len(ends), 2, 2, d, d)
         rows = np.broadcast_to(dofs[:, :, None, :, None], shape).ravel()
         columns = np.broadcast_to(dofs[:, None, :, None, :], shape).ravel()
-        self._kept = (rows >= 0) & (columns >= 0)
-        keys = columns[self._kept] * np.int64(truss.n_dof) + rows[self._kept]
+        self._is_free_entry = (rows >= 0) & (columns >= 0)
+        keys = columns[self._is_free_entry] * np.int64(truss.n_dof) + rows[self._is_free_entry]
         unique, self._slots = np.unique(keys, return_inverse=True)
         self._indices: Indices = unique % truss.n_dof
         self._starts: Indices = np.searchsorted(unique, np.arange(truss.n_dof + 1) * np.int64(truss.n_dof))
@@ -56,11 +56,13 @@ class Assembly:
     def matrix(self, blocks: Array) -> sparse.csc_array:
         """The matrix from one block per member (m × d × d)."""
         signed = blocks[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])[:, :, None, None]
-        data = np.bincount(self._slots, weights=signed.ravel()[self._kept], minlength=len(self._indices))
+        data = np.bincount(
+            self._slots, weights=signed.ravel()[self._is_free_entry], minlength=len(self._indices)
+        )
         size = self.truss.n_dof
-        made = sparse.csc_array((data, self._indices.copy(), self._starts.copy()), shape=(size, size))
-        made.eliminate_zeros()  # members along an axis leave many; a factorisation would fill them
-        return made
+        result = sparse.csc_array((data, self._indices.copy(), self._starts.copy()), shape=(size, size))
+        result.eliminate_zeros()  # members along an axis leave many zeros, which a factorisation would fill
+        return result
 
     @cached_property
     def _outer(self) -> Array:
@@ -73,7 +75,7 @@ class Assembly:
         return self.matrix(k[:, None, None] * self._outer)
 
     def geometric(self, forces: Array | None = None) -> sparse.csc_array:
-        """K_G (N/m): what the axial forces (N, the prestress by default) add when the members turn.
+        """Geometric stiffness K_G (N/m) of the axial forces (N, the prestress by default).
 
         References: Guest 2006.
         """

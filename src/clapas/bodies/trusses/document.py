@@ -112,7 +112,7 @@ def from_document(content: Mapping[str, Any], where: str = "document") -> Truss:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a document: names, positions (n × d, m), and where they stand."""
+    """The nodes of a document: names, positions (n × d, m), and the name of the document."""
 
     labels: list[str]
     positions: Array
@@ -127,7 +127,7 @@ class _Nodes:
         return {label: place for place, label in enumerate(self.labels)}
 
     def number(self, label: Any, place: str) -> int:
-        """Number of a node that is named in some place."""
+        """Number of a node by its label; ``place`` appears in errors."""
         if str(label) not in self.numbers:
             raise FormatError(f"{self.where}: {place} names node '{label}', which is not in [nodes]")
         return self.numbers[str(label)]
@@ -144,7 +144,7 @@ class _Members:
     rest_lengths: list[float] = field(default_factory=list)
 
     def placed(self, error: ImpossibleTruss, nodes: _Nodes) -> ImpossibleTruss:
-        """The error with the place of its member in the document."""
+        """The error with the position of its member in the document."""
         if error.member is None:
             return ImpossibleTruss(f"{nodes.where}: {error}", node=error.node)
         number = self.group[error.member]
@@ -162,19 +162,19 @@ def _nodes(table: Mapping[str, Any], units: Units, where: str) -> _Nodes:
 
 
 def _members(tables: Mapping[str, Any], nodes: _Nodes, units: Units) -> _Members:
-    found, where = _Members(), nodes.where
+    listed, where = _Members(), nodes.where
     for place, (name, table) in enumerate(tables.items()):
-        found.groups.append(_group(name, table, units, where))
+        listed.groups.append(_group(name, table, units, where))
         pairs = table.get("members", [])
         if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
             raise FormatError(
                 f'{where}: groups.{name}.members must be pairs of node names, like [["a", "b"]]'
             )
-        found.members += [[nodes.number(end, f"groups.{name}") for end in pair] for pair in pairs]
-        found.group += [place] * len(pairs)
-        found.prestress += _each(table, "prestress", len(pairs), 0.0, where, name)
-        found.rest_lengths += _each(table, "rest_length", len(pairs), np.nan, where, name)
-    return found
+        listed.members += [[nodes.number(end, f"groups.{name}") for end in pair] for pair in pairs]
+        listed.group += [place] * len(pairs)
+        listed.prestress += _each(table, "prestress", len(pairs), 0.0, where, name)
+        listed.rest_lengths += _each(table, "rest_length", len(pairs), np.nan, where, name)
+    return listed
 
 
 def _supports(table: Mapping[str, Any], nodes: _Nodes) -> Mask:
@@ -182,12 +182,12 @@ def _supports(table: Mapping[str, Any], nodes: _Nodes) -> Mask:
     blocked = np.zeros(nodes.positions.shape, dtype=bool)
     known = "xyz"[: nodes.d]
     for label, axes in table.items():
-        wanted = known if axes == "all" else str(axes)
-        if not wanted or set(wanted) - set(known):
+        blocked_axes = known if axes == "all" else str(axes)
+        if not blocked_axes or set(blocked_axes) - set(known):
             raise FormatError(
                 f"{nodes.where}: supports.{label} must be 'all' or axes among '{known}', got {axes!r}"
             )
-        blocked[nodes.number(label, "[supports]"), ["xyz".index(axis) for axis in wanted]] = True
+        blocked[nodes.number(label, "[supports]"), ["xyz".index(axis) for axis in blocked_axes]] = True
     return blocked
 
 
@@ -206,7 +206,7 @@ def _cases(tables: Mapping[str, Any], nodes: _Nodes, units: Units) -> dict[str, 
 
 
 def _reordered(truss: Truss, order: Any, where: str) -> Truss:
-    """The truss with its members, which a document lists by groups, as they were numbered before."""
+    """The truss with its members, listed by groups in a document, in their original order."""
     numbers = np.array(order) if isinstance(order, list) else np.empty(0)
     if numbers.dtype.kind != "i" or not np.array_equal(np.sort(numbers), np.arange(truss.n_members)):
         raise FormatError(f"{where}: 'order' must hold the numbers 0 to {truss.n_members - 1}, each once")
@@ -221,7 +221,7 @@ def to_document(truss: Truss) -> dict[str, Any]:
     labels = [truss.label(node) for node in range(truss.n_nodes)]
     groups = {}
     for place, group in enumerate(truss.groups):
-        mine = np.flatnonzero(truss.group == place)
+        members = np.flatnonzero(truss.group == place)
         groups[group.name] = {
             "kind": group.kind,
             "young": group.material.young,
@@ -233,10 +233,10 @@ def to_document(truss: Truss) -> dict[str, Any]:
             ),
             "area": group.section.area,
             "inertia": group.section.inertia,
-            "members": [[labels[a], labels[b]] for a, b in truss.members[mine]],
-            "prestress": truss.prestress[mine].tolist(),
+            "members": [[labels[a], labels[b]] for a, b in truss.members[members]],
+            "prestress": truss.prestress[members].tolist(),
         }
-    held = np.flatnonzero(truss.is_blocked.any(axis=1))
+    supported = np.flatnonzero(truss.is_blocked.any(axis=1))
     order = np.argsort(truss.group, kind="stable")
     numbered = {} if np.array_equal(order, np.arange(len(order))) else {"order": order.tolist()}
     return {
@@ -245,7 +245,9 @@ def to_document(truss: Truss) -> dict[str, Any]:
         "allow_parallel": truss.allow_parallel,
         "nodes": {label: position.tolist() for label, position in zip(labels, truss.nodes, strict=True)},
         "groups": groups,
-        "supports": {labels[n]: "".join("xyz"[a] for a in np.flatnonzero(truss.is_blocked[n])) for n in held},
+        "supports": {
+            labels[n]: "".join("xyz"[a] for a in np.flatnonzero(truss.is_blocked[n])) for n in supported
+        },
         "cases": {
             name: {labels[n]: loads[n].tolist() for n in np.flatnonzero(loads.any(axis=1))}
             for name, loads in truss.cases.items()

@@ -32,7 +32,7 @@ def force_densities(truss: Truss, densities: npt.ArrayLike, case: str | None = N
     Parameters
     ----------
     truss : Truss
-        Topology, groups, and the positions of what is held.
+        Topology, groups, and the positions of supported nodes.
     densities : array (m,), or one value per group
         Forces per length q (N/m), positive for tension.
     case : str, optional
@@ -56,8 +56,8 @@ def force_densities(truss: Truss, densities: npt.ArrayLike, case: str | None = N
     nodes = truss.nodes.copy()
     for axis in range(truss.d):
         free = np.flatnonzero(~truss.is_blocked[:, axis])
-        held = np.flatnonzero(truss.is_blocked[:, axis])
-        if not len(held):
+        fixed = np.flatnonzero(truss.is_blocked[:, axis])
+        if not len(fixed):
             raise ProblemError(
                 f"nothing is held along {'xyz'[axis]}: the shape would shrink to a point. Block nodes, or "
                 "use adaptive_force_densities for a free-standing structure"
@@ -70,9 +70,9 @@ def force_densities(truss: Truss, densities: npt.ArrayLike, case: str | None = N
                     "these force densities leave the shape undetermined: some part hangs on no support, or "
                     "densities of both signs cancel. Change the densities or the supports"
                 ) from None
-            nodes[free, axis] = factor.solve(loads[free, axis] - D[free][:, held] @ nodes[held, axis])
-    found = truss.with_(nodes=nodes, prestress=None)
-    return found.with_(prestress=q * found.lengths)
+            nodes[free, axis] = factor.solve(loads[free, axis] - D[free][:, fixed] @ nodes[fixed, axis])
+    shaped = truss.with_(nodes=nodes, prestress=None)
+    return shaped.with_(prestress=q * shaped.lengths)
 
 
 def adaptive_force_densities(
@@ -135,8 +135,8 @@ def adaptive_force_densities(
                 f"{values[:kernel]}): start from others, or take finer groups"
             )
     nodes = vectors[:, :kernel] @ (vectors[:, :kernel].T @ truss.nodes)
-    found = truss.with_(nodes=nodes, prestress=None)
-    return found.with_(prestress=q[truss.group] * found.lengths)
+    shaped = truss.with_(nodes=nodes, prestress=None)
+    return shaped.with_(prestress=q[truss.group] * shaped.lengths)
 
 
 def _per_member(truss: Truss, densities: npt.ArrayLike) -> Array:

@@ -7,8 +7,8 @@ The rows of B are unit vectors up to √2, so its singular values have no unit a
 them separates zero from the rest. Rigid motions that the supports allow are mechanisms; the others are
 *internal*.
 
-Up to :data:`DENSE` unknowns the singular value decomposition tells everything. Larger structures have their
-mechanisms from the eigenvectors of BᵀB next to zero (Lanczos about a small negative shift).
+Up to :data:`DENSE` unknowns the singular value decomposition is used. For larger structures the
+mechanisms come from the eigenvectors of BᵀB next to zero (Lanczos about a small negative shift).
 """
 
 from __future__ import annotations
@@ -147,6 +147,6 @@ def rigid_motions(truss: Truss) -> Array:
         moves.append((np.column_stack((-x[:, 1], x[:, 0])) / size).ravel())
     else:
         moves += [(np.cross(axis, x) / size).ravel() for axis in np.eye(3)]
-    # A straight structure does not see the rotation about its own axis: that column is zero and is left out.
+    # The rotation of a straight structure about its own axis is zero: that column is left out.
     columns = np.column_stack(moves)
     return columns[:, np.linalg.norm(columns, axis=0) > 0.0]

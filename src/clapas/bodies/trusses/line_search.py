@@ -5,7 +5,7 @@ a cable where that is negative. The derivative of the energy,
 
     φ'(s) = g + s c + Σ_taut (t_m + s t'_m) e'_m,
 
-with g + s c what everything but the members adds, never decreases, and it is linear between the lengths of
+with g + s c the contribution of all but the members, never decreases, and it is linear between the lengths of
 step at which a cable goes slack or taut: sorting these gives its zero. The same search serves statics, where
 x are displacements, and time steps, where they are velocities.
 """
@@ -25,7 +25,7 @@ def exact_step(
     Parameters
     ----------
     forces, slope : arrays (m,)
-        Forces t of the members if all resisted both ways, and their change t' along the direction.
+        Forces t of the members if all were bilateral, and their change t' along the direction.
     stretch : array (m,)
         Elongation e' of the members along the direction.
     cable : array (m,) of bool

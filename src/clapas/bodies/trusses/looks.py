@@ -11,7 +11,7 @@ from clapas.bodies.trusses.strength import MemberChecks
 from clapas.bodies.trusses.structure import Truss
 from clapas.typing import Array, Mask
 
-THIN = 0.008  # of the mean length of the members: the scale of radii that nothing else gives
+THIN = 0.008  # of the mean length of the members: default radius
 FIELDS = (Field("force", "N", "cell"), Field("utilisation", "1", "cell"))
 
 
@@ -19,14 +19,14 @@ class Looks:
     """Skins of bars and of cables, and the unloaded shape behind them.
 
     A force as large as the largest of the prestress doubles the width of a member. The unloaded shape is
-    drawn of a structure on supports only: one that rolls away has left it for good.
+    drawn of a structure on supports only: a moving one has left it.
 
     Parameters
     ----------
     truss : Truss
         The structure, in its unloaded shape.
     bar_radius : float
-        Radius (m) with which bars touch other things; if it is positive they are drawn so, at every force.
+        Contact radius of bars (m); if positive, bars are drawn with it at every force.
     has_forces_of_cables : bool
         Whether forces of cables are known from their lengths.
     """
@@ -39,7 +39,7 @@ class Looks:
         self._has_unloaded_shape = bool(truss.is_blocked.any())
 
     def skins(self) -> Sequence[Skin]:
-        """What is drawn."""
+        """Skins to draw."""
         truss, thin = self.truss, THIN * float(self.truss.lengths.mean())
         usual = float(np.abs(truss.prestress).max(initial=0.0))
         made = []

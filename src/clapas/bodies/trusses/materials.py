@@ -23,7 +23,7 @@ class Material:
     density : float
         Mass per volume (kg/m³); used by modal analysis and self-weight only.
     yield_stress : float
-        Largest stress accepted by the member checks (Pa); infinite if it is not to be checked.
+        Largest stress accepted by the member checks (Pa); infinite to disable the check.
 
     Examples
     --------
@@ -91,10 +91,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Members of one sort: all bars or all cables, of one material and one section.
+    """Members of one kind, bars or cables, with one material and one section.
 
-    Groups carry names ("lower", "strut") because people speak of them, and because members that symmetry
-    makes equal get equal prestress in design.
+    Groups have names ("lower", "strut") for reference, and members equal by symmetry get equal prestress in
+    design.
     """
 
     name: str
@@ -107,6 +107,6 @@ class Group:
             raise ProblemError(f"group '{self.name}': kind must be 'bar' or 'cable', got {self.kind!r}")
 
 
-def _positive(what: str, value: float) -> None:
+def _positive(label: str, value: float) -> None:
     if not value > 0.0:
-        raise ProblemError(f"{what} must be positive, got {value!r}")
+        raise ProblemError(f"{label} must be positive, got {value!r}")

@@ -20,7 +20,7 @@ class Shapes(NamedTuple):
 
 
 class Members:
-    """Which free velocities each member stretches with.
+    """Free velocities at the ends of each member.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Members:
         self.d, self.n_dof = truss.d, truss.n_dof
         number = np.full(truss.nodes.size, truss.n_dof)
         number[truss.free] = np.arange(truss.n_dof)
-        # Columns (m × 2 d) of the velocities of both ends; n_dof stands for those that supports hold.
+        # Columns (m × 2 d) of the velocities of both ends; n_dof marks supported ones.
         self.columns: Indices = number[truss.d * self.ends[:, :, None] + np.arange(truss.d)].reshape(
             len(self.ends), -1
         )
@@ -44,9 +44,9 @@ class Members:
         length = np.sqrt(np.einsum("mi,mi->m", vectors, vectors))
         return Shapes(length, vectors / np.maximum(length, np.finfo(float).tiny)[:, None])
 
-    def on_nodes(self, free: Array, held: Array) -> Array:
+    def on_nodes(self, free: Array, supported: Array) -> Array:
         """Values (n × d) from those of the free components, ``held`` elsewhere."""
-        whole = held.ravel().copy()
+        whole = supported.ravel().copy()
         whole[self.free] = free
         return np.asarray(whole.reshape(self.shape))
 
@@ -78,7 +78,7 @@ class Members:
         """Rows, columns, numbers and signs of the entries that blocks of members have in one triangle.
 
         Entry i of the matrix Σ [[S, −S], [−S, S]] is ``sign[i] · S.ravel()[number[i]]`` for the blocks S
-        (m × d × d); places that repeat are added.
+        (m × d × d); repeated positions are added.
         """
         d, m = self.d, len(self.ends)
         low = np.tril_indices(d)
@@ -90,10 +90,10 @@ class Members:
             (second[:, square[0]], first[:, square[1]], square, -1.0),
         ]
         number = np.arange(m)[:, None] * d * d
-        made = [
+        flat = [
             (row.ravel(), column.ravel(), (number + d * at[0] + at[1]).ravel(), np.full(row.size, sign))
             for row, column, at, sign in parts
         ]
-        row, column, places, signs = (np.concatenate(part) for part in zip(*made, strict=True))
+        row, column, places, signs = (np.concatenate(part) for part in zip(*flat, strict=True))
         kept = (row < self.n_dof) & (column < self.n_dof)
         return row[kept], column[kept], places[kept], signs[kept]

@@ -3,7 +3,7 @@
     (K + K_G) φ = ω² M φ
 
 Modes that are mechanisms are stiff by prestress only, so that their frequencies grow as the square root of
-it; the others hardly feel it.
+it; the others hardly depend on it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Modes:
 
     @property
     def is_stable(self) -> bool:
-        """No mode grows."""
+        """Whether no mode is unstable."""
         return bool((self.frequencies >= 0.0).all())
 
 

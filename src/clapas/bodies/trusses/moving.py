@@ -1,7 +1,7 @@
-"""Bars and cables that move: a truss as a kind of bodies in scenes with contact.
+"""Moving trusses of bars and cables, as a kind of bodies in scenes with contact.
 
-Nodes have masses, bars are elastic, cables never push. At the middle q_m of a step of length h, with f the
-forces of the members, K their stiffness and C their damping,
+Nodes have masses, bars are elastic, cables are unilateral. At the middle q_m of a step of length h, with f
+the forces of the members, K their stiffness and C their damping,
 
     M̃ = M + θ h C + θ² h² K
     M̃ v⁺ = M v + h [F − f(q_m)] + h [(1 − θ)² h K − (1 − θ) C] v + contact impulses
@@ -16,12 +16,12 @@ tension over the step is t = r/h, and with B the rates of length of the members
 
 τ is the damping time of the material. Which cables are taut follows from v⁺
 (:mod:`clapas.bodies.trusses.tightening`). The same law as a row of the contact problem, divided by
-a = θ² h + θ τ, is u = −B v⁺ + w + C r ≥ 0 with the compliance C = 1/(h k a): the engine takes it where
-contacts and cables do not agree on a set of taut ones.
+a = θ² h + θ τ, is u = −B v⁺ + w + C r ≥ 0 with the compliance C = 1/(h k a): the engine uses it where
+contacts and cables do not agree on the set of taut cables.
 
 An inextensible cable is always such a row: it has C = 0 and ends the step no longer than its rest length. The
-tensions of many are not unique, and those found are what the solver reaches from the tensions of the step
-before (zero at the start).
+tensions of many are not unique; the solver finds those near the tensions of the previous step (zero at the
+start).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class MovingTruss:
     case : str, optional
         Loads that act on the nodes, by the name of a case of the truss.
     history : History, optional
-        What these loads are multiplied by in time; 1 by default.
+        Factor of these loads in time; 1 by default.
     masses : array (n,), optional
         Masses at the nodes (kg), beside those of the members.
     damping_time : float
@@ -84,12 +84,12 @@ class MovingTruss:
         Force (N) to which bolts are tightened in each direction: they open beyond it. Infinite, the default,
         for bolts that never open.
     node_radius, bar_radius : float
-        Radii (m) with which nodes and bars touch other things; 0, the default, if they do not. In the plane
-        only nodes touch.
+        Contact radii (m) of nodes and bars; 0, the default, for no contact. In the plane only nodes have
+        contacts.
 
     Examples
     --------
-    A weight of 1 kg on a cable of 1 m and 1000 N/m; it hangs 9.81 mm lower than the cable is long:
+    A weight of 1 kg on a cable of 1 m and 1000 N/m; at rest the cable is stretched by 9.81 mm:
 
     >>> import clapas
     >>> from clapas.bodies.trusses import Group, Material, Section
@@ -148,7 +148,7 @@ class MovingTruss:
         object.__setattr__(self, "ties", self._ties.pairs)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in plain words, numbers, lists and dictionaries."""
+        """Settings as plain data (text, numbers, lists, dictionaries)."""
         plain: dict[str, Any] = {"truss": to_document(self.truss)}
         for name in ("velocity", "masses"):
             values = getattr(self, name)
@@ -174,7 +174,7 @@ class MovingTruss:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], folder: Path) -> MovingTruss:
-        """From what :meth:`to_dict` gives; ``truss`` may also be the path of a TOML or JSON document.
+        """Inverse of :meth:`to_dict`; ``truss`` may also be the path of a TOML or JSON document.
 
         Raises
         ------
@@ -185,8 +185,8 @@ class MovingTruss:
         known = [each.name for each in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown or "truss" not in values:
-            what = f"unknown setting '{unknown[0]}'" if unknown else "no 'truss'"
-            raise SceneError(f"truss: {what}; the settings are {', '.join(known)}")
+            problem = f"unknown setting '{unknown[0]}'" if unknown else "no 'truss'"
+            raise SceneError(f"truss: {problem}; the settings are {', '.join(known)}")
         document = values.pop("truss")
         if isinstance(document, str):
             document = read_tables(folder / document)
@@ -248,7 +248,7 @@ class MovingTruss:
 
     @cached_property
     def _lightness(self) -> Array:
-        """Compliance (m,) of the empty rows of links: that of the ends of members without the rest (1/kg)."""
+        """Compliance (m,) of the empty rows of links: that of the ends of free members (1/kg)."""
         inverse = np.append(1.0 / self._mass.diagonal(), 0.0)[self._members.columns].sum(axis=1)
         return np.asarray(np.maximum(inverse, float(inverse.max(initial=1.0)) * 1e-3))
 
@@ -280,7 +280,7 @@ class MovingTruss:
     # ---------------------------------------------------------------- motion
 
     def start(self) -> Part:
-        """In the given shape. The last coordinate is the time, which rest lengths and loads depend on."""
+        """Initial part. The last coordinate is the time, for rest lengths and loads."""
         speeds = np.asarray(self.velocity)
         x = self.truss.nodes.ravel()[self.truss.free]
         return Part(np.append(x, 0.0), speeds.ravel()[self.truss.free])
@@ -294,7 +294,7 @@ class MovingTruss:
         return Part(part.q + h * np.append(v, 1.0), v)
 
     def pieces(self, part: Part, span: Span) -> StepForces:
-        """The forces of bars and extensible cables over a step: they have kinks where cables go slack."""
+        """Forces of bars and extensible cables over a step, piecewise linear with kinks at slack cables."""
         h, theta, tau, v = span.h, span.theta, self.damping_time, part.v
         shapes, members = self.members_at(part), self._members
         elongations = self._elongations(shapes, float(part.q[-1]))
@@ -326,12 +326,12 @@ class MovingTruss:
         return self._links(part, span, with_cables=self.is_inextensible)
 
     def _links(self, part: Part, span: Span, with_cables: bool) -> Links | None:
-        made = []
+        parts = []
         if with_cables and len(self._cables):
-            made.append(self._cable_links(part, span))
+            parts.append(self._cable_links(part, span))
         if len(self._ties) and np.isfinite(self.tie_preload):
-            made.append(self._bolts(part, span))
-        return _one_after_another(made)
+            parts.append(self._bolts(part, span))
+        return _concatenated(parts)
 
     def _cable_links(self, part: Part, span: Span) -> Links:
         """The cables as rows of the contact problem."""
@@ -385,14 +385,14 @@ class MovingTruss:
             resist = resist | (elongations > 0.0)
         factor = 1.0 if self.history is None else self.history.factor(float(part.q[-1]))
         x = part.q[:-1]
-        lifted = float(x @ (self._falling @ gravity) + factor * (x @ self._case))
+        load_work = float(x @ (self._falling @ gravity) + factor * (x @ self._case))
         kinetic = 0.5 * float(part.v @ (self._mass @ part.v))
-        return Energy(kinetic, 0.5 * float(np.sum(stretched[resist])) - lifted)
+        return Energy(kinetic, 0.5 * float(np.sum(stretched[resist])) - load_work)
 
-    # ---------------------------------------------------------------- where members are
+    # ---------------------------------------------------------------- positions of members
 
     def nodes_at(self, part: Part) -> Array:
-        """Places of the nodes (n × d) (m)."""
+        """Positions of the nodes (n × d) (m)."""
         return self._members.on_nodes(part.q[:-1], self.truss.nodes)
 
     def members_at(self, part: Part) -> Shapes:
@@ -412,7 +412,7 @@ class MovingTruss:
     def tensions(self, part: Part) -> Array:
         """Axial forces by the elastic law (m,) (N), tension positive; NaN for inextensible cables.
 
-        Forces of inextensible cables are not a matter of places: they are impulses of the links of a state.
+        Forces of inextensible cables do not follow from positions: they are impulses of the links of a state.
         """
         forces = self._stiffness * self.elongations(part)
         none = np.nan if self.is_inextensible else np.maximum(forces, 0.0)
@@ -421,7 +421,7 @@ class MovingTruss:
     # ---------------------------------------------------------------- contacts
 
     def poses(self, part: Part) -> Poses:
-        """Where nodes are, and middles of bars with their z along them."""
+        """Poses of nodes, and of the middles of bars with z along them."""
         x = self.nodes_at(part)
         return self._touching.poses(x, self._members.shapes(x))
 
@@ -456,7 +456,7 @@ class MovingTruss:
         return Anchor(f"member {k}", (first, second), (1.0 - float(share[k]), float(share[k])))
 
     def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
-        """Nodes and points of members where they are; neither turns."""
+        """Positions of nodes and points of members; neither rotates."""
         column = np.full(self.truss.nodes.size, -1)
         column[self.truss.free] = np.arange(self.n_dof)
         return anchoring.weighted_nodes(anchors, self.nodes_at(part), column, self.n_dof)
@@ -484,8 +484,8 @@ def _normal_rows(rows: sparse.csr_array, d: int) -> sparse.csr_array:
     )
 
 
-def _one_after_another(links: Sequence[Links]) -> Links | None:
-    """Links of several kinds, whose identities increase from one to the next."""
+def _concatenated(links: Sequence[Links]) -> Links | None:
+    """Links of several kinds concatenated, with increasing identities."""
     if len(links) <= 1:
         return links[0] if links else None
     names = ("identity", "w", "mu", "compliance", "account")

@@ -1,9 +1,9 @@
 """Feasible self-stress: forces in balance without loads, tension in every cable.
 
-The states of self-stress of a structure with many of them form a cone; a program picks one:
+The states of self-stress of a structure with many of them form a cone; a program selects one:
 
     linear       maximise s  under  Bᵀ t = 0,  s ≤ t_c ≤ 1     the smallest cable force is largest
-    quadratic    minimise Σ (t_c − 1)²  under  Bᵀ t = 0,  t_c ≥ 0     forces are as even as can be
+    quadratic    minimise Σ (t_c − 1)²  under  Bᵀ t = 0,  t_c ≥ 0     forces as even as possible
 
 then it is scaled. Members of one class share one unknown: groups, or orbits of the symmetries of the
 structure.
@@ -39,20 +39,20 @@ def feasible_self_stress(
     Parameters
     ----------
     truss : Truss
-        The structure; its own prestress is not looked at.
+        The structure; its prestress is ignored.
     tension : float
         Largest cable force (N).
     classes : array (m,) of int, optional
         Members with the same number get the same force; every member is alone by default. ``truss.group`` and
         :func:`orbits` give classes.
     method : "linear" or "quadratic"
-        Which of the feasible states is taken.
+        Criterion for the choice among feasible states.
 
     Raises
     ------
     ProblemError
-        There is no self-stress, or none with tension in all cables (the cables that no state stretches are
-        named).
+        There is no self-stress, or none with tension in all cables (the error names the cables that no state
+        stretches).
 
     Examples
     --------
@@ -77,10 +77,10 @@ def feasible_self_stress(
     )
     unknowns = _evenest(balance, cables) if method == "quadratic" else _widest(balance, cables)
     forces = np.asarray(spread @ unknowns)
-    held = forces[truss.is_cable]
-    if held.min() <= LEAST * max(held.max(), 0.0) or held.max() <= 0.0:
-        raise ProblemError(_refusal(truss, spread, balance))
-    forces = forces * (tension / held.max())
+    cable_forces = forces[truss.is_cable]
+    if cable_forces.min() <= LEAST * max(cable_forces.max(), 0.0) or cable_forces.max() <= 0.0:
+        raise ProblemError(_infeasibility_message(truss, spread, balance))
+    forces = forces * (tension / cable_forces.max())
     return _cleaned(truss, forces)
 
 
@@ -101,12 +101,12 @@ def spread_classes(truss: Truss, classes: npt.ArrayLike | None) -> sparse.csr_ar
 
 
 def _widest(balance: sparse.csr_array, cables: sparse.csr_array) -> Array:
-    """Largest smallest cable force, at most one for the largest: a linear program."""
+    """Maximise the smallest cable force with the largest at most one: a linear program."""
     size, count = balance.shape[1], cables.shape[0]
     column = sparse.csr_array(np.ones((count, 1)))
     above = sparse.hstack((-cables, column))
     below = sparse.hstack((cables, sparse.csr_array((count, 1))))
-    found = optimize.linprog(
+    program = optimize.linprog(
         np.append(np.zeros(size), -1.0),
         A_ub=sparse.vstack((above, below)).tocsr(),
         b_ub=np.concatenate((np.zeros(count), np.ones(count))),
@@ -115,7 +115,7 @@ def _widest(balance: sparse.csr_array, cables: sparse.csr_array) -> Array:
         bounds=[(None, None)] * (size + 1),
         method="highs",
     )
-    return np.zeros(size) if found.x is None else np.asarray(found.x[:size])
+    return np.zeros(size) if program.x is None else np.asarray(program.x[:size])
 
 
 def _evenest(balance: sparse.csr_array, cables: sparse.csr_array) -> Array:
@@ -136,14 +136,14 @@ def _evenest(balance: sparse.csr_array, cables: sparse.csr_array) -> Array:
 
 
 def _cleaned(truss: Truss, forces: Array) -> Array:
-    """Forces with the rounding of the program removed: the nearest ones in exact balance."""
+    """The nearest forces in exact balance, without the rounding of the program."""
     balance = truss.B.T.tocsr()
     correction = sparse.linalg.lsqr(balance, balance @ forces, atol=1e-15, btol=1e-15)[0]
-    mended = forces - correction
-    return np.asarray(np.where(truss.is_cable, np.maximum(mended, 0.0), mended))
+    balanced = forces - correction
+    return np.asarray(np.where(truss.is_cable, np.maximum(balanced, 0.0), balanced))
 
 
-def _refusal(truss: Truss, spread: sparse.csr_array, balance: sparse.csr_array) -> str:
+def _infeasibility_message(truss: Truss, spread: sparse.csr_array, balance: sparse.csr_array) -> str:
     """Why there is no feasible state: no state at all, or cables that none of them stretches."""
     if spread.shape[1] - np.linalg.matrix_rank(balance.toarray()) == 0:
         return (
@@ -152,23 +152,23 @@ def _refusal(truss: Truss, spread: sparse.csr_array, balance: sparse.csr_array) 
         )
     cables = np.flatnonzero(truss.is_cable)
     total = np.asarray(spread[cables].sum(axis=0)).ravel()
-    found = optimize.linprog(  # as many stretched cables as can be, each at most by one
+    program = optimize.linprog(  # maximise the number of stretched cables, each force at most one
         -np.minimum(total, 1.0),
         A_eq=balance,
         b_eq=np.zeros(balance.shape[0]),
         bounds=[(0.0, 1.0) if count else (None, None) for count in total],
         method="highs",
     )
-    stretched = np.zeros(truss.n_members) if found.x is None else spread @ found.x
-    loose = [int(member) for member in cables if stretched[member] <= LEAST]
-    if not loose:
+    stretched = np.zeros(truss.n_members) if program.x is None else spread @ program.x
+    slack = [int(member) for member in cables if stretched[member] <= LEAST]
+    if not slack:
         return (
             "no self-stress puts all cables in tension at once: take the quadratic method, or smaller classes"
         )
-    names = sorted({truss.groups[truss.group[member]].name for member in loose})
+    names = sorted({truss.groups[truss.group[member]].name for member in slack})
     return (
-        f"no self-stress stretches all cables: {len(loose)} of {len(cables)} cannot be tight (group "
-        f"{', '.join(names)}; member {loose[0]} first). Make them bars, remove them, or leave them without "
+        f"no self-stress stretches all cables: {len(slack)} of {len(cables)} cannot be tight (group "
+        f"{', '.join(names)}; member {slack[0]} first). Make them bars, remove them, or leave them without "
         "prestress"
     )
 
@@ -181,8 +181,8 @@ def orbits(truss: Truss, operations: Sequence[npt.ArrayLike]) -> Indices:
     truss : Truss
         The structure.
     operations : sequence of arrays (d × d)
-        Orthogonal matrices that map the structure, about its centre, onto itself; products follow by
-        themselves.
+        Orthogonal matrices that map the structure, about its centre, onto itself; products are
+        implied.
 
     Raises
     ------

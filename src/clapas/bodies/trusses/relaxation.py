@@ -1,4 +1,4 @@
-"""Form finding by dynamic relaxation: let the structure swing, and stop it whenever its kinetic energy peaks.
+"""Form finding by dynamic relaxation with kinetic damping: velocities are reset at peaks of kinetic energy.
 
 Members carry forces by their rest lengths (elastic), or prescribed forces or force densities; fictitious
 nodal masses make the time step one. Robust far from equilibrium, where Newton's method has no good tangent;
@@ -67,7 +67,7 @@ class DynamicRelaxation:
         >>> found.nodes[1].round(6).tolist()
         [1.0, 0.0]
         """
-        kept = _kept(truss, given, values)
+        prescribed = _prescribed(truss, given, values)
         EA, free, ends = truss.axial_stiffness, ~truss.is_blocked, truss.members
         loads = np.zeros(truss.nodes.shape) if case is None else truss.displacements(truss.load(case))
         x: Array = truss.nodes.copy()
@@ -81,11 +81,11 @@ class DynamicRelaxation:
                     f"member {int(np.argmin(length))} shrank to nothing while relaxing: change its {given}"
                 )
             if given == "rest lengths":
-                tangent = EA / kept
-                t = tangent * (length - kept)
+                tangent = EA / prescribed
+                t = tangent * (length - prescribed)
                 t = np.where(truss.is_cable, np.maximum(t, 0.0), t)
             else:
-                t = kept * length if given == "densities" else kept
+                t = prescribed * length if given == "densities" else prescribed
                 tangent = np.abs(t) / length
             pull = (t / length)[:, None] * arrow
             left: Array = loads + _sum(ends[:, 0], pull, x.shape) - _sum(ends[:, 1], pull, x.shape)
@@ -97,14 +97,12 @@ class DynamicRelaxation:
             stiff = 2.0 * (tangent + np.abs(t) / length)
             mass = np.bincount(ends.ravel(), weights=np.repeat(stiff, 2), minlength=len(x))[:, None]
             v = v + left / np.maximum(mass, 1e-300)
-            moved = float((mass * v * v).sum())
-            if (
-                moved < energy
-            ):  # past a peak: the shape of least potential energy along this swing is half a step back
+            new_energy = float((mass * v * v).sum())
+            if new_energy < energy:  # past a peak: the minimum of potential energy is half a step back
                 x = x - 0.5 * v
                 v, energy = np.zeros_like(v), 0.0
                 continue
-            energy = moved
+            energy = new_energy
             x = x + v
         raise ProblemError(
             f"dynamic relaxation left {np.abs(left).max():.3g} N after {self.max_iterations} steps: raise "
@@ -112,20 +110,20 @@ class DynamicRelaxation:
         )
 
 
-def _kept(truss: Truss, given: str, values: npt.ArrayLike | None) -> Array:
-    own = {
+def _prescribed(truss: Truss, given: str, values: npt.ArrayLike | None) -> Array:
+    defaults = {
         "rest lengths": truss.rest_lengths,
         "forces": truss.prestress,
         "densities": truss.prestress / truss.lengths,
     }
-    if given not in own:
+    if given not in defaults:
         raise ProblemError(f"given must be 'rest lengths', 'forces' or 'densities', got {given!r}")
-    kept = own[given] if values is None else np.asarray(values, dtype=np.float64)
-    if kept.shape != (truss.n_members,):
+    chosen = defaults[given] if values is None else np.asarray(values, dtype=np.float64)
+    if chosen.shape != (truss.n_members,):
         raise ProblemError(
-            f"{given}: {truss.n_members} members need {truss.n_members} values, got shape {kept.shape}"
+            f"{given}: {truss.n_members} members need {truss.n_members} values, got shape {chosen.shape}"
         )
-    return kept
+    return chosen
 
 
 def _sum(nodes: Indices, values: Array, shape: tuple[int, ...]) -> Array:

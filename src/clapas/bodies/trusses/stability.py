@@ -1,4 +1,4 @@
-"""Stability at rest: does the prestress stiffen the mechanisms?
+"""Stability at rest: stiffening of mechanisms by prestress.
 
 Three statements, from the weakest to the strongest:
 
@@ -38,7 +38,7 @@ class Unstable(ProblemError):
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What was found about the stability at rest.
+    """Stability at rest.
 
     Parameters
     ----------
@@ -79,17 +79,17 @@ def stability(truss: Truss) -> Stability:
     >>> stability(module()).mechanism_stiffness.round()
     array([3333., 6857., 8000.])
     """
-    found = kinematics(truss)
+    kernels = kinematics(truss)
     assembly = Assembly(truss)
     K_G = assembly.geometric()
-    internal = found.internal
+    internal = kernels.internal
     values = np.linalg.eigvalsh(internal.T @ (K_G @ internal)) if internal.shape[1] else np.zeros(0)
     scale = float(np.abs(K_G.diagonal()).max(initial=0.0))
     values = np.where(np.abs(values) <= FLAT * scale, 0.0, values)
-    smallest, mode = _smallest((assembly.material() + K_G).tocsc(), found.rigid)
+    smallest, mode = _smallest((assembly.material() + K_G).tocsc(), kernels.rigid)
     shape = truss.displacements(mode)
     top = float(np.abs(shape).max(initial=0.0))
-    return Stability(found, values, smallest, shape / top if top else shape)
+    return Stability(kernels, values, smallest, shape / top if top else shape)
 
 
 def _smallest(K: sparse.csc_array, rigid: Array) -> tuple[float, Array]:
@@ -104,8 +104,7 @@ def _smallest(K: sparse.csc_array, rigid: Array) -> tuple[float, Array]:
     else:
         start = np.random.default_rng(0).standard_normal(size)
         count = min(rigid.shape[1] + 2, size - 1)
-        # About a small negative shift the values nearest to it come first: negative ones and zero before the
-        # rest.
+        # About a small negative shift, negative and zero eigenvalues come first.
         values, vectors = sparse_linalg.eigsh(K, k=count, sigma=-1e-8 * top, v0=start)
         share = np.linalg.norm(rigid.T @ vectors, axis=0) if rigid.shape[1] else np.zeros(count)
         values = np.where(share > 0.9, np.inf, values)
@@ -118,27 +117,29 @@ def require_stable(truss: Truss, *, may_float: bool = False) -> Stability:
     """Raise :class:`Unstable`, which carries the mechanism, unless the structure is stable at rest.
 
     Rigid motions that the supports allow count as mechanisms, since nothing would carry a load along them,
-    unless a structure that stands free is meant (``may_float``).
+    unless the structure is free-standing (``may_float``).
     """
-    found = stability(truss)
-    if found.kinematics.rigid.shape[1] and not may_float:
-        motion = truss.displacements(found.kinematics.rigid[:, 0])
+    report = stability(truss)
+    if report.kinematics.rigid.shape[1] and not may_float:
+        motion = truss.displacements(report.kinematics.rigid[:, 0])
         motion = motion / np.abs(motion).max()
         raise Unstable(
-            f"the supports leave {found.kinematics.rigid.shape[1]} rigid motions of the whole free: block at "
-            f"least {3 if truss.d == 2 else 6} displacement components that hold it",
+            f"the supports leave {report.kinematics.rigid.shape[1]} rigid motions of the whole free: block "
+            f"at least {3 if truss.d == 2 else 6} displacement components that hold it",
             truss,
             motion,
         )
-    if not found.is_stable:
-        raise Unstable(_words(truss, found), truss, found.mode)
-    return found
+    if not report.is_stable:
+        raise Unstable(_instability_message(truss, report), truss, report.mode)
+    return report
 
 
-def _words(truss: Truss, found: Stability) -> str:
-    moves = np.linalg.norm(found.mode, axis=1)
-    most = [truss.label(int(node)) for node in np.argsort(-moves, kind="stable")[:4] if moves[node] > 0.1]
-    count = found.kinematics.internal.shape[1]
+def _instability_message(truss: Truss, result: Stability) -> str:
+    amplitude = np.linalg.norm(result.mode, axis=1)
+    most = [
+        truss.label(int(node)) for node in np.argsort(-amplitude, kind="stable")[:4] if amplitude[node] > 0.1
+    ]
+    count = result.kinematics.internal.shape[1]
     cause = (
         f"it has {count} mechanism{'s' * (count != 1)} and no prestress"
         if not truss.prestress.any()
@@ -148,7 +149,7 @@ def _words(truss: Truss, found: Stability) -> str:
     )
     return (
         f"the structure is unstable: {cause}; the softest motion moves node{'s' * (len(most) != 1)} "
-        f"{', '.join(most)} most (stiffness {found.smallest:.3g} N/m). Add members or supports there, or a "
+        f"{', '.join(most)} most (stiffness {result.smallest:.3g} N/m). Add members or supports there, or a "
         "self-stress that stiffens it (clapas.bodies.trusses.feasible_self_stress, --tension in the shell); "
         "error.mechanism holds the motion"
     )

@@ -69,22 +69,22 @@ class MemberChecks:
         """One row per group: extreme forces, largest utilisation and its cause, slack and failed members."""
         rows: list[dict[str, float | int | str]] = []
         for number, group in enumerate(self.truss.groups):
-            mine = np.flatnonzero(self.truss.group == number)
-            if not len(mine):
+            members = np.flatnonzero(self.truss.group == number)
+            if not len(members):
                 continue
-            worst = mine[int(np.argmax(self.utilisation[mine]))]
+            worst = members[int(np.argmax(self.utilisation[members]))]
             rows.append(
                 {
                     "group": group.name,
                     "kind": group.kind,
-                    "members": len(mine),
-                    "smallest force": float(self.forces[mine].min()),
-                    "largest force": float(self.forces[mine].max()),
+                    "members": len(members),
+                    "smallest force": float(self.forces[members].min()),
+                    "largest force": float(self.forces[members].max()),
                     "utilisation": float(self.utilisation[worst]),
                     "by": "buckling" if self.buckling[worst] > self.yielding[worst] else "yield",
                     "member": int(worst),
-                    "slack": int((self.forces[mine] <= 0.0).sum()) if group.kind == "cable" else 0,
-                    "failed": int((self.utilisation[mine] > 1.0).sum()),
+                    "slack": int((self.forces[members] <= 0.0).sum()) if group.kind == "cable" else 0,
+                    "failed": int((self.utilisation[members] > 1.0).sum()),
                 }
             )
         return rows

@@ -26,8 +26,8 @@ from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
 COINCIDENT = 1e-12  # length of a member, relative to the size of the structure, that counts as zero
-NOTHING = 1e-11  # force over E A that is rounding: what settling leaves where members end without force
-LOOSE = 1e-9  # by which a cable may be longer than its place, relative to its length
+NOTHING = 1e-11  # force over E A that is rounding, left by settling in members without force
+LOOSE = 1e-9  # relative excess of a cable's length over the distance of its ends
 UNBALANCED = 1e-6  # largest force left at a node by the self-stress, relative to the largest member force
 
 
@@ -37,9 +37,9 @@ class ImpossibleTruss(ProblemError):
     Parameters
     ----------
     message : str
-        What came, what was expected, and what to do.
+        The error message.
     member, node : int, optional
-        The first one at fault: those who read files say where it stands.
+        The first one at fault, for readers of files to report its position.
     """
 
     def __init__(self, message: str, *, member: int | None = None, node: int | None = None) -> None:
@@ -58,7 +58,7 @@ class Truss:
     members : array (m × 2)
         Node numbers at the ends.
     groups : sequence of Group
-        Sorts of members.
+        Groups of members.
     group : array (m,)
         Group number of each member.
     prestress : array (m,), optional
@@ -72,7 +72,7 @@ class Truss:
     labels : sequence of str, optional
         Names of the nodes used in messages and files; their numbers by default.
     name : str
-        What the structure is called.
+        Name of the structure.
 
     Raises
     ------
@@ -275,10 +275,10 @@ class Truss:
         down = np.append(np.zeros(self.d - 1), -9.81) if gravity is None else np.asarray(gravity, dtype=float)
         if down.shape != (self.d,) or not np.isfinite(down).all():
             raise ProblemError(f"gravity must have {self.d} components (m/s²), got {gravity!r}")
-        held = np.bincount(
+        nodal_mass = np.bincount(
             self.members.ravel(), weights=np.repeat(0.5 * self.mass, 2), minlength=self.n_nodes
         )
-        return np.asarray(held[:, None] * down)
+        return np.asarray(nodal_mass[:, None] * down)
 
     def displacements(self, free: Array) -> Array:
         """Displacements (n × d) from their free components, zero at supports."""
@@ -287,7 +287,7 @@ class Truss:
         return whole.reshape(self.nodes.shape)
 
     def label(self, node: int) -> str:
-        """What a node is called in messages."""
+        """Name of a node in messages."""
         return self.labels[node] if self.labels else str(node)
 
     def imbalance(self) -> float:
@@ -296,7 +296,7 @@ class Truss:
 
     def check_balance(self) -> None:
         """Raise :class:`ProblemError` unless the self-stress is in equilibrium without loads."""
-        left = -self.displacements(self.B.T @ self.prestress)  # what the members do to the nodes
+        left = -self.displacements(self.B.T @ self.prestress)  # forces of the members on the nodes
         sizes = np.linalg.norm(left, axis=1)
         worst, top = int(np.argmax(sizes)), float(np.abs(self.prestress).max(initial=0.0))
         if sizes[worst] > UNBALANCED * top + NOTHING * float(self.axial_stiffness.max()):
@@ -317,7 +317,7 @@ class Truss:
         """A copy whose prestress is that of these rest lengths (m) in the given shape; it may be out of
         balance.
 
-        A truss has no slack cables in its own shape: one that is longer than its place is refused.
+        A truss has no slack cables in its own shape: one longer than the distance of its ends is rejected.
         """
         l0 = _column("rest_lengths", rest_lengths, self.n_members, np.float64)
         if l0.min() <= 0.0:
@@ -363,7 +363,7 @@ def _check(truss: Truss) -> None:
 
 
 def _check_numbers(truss: Truss) -> None:
-    """Names and numbers of nodes and groups."""
+    """Check names and numbers of nodes and groups."""
     n, group = truss.n_nodes, truss.group
     if len(truss.labels) not in (0, n):
         raise ProblemError(f"labels: {n} nodes need {n} names, got {len(truss.labels)}")
@@ -383,7 +383,7 @@ def _check_numbers(truss: Truss) -> None:
 
 
 def _check_geometry(truss: Truss) -> None:
-    """Members of no length, nodes without members."""
+    """Check for members of zero length and nodes without members."""
     size = float(np.ptp(truss.nodes, axis=0).max(initial=0.0))
     short = truss.lengths <= COINCIDENT * size
     if short.any():
@@ -404,7 +404,7 @@ def _check_geometry(truss: Truss) -> None:
 
 
 def _check_doubles(truss: Truss) -> None:
-    """Several members between the same nodes."""
+    """Check for several members between the same nodes."""
     if truss.allow_parallel:
         return
     pairs = np.sort(truss.members, axis=1)
@@ -421,11 +421,11 @@ def _check_doubles(truss: Truss) -> None:
 
 
 def _check_forces(truss: Truss) -> None:
-    """Loads and prestress: finite, no pushing cable, no compression beyond E A."""
+    """Check loads and prestress: finite, no cable in compression, no compression beyond E A."""
     loads = ((f"load case '{case}'", load) for case, load in truss.cases.items())
-    for what, values in (("prestress", truss.prestress), *loads):
+    for label, values in (("prestress", truss.prestress), *loads):
         if not np.isfinite(values).all():
-            raise ProblemError(f"{what}: values must be finite, got NaN or infinity")
+            raise ProblemError(f"{label}: values must be finite, got NaN or infinity")
     pushed = truss.is_cable & (truss.prestress < 0.0)
     if pushed.any():
         member = _first(pushed)
@@ -450,17 +450,17 @@ def _first(mask: Any) -> int:
     return int(np.flatnonzero(mask)[0])
 
 
-def _column(what: str, values: npt.ArrayLike, m: int, dtype: type) -> npt.NDArray[Any]:
+def _column(label: str, values: npt.ArrayLike, m: int, dtype: type) -> npt.NDArray[Any]:
     column: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
     if column.shape != (m,):
-        raise ProblemError(f"{what}: {m} members need {m} values, got shape {column.shape}")
+        raise ProblemError(f"{label}: {m} members need {m} values, got shape {column.shape}")
     return column
 
 
-def _grid(what: str, values: npt.ArrayLike, shape: tuple[int, ...], dtype: type) -> npt.NDArray[Any]:
+def _grid(label: str, values: npt.ArrayLike, shape: tuple[int, ...], dtype: type) -> npt.NDArray[Any]:
     grid: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
     if grid.shape != shape:
         raise ProblemError(
-            f"{what}: {shape[0]} nodes need {shape[0]} rows of {shape[1]} values, got shape {grid.shape}"
+            f"{label}: {shape[0]} nodes need {shape[0]} rows of {shape[1]} values, got shape {grid.shape}"
         )
     return grid

@@ -1,4 +1,4 @@
-"""Bolts between nodes at one place: modules of a grid that are made apart and joined.
+"""Bolts between coincident nodes, which join separate modules of a grid.
 
 A bolt ties two nodes in each direction. As a *bilateral* tie it holds whatever the force,
 
@@ -25,7 +25,7 @@ from clapas.bodies.trusses.structure import Truss
 from clapas.errors import SceneError
 from clapas.typing import Array, Indices
 
-TOGETHER = 1e-6  # of the size of the structure: nodes further apart are not at one place
+TOGETHER = 1e-6  # of the size of the structure: largest distance of tied nodes
 
 
 class Ties:
@@ -40,26 +40,26 @@ class Ties:
     """
 
     def __init__(self, truss: Truss, pairs: npt.ArrayLike) -> None:
-        given = np.asarray(pairs)
-        if given.size == 0:
-            given = np.empty((0, 2), dtype=np.int64)
-        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-            raise SceneError(f"ties: pairs of node numbers, got an array {given.shape} of {given.dtype}")
-        outside = given[(given < 0) | (given >= truss.n_nodes)]
+        array = np.asarray(pairs)
+        if array.size == 0:
+            array = np.empty((0, 2), dtype=np.int64)
+        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+            raise SceneError(f"ties: pairs of node numbers, got an array {array.shape} of {array.dtype}")
+        outside = array[(array < 0) | (array >= truss.n_nodes)]
         if len(outside):
             raise SceneError(f"ties: no node {outside[0]}; the truss has nodes 0 to {truss.n_nodes - 1}")
-        same = given[given[:, 0] == given[:, 1]]
+        same = array[array[:, 0] == array[:, 1]]
         if len(same):
             raise SceneError(f"ties: node {truss.label(int(same[0, 0]))} cannot be tied to itself")
-        apart = np.linalg.norm(truss.nodes[given[:, 1]] - truss.nodes[given[:, 0]], axis=1)
+        apart = np.linalg.norm(truss.nodes[array[:, 1]] - truss.nodes[array[:, 0]], axis=1)
         far = np.flatnonzero(apart > TOGETHER * float(np.ptp(truss.nodes, axis=0).max()))
         if len(far):
-            a, b = (truss.label(int(node)) for node in given[far[0]])
+            a, b = (truss.label(int(node)) for node in array[far[0]])
             raise SceneError(
                 f"ties: nodes {a} and {b} are {apart[far[0]]:.3g} m apart; bolts join nodes at one place, a "
                 "short bar joins others"
             )
-        self.pairs: Indices = given.astype(np.int64)
+        self.pairs: Indices = array.astype(np.int64)
         self.truss = truss
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Ties:
 
     @cached_property
     def _moving(self) -> Indices:
-        """Rows that some free component enters: between two supports there is nothing to hold."""
+        """Rows that some free component enters: ties between two supports are left out."""
         rows = self._all_rows[:, self.truss.free]
         return np.flatnonzero(np.diff(rows.indptr))
 
@@ -86,5 +86,5 @@ class Ties:
         return sparse.csr_array(self._all_rows[:, self.truss.free][self._moving])
 
     def opening(self, x: Array) -> Array:
-        """How far the nodes of each row are apart (j,) with all nodes at x (n × d) (m)."""
+        """Distance of the nodes along each row (j,) with all nodes at x (n × d) (m)."""
         return np.asarray((self._all_rows @ x.ravel())[self._moving])

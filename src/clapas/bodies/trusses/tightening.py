@@ -5,8 +5,8 @@ The impulse of member m, of stiffness k, over a step of length h is
 
     r_m = s_m B_m v⁺ + p_m,    s = h k a,    p = h k (e − (1 − θ) ((1 − θ) h − τ) B v),    a = θ² h + θ τ
 
-(:mod:`clapas.bodies.trusses.moving` has the letters), and zero in a cable where this is negative. With M̂ the
-mass and what the turning of stretched members adds, and f̂ the momentum without members, v⁺ minimises
+(notation of :mod:`clapas.bodies.trusses.moving`), and zero in a cable where this is negative. With M̂ the
+mass plus the geometric term of stretched members, and f̂ the momentum without members, v⁺ minimises
 
     ½ v⁺·M̂ v⁺ − f̂·v⁺ + Σ_bars r²/2s + Σ_cables ⟨r⟩₊²/2s,
 
@@ -15,7 +15,7 @@ number of steps, mostly one, since few cables change within a time step. Each is
 M̂ + Bᵀ diag(s 1_taut) B, whose pattern never changes.
 
 A *piece* is a set of taut cables. Contacts see the bodies in one piece, as bodies with this effective mass;
-if the velocities that contacts leave belong to another piece, the step is repeated in that one.
+if the velocities after contacts belong to another piece, the step is repeated in it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from clapas.linalg.ldl import SparsePattern
 from clapas.typing import Array, Mask
 
 COMPILED = 2500  # velocities up to which one compiled pass factorises faster than SuperLU
-NEGLIGIBLE = 1e-12  # of the largest impulse: cables between slack and taut, which rounding decides
+NEGLIGIBLE = 1e-12  # of the largest impulse: below, rounding decides between slack and taut
 MOST_PIECES = 200
 
 
 class Factoriser:
-    """Matrices M + Σ over members of their blocks, factorised again and again.
+    """Matrices M + Σ of blocks of members, factorised repeatedly with one pattern.
 
     Parameters
     ----------
@@ -68,16 +68,21 @@ class Factoriser:
         if self.mass.shape[0] > COMPILED:
             return factorise(self.matrix(blocks), self._assembly.order)
         _, _, number, sign = self.members.entries
-        return self._pattern.factorise(np.concatenate((sign * blocks.ravel()[number], self._own.data)))
+        return self._pattern.factorise(
+            np.concatenate((sign * blocks.ravel()[number], self._mass_entries.data))
+        )
 
     @cached_property
-    def _own(self) -> sparse.coo_array:
+    def _mass_entries(self) -> sparse.coo_array:
         return sparse.coo_array(sparse.tril(self.mass))
 
     @cached_property
     def _pattern(self) -> SparsePattern:
         row, column, _, _ = self.members.entries
-        rows, columns = np.concatenate((row, self._own.row)), np.concatenate((column, self._own.col))
+        rows, columns = (
+            np.concatenate((row, self._mass_entries.row)),
+            np.concatenate((column, self._mass_entries.col)),
+        )
         return SparsePattern(rows.astype(np.int64), columns.astype(np.int64), self.mass.shape[0])
 
 
@@ -94,7 +99,7 @@ class StepForces:
     slope, offset : arrays (m,)
         s and p.
     density : array (m,)
-        θ² h² t₊/l (kg): what stretched members resist when they turn.
+        θ² h² t₊/l (kg): geometric term of stretched members.
     momentum : array (n_dof,)
         f̂ (N·s).
     start : array (n_dof,)
@@ -117,18 +122,18 @@ class StepForces:
     rows: Callable[[], Links | None]
 
     def impulses(self, v: Array) -> Array:
-        """Impulses (m,) (N·s) for velocities v at the end, if all members resisted both ways."""
+        """Impulses (m,) (N·s) for velocities v at the end, if all members were bilateral."""
         return self.slope * self.factoriser.members.rates(self.shapes.direction, v) + self.offset
 
     def piece(self, v: Array, last: Mask | None = None) -> Mask:
-        """The members that resist (m,) at velocities v; ``last`` itself if only rounding tells it apart."""
+        """The members that resist (m,) at velocities v; ``last`` itself if they differ by rounding only."""
         r = self.impulses(v)
-        found = np.where(self.is_cable, r > 0.0, True) & ~self.is_left_out
+        taut = np.where(self.is_cable, r > 0.0, True) & ~self.is_left_out
         if last is not None:
-            differ = found != last
+            differ = taut != last
             if not differ.any() or np.abs(r[differ]).max() <= NEGLIGIBLE * self._size(v):
                 return last
-        return np.asarray(found)
+        return np.asarray(taut)
 
     def free(self) -> tuple[Mask, sparse.csr_array, Array]:
         """The piece, effective mass and velocities of a step without contacts."""
@@ -160,7 +165,9 @@ class StepForces:
         right = self._momentum(np.where(piece, self.offset, 0.0))
         factor = self.factoriser.factor(self._blocks(piece))
         v = factor.solve(right)
-        return v + factor.solve(right - self._times(piece, v))  # refined: stiff members cost digits
+        return v + factor.solve(
+            right - self._times(piece, v)
+        )  # iterative refinement: stiff members lose digits
 
     def _times(self, piece: Mask, v: Array) -> Array:
         """The matrix of a piece times velocities."""
@@ -172,7 +179,7 @@ class StepForces:
         return np.asarray(self.factoriser.mass @ v + members.sum(pull))
 
     def _momentum(self, r: Array) -> Array:
-        """f̂ less what impulses (m,) of the members take."""
+        """f̂ minus the impulses (m,) of the members."""
         return self.momentum - self.factoriser.members.sum(r[:, None] * self.shapes.direction)
 
     def _search(self, v: Array, direction: Array) -> Array:

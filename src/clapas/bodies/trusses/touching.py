@@ -27,7 +27,7 @@ class Touching:
     members : Members
         Its members.
     node_radius, bar_radius : float
-        Radii (m); 0 for what does not touch.
+        Radii (m); 0 for no contact.
     """
 
     def __init__(self, truss: Truss, members: Members, node_radius: float, bar_radius: float) -> None:
@@ -59,7 +59,7 @@ class Touching:
         return nodes + [f"bar {bar}" for bar in self.bars]
 
     def poses(self, x: Array, shapes: Shapes) -> Poses:
-        """Where nodes are, and middles of bars with their z along them."""
+        """Poses of nodes, and of the middles of bars with z along them."""
         still = np.tile(rotations.identity(self.truss.d), (self.n_nodes, 1))
         ends = self.truss.members[self.bars]
         turned = rotations.up_to(shapes.direction[self.bars]) if len(ends) else still[:0]
@@ -72,15 +72,15 @@ class Touching:
         Bars do not spin about themselves.
         """
         d, count = self.truss.d, self.n_nodes
-        found = np.zeros((len(self), 6 if d == 3 else 3))
-        found[:count, :d] = v[:count]
+        result = np.zeros((len(self), 6 if d == 3 else 3))
+        result[:count, :d] = v[:count]
         if len(self.bars):
             ends = self.truss.members[self.bars]
             along, length = shapes.direction[self.bars], shapes.length[self.bars]
-            found[count:, :d] = 0.5 * (v[ends[:, 0]] + v[ends[:, 1]])
+            result[count:, :d] = 0.5 * (v[ends[:, 0]] + v[ends[:, 1]])
             turning = np.cross(along, v[ends[:, 1]] - v[ends[:, 0]]) / length[:, None]
-            found[count:, 3:] = rotations.rotate_back(rotations.up_to(along), turning)
-        return found
+            result[count:, 3:] = rotations.rotate_back(rotations.up_to(along), turning)
+        return result
 
     def jacobian(self, x: Array, shapes: Shapes, at: Touches) -> sparse.csr_array:
         """Points of a node move with it; those of a bar with its two ends, by the lever.
@@ -109,6 +109,8 @@ class Touching:
         number[self.truss.free] = np.arange(n_dof)
         columns = np.broadcast_to(number[d * ends[:, :, None] + np.arange(d)][:, :, None, :], weights.shape)
         rows = np.broadcast_to((d * np.arange(n)[:, None] + np.arange(d))[:, None, :, None], weights.shape)
-        kept: Mask = (columns >= 0) & (weights != 0.0)
-        made = sparse.coo_array((weights[kept], (rows[kept], columns[kept])), shape=(n * d, n_dof))
-        return sparse.csr_array(made.tocsr())
+        is_entry: Mask = (columns >= 0) & (weights != 0.0)
+        entries = sparse.coo_array(
+            (weights[is_entry], (rows[is_entry], columns[is_entry])), shape=(n * d, n_dof)
+        )
+        return sparse.csr_array(entries.tocsr())

@@ -23,7 +23,7 @@ KNOWN: Mapping[str, Mapping[str, float]] = {
 
 
 def factor(quantity: str, unit: str, where: str) -> float:
-    """What a number in this unit is multiplied by to become SI.
+    """Factor from a unit to SI.
 
     Examples
     --------
