@@ -5,7 +5,7 @@ u·b₀ = 0, so powers of [u]× on b₀ end: with c₀ = u × b₀ and Stumpff's
 
     r(s) = r₀ + s t₀ + S₂ s² b₀ + S₃ s³ c₀,    t(s) = t₀ + S₁ s b₀ + S₂ s² c₀,    t'(s) = S₀ b₀ + S₁ s c₀.
 
-Searches for nearest points need no more of a section, and this is a fraction of the cost of its frame.
+Searches for nearest points need only these, at a fraction of the cost of a frame.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECOND, THIRD = (tuple((-1) ** j / math.factorial(2 * j + k) for j in range(TERM
 
 
 class Arc(NamedTuple):
-    """One segment in plain numbers: counting references to arrays costs more than the formulas.
+    """One segment as plain numbers, as reference counts of arrays would cost more than the formulas.
 
     Parameters
     ----------

@@ -18,22 +18,22 @@ from clapas.typing import Array, Indices, Mask
 
 NODES = 5  # Gauss points per element: M is right to 1e-9 up to a radian of turn per element (see tests)
 LOADS = "tip_force", "tip_couple"
-TOUCHED = 1.0 - 1e-9  # of a segment: one that is bare for more is bare all over
+TOUCHED = 1.0 - 1e-9  # bare fraction of a segment above which it counts as bare
 
 
 @dataclass(frozen=True, eq=False)
 class RodArrays:
-    """What does not change of the rods of a scene.
+    """Constant data of the rods of a scene.
 
     Coordinates q are the strains (τ, κ₁, κ₂) of all elements, then position and quaternion of free roots,
-    then those of the supports, then the length of the step under way and the time, which supports move by.
+    then those of the supports, then the length of the current step and the time, for the motion of supports.
     Velocities are, rod by rod, those of a free root (of its point and angular, in the world), then the
     strain rates.
 
     Parameters
     ----------
     rods : sequence of Rod
-        They.
+        The rods.
     """
 
     rods: Sequence[Rod]
@@ -83,14 +83,14 @@ class RodArrays:
 
     @cached_property
     def base(self) -> Indices:
-        """The frame that each root stands on: its own if it is free, or that of its support after these."""
+        """Base frame of each root: its own if free, otherwise that of its support, numbered after these."""
         return np.where(
             self.support_of < 0, np.cumsum(self.table.free) - 1, len(self.free_roots) + self.support_of
         )
 
     @cached_property
     def root_offsets(self) -> tuple[Array, Array]:
-        """Positions and frames of the roots in the frames that they stand on."""
+        """Positions and frames of the roots in their base frames."""
         position, frame = (array.copy() for array in self.offsets)
         position[self.free_roots], frame[self.free_roots] = 0.0, np.eye(3)
         return position, frame
@@ -102,7 +102,7 @@ class RodArrays:
 
     @cached_property
     def rates(self) -> Indices:
-        """Where the strain rates (elements, 3) are among the velocities."""
+        """Indices of the strain rates (elements, 3) among the velocities."""
         t = self.table
         rod = np.repeat(np.arange(len(t.free)), np.diff(t.first))
         inside = np.arange(t.first[-1]) - t.first[rod]
@@ -115,7 +115,7 @@ class RodArrays:
 
     @cached_property
     def root_rates(self) -> Indices:
-        """Where the velocities (free roots, 6) are."""
+        """Indices of the velocities (free roots, 6)."""
         return np.asarray(self.table.dof[self.free_roots][:, None] + np.arange(6))
 
     @cached_property
@@ -125,7 +125,7 @@ class RodArrays:
 
     @cached_property
     def held_rates(self) -> Indices:
-        """Where the velocities of these roots are, six each."""
+        """Indices of the velocities of these roots, six each."""
         return np.asarray((self.table.dof[:-1][self.held][:, None] + np.arange(6)).ravel())
 
     @cached_property
@@ -149,7 +149,7 @@ class RodArrays:
     def segments(self) -> Segments:
         """The carriers: pieces of elements, one after another along each rod.
 
-        One that is bare in part begins where the rod is bare no more.
+        A partly bare one begins at the end of the bare length.
         """
         rods, first = self.rods, self.table.first
         counts = np.array([rod.segments for rod in rods])
@@ -202,19 +202,19 @@ class RodArrays:
         return len(self.segments.rod)
 
     def split(self, q: Array) -> tuple[Array, Array]:
-        """Strains, and the poses of free roots and supports: parts of q itself."""
+        """Strains, and the poses of free roots and supports, as views of q."""
         end = 3 * self.n_elements
         return q[:end].reshape(-1, 3), q[end:-2].reshape(-1, 7)
 
     @cached_property
     def _steady_loads(self) -> tuple[Array, Array]:
-        """Loads at time zero, and so for ever where they are no functions of time."""
+        """Loads at time zero, constant unless they are functions of time."""
         force, couple = (np.array([rod.load(name, 0.0) for rod in self.rods]) for name in LOADS)
         return force, couple
 
     @cached_property
     def _varying_loads(self) -> list[tuple[int, int, str]]:
-        """Those that are: which of the two, of which rod."""
+        """Loads that are functions of time: index of the load, rod, name."""
         varying = [(i, k, name) for i, name in enumerate(LOADS) for k in range(len(self.rods))]
         return [(i, k, name) for i, k, name in varying if callable(getattr(self.rods[k], name))]
 
@@ -229,7 +229,7 @@ class RodArrays:
 
     @cached_property
     def diagonal(self) -> Indices:
-        """Where the diagonal of each dense matrix is."""
+        """Indices of the diagonals of the dense matrices."""
         t = self.table
         size = np.diff(t.dof)
         rod = np.repeat(np.arange(len(size)), size)
@@ -237,7 +237,7 @@ class RodArrays:
 
     @cached_property
     def goes_on(self) -> Indices:
-        """Whether a rod goes on before (1) and after (2) a segment, and may touch there."""
+        """Whether a rod continues, with contact, before (1) and after (2) a segment."""
         s = self.segments
         touching = np.zeros(self.n_carriers + 2, dtype=bool)
         touching[1 + np.array([k for k, _ in self.shapes], dtype=np.int64)] = True
@@ -246,5 +246,5 @@ class RodArrays:
 
 
 def starts_of(counts: Iterable[int] | Array | Indices) -> Indices:
-    """Where each of several lists starts, and the end."""
+    """Start of each of several consecutive lists, and the end."""
     return np.concatenate(([0], np.cumsum(np.asarray(counts)))).astype(np.int64)

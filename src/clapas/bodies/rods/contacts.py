@@ -1,13 +1,13 @@
 """Contacts of rods, refined from capsules to the curve.
 
-Detection finds pairs by capsules about short segments of the rods. Here each pair is looked at again on the
-helical arcs themselves: the nearest points of two arcs, or of an arc and another surface. A pair of a segment
-and something else has one contact at a time, so the segment is its identity along the rod, and impulses are
-carried as long as the contact stays in it.
+Detection finds pairs by capsules about short segments of the rods. Here each pair is refined on the
+helical arcs: the nearest points of two arcs, or of an arc and another surface. A pair of a segment
+and another body has one contact at a time, so the segment identifies it along the rod, and impulses are
+warm-started as long as the contact stays in it.
 
-A nearest point at the end of a segment is not a contact where the distance falls on beyond that end, by more
-than a small part of the radius over the length of a segment: the next segment has it. Where it falls by less,
-along what lies flat, segments keep a contact each.
+A nearest point at the end of a segment is not a contact where the distance decreases beyond that end, by more
+than a small part of the radius over the length of a segment: it belongs to the next segment. Where it
+decreases by less, along flat contact, each segment keeps a contact.
 
 Other surfaces are spheres, capsules, planes, sides of cylinders and boxes in closed form; polyhedra,
 triangles and the ends of cylinders count as their tangent plane at the point that detection found.
@@ -29,17 +29,17 @@ SPHERE, PLANE, CAPSULE = int(Kind.SPHERE), int(Kind.PLANE), int(Kind.CAPSULE)
 BOX, CYLINDER = int(Kind.BOX), int(Kind.CYLINDER)
 
 FLAT = 1e-9  # slope of the distance along a rod below which it does not change
-FALLS = 0.05  # part of the radius: the distance falls on beyond the end of a segment if by more
+FALLS = 0.05  # part of the radius: smallest decrease of the distance beyond the end of a segment
 PARALLEL = 0.999  # cosine
-ALIKE = 0.94  # cosine of normals of one contact, found several times
-END = 1.0 - 1e-9  # of the half length: what is beyond is at the end
+ALIKE = 0.94  # cosine of normals above which contacts are duplicates
+END = 1.0 - 1e-9  # of the half length: points beyond are at the end
 STEPS = 60
 SETTLED = 1e-12  # of the half length of a segment
-SQUARED = 1e-8  # a step so short of Newton's method is followed by one of its square
+SQUARED = 1e-8  # Newton steps this short converge quadratically: the next is negligible
 
 
 class Arcs(NamedTuple):
-    """The segments as arcs in the world: middles, frames and strains there, and what continues them."""
+    """The segments as arcs in the world: middles, frames and strains there, and their continuation."""
 
     segments: Segments
     middle: Array
@@ -49,7 +49,7 @@ class Arcs(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Contacts as detection found them; ``own_a`` and ``own_b`` are segments, −1 on the side of others."""
+    """Contacts as found by detection; ``own_a`` and ``own_b`` are segments, −1 on the side of others."""
 
     a: Indices
     b: Indices
@@ -62,7 +62,7 @@ class Found(NamedTuple):
 
 
 class Others(NamedTuple):
-    """What is on the other side of each contact: sort, sizes, centre and frame in the world."""
+    """The other side of each contact: kind, sizes, centre and frame in the world."""
 
     kind: Indices
     size: Array
@@ -81,14 +81,14 @@ def arc_of(arcs: Arcs, k: int) -> Arc:
 
 @inlined
 def sagitta(arcs: Arcs, k: int) -> float:
-    """How far a segment may be from its tangent at the middle, at most: ½ κ half² (m)."""
+    """Largest distance of a segment from its tangent at the middle: ½ κ half² (m)."""
     u, half = vec(arcs.strain, arcs.segments.element[k]), arcs.segments.half[k]
     return float(0.5 * math.sqrt(u[1] * u[1] + u[2] * u[2]) * half * half)
 
 
 @subroutine
 def surface(kind: int, size: Vec, c: Vec, R: Frame, y: Vec, p: Vec, n: Vec) -> tuple[float, Vec]:
-    """Distance of y from a surface, and the outward normal; by the tangent plane at p if need be."""
+    """Distance of y from a surface, and outward normal; from the tangent plane at p if not in closed form."""
     x = less(y, c)
     if kind == PLANE:
         return dot(x, R[2]), R[2]
@@ -159,7 +159,7 @@ def nearest_of_arcs(first: Arc, second: Arc, shift: Vec, point: Vec) -> tuple[fl
     b, tb, _ = arc_at(second, 0.0)
     b = add(b, shift)
     c = dot(ta, tb)
-    if abs(c) > PARALLEL:  # the middle of what they have beside each other
+    if abs(c) > PARALLEL:  # the middle of their overlap
         at = dot(less(b, a), ta)
         s = 0.5 * (max(at - hb, -ha) + min(at + hb, ha))
         t = (1.0 if c > 0.0 else -1.0) * (s - at)
@@ -177,8 +177,8 @@ def nearest_of_arcs(first: Arc, second: Arc, shift: Vec, point: Vec) -> tuple[fl
         ss, tt, st = 1.0 - dot(d, ca), 1.0 + dot(d, cb), -dot(ta, tb)
         if held_s or held_t:
             ss, tt, st = max(ss, 0.05), max(tt, 0.05), 0.0
-        # Toward the nearest points, not away from the farthest: the lower eigenvalue counts as positive.
-        # Arcs side by side have one near zero, and their nearest points are mostly at an end: long steps.
+        # The lower eigenvalue is made positive, towards a minimum and not a maximum of the distance.
+        # Parallel arcs have one near zero, and their nearest points are mostly at an end: long steps.
         mean, spread = 0.5 * (ss + tt), math.sqrt(0.25 * (ss - tt) ** 2 + st * st)
         high, low = mean + spread, mean - spread
         if spread > 0.0:
@@ -188,7 +188,7 @@ def nearest_of_arcs(first: Arc, second: Arc, shift: Vec, point: Vec) -> tuple[fl
         det = ss * tt - st * st
         ds = 0.0 if held_s else -(gs * tt - gt * st) / det
         dt = 0.0 if held_t else -(gt * ss - gs * st) / det
-        # A step that an end cuts short takes the other along only as far as it goes itself.
+        # Where an end truncates one step, the other is recomputed for the truncated one.
         s1, t1 = min(max(s + ds, -ha), ha), min(max(t + dt, -hb), hb)
         if s1 != s + ds and not held_t:
             t1 = min(max(t - (gt + st * (s1 - s)) / tt, -hb), hb)
@@ -241,7 +241,7 @@ def between_segments(arcs: Arcs, i: int, j: int, shift: Vec, p: Vec, n: Vec) -> 
     b, tb, _ = arc_at(two, t)
     d = less(add(b, shift), a)
     length = math.sqrt(dot(d, d))
-    # Nearer along the rod than half a turn as tight as can be, it is no contact but the rod itself.
+    # Closer along the rod than half the tightest possible turn: not a contact.
     apart = abs(arcs.segments.place[i] + s - arcs.segments.place[j] - t)
     if same and apart <= math.pi * one.radius:
         return False, 0.0, p, n
@@ -293,8 +293,8 @@ def refine(
     """Write the contacts on the curves, and the rows that they come from; returns how many there are.
 
     Rows are sorted by pairs of bodies. Rows without a segment are kept as they are. Those that cannot be
-    within ``distance`` are passed over: an arc is within ½ κ half² of the axis of its capsule. Of several of
-    one pair and direction the deepest counts.
+    within ``distance`` are skipped: an arc is within ½ κ half² of the axis of its capsule. Of several with
+    one pair and direction the deepest is kept.
     """
     count, first = 0, 0
     for row in range(len(found.gap)):

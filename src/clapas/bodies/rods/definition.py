@@ -1,4 +1,4 @@
-"""Rods and supports as people write them."""
+"""User definition of rods and supports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEGMENTS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Support:
-    """What roots are clamped in: a rigid frame with an imposed motion, at rest by default.
+    """Rigid frame in which roots are clamped, with an imposed motion; at rest by default.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Support:
         if self.motion is not None:
             if not callable(self.motion):
                 raise SceneError(f"support: motion must be a function of time, got {self.motion!r}")
-            self.at(0.0)  # a wrong function is refused before anything runs
+            self.at(0.0)  # checks the function before the run
 
     def at(self, time: float) -> tuple[Array, Array]:
         """Velocity in the world, and angular velocity along its own axes."""
@@ -96,8 +96,8 @@ class Rod:
         Root, direction in which the rod leaves it, and the axis n₁ of the section there; ``normal`` is made
         orthogonal, by default it is the axis of the world most across the tangent.
     root : "clamped", "free" or "held"
-        Clamped in a support, free to move, or held by a rigid body that feels the rod, which
-        ``scene.add_rods(…, on=body)`` makes of it.
+        Clamped in a support, free to move, or held by a rigid body, with reaction
+        (set by ``scene.add_rods(…, on=body)``).
     support : Support
         Where it is clamped.
     velocity, angular_velocity : 3 floats each
@@ -110,9 +110,9 @@ class Rod:
     tip_force, tip_couple : 3 floats, or functions of time
         Dead loads at the tip, in the world (N, N·m).
     segments : int
-        Pieces of an element that can each touch one thing at one point.
+        Contact segments per element; each has one contact point per other body.
     bare : float
-        Length from the root that touches nothing (m): where the rod leaves its support.
+        Length from the root without contact (m), where the rod leaves its support.
 
     Examples
     --------

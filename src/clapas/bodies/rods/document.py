@@ -1,10 +1,10 @@
-"""Rods in plain words, numbers, lists and dictionaries, as scene files hold them.
+"""Rods as plain data (text, numbers, lists, dictionaries) for scene files.
 
     rods = [{length = 0.15, radius = 4e-5, density = 1300, young = 4e9, support = 0}, …]
     supports = [{position = [0, 0, 0.1], motion = {type = "oscillation", …}}]
 
 A clamped rod names its support by its number; without one it is clamped in the world. Motions are those of
-:mod:`clapas.dynamics.motions`, which whoever reads the file makes before.
+:mod:`clapas.dynamics.motions`, built before by the reader of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SETTINGS = "rods", "supports"
 
 
 def to_document(rods: Sequence[Rod]) -> dict[str, Any]:
-    """What :func:`from_document` makes the rods from.
+    """The document of rods; inverse of :func:`from_document`.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def from_document(settings: Mapping[str, Any]) -> list[Rod]:
     """
     unknown = [name for name in settings if name not in SETTINGS]
     if unknown or "rods" not in settings:
-        what = f"unknown setting '{unknown[0]}'" if unknown else "no 'rods'"
-        raise SceneError(f"rods: {what}; the settings are {', '.join(SETTINGS)}")
+        problem = f"unknown setting '{unknown[0]}'" if unknown else "no 'rods'"
+        raise SceneError(f"rods: {problem}; the settings are {', '.join(SETTINGS)}")
     supports = []
     for k, table in enumerate(_tables("supports", settings.get("supports", []))):
         _refuse_unknown(f"supports[{k}]", table, [field.name for field in fields(Support)])
-        supports.append(_made(f"supports[{k}]", Support, table))
+        supports.append(_build(f"supports[{k}]", Support, table))
     rods = []
     known = [field.name for field in fields(Rod)]
     for k, table in enumerate(_tables("rods", settings["rods"])):
@@ -67,7 +67,7 @@ def from_document(settings: Mapping[str, Any]) -> list[Rod]:
                     f"from 0, got {number!r}"
                 )
             values["support"] = supports[number]
-        rods.append(_made(f"rods[{k}]", Rod, values))
+        rods.append(_build(f"rods[{k}]", Rod, values))
     return rods
 
 
@@ -114,9 +114,9 @@ def _refuse_unknown(where: str, table: Mapping[str, Any], known: Sequence[str]) 
             raise SceneError(f"{where}: unknown entry '{name}'; known are {', '.join(known)}")
 
 
-def _made(where: str, sort: Any, values: Mapping[str, Any]) -> Any:
+def _build(where: str, cls: Any, values: Mapping[str, Any]) -> Any:
     try:
-        return sort(**values)
+        return cls(**values)
     except TypeError as error:  # a required entry is missing
         raise SceneError(f"{where}: {error}") from None
     except SceneError as error:

@@ -1,8 +1,8 @@
-"""Shapes of rods at rest under weight and loads at their tips, without contact.
+"""Static equilibrium of rods under weight and tip loads, without contact.
 
 At rest K (q − q⁰) = f(q), where f are the forces of weight and tips. Levenberg's method: steps solve
 (T + λK) d = f − K (q − q⁰) with the tangent T by differences of f, and λ grows until the potential energy
-falls (or, where couples act on tips, which have no potential, the size of what is left of the forces).
+decreases (or the residual force, where couples act on tips, which have no potential).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clapas.bodies.rods.rods import Rods
 
 DIFFERENCE = 1e-6  # of a turn of a radian per element
-ROUNDED = 1e-6  # what may be left where rounding hides whether the energy still falls
+ROUNDED = 1e-6  # residual accepted where rounding hides the decrease of energy
 
 
 def equilibrium(
@@ -40,11 +40,11 @@ def equilibrium(
     gravity : 3 floats
         m/s².
     part : Part, optional
-        Where to begin.
+        Initial guess.
     tol : float
-        Forces left, as the strains they would cause, relative to one radian per element.
+        Residual forces, as equivalent strains relative to one radian per element.
     max_iterations : int
-        Steps before it is given up.
+        Largest number of steps.
 
     Examples
     --------
@@ -59,25 +59,25 @@ def equilibrium(
         raise SceneError("rods: an equilibrium is that of clamped rods; these have free roots")
     q = (rods.start() if part is None else part).q.copy()
     balance = _Balance(rods, np.asarray(gravity, dtype=float), float(q[-1]))
-    left = balance.force(q)
-    best, damping = balance.merit(q, left), 0.0
+    residual = balance.force(q)
+    best, damping = balance.merit(q, residual), 0.0
     for _ in range(max_iterations):
-        if balance.angle(left) <= tol:
+        if balance.angle(residual) <= tol:
             break
         tangent = balance.tangent(q)
         for _ in range(60):
-            d = np.linalg.solve(tangent + damping * np.diag(balance.stiffness), left)
+            d = np.linalg.solve(tangent + damping * np.diag(balance.stiffness), residual)
             trial = q.copy()
             trial[: rods.n_dof] += d
             there = balance.force(trial)
             value = balance.merit(trial, there)
-            if d @ left >= 0.0 and value <= best + 1e-14 * abs(best):
+            if d @ residual >= 0.0 and value <= best + 1e-14 * abs(best):
                 break
             damping = max(4.0 * damping, 1e-3)
         else:
             break
-        q, left, best, damping = trial, there, value, damping / 16.0 if damping > 1e-4 else 0.0
-    rest = balance.angle(left)
+        q, residual, best, damping = trial, there, value, damping / 16.0 if damping > 1e-4 else 0.0
+    rest = balance.angle(residual)
     if rest <= max(tol, ROUNDED):
         return Part(q, np.zeros(rods.n_dof))
     raise SceneError(
@@ -87,7 +87,7 @@ def equilibrium(
 
 
 class _Balance:
-    """Forces on clamped rods at rest, their tangent, and what falls on the way to an equilibrium."""
+    """Forces on clamped rods at rest, their tangent, and the merit function."""
 
     def __init__(self, rods: Rods, gravity: Array, time: float) -> None:
         self._rods, self._gravity, self._still = rods, gravity, np.zeros(rods.n_dof)
@@ -102,14 +102,14 @@ class _Balance:
         pull = self._rods.inertia(Part(q, self._still), self._gravity, with_mass=False).force
         return -pull - self.stiffness * (q[: len(pull)] - self._natural)
 
-    def angle(self, left: Array) -> float:
-        """The largest angle by which forces that are left would turn an element (rad)."""
-        return float(np.abs(left / self.stiffness * self._turn).max())
+    def angle(self, residual: Array) -> float:
+        """Largest angle by which the residual forces would turn an element (rad)."""
+        return float(np.abs(residual / self.stiffness * self._turn).max())
 
-    def merit(self, q: Array, left: Array) -> float:
+    def merit(self, q: Array, residual: Array) -> float:
         """The potential energy; with couples, which have none, the size of the forces left."""
         if self._has_couples:
-            return float(np.sqrt(np.mean((left / self.stiffness * self._turn) ** 2)))
+            return float(np.sqrt(np.mean((residual / self.stiffness * self._turn) ** 2)))
         return self._rods.energy(Part(q, self._still), self._gravity).potential
 
     def tangent(self, q: Array) -> Array:

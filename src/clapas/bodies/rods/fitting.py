@@ -1,4 +1,4 @@
-"""Strains of a rod that follows a given curve."""
+"""Strains of a rod fitted to a curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A helical arc and how it moves: closed forms for a rod of constant twist and curvatures.
+"""Kinematics of a helical arc: closed forms for a rod of constant twist and curvatures.
 
 The section at arc length s has the frame R = (n₀, n₁, n₂), n₀ the tangent. Along an arc its rate of turn is
 constant in the section, R' = R [u]×, u = (τ, κ₁, κ₂): twist and two curvatures (1/m). Hence, from the start
@@ -15,7 +15,7 @@ angular velocity, along the axes there),
 
 with ρ = s e₀, x = |φ|²: the left Jacobian of the exponential of (ρ, φ) on (0, s w). The rate of η at constant
 w follows by the product rule. S_k(x) = Σ (−x)ʲ/(2j + k)! are Stumpff's functions: S₀ = cos, S₁ = sin φ/φ.
-Nothing is divided by a curvature, and straight rods are no special case.
+There is no division by a curvature, so straight rods are not a special case.
 
 Vectors are tuples of three numbers, twists pairs (velocity, angular velocity) of them, frames triples of
 axes: the compiler keeps them in registers.
@@ -37,7 +37,7 @@ Vec: TypeAlias = tuple[float, float, float]
 Twist: TypeAlias = tuple[Vec, Vec]
 Frame: TypeAlias = tuple[Vec, Vec, Vec]
 
-SERIES = 4.0  # |φ|² below which S₆ and S₇ are summed; above, formulas lose fewer digits than that
+SERIES = 4.0  # |φ|² below which S₆ and S₇ are summed as series; above, closed formulas are accurate
 TERMS = 14
 SHORT, SHORT_TERMS = 0.25, 7
 SIXTH, SEVENTH = (tuple((-1) ** j / math.factorial(2 * j + k) for j in range(TERMS)) for k in (6, 7))

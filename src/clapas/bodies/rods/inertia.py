@@ -1,4 +1,4 @@
-"""Mass matrix and inertial forces of rods: one pass along each rod and one back.
+"""Mass matrix and inertial forces of rods: a forward and a backward pass along each rod.
 
 The kinetic energy of a rod is that of its centreline and of its sections,
 
@@ -7,7 +7,7 @@ The kinetic energy of a rod is that of its centreline and of its sections,
 so M = ∫ (ρS JᵀJ + ΘᵀD Θ) ds with the Jacobians J of the point and Θ of the rotation of a section. The rotary
 term, (radius/length)² of the other, keeps M definite: the twist of a straight rod moves no point. The
 strains of an element move all sections beyond it as one rigid body. So a pass along the rod sums over Gauss
-points the momenta of each element's own motion, and a pass back lets each element carry what lies beyond:
+points the momenta of each element's own motion, and a backward pass adds to each element the part beyond it:
 O(elements²) for M, O(elements) for forces, as the composite-rigid-body method does for linkages (Featherstone
 2008, 6.2).
 
@@ -57,7 +57,7 @@ class RodTable(NamedTuple):
     dof : array (rods + 1,)
         Its velocities, six of the root first if that is free.
     entry : array (rods + 1,)
-        Where its dense matrices start in a flat array.
+        Start of its dense matrices in a flat array.
     free : array (rods,)
         1 if the root is free.
     length : array (elements,)
@@ -79,7 +79,7 @@ class RodTable(NamedTuple):
 
 
 class RodMotion(NamedTuple):
-    """Where rods are and how they move.
+    """Positions and motion of rods.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class RodMotion(NamedTuple):
 
 
 class Inertia(NamedTuple):
-    """What :func:`inertia` finds.
+    """Results of :func:`inertia`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Inertia(NamedTuple):
     weight : array (rods, 4)
         Masses (kg), and first moments about the roots (kg·m).
     tip : array (rods, 3)
-        Where the tips are (m).
+        Positions of the tips (m).
     """
 
     mass: Array
@@ -128,12 +128,12 @@ class Inertia(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Sums of the pass along a rod, and what the pass back carries.
+    """Sums of the forward pass along a rod, and quantities of the backward pass.
 
     Parameters
     ----------
     whole : array (most, 3, 6)
-        Twists of what is beyond an element, per unit of its strain rates.
+        Twists of the part beyond an element, per unit of its strain rates.
     moment : array (most, 3, 6)
         Momenta (linear, angular) of the element's own motion, per unit of its strain rates.
     own : array (most, 3, 3)
@@ -145,7 +145,7 @@ class Work(NamedTuple):
     pushed, flowed : arrays (most, 3)
         The same along its own strains.
     beyond : array (10,)
-        Mass and moments of what lies beyond.
+        Mass and moments of the part beyond.
     load, momentum : arrays (6,)
         Its forces and momenta.
     twist, share, total : arrays (6,)
@@ -169,7 +169,7 @@ class Work(NamedTuple):
 
 
 def work_on(rods: RodTable) -> Work:
-    """Room for the passes along the longest rod."""
+    """Work arrays for the passes along the longest rod."""
     most = int(np.diff(rods.first).max(initial=0))
     shapes = (most, 3, 6), (most, 3, 6), (most, 3, 3), (most, 10), (most, 6), (most, 6), (most, 3), (most, 3)
     return Work(*(np.empty(shape) for shape in (*shapes, 10, 6, 6, 6, 6, 6)))
@@ -308,7 +308,7 @@ def twist_of(rows: Array, k: int) -> Twist:
 
 @inlined
 def clear(work: Work, n: int) -> None:
-    """Zero the sums of n elements, and what lies beyond them."""
+    """Zero the sums of n elements, and of the part beyond them."""
     for e in range(n):
         for j in range(3):
             work.pushed[e, j], work.flowed[e, j] = 0.0, 0.0
@@ -328,7 +328,7 @@ def clear(work: Work, n: int) -> None:
 
 @subroutine
 def back(rods: RodTable, k: int, with_mass: bool, work: Work, out: Inertia) -> None:
-    """From the tip to the root: each element carries what lies beyond it."""
+    """Backward pass from the tip to the root: each element carries the part beyond it."""
     n, start, root = rods.first[k + 1] - rods.first[k], rods.dof[k], 6 * rods.free[k]
     load, momentum, beyond = work.load, work.momentum, work.beyond
     for e in range(n - 1, -1, -1):

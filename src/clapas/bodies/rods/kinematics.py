@@ -1,4 +1,4 @@
-"""Where sections of rods are, how they move, and the Jacobians of their points."""
+"""Positions and motion of sections of rods, and the Jacobians of their points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from clapas.bodies.rods.inertia import RodMotion, RodTable
 from clapas.compiled import inlined, kernel, subroutine
 from clapas.typing import Array, Indices
 
-PROJECTIONS = 30  # Newton steps to the nearest section, at most
+PROJECTIONS = 30  # largest number of Newton steps to the nearest section
 SETTLED = 1e-13  # of the half length of a segment
 
 
@@ -40,11 +40,11 @@ class Chain(NamedTuple):
     Parameters
     ----------
     start : array (elements, 3)
-        Where each begins, from the root of its rod (m).
+        Start of each, relative to the root of its rod (m).
     frame : array (elements, 3, 3)
         Its frame there.
     whole : array (elements, 3, 6)
-        Twist about the root of all that is beyond it, per unit of each of its strain rates.
+        Twist about the root of the part beyond it, per unit of each of its strain rates.
     """
 
     start: Array
@@ -183,8 +183,8 @@ def fill_twists(
 def nearest_section(arc: Arc, y: Vec) -> float:
     """Arc length from the middle of the section of an arc that is nearest to y.
 
-    Newton's method on (r(s) − y)·t(s) = 0, with the curvature of the arc left out where it would lead to a
-    farthest point.
+    Newton's method on (r(s) − y)·t(s) = 0, without the curvature of the arc where it would lead to a
+    maximum of the distance.
     """
     s, half = 0.0, arc.half
     for _ in range(PROJECTIONS):
@@ -270,5 +270,5 @@ def fill_rows(
 
 
 def blank_chain(elements: int) -> Chain:
-    """Room for the elements."""
+    """Empty arrays for the elements."""
     return Chain(np.empty((elements, 3)), np.empty((elements, 3, 3)), np.empty((elements, 3, 6)))

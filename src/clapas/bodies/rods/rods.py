@@ -1,4 +1,4 @@
-"""Rods as a kind of bodies: what a time step asks of super-helices."""
+"""Rods (super-helices) as a kind of bodies for the time step."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from clapas.geometry.colliders import Contacts
 from clapas.linalg.body_masses import BodyMasses
 from clapas.typing import Array, Indices
 
-ROUNDS = 4  # of the fixed point for the mean velocity in N, at most
-SETTLED = 1e-4  # of the velocities: what is left is less than the error of the step
+ROUNDS = 4  # largest number of fixed-point iterations for the mean velocity in N
+SETTLED = 1e-4  # of the velocities: below the error of the step
 SAMPLES, SEARCHES = 8, 8  # points per element, and rounds, to find the section nearest to a point
-CONTRACTING = 0.7  # each round must change less than this share of what the last one changed
+CONTRACTING = 0.7  # required ratio of successive changes
 
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rods(RodArrays):
-    """Rods of a scene, together: constant arrays, and the questions of a time step.
+    """Rods of a scene: constant arrays, and the methods of a time step.
 
     The step is linearly implicit, M̃ = M + θhC + θ²h²K with the diagonal stiffness K, so the twist of short
     elements does not limit h. N is taken at the mean of the velocities before and after without contact.
@@ -71,7 +71,7 @@ class Rods(RodArrays):
     Parameters
     ----------
     rods : sequence of Rod
-        They.
+        The rods.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Rods(RodArrays):
     # ---------------------------------------------------------------- motion
 
     def start(self) -> Part:
-        """Strains as given, rods at rest in their supports."""
+        """Initial strains, rods at rest in their supports."""
         position, frame = self.offsets
         free = [np.concatenate((position[k], rotations.from_matrix(frame[k]))) for k in self.free_roots]
         supports = [np.concatenate((support.position, rotations.identity(3))) for support in self.supports]
@@ -174,35 +174,35 @@ class Rods(RodArrays):
         h, theta, v = span.h, span.theta, part.v
         damping, drag = self.viscosity
         at, time = self.motion(part, h), float(part.q[-1])
-        found = self._inertia(at, time, span.gravity, True)
+        terms = self._inertia(at, time, span.gravity, True)
         strain, rate = at.strain, at.rate
         elastic = np.zeros(self.n_dof)
         elastic[self.rates] = -self.stiffness * (
             strain - self.natural + ((2.0 * theta - 1.0) * h + damping) * rate
         )
-        elastic -= np.repeat(drag, np.diff(self.table.dof)) * found.momentum
-        mass = found.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
+        elastic -= np.repeat(drag, np.diff(self.table.dof)) * terms.momentum
+        mass = terms.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
         mass[self.diagonal[self.rates]] += (theta * theta * h * h + theta * h * damping) * self.stiffness
         masses = BodyMasses(mass, self.table.dof)
         # N at the mean velocity, by fixed point. Vibrations faster than the step can make it diverge: then N
-        # stays at the best mean found, at worst the velocity before. Roots that a body holds keep their
-        # velocity meanwhile: what they would do if they were let go is no part of the motion.
+        # stays at the best mean found, at worst the velocity before. Held roots keep their velocity
+        # meanwhile: their free motion is not part of the motion.
         holding, kept = self._with_roots_held(masses), self.held_rates
-        force = found.force
+        force = terms.force
 
-        def later(force: Array) -> Array:
+        def velocity_after(force: Array) -> Array:
             push = h * (elastic - force)
             push[kept] = 0.0
             return np.asarray(v + holding.solve(push))
 
-        # The velocity before is the first iterate: already the first round shows how fast they converge.
-        after = later(force)
+        # The velocity before is the first iterate: already the first round shows the rate of convergence.
+        after = velocity_after(force)
         last = float(np.abs(after - v).max())
         for attempt in range(ROUNDS):
             mean = Part(part.q, 0.5 * (v + after))
             at = self.motion(mean, h) if len(self.free_roots) else at._replace(rate=mean.v[self.rates])
             trial = self._inertia(at, time, span.gravity, False).force
-            new = later(trial)
+            new = velocity_after(trial)
             change = float(np.abs(new - after).max())
             if not change < CONTRACTING * (last if attempt else np.inf):
                 break
@@ -230,13 +230,13 @@ class Rods(RodArrays):
 
     def energy(self, part: Part, gravity: Array) -> Energy:
         """Kinetic energy; elastic energy, that of weight, and of loads at tips as they are at this time."""
-        found = self.inertia(part, gravity, with_mass=False)
+        terms = self.inertia(part, gravity, with_mass=False)
         at = self.motion(part)
         elastic = 0.5 * float(np.sum(self.stiffness * (self.split(part.q)[0] - self.natural) ** 2))
-        mass, moment = found.weight[:, 0], found.weight[:, 1:]
-        lifted = float(np.sum((mass[:, None] * at.position + moment) @ np.asarray(gravity)))
-        worked = float(np.sum(self.loads(float(part.q[-1]))[0] * found.tip))
-        return Energy(float(found.kinetic.sum()), elastic - lifted - worked)
+        mass, moment = terms.weight[:, 0], terms.weight[:, 1:]
+        weight_work = float(np.sum((mass[:, None] * at.position + moment) @ np.asarray(gravity)))
+        tip_work = float(np.sum(self.loads(float(part.q[-1]))[0] * terms.tip))
+        return Energy(float(terms.kinetic.sum()), elastic - weight_work - tip_work)
 
     # ---------------------------------------------------------------- places
 
@@ -258,7 +258,7 @@ class Rods(RodArrays):
         return position, frame
 
     def tips(self, part: Part) -> Array:
-        """Where the ends of the rods are, (rods, 3)."""
+        """Positions of the tips of the rods, (rods, 3)."""
         return self.sections(part, np.arange(len(self.rods)), np.array([rod.length for rod in self.rods]))[0]
 
     def centrelines(
@@ -276,7 +276,7 @@ class Rods(RodArrays):
         return [pictures.look(self, part)]
 
     def _place(self, part: Part) -> Placed:
-        """Where a part is. The last answer is kept: a step asks for the same part several times."""
+        """Positions of a part. The last result is cached, as a step uses the same part several times."""
         if self._last and self._last[0][0] is part:
             return self._last[0][1]
         at, s = self.motion(part), self.segments
@@ -344,7 +344,7 @@ class Rods(RodArrays):
     # ---------------------------------------------------------------- joints
 
     def anchor(self, point: Array, carrier: int | None) -> Anchor:
-        """The section nearest to a point of a rod: fixed to it the point may be off the centreline."""
+        """The section nearest to a point, which may be off the centreline."""
         only = None if carrier is None else int(self.segments.rod[carrier])
         start, best = self.start(), (np.inf, 0, 0.0, np.zeros(3))
         for k, rod in enumerate(self.rods):
@@ -371,21 +371,21 @@ class Rods(RodArrays):
         t, at, n = self.table, self.motion(part), len(rod)
         length = t.length[t.first[rod]]
         local = np.clip((s / length).astype(np.int64), 0, np.diff(t.first)[rod] - 1)
-        # A segment without length: points about it are fixed to its section, however far they are.
+        # A segment of zero length: all points are fixed to its section.
         none = np.zeros(n)
         cut = Segments(rod, t.first[rod] + local, s - local * length, none, none, s)
         chain, middle, axes = self.chain(at), np.empty((n, 3)), np.empty((n, 3, 3))
         fill_sections(at, chain, rod, cut.element, cut.middle, middle, axes)
         orientation = np.empty((n, 4))
         fill_quaternions(axes, orientation)
-        # Velocities of its middle and of points one metre off along n₁ and n₂ tell how it moves and turns.
+        # Velocities of its middle and of points one metre off along n₁ and n₂ give its twist.
         most, carrier = int(np.diff(t.dof).max()), np.arange(n)
-        found = []
+        velocities = []
         for off in (np.zeros((n, 3)), axes[:, :, 1], axes[:, :, 2]):
             entries, imposed = np.zeros((n, 3, most)), np.zeros((n, 3))
             fill_rows(t, at, chain, cut, middle, axes, carrier, middle + off, entries, imposed)
-            found.append(np.concatenate((entries, imposed[:, :, None]), axis=2))
-        moving, first, second = found[0], found[1] - found[0], found[2] - found[0]
+            velocities.append(np.concatenate((entries, imposed[:, :, None]), axis=2))
+        moving, first, second = velocities[0], velocities[1] - velocities[0], velocities[2] - velocities[0]
         turning = [  # ω along n₁, n₂, n₀, from ω × n₁ and ω × n₂
             np.einsum("nd,ndm->nm", axes[:, :, 0], second),
             -np.einsum("nd,ndm->nm", axes[:, :, 0], first),
@@ -400,18 +400,18 @@ class Rods(RodArrays):
     # ---------------------------------------------------------------- in files
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in plain words, numbers, lists and dictionaries (:mod:`clapas.bodies.rods.document`)."""
+        """Settings as plain data (:mod:`clapas.bodies.rods.document`)."""
         return to_document(self.rods)
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], folder: Path) -> Rods:
-        """From what :meth:`to_dict` gives."""
+        """Inverse of :meth:`to_dict`."""
         return cls(from_document(settings))
 
     # ---------------------------------------------------------------- contacts
 
     def margin(self, part: Part) -> float:
-        """Twice the distance of an arc from its tangent, at most: ½ κ half² (m)."""
+        """Twice the largest distance of an arc from its tangent, ½ κ half² (m)."""
         s = self.segments
         bend = np.linalg.norm(self.split(part.q)[0][:, 1:], axis=1)[s.element]
         return float(np.max(bend * s.half**2, initial=0.0))
@@ -421,26 +421,26 @@ class Rods(RodArrays):
     ) -> Contacts:
         """Contacts on the centrelines themselves (:mod:`clapas.bodies.rods.contacts`)."""
         placed, h = self._place(part), float(part.q[-2])
-        if len(self.rods) > 1 and not self._said and h > self.longest_step(part, distance):
-            self._said.append(
+        if len(self.rods) > 1 and not self._warnings_given and h > self.longest_step(part, distance):
+            self._warnings_given.append(
                 f"rods: they approach each other by up to {self._closing(part) * h:.1e} m in a step, and "
                 f"contacts are looked for within {distance:.1e} m: they may pass through each other; "
                 "take shorter steps, MoreauJean(travel=0.5) or a longer reach"
             )
-            logger.warning(self._said[0])
+            logger.warning(self._warnings_given[0])
         arcs = Arcs(self.segments, placed.middle, placed.axes, placed.motion.strain, self.goes_on)
         return refined(arcs, contacts, own, others, distance)
 
     @cached_property
-    def _said(self) -> list[str]:
+    def _warnings_given(self) -> list[str]:
         return []
 
     def longest_step(self, part: Part, reach: float = 0.0) -> float:
         """Time (s) in which no two segments come nearer by more than the thinnest radius and a reach (m).
 
-        With longer steps thin rods may pass through each other unseen. The reach is that of the scheme:
-        contacts within it are active if they close by no more than it in a step. A step that is longer is
-        said once, by a warning of the logger ``clapas``.
+        With longer steps thin rods may pass through each other undetected. The reach is that of the scheme:
+        contacts within it are active if they close by no more than it in a step. A longer step is reported
+        once, by a warning of the logger ``clapas``.
         """
         fastest = self._closing(part)
         return (float(self.segments.radius.min()) + reach) / fastest if fastest > 0.0 else np.inf

@@ -1,4 +1,4 @@
-"""Roots of rods: frames that are free or move as supports do, and the rods that stand on them."""
+"""Roots of rods: free frames and frames of supports, and the rods fixed to them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def move_frames(poses: Array, velocity: Array, n_free: int, h: float) -> None:
         angle = math.sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2])
         c, s = math.cos(angle), (math.sin(angle) / angle if angle > SMALL else 1.0)
         t, w, v = times(s, turn), poses[k, 3], _row(poses, k, 4)
-        across = cross(t, v) if k < n_free else cross(v, t)  # turned before, in the world, or after
+        across = cross(t, v) if k < n_free else cross(v, t)  # rotation in the world, or in the frame
         first = c * w - (t[0] * v[0] + t[1] * v[1] + t[2] * v[2])
         rest = add(plus(times(c, v), w, t), across)
         size = math.sqrt(first * first + rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2])
@@ -71,7 +71,7 @@ def place_roots(
     own: Array,
     at: RodMotion,
 ) -> None:
-    """Write where and how the roots move, from the frames that they stand on.
+    """Write positions and motion of the roots, from their base frames.
 
     Parameters
     ----------
