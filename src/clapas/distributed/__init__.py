@@ -1,1 +1,1 @@
-"""The same step on many processes (MPI): domains, borders, one Coulomb problem."""
+"""Time steps on many processes (MPI): domains, borders, one Coulomb problem."""

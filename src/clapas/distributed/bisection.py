@@ -1,9 +1,9 @@
-"""Domains by recursive bisection: cut space across its longest side, to each half its share of the work.
+"""Domains by recursive bisection: space is cut across its longest side in proportion to the work.
 
-The cuts are planes, so the owner of a body follows from its position alone, and any rank can tell it for any
-body. The weight of a body is a whole number (one, and one more for each of its contacts, say): sums are
-exact, whatever their order. Each cut is found by histograms that all ranks add up, the bin of the cut divided
-again and again: no rank ever sees the positions of others.
+The cuts are planes, so the owner of a body follows from its position alone, on any rank. The weight of a
+body is a whole number (one, and one more for each of its contacts, say): sums are exact, whatever their
+order. Each cut is found by histograms that all ranks add up, the bin of the cut being refined repeatedly: no
+rank needs the positions of others.
 
 Reference: Berger, Bokhari 1987 (recursive coordinate bisection).
 """
@@ -28,7 +28,7 @@ class Bisection:
     Parameters
     ----------
     axis, cut : arrays (n_nodes,)
-        Node k sends what is below ``cut`` along ``axis`` to its first child.
+        Node k assigns positions below ``cut`` along ``axis`` to its first child.
     child : array (n_nodes, 2)
         Next nodes; leaves are −1 − rank.
     """
@@ -56,13 +56,13 @@ def bisection(ranks: Ranks, position: Array, weight: Indices) -> Bisection:
     child: list[list[int]] = []
     level = [(0, ranks.size, np.arange(len(position)), (-1, 0))]
     while level:
-        level = [each for each in level if _placed(each, child)]
+        level = [each for each in level if _is_to_be_cut(each, child)]
         if not level:
             break
         along, cuts = _cuts(
             ranks, [each[2] for each in level], [each[:2] for each in level], position, weight
         )
-        below = []
+        next_level = []
         for (first, last, bodies, parent), a, c in zip(level, along, cuts, strict=True):
             number, middle = len(axis), (first + last) // 2
             if parent[0] >= 0:
@@ -71,15 +71,15 @@ def bisection(ranks: Ranks, position: Array, weight: Indices) -> Bisection:
             cut.append(c)
             child.append([-1, -1])
             beyond = position[bodies, a] >= c
-            below.append((first, middle, bodies[~beyond], (number, 0)))
-            below.append((middle, last, bodies[beyond], (number, 1)))
-        level = below
+            next_level.append((first, middle, bodies[~beyond], (number, 0)))
+            next_level.append((middle, last, bodies[beyond], (number, 1)))
+        level = next_level
     return Bisection(
         np.array(axis, dtype=np.int64), np.array(cut), np.array(child, dtype=np.int64).reshape(-1, 2)
     )
 
 
-def _placed(node: tuple[int, int, Indices, tuple[int, int]], child: list[list[int]]) -> bool:
+def _is_to_be_cut(node: tuple[int, int, Indices, tuple[int, int]], child: list[list[int]]) -> bool:
     """Whether a node is still to be cut; a node of one rank becomes a leaf of its parent."""
     first, last, _, parent = node
     if last - first > 1:
@@ -92,7 +92,7 @@ def _placed(node: tuple[int, int, Indices, tuple[int, int]], child: list[list[in
 def _cuts(
     ranks: Ranks, groups: list[Indices], spans: list[tuple[int, int]], position: Array, weight: Indices
 ) -> tuple[list[int], list[float]]:
-    """Axis and place of the cut of each group of bodies, all at once."""
+    """Axis and position of the cut of each group of bodies, all at once."""
     n, d = len(groups), position.shape[1]
     low = np.array([position[rows].min(axis=0, initial=np.inf) for rows in groups])
     high = np.array([position[rows].max(axis=0, initial=-np.inf) for rows in groups])
@@ -123,5 +123,5 @@ def _cuts(
             chosen = int(min(np.searchsorted(sums[k], goal[k]), BINS - 1))
             before[k] += counts[k, :chosen].sum()
             start[k], end[k] = start[k] + chosen * width[k], start[k] + (chosen + 1) * width[k]
-    # A single place where all bodies are cannot be cut: then all are beyond, and the other side is empty.
+    # Bodies at a single position cannot be cut: all are beyond, and the other side is empty.
     return axis.tolist(), np.where(high[np.arange(n), axis] > begin, end, begin).tolist()

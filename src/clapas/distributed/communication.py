@@ -1,4 +1,4 @@
-"""Communication between ranks: sums that are the same on all of them, and rows between neighbours.
+"""Communication between ranks: bitwise equal sums, and rows between neighbours.
 
 Sums of floating-point numbers depend on their order. Here each rank gathers the numbers of all and adds
 them in the order of the ranks, so that all ranks hold the same bits and take the same decisions.
@@ -24,12 +24,12 @@ ROWS = 7  # tag of messages
 
 @dataclass
 class Traffic:
-    """What was sent and what it took: for benchmarks and for the model of scale.
+    """Amount and time of communication, for benchmarks and the scaling model.
 
     Parameters
     ----------
     messages, bytes, collectives : int
-        What was sent to neighbours, and how often all ranks gathered numbers.
+        Messages and bytes sent to neighbours, and number of collective operations.
     seconds : float
         Processor time spent sending and waiting.
     phases : dict
@@ -56,7 +56,7 @@ class Ranks:
     comm : mpi4py communicator
         All of them.
     traffic : Traffic
-        What this rank has sent so far.
+        Communication of this rank so far.
     """
 
     comm: Any
@@ -69,12 +69,12 @@ class Ranks:
 
     @cached_property
     def size(self) -> int:
-        """How many there are."""
+        """Number of processes."""
         return int(self.comm.size)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """A block whose own processor time counts for a phase of the step."""
+        """Context whose processor time, without communication, counts for a phase of the step."""
         began, waited = time.process_time(), self.traffic.seconds
         yield
         spent = time.process_time() - began - (self.traffic.seconds - waited)
@@ -107,7 +107,7 @@ class Ranks:
         return self.largest(float(holds)) > 0.0
 
     def agree(self, error: Exception | None) -> None:
-        """Raise an error on all ranks if one of them has one: nobody waits for a rank that has ended.
+        """Raise an error on all ranks if one of them has one, so that no rank waits for ever.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Ghosts:
-    """Bodies that several ranks know: their owners, and where copies are.
+    """Bodies known to several ranks: owners and copies.
 
     Both sides list the bodies of a pair of ranks in the same order.
 
@@ -189,7 +189,7 @@ class Ghosts:
         out = {rank: touched[rows] for rank, rows in self.held.items()}
         new = {rank: np.empty(len(rows), dtype=np.int64) for rank, rows in self.given.items()}
         self.ranks.exchanged(out, new)
-        # The owner knows which ranks touch each of its bodies, and says so to all of them.
+        # The owner knows which ranks push each of its bodies, and informs them.
         count = touched.copy()
         for rank, rows in self.given.items():
             count[rows] += new[rank]
@@ -198,21 +198,21 @@ class Ghosts:
         items: list[Any] = [None] * self.ranks.size
         holders = {rank: rows[new[rank] > 0] for rank, rows in self.given.items()}
         for rank, rows in holders.items():
-            mine = rows[touched[rows] > 0]
-            if len(mine):
-                pairs.setdefault(rank, []).append(mine)
+            common_bodies = rows[touched[rows] > 0]
+            if len(common_bodies):
+                pairs.setdefault(rank, []).append(common_bodies)
         pushes = {me: touched > 0}  # by rank: which bodies its contacts push
         for rank, rows in holders.items():
             pushes[rank] = np.zeros(len(touched), dtype=bool)
             pushes[rank][rows] = True
         for rank, rows in self.given.items():
             others = []
-            for other, theirs in pushes.items():
+            for other, their_pushes in pushes.items():
                 if other != rank:
-                    others.append((other, np.flatnonzero(theirs[rows] & (new[rank] > 0))))
+                    others.append((other, np.flatnonzero(their_pushes[rows] & (new[rank] > 0))))
             items[rank] = (count[rows], others)
         copies = np.maximum(count, 1)
-        for rank, message in self._told(items).items():
+        for rank, message in self._exchange_objects(items).items():
             counts, others = message
             rows = self.held[rank]
             copies[rows] = np.maximum(counts, 1)
@@ -223,16 +223,16 @@ class Ghosts:
             self.ranks, copies, {rank: np.sort(np.concatenate(rows)) for rank, rows in pairs.items()}
         )
 
-    def _told(self, items: list[Any]) -> dict[int, Any]:
+    def _exchange_objects(self, items: list[Any]) -> dict[int, Any]:
         """Send an item to each rank that holds copies of ours; return those from owners of copies here."""
         began = time.process_time()
         requests = [self.ranks.comm.isend(items[rank], dest=rank, tag=ROWS + 1) for rank in self.given]
         self.ranks.traffic.messages += len(requests)
-        told = {rank: self.ranks.comm.recv(source=rank, tag=ROWS + 1) for rank in self.held}
+        received = {rank: self.ranks.comm.recv(source=rank, tag=ROWS + 1) for rank in self.held}
         for request in requests:
             request.wait()
         self.ranks.traffic.seconds += time.process_time() - began
-        return told
+        return received
 
 
 @dataclass(frozen=True)
@@ -275,8 +275,8 @@ class Averaging:
     rows : callable
         Rows of bodies in the table.
 
-    Copies are added in the order of the ranks, so that all have the same bits afterwards. Rows travel in
-    buffers made once: this is done after each sweep.
+    Copies are added in the order of the ranks, so that all have the same bits afterwards. Buffers are
+    allocated once, as this is done after each sweep.
     """
 
     def __init__(
@@ -309,7 +309,7 @@ class Averaging:
 
 @kernel
 def take_rows(table: Array, where: Indices, taken: Array) -> None:
-    """Copy rows of a table, as many numbers of each as there is room for."""
+    """Copy the first columns of some rows of a table."""
     for k in range(len(where)):
         for j in range(taken.shape[1]):
             taken[k, j] = table[where[k], j]

@@ -1,11 +1,11 @@
-"""The domain of one rank: the bodies it owns, copies of those it may touch, the walls.
+"""The domain of one rank: its bodies, copies of bodies they may touch, and walls.
 
 A rank owns the movable bodies whose centre is in its domain, and has a copy (a *ghost*) of each body of
-another rank that one of its own may touch. Walls are few and stand on all ranks. Bodies much larger than the
+another rank that one of its own may touch. Walls are few and known to all ranks. Bodies much larger than the
 others are copied to all ranks too, as walls are.
 
 Bodies of other kinds and jointed bodies are *hosted*: rank 0 owns them wherever they are, and has copies of
-what they may touch.
+the bodies they may touch.
 
 A contact belongs to exactly one rank: with a wall, to the owner of the other body; with a large body, to
 the owner of the small one; else to the lower of the two owners. So copies go one way only, from the higher
@@ -36,14 +36,14 @@ from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Indices, Mask
 
 LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
-SLACK = 0.25  # of the median radius: how far bodies may move in an epoch
-HOST = 0  # the rank of bodies of other kinds and jointed ones: the lowest, so that their contacts are its
-UNEVEN = 1.2  # heaviest domain over the mean, beyond which space is cut anew
+SLACK = 0.25  # of the median radius: largest displacement in an epoch
+HOST = 0  # rank of systems and jointed bodies: the lowest, so that it owns their contacts
+UNEVEN = 1.2  # largest load over the mean, beyond which domains are recut
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What does not change during a run.
+    """Constant data of a run.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class Layout:
 
     @cached_property
     def is_hosted(self) -> Mask:
-        """Bodies that are no more than a part of something: carriers of systems, jointed bodies, (N,)."""
+        """Hosted bodies: carriers of systems and jointed bodies, (N,)."""
         hosted = (self.model.system_of >= 0) | self.model.is_joined
         hosted[[system.holder for system in self.model.systems if system.holder >= 0]] = True
         return hosted
 
     @cached_property
     def has_host(self) -> bool:
-        """Whether there are such bodies."""
+        """Whether there are systems or joints."""
         return bool(self.model.systems) or self.model.joints is not None
 
     @cached_property
@@ -113,7 +113,7 @@ class Domain:
     layout : Layout
         The run.
     cuts : Bisection
-        Where the domains are.
+        Cuts between the domains.
     ids : array (n,)
         Numbers in the model of the bodies known here, growing.
     owner : array (n,)
@@ -123,7 +123,7 @@ class Domain:
     start : array (n, d)
         Positions at the start of the epoch.
     slack : float
-        How far bodies may move before it ends (m).
+        Largest displacement of a body before it ends (m).
     """
 
     layout: Layout
@@ -141,7 +141,7 @@ class Domain:
 
     @cached_property
     def number(self) -> Indices:
-        """Number here of each body of the model, −1 of those not known, (N,)."""
+        """Local number of each body of the model, −1 if not known here, (N,)."""
         return numbers(self.ids, len(self.layout.model.movable))
 
     @cached_property
@@ -159,12 +159,12 @@ class Domain:
         """The bodies known here."""
         part = self.layout.model.of_bodies(self.ids, whole=self.is_host)
         if self.layout.has_host:
-            part.__dict__["has_spheres"] = False  # the host's problem has the general form, and so have all
+            part.__dict__["has_spheres"] = False  # all ranks use the general form of the host's problem
         return part
 
     @cached_property
     def own_model(self) -> Model:
-        """The same in which only own bodies move and are loaded: for sums in which each body counts once."""
+        """The model in which only own bodies move and are loaded, for sums that count each body once."""
         loads = {body: load for body, load in self.model.loads.items() if self.is_own[body]}
         return replace(self.model, movable=self.model.movable & self.is_own, loads=loads)
 
@@ -175,18 +175,18 @@ class Domain:
 
     @cached_property
     def kept(self) -> Workspace:
-        """What solvers keep from step to step."""
+        """Workspace of solvers, kept from step to step."""
         return Workspace()
 
     @cached_property
     def detector(self) -> Detector:
-        """Finds contacts of own bodies."""
+        """Detector of contacts of own bodies."""
         model = self.model
         moves = ~model.is_wall & (self.is_own | self.layout.is_large[self.ids])
         return Detector(model.colliders, movable=moves, period=model.period, radix=self.layout.radix)
 
     def mine(self, contacts: Contacts) -> Contacts:
-        """Those of some contacts that belong to this rank."""
+        """The contacts that belong to this rank."""
         if self.ranks.size == 1 and not len(self.model.apart):
             return contacts
         a, b = contacts.a, contacts.b
@@ -201,7 +201,7 @@ class Domain:
         return contacts if kept.all() else contacts.take(np.flatnonzero(kept))
 
     def is_over(self, position: Array, velocity: Array, ahead: float) -> bool:
-        """Whether some body has, or will have some seconds ahead, moved so far that contacts could be missed.
+        """Whether some body has moved, now or ``ahead`` seconds later, so far that contacts could be missed.
 
         The same on all ranks; never where one rank has all bodies.
         """
@@ -215,12 +215,12 @@ class Domain:
         return replace(impulses, a=self.ids[impulses.a], b=self.ids[impulses.b])
 
     def here(self, impulses: Impulses) -> Impulses:
-        """Impulses with bodies numbered as here."""
+        """Impulses with local body numbers."""
         return replace(impulses, a=self.number[impulses.a], b=self.number[impulses.b])
 
 
 def numbers(ids: Indices, count: int) -> Indices:
-    """Places of some of ``count`` bodies in a list of them, −1 of the others."""
+    """Index of each of ``count`` bodies in a list, −1 if it is not in it."""
     result = np.full(count, -1)
     result[ids] = np.arange(len(ids))
     return result
@@ -228,15 +228,15 @@ def numbers(ids: Indices, count: int) -> Indices:
 
 @kernel
 def farthest(is_own: Mask, start: Array, position: Array, velocity: Array, ahead: float) -> float:
-    """The longest way of an own body from its start, now or some seconds ahead (m)."""
+    """Largest displacement of an own body, now or ``ahead`` seconds later (m)."""
     most, d = 0.0, position.shape[1]
     for body in range(len(position)):
         if is_own[body]:
             now, then = 0.0, 0.0
             for k in range(d):
-                way = position[body, k] - start[body, k]
-                now += way**2
-                then += (way + ahead * velocity[body, k]) ** 2
+                displacement = position[body, k] - start[body, k]
+                now += displacement**2
+                then += (displacement + ahead * velocity[body, k]) ** 2
             most = max(most, now, then)
     return float(np.sqrt(most))
 
@@ -250,7 +250,7 @@ class Owned:
     ids : array (n,)
         Numbers of the bodies in the model, growing.
     rows : array (n, k)
-        Position, orientation, velocity and whatever else goes with a body.
+        Position, orientation, velocity and further data of a body.
     impulses : Impulses
         Of the contacts that belong to this rank, bodies numbered as in the model.
     """
@@ -261,9 +261,9 @@ class Owned:
 
 
 def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tuple[Bisection, Owned]:
-    """Give every body and every impulse to the rank it belongs to; cut space anew if that is uneven.
+    """Send every body and impulse to its owner; recut the domains if loads are uneven.
 
-    ``own`` may be distributed in any manner, as long as each body is on one rank; the first ``d`` columns of
+    ``own`` may be distributed in any way, as long as each body is on one rank; the first ``d`` columns of
     its rows are positions.
     """
     ranks = layout.ranks
@@ -284,14 +284,14 @@ def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tup
 
 
 def _owners(layout: Layout, cuts: Bisection, own: Owned, position: Array) -> Indices:
-    """The rank each body belongs to, by its place or by what it is."""
+    """Owner of each body, by its position or as hosted."""
     return np.where(layout.is_hosted[own.ids], HOST, cuts.owner(position))
 
 
 def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
-    """Bodies and impulses where they belong."""
+    """Migrate bodies and impulses to their owners."""
     ranks, impulses = layout.ranks, own.impulses
-    # A contact may be of bodies that this rank does not own: those tell where they go.
+    # A contact may involve bodies of other ranks, which are asked for their new owners.
     ends = [_owner_of(ranks, own.ids, owner, bodies, layout.is_owned) for bodies in (impulses.a, impulses.b)]
     target = layout.contact_owner(impulses.a, impulses.b, *ends)
     bodies = ranks.swapped([(own.ids[owner == k], own.rows[owner == k]) for k in range(ranks.size)])
@@ -305,13 +305,13 @@ def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
 
 
 def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, owned: Mask) -> Indices:
-    """New owners of some bodies, −1 for walls; those of other ranks are asked for."""
+    """New owners of some bodies, −1 for walls; other ranks are queried for their bodies."""
     number = numbers(ids, len(owned))
     known = np.append(owner, -1)[number]  # of all bodies of the model, as far as they are here
-    wanted = np.unique(bodies[owned[bodies] & (known[bodies] < 0)])
-    answers = [known[question] for question in ranks.swapped([wanted] * ranks.size)]
-    for reply in ranks.swapped(answers):
-        known[wanted] = np.maximum(known[wanted], reply)
+    unknown = np.unique(bodies[owned[bodies] & (known[bodies] < 0)])
+    replies = [known[question] for question in ranks.swapped([unknown] * ranks.size)]
+    for reply in ranks.swapped(replies):
+        known[unknown] = np.maximum(known[unknown], reply)
     return known[bodies]
 
 
@@ -323,13 +323,13 @@ def domain(
     Parameters
     ----------
     layout, cuts, own
-        The run, the cuts, and what is owned where, as :func:`partition` leaves it.
+        The run, the cuts, and the bodies of this rank, as from :func:`partition`.
     walls : array (k,)
-        Numbers of the bodies that nobody owns and that have appeared.
+        Numbers of the bodies without owner that have appeared.
     d : int
         Dimension.
     slack, near : float
-        How far bodies may move, and up to which gap contacts are wanted (m).
+        Largest displacement of bodies, and largest gap of contacts (m).
     """
     ranks, model = layout.ranks, layout.model
     position, large = layout.wrapped(own.rows[:, :d]), layout.is_large[own.ids]
@@ -339,30 +339,30 @@ def domain(
     boxes = ranks.gathered(
         np.concatenate([bound for chosen in (~large & ~hosted, hosted) for bound in _box(low, high, chosen)])
     ).reshape(ranks.size, 2, 2, d)
-    wanted: list[Indices] = []
+    outgoing: list[Indices] = []
     for rank in range(ranks.size):
         if rank == ranks.rank:
-            wanted.append(np.empty(0, dtype=np.int64))
+            outgoing.append(np.empty(0, dtype=np.int64))
             continue
         chosen = large.copy()
         if rank < ranks.rank:
             for box in boxes[rank]:
                 chosen |= _overlap(low, high, box[0], box[1], model.period)
-        wanted.append(own.ids[chosen])
-    arrived = ranks.swapped(wanted)
-    ids = np.concatenate((own.ids, walls, *arrived))
+        outgoing.append(own.ids[chosen])
+    incoming = ranks.swapped(outgoing)
+    ids = np.concatenate((own.ids, walls, *incoming))
     owner = np.concatenate(
         (
             np.full(len(own.ids), ranks.rank),
             np.full(len(walls), -1),
-            *(np.full(len(each), rank) for rank, each in enumerate(arrived)),
+            *(np.full(len(each), rank) for rank, each in enumerate(incoming)),
         )
     )
     order = np.argsort(ids)
     ids, owner = ids[order], owner[order]
     number = numbers(ids, len(model.movable))
-    given: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(wanted) if len(each)}
-    held: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(arrived) if len(each)}
+    given: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(outgoing) if len(each)}
+    held: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(incoming) if len(each)}
     start = np.full((len(ids), d), np.nan)
     start[number[own.ids]] = own.rows[:, :d]
     return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack)

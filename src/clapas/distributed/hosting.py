@@ -1,13 +1,13 @@
 """Steps in which rank 0 hosts bodies of other kinds and mechanisms.
 
-A truss, a rod, an elastic body or a set of jointed bodies is a whole that no border cuts: rank 0 owns its
+A truss, a rod, an elastic body or a set of jointed bodies is not divided by borders: rank 0 owns its
 carriers and bodies, and every contact with them. It takes the ordinary step
-(:func:`clapas.dynamics.stepping.step`) of what it knows, with one difference: where that step asks for the
-solution of a contact problem, all ranks add their own contacts to it,
+(:func:`clapas.dynamics.stepping.step`) of what it knows, with one difference: where that step solves a
+contact problem, all ranks add their contacts to it,
 
     M = diag(M_host, masses of bodies that the host does not know),    H = [[H_host, 0], [H_1], [H_2], …],
 
-and the host solves the whole by any method. The others follow: as often as the host asks, they state the
+and the host solves the whole by any method. The others follow: in each round of the host they send the
 contacts of their rigid bodies and receive impulses and velocities. Detection, free motion, births and the end
 of the step are shared by all ranks as in runs of rigid bodies alone; the solution is not.
 """
@@ -43,11 +43,11 @@ from clapas.solvers.solution import History
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-ASKS, ENDS = 1.0, 0.0  # what the host says before each round
+ASKS, ENDS = 1.0, 0.0  # signals of the host before each round
 
 
 class Share(NamedTuple):
-    """What a rank adds to the problem of all.
+    """Contribution of a rank to the global problem.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ class Share(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a rank receives: its impulses, velocities (k, size) of the bodies it knows, and the status.
+    """Result sent to a rank: its impulses, velocities (k, size) of the bodies it knows, and the status.
 
-    The last number is that of the contacts of all ranks.
+    ``n_contacts`` counts the contacts of all ranks.
     """
 
     r: Array
@@ -124,22 +124,24 @@ class Gathering:
         self.iterations, self.seconds, self.n_contacts = 0, 0.0, 0
 
     def __call__(self, problem: ContactProblem, guess: Array) -> Solution:
-        """The part of the host in the solution of the problem of all."""
+        """The host's part of the solution of the global problem."""
         self._ranks.largest(ASKS)
         while True:
             solution = self._round(problem, guess)
             guess = solution.r
-            if self._ranks.largest(0.0) == 0.0:  # the gyroscopic terms of the others have settled
+            if self._ranks.largest(0.0) == 0.0:  # the gyroscopic terms of the other ranks have converged
                 return solution
 
     def _round(self, problem: ContactProblem, guess: Array) -> Solution:
         shares: list[Share] = [share for share in self._ranks.comm.gather(None) if share is not None]
-        whole, new = joined(problem, self._known, self._size, shares)
+        global_problem, new = joined(problem, self._known, self._size, shares)
         start = np.concatenate((guess, *(share.guess for share in shares)))
-        solution = _solved(whole, self._solver, start, max((share.largest for share in shares), default=0.0))
+        solution = _solved(
+            global_problem, self._solver, start, max((share.largest for share in shares), default=0.0)
+        )
         self.iterations += solution.iterations
         self.seconds += solution.time
-        self.n_contacts = whole.n_contacts
+        self.n_contacts = global_problem.n_contacts
         v = solution.v
         assert v is not None
         n, m = problem.n_contacts, problem.n_dof
@@ -149,20 +151,22 @@ class Gathering:
         place = np.argsort(bodies)
         replies: list[Reply | None] = [None]
         for k, share in enumerate(shares):
-            own, pushed = share.free.copy(), np.isin(share.bodies, bodies)
-            own[pushed] = rows[place[np.searchsorted(bodies, share.bodies[pushed], sorter=place)]]
+            velocities, is_in_problem = share.free.copy(), np.isin(share.bodies, bodies)
+            velocities[is_in_problem] = rows[
+                place[np.searchsorted(bodies, share.bodies[is_in_problem], sorter=place)]
+            ]
             verdict = solution.status, solution.residual, self.iterations, self.seconds, self.n_contacts
-            replies.append(Reply(solution.r[ends[k] : ends[k + 1]], own, *verdict))
+            replies.append(Reply(solution.r[ends[k] : ends[k + 1]], velocities, *verdict))
         self._ranks.comm.scatter(replies)
-        mine = replace(solution, problem=problem, r=solution.r[:n], moved=v[:m])
-        mine.__dict__["multipliers"] = solution.multipliers  # of joints, which the host has all
-        return mine
+        host_solution = replace(solution, problem=problem, r=solution.r[:n], moved=v[:m])
+        host_solution.__dict__["multipliers"] = solution.multipliers  # all joints are on the host
+        return host_solution
 
 
 def joined(
     problem: ContactProblem, known: Indices, size: int, shares: Sequence[Share]
 ) -> tuple[ContactProblem, Indices]:
-    """The problem of all ranks, and the numbers of the bodies in it that the host does not know.
+    """The global problem, and the numbers of its bodies that the host does not know.
 
     ``known`` are the movable bodies of the host's problem in the order of its velocities, ``size`` to each;
     velocities of other kinds follow, then those of the bodies that it does not know.
@@ -195,7 +199,7 @@ def joined(
         J.resize(J.shape[0], len(f))
     if C is not None:
         C = np.concatenate((C, *(np.zeros_like(share.w) for share in shares)))
-    made = type(problem)(
+    result = type(problem)(
         M=M,
         H=sparse.vstack(rows, format="csr"),
         f=f,
@@ -206,12 +210,12 @@ def joined(
         compliance=C,
         d=problem.d,
     )
-    made.kept = problem.kept
-    return made, new
+    result.kept = problem.kept
+    return result, new
 
 
 def _solved(whole: ContactProblem, solver: Solver, guess: Array, most: float) -> Solution:
-    """The solution; no impulse where bodies that touch move together (see ``assembly.is_rounding``)."""
+    """The solution; zero impulses if the relative velocity is rounding (see ``assembly.is_rounding``)."""
     if whole.n_contacts == 0 or whole.free_speeds[1] > 16.0 * ROUNDING * most:
         return solve(whole, solver, guess, check=False)
     return Solution(
@@ -245,25 +249,27 @@ class HostedStep(NamedTuple):
 def step_of_host(
     domain: Domain, state: State, dt: float, solver: Solver, scheme: MoreauJean, asleep: Mask | None
 ) -> HostedStep:
-    """The step of rank 0. Work on copies of bodies of other ranks counts there."""
+    """The step of rank 0. Work on copies is counted by their owners."""
     gathering, model = Gathering(domain, solver, asleep), domain.model
-    done = step(model, state, dt, solver, scheme, HostNeighbours(domain), asleep=asleep, solved_by=gathering)
+    result = step(
+        model, state, dt, solver, scheme, HostNeighbours(domain), asleep=asleep, solved_by=gathering
+    )
     domain.ranks.largest(ENDS)
     copies = ~domain.is_own
     loads = {body: load for body, load in model.loads.items() if copies[body]}
     others = replace(model, movable=model.movable & copies, loads=loads)
-    free, velocity = free_motion(model, done.middle, dt), done.state.velocity
+    free, velocity = free_motion(model, result.middle, dt), result.state.velocity
     if model.gyrates:
-        free = gyrated(model, done.middle, free, velocity, dt)[1]
-    taken = work(model.mass, model.inertia, others.movable, done.middle.velocity, free, velocity)
-    given = work_of_loads(others, state.velocity, done.middle, velocity, dt)
-    solved = None if done.rows is None or asleep is None else done.rows >= 0
+        free = gyrated(model, result.middle, free, velocity, dt)[1]
+    taken = work(model.mass, model.inertia, others.movable, result.middle.velocity, free, velocity)
+    given = work_of_loads(others, state.velocity, result.middle, velocity, dt)
+    solved = None if result.rows is None or asleep is None else result.rows >= 0
     return HostedStep(
-        done,
-        contact_modes(done),
+        result,
+        contact_modes(result),
         solved,
-        done.work - taken,
-        done.given - given,
+        result.work - taken,
+        result.given - given,
         gathering.iterations,
         gathering.seconds,
         gathering.n_contacts,

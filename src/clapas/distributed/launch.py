@@ -1,7 +1,7 @@
-"""Whether this process was started by ``mpirun``, and the communicator it then has.
+"""Detection of a start by ``mpirun``, and its communicator.
 
-MPI is looked for in the environment that launchers make, not by importing it: without a launcher nothing of
-MPI is loaded, and a run is what it is without MPI.
+MPI is detected by the environment variables of launchers, not by importing it: without a launcher MPI is not
+loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clapas.distributed.communication import EndedElsewhere
 from clapas.errors import Error, MissingDependency
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "MV2_COMM_WORLD_SIZE")
-PATIENCE = 1.0  # seconds that other ranks leave to rank 0 to tell an error that all have
+PATIENCE = 1.0  # seconds that other ranks wait while rank 0 reports a common error
 
 
 def launched_size() -> int:
@@ -54,16 +54,16 @@ def world() -> Any:
 
 
 def launcher(ranks: int) -> tuple[list[str], dict[str, str]]:
-    """The command that starts so many ranks of a program of this Python, and the environment it needs.
+    """The command that starts ``ranks`` processes of this Python, and its environment.
 
     Raises
     ------
     MissingDependency
         mpi4py, or mpirun, is not installed.
     """
-    beside = Path(sys.executable).with_name("mpirun")
-    found = str(beside) if beside.exists() else shutil.which("mpirun")
-    if found is None or find_spec("mpi4py") is None:
+    local = Path(sys.executable).with_name("mpirun")
+    mpirun = str(local) if local.exists() else shutil.which("mpirun")
+    if mpirun is None or find_spec("mpi4py") is None:
         raise MissingDependency("mpi4py", "mpi", "starting several processes")
     environment = os.environ | {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -72,11 +72,11 @@ def launcher(ranks: int) -> tuple[list[str], dict[str, str]]:
     }
     if ranks > (os.cpu_count() or 1):
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    return [found, "-n", str(ranks), sys.executable], environment
+    return [mpirun, "-n", str(ranks), sys.executable], environment
 
 
 def share_processors(comm: Any) -> None:
-    """Let the ranks of one machine share its processors: as many threads each as there is room for."""
+    """Divide the processors of a machine among its ranks, by the number of threads."""
     import numba
 
     from clapas.compiled import config
@@ -90,32 +90,32 @@ def share_processors(comm: Any) -> None:
 
 
 def _are_bound(here: Any, processors: int) -> bool:
-    """Whether the launcher has bound each rank to processors of its own."""
+    """Whether the launcher has bound each rank to its own processors."""
     return processors < (os.cpu_count() or 1) and int(here.size) > 1
 
 
 @contextmanager
 def ending_together(comm: Any, code: int, passing: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
-    """A block in which an error on one rank ends the job, with a message, instead of letting others wait.
+    """Context in which an error on one rank ends the job with a message, so that no rank waits.
 
-    Errors that all ranks have are told once, by rank 0. Those to be ``passing`` are of all ranks, and told.
+    Errors common to all ranks are reported once, by rank 0. Exceptions in ``passing`` are raised as they are.
     """
     try:
         yield
     except EndedElsewhere:
-        time.sleep(PATIENCE)  # the rank that failed tells why, and ends the job
+        time.sleep(PATIENCE)  # the failed rank reports the error and ends the job
         comm.Abort(code)
     except BaseException as error:
         if isinstance(error, (SystemExit, *passing)):
             raise
         if comm.rank:
             time.sleep(PATIENCE)
-        who = f"clapas: rank {comm.rank} of {comm.size}: " if comm.rank else "clapas: "
+        prefix = f"clapas: rank {comm.rank} of {comm.size}: " if comm.rank else "clapas: "
         if isinstance(error, Error):
-            print(f"{who}{error}", file=sys.stderr, flush=True)
+            print(f"{prefix}{error}", file=sys.stderr, flush=True)
         elif isinstance(error, OSError) and error.filename:
-            print(f"{who}{error.filename}: {error.strerror}", file=sys.stderr, flush=True)
+            print(f"{prefix}{error.filename}: {error.strerror}", file=sys.stderr, flush=True)
         else:
             traceback.print_exc()
-            print(f"{who}{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            print(f"{prefix}{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         comm.Abort(code)

@@ -2,8 +2,8 @@
 
     mpirun -n 2 python -m clapas.distributed.measured GRAINS STEPS
 
-Processor time is counted by phases, without sending and waiting: it means the same with more ranks than
-processors, where times by the clock do not.
+Processor time is counted by phases, without communication: unlike wall time it is meaningful with more ranks
+than processors.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="clapas.distributed.measured")
     parser.add_argument("grains", type=int)
     parser.add_argument("steps", type=int)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     ranks = Ranks(world())
-    found = measured(ranks, given.grains, given.steps)
+    results = measured(ranks, arguments.grains, arguments.steps)
     if ranks.rank == 0:
-        print(json.dumps(found), flush=True)
+        print(json.dumps(results), flush=True)
     return 0
 
 

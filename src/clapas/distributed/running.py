@@ -1,7 +1,7 @@
 """A run on many ranks from its start to its end: the loop of :mod:`clapas.scenes.running`.
 
-Steps that are kept are gathered on rank 0, which writes them: one file, in the format and with the promises
-of a run on one rank.
+Recorded steps are gathered on rank 0, which writes one file with the format and guarantees of a run on one
+rank.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class RecordedRun:
     Parameters
     ----------
     sim : RankSimulation
-        What moves.
+        The simulation.
     recorder : Recorder, or None
-        That of rank 0; None on the others.
+        On rank 0; None on the others.
     every : int
-        Keep one step out of so many.
+        Steps between two recorded ones.
     work, external_work : float
-        Accounts at the start of the run (J).
+        Work at the start of the run (J).
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RecordedRun:
     ) -> None:
         self._sim, self._recorder, self._every = sim, recorder, every
         self._work, self._external_work = work, external_work
-        self._kept = -1  # the step that was kept last
+        self._kept = -1  # the last recorded step
 
     @property
     def state(self) -> State:
@@ -53,7 +53,7 @@ class RecordedRun:
 
     @property
     def last(self) -> RankStep | None:
-        """The last step as this rank sees it."""
+        """The last step on this rank."""
         return self._sim.last
 
     @property
@@ -77,7 +77,7 @@ class RecordedRun:
         return self._external_work + float(self._sim.ranks.total(self._sim.external_work)[0])
 
     def step(self) -> None:
-        """Advance by one time step, and record it where it is due: one in ``every``, or not solved."""
+        """Advance by one time step, and record it if due: one in ``every``, or unsolved."""
         unsolved: NotSolved | None = None
         try:
             self._sim.step()
@@ -90,7 +90,7 @@ class RecordedRun:
             raise unsolved
 
     def record(self, is_due: bool = True) -> None:
-        """Let rank 0 write probes, and the step if it is due; a full disk ends the run on all ranks."""
+        """Write probes, and the step if due, on rank 0; a full disk ends the run on all ranks."""
         failure = None
         try:
             if self._sim.model.probes:
@@ -102,21 +102,21 @@ class RecordedRun:
         self._sim.ranks.agree(failure)
 
     def record_end(self, first: int) -> None:
-        """Keep the last step of a run that began at step ``first``, unless it is kept already."""
+        """Record the last step of a run that began at step ``first``, unless already recorded."""
         if self.state.step not in (self._kept, first):
             self.record()
 
     def _note(self) -> None:
-        done, state = self._sim.gathered()
+        gathered, state = self._sim.gathered()
         if self._recorder is not None and state is not None:
-            steps: Any = [] if done is None else [done]
+            steps: Any = [] if gathered is None else [gathered]
             self._recorder.note(read(self._sim.model, steps, state))
 
     def _keep(self) -> None:
         self._kept = self.state.step
-        (done, state), work, external_work = self._sim.gathered(), self.work, self.external_work
+        (gathered, state), work, external_work = self._sim.gathered(), self.work, self.external_work
         if self._recorder is not None and state is not None:
-            step: Any = done
+            step: Any = gathered
             now = energy(self._sim.model, state)
             worst = self._sim.worst_since()
             self._recorder.keep(RecordedStep(step, state, now, work, external_work, worst))
@@ -139,10 +139,10 @@ def simulate_on_ranks(
     given: float = 0.0,
     progress: Watcher | None = None,
 ) -> Summary:
-    """Run a model on all ranks, which call this together, and keep every so many steps.
+    """Run a model on all ranks, which call this together, and record its steps.
 
-    It is :func:`clapas.scenes.simulation.simulate` with the same settings. The recorder is that of rank 0,
-    None on the others; ``state``, where to go on from, is the same on all.
+    It is :func:`clapas.scenes.simulation.simulate` with the same settings. The recorder is None
+    except on rank 0; ``state``, to resume from, is the same on all ranks.
     """
     check_run(duration, dt, every, on_unsolved)
     sim = RankSimulation(

@@ -1,4 +1,4 @@
-"""A model in motion on many ranks: epochs, steps, births, and what rank 0 gathers.
+"""Simulation on many ranks: epochs, steps, births, and gathering on rank 0.
 
 Each rank holds the constant model and the changing rows of its own bodies, copies and walls.
 """
@@ -37,7 +37,7 @@ from clapas.typing import Array, Indices
 
 @dataclass(frozen=True)
 class Verdict:
-    """Status of the contact problem of all ranks: what a recording keeps of a solution."""
+    """Status of the global contact problem, for recordings."""
 
     status: Status
     residual: float
@@ -48,20 +48,20 @@ class Verdict:
 
 @dataclass(frozen=True)
 class GatheredStep:
-    """A step with the contacts of all ranks, on rank 0: what recorders and probes need of a step.
+    """A step with the contacts of all ranks, on rank 0, for recorders and probes.
 
     Parameters
     ----------
     state, middle : State
-        Where it led, and where contacts were found (positions only).
+        State at the end, and at the middle where contacts were found (positions only).
     contacts : Contacts
         Of all ranks, bodies and colliders numbered as in the model.
     modes : array (n,)
         Whether each is open (0), sticking (1) or sliding (2).
     solution : Verdict
-        How the contact problem ended.
+        Status of the contact problem.
     joints : Reactions, or None
-        What joints did to the bodies; None without joints.
+        Reactions of joints; None without joints.
     """
 
     state: State
@@ -73,7 +73,7 @@ class GatheredStep:
 
 
 def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
-    """Refuse what does not run on several ranks yet; the error says what to do."""
+    """Reject features not supported on several ranks."""
     if ranks.size == 1:
         return
     one = "run it on one rank, without mpirun"
@@ -88,12 +88,12 @@ def check_model(model: Model, scheme: MoreauJean, ranks: Ranks) -> None:
 
 
 class RankSimulation:
-    """A model in motion on many ranks; all of them make it, and call its methods, together.
+    """A model in motion on many ranks; all ranks create it, and call its methods, together.
 
     Parameters
     ----------
     model : Model
-        What moves: the same on all ranks.
+        The model, the same on all ranks.
     dt : float
         Time step (s).
     ranks : Ranks
@@ -101,7 +101,7 @@ class RankSimulation:
     solver, scheme, sleeping, on_unsolved
         As for one rank; the solver is ``auto`` or ``nsgs``.
     state : State, optional
-        Where to start, all bodies, the same on all ranks; by default where the model is.
+        Initial state of all bodies, the same on all ranks; by default that of the model.
     """
 
     def __init__(
@@ -122,8 +122,8 @@ class RankSimulation:
         check_model(model, self.scheme, ranks)
         self.layout = Layout(model, ranks, radix_of(model.colliders))
         if not self.layout.has_host:
-            sweeping(self.solver)  # refuses what ranks cannot use
-        self.work = self.external_work = 0.0  # what this rank adds
+            sweeping(self.solver)  # raises an error for unsupported solvers
+        self.work = self.external_work = 0.0  # contribution of this rank
         self.unsolved, self.worst, self.epochs = 0, 0.0, 0
         self._recent = 0.0
         self.last: RankStep | None = None
@@ -136,7 +136,7 @@ class RankSimulation:
     # ---------------------------------------------------------------- epochs
 
     def _start(self, state: State) -> None:
-        """Share out a state that all ranks know."""
+        """Distribute a state known to all ranks."""
         d, owned = self.model.d, self.layout.is_owned[: state.n_bodies]
         rank, size = self.ranks.rank, self.ranks.size
         mine = np.flatnonzero(owned)[rank::size]
@@ -152,7 +152,7 @@ class RankSimulation:
         self._begin_epoch(own, state, d)
 
     def _begin_epoch(self, own: Owned, clock: State, d: int) -> None:
-        """Give bodies to their owners, make the domain and its state. ``clock`` has time, step and dt."""
+        """Assign bodies to owners, and build the domain and its state; ``clock`` has time, step and dt."""
         self.epochs += 1
         fastest = float(
             np.sqrt(np.max(np.sum(own.rows[:, self._columns("velocity")][:, :d] ** 2, axis=1), initial=0.0))
@@ -196,14 +196,14 @@ class RankSimulation:
         raise KeyError(name)
 
     def _owned(self) -> Owned:
-        """What this rank owns, to be shared out again; walls are put aside."""
+        """Bodies and impulses of this rank, for redistribution; stores the walls."""
         mine, state, ids = np.flatnonzero(self.domain.is_own), self.state, self.domain.ids
         walls = np.flatnonzero(self.domain.owner < 0)
         self._wall_rows = ids[walls], state.position[walls], state.orientation[walls], state.velocity[walls]
         return Owned(ids[mine], _rows(state, self._sleep, mine), self.domain.in_model(state.impulses))
 
     def _renew(self) -> None:
-        """End the epoch if some body has moved far; let bodies appear."""
+        """Start a new epoch if some body has moved far or new bodies appear."""
         model, state, d = self.model, self.state, self.model.d
         born = int(np.searchsorted(model.birth, state.time, side="right"))
         if born > self._alive:
@@ -213,7 +213,7 @@ class RankSimulation:
                 self._begin_epoch(self._owned(), state, d)
 
     def _appear(self, born: int) -> None:
-        """Add bodies that appear. Deposition needs the positions of all others: all ranks gather them."""
+        """Add bodies that appear. Deposition needs the positions of all others, gathered on all ranks."""
         model, clock, old = self.model, self.state, self._alive
         own = self._owned()
         position, orientation = model.position[old:born], model.orientation[old:born]
@@ -265,30 +265,32 @@ class RankSimulation:
             raise NotSolved(self.verdict)  # type: ignore[arg-type]
 
     def _part(self, dt: float) -> None:
-        self.last = None  # or its problem would take memory during this step
+        self.last = None  # frees the memory of its problem
         if self.sleeping is None or self._sleep is None:
-            done = step_on_ranks(self.domain, self.state, dt, self.solver, self.scheme)
+            last_step = step_on_ranks(self.domain, self.state, dt, self.solver, self.scheme)
         else:
-            done, self._sleep, self._round, lost = step_with_sleep_on_ranks(
+            last_step, self._sleep, self._round, lost = step_with_sleep_on_ranks(
                 self.domain, self.state, dt, self.solver, self.scheme, self.sleeping, self._sleep, self._round
             )
             self.work -= lost
-        self.state, self.last = done.state, done
-        self.work += done.work
-        self.external_work += done.given
+        self.state, self.last = last_step.state, last_step
+        self.work += last_step.work
+        self.external_work += last_step.given
 
     def worst_since(self) -> float:
-        """The largest residual since this was asked last."""
+        """Largest residual since the last call."""
         recent, self._recent = self._recent, 0.0
         return recent
 
     @property
     def verdict(self) -> Verdict:
         """Status of the contact problem of the last step."""
-        done = self.last
-        if done is None:
+        last_step = self.last
+        if last_step is None:
             return Verdict(Status.SOLVED, 0.0, 0, 0.0, self.solver.tol)
-        return Verdict(done.status, done.residual, done.iterations, done.seconds, self.solver.tol)
+        return Verdict(
+            last_step.status, last_step.residual, last_step.iterations, last_step.seconds, self.solver.tol
+        )
 
     # ---------------------------------------------------------------- gathering
 
@@ -324,10 +326,10 @@ class RankSimulation:
 
     def gathered(self) -> tuple[GatheredStep | None, State | None]:
         """The last step and the state it led to, on rank 0; None elsewhere. No step before the first."""
-        done = self.last
-        if done is None:
+        last_step = self.last
+        if last_step is None:
             return None, self.gathered_state()
-        ids, c = self.domain.ids, done.contacts()
+        ids, c = self.domain.ids, last_step.contacts()
         contacts = replace(
             c,
             a=ids[c.a],
@@ -335,7 +337,7 @@ class RankSimulation:
             collider_a=self.domain.colliders[c.collider_a],
             collider_b=self.domain.colliders[c.collider_b],
         )
-        pieces: Sequence[Any] | None = self.ranks.comm.gather((contacts, done.modes()))
+        pieces: Sequence[Any] | None = self.ranks.comm.gather((contacts, last_step.modes()))
         state = self.gathered_state()
         if pieces is None or state is None:
             return None, None
@@ -346,12 +348,12 @@ class RankSimulation:
         back = replace(
             state, position=state.position - self.scheme.theta * state.dt * state.velocity[:, : self.model.d]
         )
-        gathered = GatheredStep(state, back, joined.take(order), mode[order], self.verdict, done.joints)
+        gathered = GatheredStep(state, back, joined.take(order), mode[order], self.verdict, last_step.joints)
         return gathered, state
 
 
 def _rows(state: State, sleep: SleepRows | None, bodies: Indices) -> Array:
-    """Rows of some bodies as they migrate: position, orientation, velocity, and sleep in runs with sleep."""
+    """Rows of bodies for migration: position, orientation, velocity, and sleep in runs with sleep."""
     rows = np.hstack((state.position[bodies], state.orientation[bodies], state.velocity[bodies]))
     return rows if sleep is None else np.hstack((rows, sleep.table()[bodies]))
 

@@ -1,6 +1,6 @@
 """Sleep on many ranks: the rules of :mod:`clapas.dynamics.sleep`, impulses summed over the ranks.
 
-Owners decide who sleeps and who wakes, from what all ranks' contacts say of their bodies, and tell those who
+Owners decide on sleep and waking of their bodies, from the contacts of all ranks, and inform the ranks that
 hold copies.
 """
 
@@ -22,7 +22,7 @@ from clapas.typing import Array, Mask
 
 @dataclass(frozen=True)
 class SleepRows:
-    """What is remembered of the sleep of some bodies: :class:`clapas.dynamics.state.Sleep` as rows."""
+    """Sleep state of some bodies: :class:`clapas.dynamics.state.Sleep` as rows."""
 
     asleep: Mask
     moved: Array
@@ -37,7 +37,7 @@ class SleepRows:
 
     @staticmethod
     def none(n: int, size: int) -> SleepRows:
-        """Nothing to remember of n bodies."""
+        """Empty history of n bodies."""
         return SleepRows(
             np.zeros(n, dtype=bool), np.zeros((n, size)), np.full(n, np.inf), np.zeros(n), np.zeros(n)
         )
@@ -67,7 +67,7 @@ class SleepRows:
         )
 
     def as_sleep(self, step: int) -> Sleep:
-        """The memory of a state, at a step of the round of watch and rest."""
+        """The sleep state, at a step of the round of watch and rest."""
         return Sleep(step, self.asleep, self.moved, self.pace, self.load, self.borne)
 
 
@@ -81,7 +81,7 @@ def step_with_sleep_on_ranks(
     rows: SleepRows,
     turn: int,
 ) -> tuple[RankStep, SleepRows, int, float]:
-    """One step with sleepers held. Last the new memory, the step of the round, and the energy taken (J)."""
+    """One step with sleeping bodies held; new history, step of the round, energy removed (J)."""
     asleep = rows.asleep
     while True:
         done = step_on_ranks(domain, state, dt, solver, scheme, asleep)
@@ -90,7 +90,7 @@ def step_with_sleep_on_ranks(
         if not domain.ranks.any(bool(woken.any())):
             break
         asleep = asleep & ~woken
-    return _remembered(domain, done, replace(rows, asleep=asleep), borne, dt, sleeping, turn + 1)
+    return _updated(domain, done, replace(rows, asleep=asleep), borne, dt, sleeping, turn + 1)
 
 
 def _summed(domain: Domain, column: Any) -> Array:
@@ -113,7 +113,7 @@ def _borne(domain: Domain, done: RankStep) -> Array:
 def _woken(
     domain: Domain, rows: SleepRows, asleep: Mask, borne: Array, done: RankStep, sleeping: Sleeping
 ) -> Mask:
-    """The sleepers to be woken: overloaded, with those that touch them, or touching what has a motion."""
+    """Sleeping bodies to wake: overloaded ones with their neighbours, and those touching driven bodies."""
     usual = rows.load * (sleeping.rest / sleeping.watch)
     source = asleep & (rows.borne + borne > sleeping.overload * usual)
     source[list(domain.model.motions)] = True
@@ -124,10 +124,10 @@ def _woken(
     return np.asarray((_summed(domain, woken.astype(float)) > 0.0) & asleep)
 
 
-def _remembered(
+def _updated(
     domain: Domain, done: RankStep, rows: SleepRows, borne: Array, dt: float, sleeping: Sleeping, turn: int
 ) -> tuple[RankStep, SleepRows, int, float]:
-    """What a step adds to the memory of sleep; at the end of a watch, new sleepers."""
+    """Update the sleep history after a step; at the end of a watch, put bodies to sleep."""
     state, n, size = done.state, len(domain.ids), done.state.velocity.shape[1]
     if turn > sleeping.watch:  # the rest
         rows = replace(rows, borne=rows.borne + borne)
@@ -137,12 +137,12 @@ def _remembered(
     rows = replace(rows, moved=rows.moved + dt * state.velocity, load=rows.load + borne)
     if turn < sleeping.watch:
         return done, rows, turn, 0.0
-    found = judged(domain.model, rows.as_sleep(turn), dt, sleeping)
-    if not domain.ranks.any(bool((found.asleep & domain.is_own).any())):
-        return done, replace(SleepRows.none(n, size), pace=found.pace), 0, 0.0
-    asleep = found.asleep
+    judgement = judged(domain.model, rows.as_sleep(turn), dt, sleeping)
+    if not domain.ranks.any(bool((judgement.asleep & domain.is_own).any())):
+        return done, replace(SleepRows.none(n, size), pace=judgement.pace), 0, 0.0
+    asleep = judgement.asleep
     own = asleep & domain.is_own
-    taken = 0.5 * float(np.sum(domain.model.masses_of(own) * state.velocity[own] ** 2))
+    energy_removed = 0.5 * float(np.sum(domain.model.masses_of(own) * state.velocity[own] ** 2))
     velocity = np.where(asleep[:, None], 0.0, state.velocity)
     done = replace(done, state=replace(state, velocity=velocity))
-    return done, replace(rows, asleep=asleep, pace=found.pace), turn, taken
+    return done, replace(rows, asleep=asleep, pace=judgement.pace), turn, energy_removed

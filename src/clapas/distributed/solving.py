@@ -5,12 +5,12 @@ its mass; after each sweep its velocity becomes the mean of those of the copies.
 
     v_c = v + (k/m) Σ_{contacts of rank c} Hᵀ Δr,      mean of the v_c = v + (1/m) Σ_{all contacts} Hᵀ Δr,
 
-so the mean is the true velocity under all impulses, and where the sweeps change nothing any more the
-impulses solve the problem of one rank, exactly. With a share of the mass the contacts of each rank answer
-as if the body were lighter, which keeps the ranks from pushing it twice: impulses at the border are
+so the mean is the true velocity under all impulses, and at a fixed point of the sweeps the
+impulses solve the problem of one rank, exactly. With a share of the mass the body is lighter for the
+contacts of each rank, which keeps the ranks from pushing it twice: impulses at the border are
 under-relaxed by k, and inside a domain the method is the sequential one.
 
-Every answer is judged by the residual of the whole problem, the definition of
+Every solution is judged by the residual of the whole problem, the definition of
 :meth:`clapas.problems.contact.ContactProblem.residual`, its sums taken over all ranks, velocities computed
 from the impulses afresh.
 
@@ -57,7 +57,7 @@ from clapas.solvers.nsgs.sweeps import (
 from clapas.status import Status
 from clapas.typing import Array, Indices, Mask
 
-SWEEPS_OF_AUTO = 200  # after which problems that one rank can hold are given to it, and to other methods
+SWEEPS_OF_AUTO = 200  # after which problems that fit on one rank are passed to it, and to other methods
 GROUND = np.iinfo(np.int64).max  # the ground among numbers of bodies: after all of them
 MOST_GATHERED = 50_000  # contacts of a problem that one rank can hold
 SWEEPS_OF_LARGE = 20_000  # of larger ones, at most
@@ -85,7 +85,7 @@ def sweeping(solver: Solver) -> NSGS:
 
 @dataclass(frozen=True)
 class BorderedProblem:
-    """The part of a contact problem that one rank has.
+    """The part of a contact problem on one rank.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class BorderedProblem:
         return self.judged(r)[0]
 
     def judged(self, r: Array) -> tuple[float, Array]:
-        """The same, and the rows of the bodies under the impulses."""
+        """The residual, and the rows of the bodies under the impulses."""
         with self.ranks.phase("judge"):
             rows = self.motion(r)
             return self._residual(r, rows), rows
@@ -168,7 +168,7 @@ class BorderedProblem:
         return pushed
 
     def split(self, copies: Indices) -> ContactProblem:
-        """The problem in which body i has 1/copies[i] of its mass: what the sweeps work on."""
+        """The problem in which body i has 1/copies[i] of its mass, used by the sweeps."""
         problem, blocks = self.problem, self.blocks
         if (copies == 1).all():
             return problem
@@ -182,9 +182,9 @@ class BorderedProblem:
             light = BodyBlocks(
                 G, blocks.bodies, blocks.y_free / root[:, None], blocks.root * root[:-1, None, None]
             )
-        made = type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
-        made.kept = problem.kept
-        return made
+        result = type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
+        result.kept = problem.kept
+        return result
 
 
 def motion_under_all(ghosts: Ghosts, blocks: BodyBlocks, r: Array) -> Array:
@@ -207,7 +207,7 @@ def motion_under_all(ghosts: Ghosts, blocks: BodyBlocks, r: Array) -> Array:
 
 @kernel
 def violation_sums(u: Array, r: Array, mu: Array, response: Array) -> tuple[float, float]:
-    """Return the square of the violation over all contacts, and of what rounding may hide."""
+    """Return the square of the violation over all contacts, and of the rounding error."""
     total, hidden, in_space = 0.0, 0.0, r.shape[1] == 3
     for i in range(len(r)):
         u_2, r_2, size = 0.0, 0.0, response[i]
@@ -221,11 +221,11 @@ def violation_sums(u: Array, r: Array, mu: Array, response: Array) -> tuple[floa
 class BorderedSweeps(Method):
     """Sweeps on all ranks at once, border bodies averaged after each, accelerated together.
 
-    Between spheres by momentum, which asks nothing of other ranks, and in single precision where that is
-    enough on every rank; else by Anderson's extrapolation.
+    Between spheres by momentum, without communication, and in single precision where that is
+    enough on every rank; otherwise by Anderson's extrapolation.
     """
 
-    repeats_when_stuck = False  # a rank without contacts repeats itself, and goes on with the others
+    repeats_when_stuck = False  # a rank without contacts repeats its iterate while the others go on
 
     def __init__(self, bordered: BorderedProblem, settings: NSGS, guess: Array) -> None:
         self._ranks, self._bordered = bordered.ranks, bordered
@@ -248,7 +248,7 @@ class BorderedSweeps(Method):
         r, y = np.empty(0), np.empty((0, size))
         if len(guess):
             split = bordered.split(shared.copies)
-            # As agreed: with split masses a rank might decide otherwise, and its messages be of another kind.
+            # The agreed precision: with split masses a rank might choose another, with incompatible messages.
             self._sweeps = self._settings.sweeps(split, guess, is_single=self._is_single)
             r, y, rows = self._sweeps.r, self._sweeps.y, self._sweeps.rows
         self._guess, self._r, self._y = guess, r.reshape(-1), y.reshape(-1)
@@ -263,7 +263,7 @@ class BorderedSweeps(Method):
         return self._guess if self._sweeps is None else self._sweeps.impulses()
 
     def glance(self) -> float | None:
-        """The residual by the velocities carried along, where the sweeps of all ranks know it."""
+        """The residual by the velocities carried along, if known on all ranks."""
         scale = self._bordered.free_speed
         with self._ranks.phase("judge"):
             squares = (0.0, 0.0) if self._sweeps is None else self._sweeps.squares()
@@ -308,7 +308,7 @@ class BorderedSweeps(Method):
         """Sweeps with Anderson's extrapolation, once the first have not been enough."""
         accelerates = bool(self._depth) and self._done >= PATIENCE and count >= PERIOD
         if not accelerates:
-            self._memory = None  # it would lead back to before these
+            self._memory = None  # outdated after these sweeps
         elif self._memory is None:
             self._memory = memory(self._r, self._y, self._depth)
         count = whole(count) if accelerates else count
@@ -326,7 +326,7 @@ class BorderedSweeps(Method):
         self._border.average()
 
     def _remember(self, kept: Memory) -> None:
-        """Keep what the sweeps have made; the products of gaps are those of all ranks."""
+        """Store the result of the sweeps; the products of gaps are those of all ranks."""
         filled = max(int(kept.tally[0]), int(kept.tally[1]) + 1)
         local = np.zeros(len(kept.products))
         keep_gaps(kept, self._r, self._y, filled, local)
@@ -359,7 +359,7 @@ def close(kept: Memory, filled: int, products: Array) -> None:
 
 
 class Answer(NamedTuple):
-    """What ranks found together.
+    """Common solution of the ranks.
 
     Parameters
     ----------
@@ -382,10 +382,10 @@ class Answer(NamedTuple):
 def solve_on_ranks(bordered: BorderedProblem, solver: Solver, guess: Array) -> Answer:
     """Solve on all ranks until the residual of the whole problem is at most ``solver.tol``.
 
-    Sweeps do it. Where the solver is ``auto``, which on one rank would let other methods try, and sweeps have
-    not arrived, the problem is gathered on rank 0 and solved there: walls and stacks need that.
+    By sweeps. If the solver is ``auto``, which on one rank would try other methods, and the sweeps have not
+    converged, the problem is gathered on rank 0 and solved there, as walls and stacks need.
     """
-    if bordered.ranks.size == 1:  # nobody to share with: the steps of a run without MPI, to the bit
+    if bordered.ranks.size == 1:  # the same steps as without MPI, to the bit
         with bordered.ranks.phase("sweep"):
             alone = solve(bordered.problem, solver, guess, check=False)
         rows = bordered.motion(alone.r)
@@ -393,17 +393,17 @@ def solve_on_ranks(bordered: BorderedProblem, solver: Solver, guess: Array) -> A
     settings, is_small = sweeping(solver), bordered.n_contacts <= MOST_GATHERED
     if isinstance(solver, Auto) and is_small:
         settings = replace(settings, max_iterations=min(settings.max_iterations, SWEEPS_OF_AUTO))
-    answer = _swept(bordered, settings, guess)
-    if answer.status.is_solved or not (isinstance(solver, Auto) and is_small):
-        return answer
-    r, status, iterations, seconds = gathered_answer(bordered, solver, answer.r)
+    swept = _swept(bordered, settings, guess)
+    if swept.status.is_solved or not (isinstance(solver, Auto) and is_small):
+        return swept
+    r, status, iterations, seconds = gathered_answer(bordered, solver, swept.r)
     return Answer(
         r,
         bordered.motion(r),
         status,
         bordered.residual(r),
-        answer.iterations + iterations,
-        answer.seconds + seconds,
+        swept.iterations + iterations,
+        swept.seconds + seconds,
     )
 
 
@@ -415,7 +415,7 @@ def _swept(bordered: BorderedProblem, settings: NSGS, guess: Array) -> Answer:
     def is_late(progress: Progress) -> bool:
         return ranks.largest(progress.seconds) >= settings.time_limit
 
-    last: list[Array] = []  # the bodies under the impulses that solve the problem
+    last: list[Array] = []  # rows of the bodies under the solution
 
     def residual(r: Array) -> float:
         value, rows = bordered.judged(r)
@@ -424,10 +424,10 @@ def _swept(bordered: BorderedProblem, settings: NSGS, guess: Array) -> Answer:
         return value
 
     watcher = None if math.isinf(settings.time_limit) else is_late
-    done = run(residual, limits, lambda: BorderedSweeps(bordered, settings, guess), guess, pace, watcher)
-    status = Status.TIME_LIMIT if done.status is Status.STOPPED else done.status
-    rows = last[-1] if last else bordered.motion(done.unknowns)
-    return Answer(done.unknowns, rows, status, done.residual, done.iterations, done.seconds)
+    result = run(residual, limits, lambda: BorderedSweeps(bordered, settings, guess), guess, pace, watcher)
+    status = Status.TIME_LIMIT if result.status is Status.STOPPED else result.status
+    rows = last[-1] if last else bordered.motion(result.unknowns)
+    return Answer(result.unknowns, rows, status, result.residual, result.iterations, result.seconds)
 
 
 def gathered_answer(
@@ -440,7 +440,7 @@ def gathered_answer(
     r : array (n, k)
         Impulses of this rank.
     status, iterations, seconds
-        How it went, the same on all ranks.
+        Report of the solver, the same on all ranks.
     """
     ranks, problem, blocks = bordered.ranks, bordered.problem, bordered.blocks
     own, ids = np.flatnonzero(bordered.is_own), np.append(bordered.ids, GROUND)
@@ -456,8 +456,8 @@ def gathered_answer(
         whole_blocks = BodyBlocks(
             G, np.searchsorted(number, pairs), np.concatenate((y_free[order], ground)), root[order]
         )
-        made = type(problem).from_blocks(whole_blocks, mu=mu, w=w)
-        solution = solve(made, solver, start, check=False)
+        whole_problem = type(problem).from_blocks(whole_blocks, mu=mu, w=w)
+        solution = solve(whole_problem, solver, start, check=False)
         pieces = np.split(solution.r, np.cumsum([len(part[-1]) for part in parts])[:-1])
         shares = [(piece, solution.status, solution.iterations, solution.time) for piece in pieces]
     r, status, iterations, seconds = ranks.comm.scatter(shares)

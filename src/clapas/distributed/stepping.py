@@ -3,7 +3,7 @@
 Drift, free motion, detection and assembly are the functions of one rank on the bodies of a domain. Three
 things are decided by all ranks together: up to which gap bodies touch, whether anything happens at the
 contacts at all, and when the contact problem is solved. At the end owners send the new rows of their bodies
-to those who hold copies, so that all copies have the same bits.
+to the ranks with copies, so that all copies have the same bits.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass(frozen=True)
 class RankStep:
-    """A step done, as one rank sees it.
+    """A completed step on one rank.
 
     Parameters
     ----------
     state : State
-        Where it led: the bodies known here.
+        State at the end, of the bodies known here.
     contacts : callable
-        Gives the contacts of this rank that touch or carry, in the order of the impulses of the state: asked
-        for frames that are kept.
+        Returns the contacts of this rank that touch or carry, in the order of the impulses of the state;
+        called for recorded frames.
     modes : callable
-        Whether each is open (0), sticking (1) or sliding (2), (n,): asked for as well.
+        Returns the mode of each, open (0), sticking (1) or sliding (2), (n,); likewise.
     status, residual, iterations, seconds
         Of the contact problem of all ranks.
     work, given : float
-        What the contacts and bodies of this rank add to the accounts (J).
+        Work of the contacts, and external work, on this rank (J).
     n_contacts : int
         Contacts in the problem of all ranks.
     solved : array (n,) of bool, or None
         Contacts that were part of the problem; None for all. The others are between bodies that sleep.
     joints : Reactions, or None
-        What joints did, on the rank that has them.
+        Reactions of joints, on the rank that has them.
     """
 
     state: State
@@ -94,7 +94,7 @@ def step_on_ranks(
     Parameters
     ----------
     domain : Domain
-        What this rank knows. Its bodies are near enough to where its epoch began (``Domain.is_over``).
+        The bodies known here, within the displacement limit of the epoch (``Domain.is_over``).
     state : State
         Of the bodies known here, copies with the same bits as their owners'.
     dt, solver, scheme
@@ -119,7 +119,7 @@ def step_on_ranks(
 
 def _detected(
     domain: Domain, model: Model, state: State, middle: State, dt: float, scheme: MoreauJean, holds: bool
-) -> _Here:
+) -> _StepData:
     """The contacts of this rank; ``holds`` says whether bodies are held, on this rank or another."""
     largest = float(np.abs(middle.position).max(initial=0.0))
     touching = TOUCHING * (largest if domain.layout.has_host else domain.ranks.largest(largest))
@@ -128,12 +128,12 @@ def _detected(
     treated = between_free(model, found) if holds else found
     active = within_reach(model, middle, treated, touching, reach, dt)
     if not holds:
-        found = active  # the others would take memory until the end of the step
+        found = active  # frees the memory of the others
     ahead = lead(model, middle, active, state.velocity, scheme.theta, dt)
-    return _Here(domain, ContactsInStep(model, middle, active, dt, touching, ahead), state, found, scheme)
+    return _StepData(domain, ContactsInStep(model, middle, active, dt, touching, ahead), state, found, scheme)
 
 
-def _followed(at: _Here, free: Array) -> RankStep:
+def _followed(at: _StepData, free: Array) -> RankStep:
     """The step where rank 0 hosts bodies of other kinds and joints, and solves the problem of all ranks."""
     part, reply, velocity, free = follow_host(at.domain, at.near, at.start, free)
     verdict = reply.status, reply.residual, reply.iterations, reply.seconds, reply.n_contacts
@@ -145,7 +145,7 @@ def _followed(at: _Here, free: Array) -> RankStep:
     return at.ended(part, reply.r, velocity_at_contacts, velocity, free, *verdict)
 
 
-def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
+def _solved(at: _StepData, free: Array, solver: Solver) -> RankStep:
     """The step whose contact problem all ranks solve together, again while the gyroscopic term changes."""
     domain, near, state, ranks = at.domain, at.near, at.start, at.domain.ranks
     model, middle, dt = near.model, near.middle, near.dt
@@ -164,22 +164,22 @@ def _solved(at: _Here, free: Array, solver: Solver) -> RankStep:
         part.problem.kept = domain.kept
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
-        answer = _answer(bordered, part, guess, solver)
-        velocity = _velocity(model, middle, part, answer, free)
+        solution = _solve_or_rest(bordered, part, guess, solver)
+        velocity = _velocity(model, middle, part, solution, free)
         if not model.gyrates or total == 0:
             break
         turned, free, matters = gyrated(model, middle, free, velocity, dt)
         if left == 0 or not ranks.any(matters):
             velocity = turned
             break
-        guess = answer.r
+        guess = solution.r
 
-    verdict = answer.status, answer.residual, answer.iterations, answer.seconds, total
+    verdict = solution.status, solution.residual, solution.iterations, solution.seconds, total
 
     def velocity_at_contacts() -> Array:
-        return bordered.velocity(answer.rows) if len(answer.r) else np.empty((0, model.d))
+        return bordered.velocity(solution.rows) if len(solution.r) else np.empty((0, model.d))
 
-    return at.ended(part, answer.r, velocity_at_contacts, velocity, free, *verdict)
+    return at.ended(part, solution.r, velocity_at_contacts, velocity, free, *verdict)
 
 
 def _hosting_step(
@@ -187,27 +187,27 @@ def _hosting_step(
 ) -> RankStep:
     """The step of the rank that hosts bodies of other kinds and joints."""
     hosted = step_of_host(domain, state, dt, solver, scheme, asleep)
-    done, end = hosted.result, hosted.result.state
+    result, end = hosted.result, hosted.result.state
     domain.ghosts.from_owners(end.position, end.orientation, end.velocity)
     return RankStep(
         end,
-        lambda: done.contacts,
+        lambda: result.contacts,
         lambda: hosted.mode,
-        done.status,
-        done.residual,
+        result.status,
+        result.residual,
         hosted.iterations,
         hosted.seconds,
         hosted.work,
         hosted.given,
         hosted.n_contacts,
         hosted.solved,
-        done.joints,
+        result.joints,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Here:
-    """The data of a step on a rank before it is solved; the model of ``near`` holds those asleep."""
+class _StepData:
+    """Data of a step on a rank before the solve; the model of ``near`` holds sleeping bodies."""
 
     domain: Domain
     near: ContactsInStep
@@ -247,17 +247,17 @@ class _Here:
             applied={},
         )
         own = domain.own_model
-        which = own.movable & model.movable
-        done = work(own.mass, own.inertia, which, middle.velocity, free, velocity)
+        is_moving = own.movable & model.movable
+        contact_work = work(own.mass, own.inertia, is_moving, middle.velocity, free, velocity)
         walls = part.work_of_walls(r)
         given = work_of_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds
-        return RankStep(end, contacts_of, modes_of, *verdict, done + walls, given, n_contacts, solved)
+        return RankStep(end, contacts_of, modes_of, *verdict, contact_work + walls, given, n_contacts, solved)
 
     def _borne(
         self, part: StepProblem, r: Array, u: Callable[[], Array]
     ) -> tuple[Callable[[], Contacts], Impulses, Callable[[], Indices], Mask | None]:
-        """What tells the contacts that count, their impulses, what tells their modes, which were solved."""
+        """Functions for the contacts and their modes, the impulses, and which contacts were solved."""
         impulses, rows = part.impulses(r), part.carrying(r)
         model, state, d = self.near.model, self.start, self.near.model.d
 
@@ -290,14 +290,14 @@ class _Here:
 
 
 def _in_problem(model: Model, ghosts: Ghosts) -> Ghosts:
-    """The same copies by the numbers of bodies in the contact problem."""
+    """The copies, by body numbers of the contact problem."""
     number = model.number
     given = {rank: number[rows] for rank, rows in ghosts.given.items()}
     return Ghosts(ghosts.ranks, given, {rank: number[rows] for rank, rows in ghosts.held.items()})
 
 
-def _answer(bordered: BorderedProblem, part: StepProblem, guess: Array, solver: Solver) -> Answer:
-    """Solve, unless bodies that touch move together: then nothing happens (see ``assembly.is_rounding``)."""
+def _solve_or_rest(bordered: BorderedProblem, part: StepProblem, guess: Array, solver: Solver) -> Answer:
+    """Solve; zero impulses if the relative velocity is rounding (see ``assembly.is_rounding``)."""
     problem, ranks = part.problem, bordered.ranks
     wall = 0.0 if part.wall is None else float(np.max(np.abs(part.wall), initial=0.0))
     sizes = (problem.free_speeds[1], bordered.blocks.largest_term() + wall) if len(guess) else (0.0, 0.0)
@@ -308,13 +308,13 @@ def _answer(bordered: BorderedProblem, part: StepProblem, guess: Array, solver: 
     return solve_on_ranks(bordered, solver, guess)
 
 
-def _velocity(model: Model, middle: State, part: StepProblem, answer: Answer, free: Array) -> Array:
+def _velocity(model: Model, middle: State, part: StepProblem, solution: Answer, free: Array) -> Array:
     """Velocities (n, size) of the bodies known here from the rows of the problem."""
     blocks = part.problem.blocks
     assert blocks is not None
     if isinstance(blocks, SphereBlocks):  # rows have spins in the world
-        v = np.ascontiguousarray(answer.rows[:-1, :6])
+        v = np.ascontiguousarray(solution.rows[:-1, :6])
         spins_in_body_frames(np.ascontiguousarray(middle.orientation[model.moving]), v)
     else:
-        v = np.einsum("bij,bj->bi", blocks.root, answer.rows[:-1])
+        v = np.einsum("bij,bj->bi", blocks.root, solution.rows[:-1])
     return rigid_velocities(model, v, free)
