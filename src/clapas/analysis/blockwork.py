@@ -1,4 +1,4 @@
-"""Dry masonry in the plane: blocks, the joints between them, and the forces that can hold them.
+"""Dry masonry in the plane: blocks, the joints between them, and their possible equilibrium forces.
 
 A joint is where a side of one block lies on a side of another. Forces act at both of its ends: any pressure
 along the joint has the same resultant as two forces there.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 GRAVITY = 9.81
-SAME = 1e-7  # of the size of the whole: sides nearer than this lie on each other
+SAME = 1e-7  # of the size of the structure: distance below which sides coincide
 
 
 class Joints(NamedTuple):
@@ -38,9 +38,9 @@ class Joints(NamedTuple):
     Parameters
     ----------
     a, b : arrays (n,)
-        Blocks, a < b; −1 for what is fixed.
+        Blocks, a < b; −1 for supports.
     point, normal : arrays (n, 2)
-        Where (m), and the unit normal from a to b.
+        Position (m), and the unit normal from a to b.
     """
 
     a: Indices
@@ -51,14 +51,14 @@ class Joints(NamedTuple):
 
 @dataclass(frozen=True)
 class Blockwork:
-    """Blocks that lean on each other.
+    """Assembly of blocks in dry contact.
 
     Parameters
     ----------
     blocks : sequence of arrays (k, 2)
         Corners of the blocks that may move, counterclockwise (m).
     supports : sequence of arrays (k, 2)
-        Corners of what is fixed.
+        Corners of the supports.
     density : float or array (blocks,)
         kg/m³.
     gravity : two floats
@@ -73,7 +73,7 @@ class Blockwork:
 
     Examples
     --------
-    A square block on the ground: its corners share its weight as they like.
+    A square block on the ground: range of the normal force at a corner.
 
     >>> square = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], dtype=float)
     >>> wall = Blockwork([square], [square - [0, 1]], density=1.0)
@@ -91,10 +91,10 @@ class Blockwork:
 
     @staticmethod
     def of_scene(scene: Scene, density: float | None = None) -> Blockwork:
-        """The polygons of a scene in 2-D where they start, with its masses, gravity and loads.
+        """The polygons of a scene in 2-D at their initial positions, with its masses, gravity and loads.
 
-        Half-planes and fixed bodies are supports, a clump of polygons is one body. Friction is the one that
-        :meth:`equilibria` is asked for; cohesion is left out, as joints without mortar have none. A density
+        Half-planes and fixed bodies are supports, a clump of polygons is one body. Friction is the
+        argument of :meth:`equilibria`; cohesion is left out, as joints without mortar have none. A density
         (kg/m³), if given, replaces the masses of the scene.
         """
         from clapas.scenes.compilation import compile_scene
@@ -114,14 +114,14 @@ class Blockwork:
         number = np.cumsum(model.movable) - 1
         owner = table.body[moving]
         area = np.array([of_polygon(block)[0] for block in blocks])
-        whole = np.bincount(owner, weights=area, minlength=model.n_bodies)
+        total_area = np.bincount(owner, weights=area, minlength=model.n_bodies)
         loads = np.zeros((int(model.movable.sum()), 3))
         for body, load in model.loads.items():
             loads[number[body]] = load.in_body_frame(0.0, model.orientation[body])
         return Blockwork(
             blocks,
             [corners[row] for row in np.flatnonzero(~model.movable[table.body])],
-            model.mass[owner] / whole[owner] if density is None else density,
+            model.mass[owner] / total_area[owner] if density is None else density,
             model.gravity,
             number[owner],
             loads,
@@ -160,14 +160,14 @@ class Blockwork:
 
     @cached_property
     def joints(self) -> Joints:
-        """Where bodies touch each other and the supports."""
+        """Joints between bodies, and between bodies and supports."""
         owner, start, end = self._sides()
         along = end - start
         length = np.linalg.norm(along, axis=1)
         along = along / length[:, None]
         normal = np.column_stack((along[:, 1], -along[:, 0]))
         tiny = SAME * float(np.ptp(np.concatenate(self.blocks), axis=0).max())
-        # Sides i and j lie on each other if they run opposite ways along the same line; i < j in blocks.
+        # Sides i and j coincide if they run in opposite directions along the same line; i < j in blocks.
         opposite = along @ along.T < -1.0 + SAME**2
         height = np.sum(normal[:, None] * (start[None] - start[:, None]), axis=2)
         i, j = np.nonzero(opposite & (np.abs(height) < tiny) & (owner[:, None] < owner[None]))
@@ -184,7 +184,7 @@ class Blockwork:
         )
 
     def equilibria(self, mu: float, live: Array | None = None) -> Equilibria:
-        """The forces that can hold the blocks under their weight, and loads ``live`` (bodies, 3) (N, N·m)."""
+        """Set of equilibrium forces under the weight and loads ``live`` (bodies, 3) (N, N·m)."""
         a, b, point, normal = self.joints
         arms = point - self.centres[a], point - self.centres[b]
         H = contact_jacobian(contact_frames(normal), (a, b), arms, self.n_bodies)
@@ -197,11 +197,11 @@ class Blockwork:
 
     def _sides(self) -> tuple[Indices, Array, Array]:
         """Body (−1 for supports), start and end of all sides."""
-        every = [*self.blocks, *self.supports]
+        outlines = [*self.blocks, *self.supports]
         bodies = [*self._body.tolist(), *[-1] * len(self.supports)]
-        owner = [np.full(len(corners), body) for corners, body in zip(every, bodies, strict=True)]
-        start = np.concatenate(every)
-        end = np.concatenate([np.roll(corners, -1, axis=0) for corners in every])
+        owner = [np.full(len(corners), body) for corners, body in zip(outlines, bodies, strict=True)]
+        start = np.concatenate(outlines)
+        end = np.concatenate([np.roll(corners, -1, axis=0) for corners in outlines])
         return np.concatenate(owner), start, end
 
 
@@ -209,7 +209,7 @@ def _polygons(model: Model) -> list[Array]:
     """Corners in the world of every part of the bodies of a model (m); half-planes are large rectangles."""
     table = model.colliders
     size = 10.0 * (float(np.abs(model.position).max(initial=0.0)) + 1.0)
-    made = []
+    polygons = []
     for row in range(len(table)):
         body = int(table.body[row])
         if table.kind[row] == Kind.POLYHEDRON:
@@ -223,12 +223,12 @@ def _polygons(model: Model) -> list[Array]:
                 "Equilibria.of_problem(at_rest(scene)), which knows every shape"
             )
         local = table.position[row] + rotations.rotate(table.orientation[row], local)
-        made.append(model.position[body] + rotations.rotate(model.orientation[body], local))
-    return made
+        polygons.append(model.position[body] + rotations.rotate(model.orientation[body], local))
+    return polygons
 
 
 def draw_blockwork(axes: Any, work: Blockwork, force: Array | None = None) -> None:
-    """Draw the blocks, and where the force of each joint passes if forces (n, 2) are given."""
+    """Draw the blocks, and the point of thrust of each joint if forces (n, 2) are given."""
     from matplotlib.collections import PolyCollection
 
     axes.add_collection(PolyCollection(list(work.supports), facecolors="0.6"))

@@ -1,4 +1,4 @@
-"""Cut the branches between grains by the cells of a grid (compiled)."""
+"""Distribution of contact branches over the cells of a grid (compiled)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def spread_over_cells(
     start, end : arrays (n, d)
         Both ends of the branches.
     tensor : array (n, d, d)
-        What each branch carries.
+        Tensor of each branch.
     low, size : arrays (d,)
         Corner of the grid and size of a cell.
     shape : array (d,)
@@ -45,8 +45,8 @@ def spread_over_cells(
             length, middle = along[piece + 1] - along[piece], 0.5 * (along[piece + 1] + along[piece])
             cell, inside = 0, length > 0.0
             for axis in range(d):
-                place = start[k, axis] + middle * (end[k, axis] - start[k, axis])
-                index = int(np.floor((place - low[axis]) / size[axis]))
+                position = start[k, axis] + middle * (end[k, axis] - start[k, axis])
+                index = int(np.floor((position - low[axis]) / size[axis]))
                 inside = inside and 0 <= index < shape[axis]
                 cell = cell * shape[axis] + index
             if inside:

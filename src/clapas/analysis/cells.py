@@ -1,7 +1,7 @@
-"""Which grain a point of space belongs to: cells about grains, and the room they fill.
+"""Cells about grains, and the volume that grains fill.
 
-Only grains count, bodies that are no walls: a wall fills nothing and owns nothing, so that the box to look at
-is chosen between the walls. In a periodic cell all images of the grains count.
+Only grains count: walls have no cell and no volume, so the box must be chosen between the walls. In a
+periodic cell all images of the grains count.
 
 *Cells.* A point belongs to the sphere of smallest power |x − c|² − r²: the cells of Laguerre (radical,
 Voronoi-like) that never cut a sphere. With R the largest radius, |x − c|² + (R² − r²) is a squared
@@ -9,7 +9,7 @@ distance in one more dimension, so a search tree finds the owner. The spheres ar
 ball is one, a clump of balls several, whose cells together are the cell of the clump; any other part counts
 as the sphere about it.
 
-*Filled room.* A point is filled if it lies inside a grain as it is shaped: ball, box, capsule, cylinder,
+*Filled volume.* A point is filled if it lies inside the true shape of a grain: ball, box, capsule, cylinder,
 polyhedron, polygon. A point inside two grains, or two parts, counts once.
 """
 
@@ -28,7 +28,7 @@ from clapas.geometry.colliders import Kind
 from clapas.typing import Array, Indices, Mask
 
 LEAST_POINTS = 200_000
-AT_ONCE = 4_000_000  # pairs of a point and a part looked at together: bounds the memory
+AT_ONCE = 4_000_000  # pairs of a point and a part treated together: bounds the memory
 
 
 class _Spheres(NamedTuple):
@@ -84,10 +84,10 @@ def _filled(instant: Instant, points: Array, spheres: _Spheres, covered: Mask) -
     count = tree.query_ball_point(spheres.centre, spheres.radius, return_length=True)
     first = 0
     for last in _groups(np.asarray(count)):
-        own = slice(first, last)
-        found = tree.query_ball_point(spheres.centre[own], spheres.radius[own], return_sorted=False)
-        point = near[np.concatenate([np.asarray(each, dtype=np.int64) for each in found])]
-        sphere = np.repeat(np.arange(first, last), count[own])
+        group = slice(first, last)
+        neighbours = tree.query_ball_point(spheres.centre[group], spheres.radius[group], return_sorted=False)
+        point = near[np.concatenate([np.asarray(each, dtype=np.int64) for each in neighbours])]
+        sphere = np.repeat(np.arange(first, last), count[group])
         hit = parts.contain(spheres.row[sphere], points[point] - spheres.centre[sphere])
         inside[point[hit]] = True
         first = last
@@ -105,22 +105,22 @@ def cell_volumes(instant: Instant, low: Sequence[float], high: Sequence[float], 
 
     The cells fill the box; walls have none.
     """
-    points, room = _raster(instant.d, low, high, resolution)
+    points, pixel = _raster(instant.d, low, high, resolution)
     owner, _ = owners(instant, points)
-    return room * np.bincount(owner[owner >= 0], minlength=instant.n_bodies).astype(float)
+    return pixel * np.bincount(owner[owner >= 0], minlength=instant.n_bodies).astype(float)
 
 
 def packing_fraction(
     instant: Instant, low: Sequence[float], high: Sequence[float], resolution: float | None = None
 ) -> float:
-    """Share of a box that grains fill, on a raster of that spacing (m).
+    """Fraction of a box filled by grains, on a raster of that spacing (m).
 
     By default the spacing is 1/8 of the mean radius, less in small boxes: at least 200 000 points.
     """
     if resolution is None:
         grains = instant.reach[instant.movable]
-        room = float(np.prod(np.abs(np.subtract(high, low)))) or 1.0
-        fine = (room / LEAST_POINTS) ** (1.0 / instant.d)
+        volume = float(np.prod(np.abs(np.subtract(high, low)))) or 1.0
+        fine = (volume / LEAST_POINTS) ** (1.0 / instant.d)
         resolution = min(fine, float(grains.mean()) / 8) if len(grains) else fine
     points, _ = _raster(instant.d, low, high, resolution)
     return float(owners(instant, points)[1].mean())

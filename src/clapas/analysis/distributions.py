@@ -11,7 +11,7 @@ from clapas.analysis.instant import Instant
 from clapas.errors import SettingsError
 from clapas.typing import Array
 
-SETTLED = 1e-6  # share of the mean force below which friction says nothing
+SETTLED = 1e-6  # share of the mean force below which mobilised friction is undefined
 
 
 @dataclass(frozen=True)
@@ -40,31 +40,31 @@ def force_distribution(instant: Instant, bins: int = 30) -> Distribution:
     """
     force = instant.normal_force[instant.carrying]
     mean = float(force.mean()) if len(force) else 0.0
-    made = _histogram(force / mean if mean > 0.0 else force, bins)
-    return Distribution(made.edges, made.density, mean)
+    histogram = _histogram(force / mean if mean > 0.0 else force, bins)
+    return Distribution(histogram.edges, histogram.density, mean)
 
 
 def mobilised_friction(instant: Instant) -> Array:
-    """Share of the possible friction that each contact uses, (n,): 1 where it slides.
+    """Mobilised friction of each contact, (n,): 1 where it slides.
 
     With f_1 and f_2 the friction along and across the grain of the contact, C its cohesion,
 
         share = √((f_1/mu)² + (f_2/mu_across)²) / (f_N + C),
 
     which is |f_T| / (mu f_N) for plain Coulomb friction. NaN where there is no friction, and where f_N + C is
-    hardly a force: at contacts that do not carry, or pull with all their cohesion.
+    negligible: at contacts that do not carry, or pull with all their cohesion.
     """
     bearing = instant.normal_force + instant.cohesion
     least = SETTLED * float(bearing[instant.carrying].mean()) if instant.carrying.any() else 0.0
     rough = np.maximum(instant.mu, instant.mu_across) > 0.0
-    known = instant.carrying & rough & (bearing > max(least, 0.0))
+    defined = instant.carrying & rough & (bearing > max(least, 0.0))
     share = np.full(instant.n_contacts, np.nan)
-    share[known] = _friction_needed(instant)[known] / bearing[known]
+    share[defined] = _friction_needed(instant)[defined] / bearing[defined]
     return share
 
 
 def _friction_needed(instant: Instant) -> Array:
-    """Normal force (N), cohesion included, that the friction of each contact needs at least, (n,)."""
+    """Least normal force (N), cohesion included, that allows the friction of each contact, (n,)."""
     tangential = instant.force - instant.normal_force[:, None] * instant.normal
     along = np.sum(tangential * instant.grain, axis=1)
     across = np.linalg.norm(tangential - along[:, None] * instant.grain, axis=1)
@@ -75,18 +75,18 @@ def _friction_needed(instant: Instant) -> Array:
 
 
 def friction_distribution(instant: Instant, bins: int = 20) -> Distribution:
-    """Shares of friction used, over the contacts where they are known."""
+    """Mobilised friction, over the contacts where it is defined."""
     share = mobilised_friction(instant)
     return _histogram(share[~np.isnan(share)], bins)
 
 
 def slip_velocities(instant: Instant) -> Array:
-    """Velocity of b past a along each contact at the end of the step, (n, d) (m/s)."""
-    of_a, of_b = (
+    """Tangential velocity of b relative to a at each contact at the end of the step, (n, d) (m/s)."""
+    velocity_a, velocity_b = (
         instant.velocity[body] + _turning(instant.spin[body], arm)
         for body, arm in zip((instant.a, instant.b), instant.arms, strict=True)
     )
-    relative = of_b - of_a
+    relative = velocity_b - velocity_a
     along = np.sum(relative * instant.normal, axis=1, keepdims=True)
     return np.asarray(relative - along * instant.normal)
 

@@ -1,8 +1,8 @@
 """Elevations of structures of blocks: outlines, the forces between blocks, hinges.
 
-A structure in space is seen along the shorter of its horizontal axes. Forces are drawn where they pass
-through the joints, as long as they are large, in the colour of the friction they use: dark where little,
-bright where the joint is about to slide.
+A structure in space is seen along the shorter of its horizontal axes. Forces are drawn at their
+points of application, with length proportional to size and coloured by mobilised friction: dark for little,
+bright for joints about to slide.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def picture_axes(model: Model, state: State) -> tuple[int, int]:
 
 def outlines(model: Model, state: State, axes: tuple[int, int]) -> list[tuple[int, Array]]:
     """Body and outline (k, 2), seen along the third axis, of every block: polyhedra, polygons and boxes."""
-    table, made = model.colliders, []
+    table, shapes = model.colliders, []
     for row in range(len(table)):
         body = int(table.body[row])
         if table.kind[row] == Kind.POLYHEDRON:
@@ -51,10 +51,10 @@ def outlines(model: Model, state: State, axes: tuple[int, int]) -> list[tuple[in
         world = state.position[body] + rotations.rotate(state.orientation[body], local)
         flat = world[:, list(axes)]
         try:
-            made.append((body, flat[ConvexHull(flat).vertices]))
+            shapes.append((body, flat[ConvexHull(flat).vertices]))
         except QhullError:
             continue
-    return made
+    return shapes
 
 
 def draw(
@@ -71,9 +71,9 @@ def draw(
     Parameters
     ----------
     axes : Axes
-        Where to draw.
+        Axes to draw on.
     model, state : Model, State
-        The bodies and where they are.
+        The bodies and their positions.
     forces : sequence of JointForce
         Resultants at the joints, see :meth:`~clapas.analysis.masonry.Masonry.joint_forces`.
     hinges : iterable of MovedJoint

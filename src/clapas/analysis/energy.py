@@ -1,12 +1,12 @@
-"""Where the energy of a run went.
+"""Energy balance of a run.
 
 In Moreau's midpoint scheme the energy of a step changes by the work of its contacts and by the external work:
 
     E = kinetic + potential,     E(t) = E(0) + births + given + work,     dissipated = −work,
 
-where bodies born on the way bring their own energy, and walls that move, guides and loads give theirs. This
+where births add the energy of new bodies, and ``given`` is the work of moving walls, guides and loads. This
 holds to rounding for rigid bodies, whatever their shapes: the gyroscopic term does no work, in flight or in
-contact. What ``error`` shows is what other schemes (θ ≠ ½, ``projection``, no inertia) gain or lose.
+contact. ``error`` is the gain or loss of other schemes (θ ≠ ½, ``projection``, no inertia).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class EnergyBalance:
     kinetic, potential : array
         Of the movable bodies.
     births : array
-        Brought by the bodies born since the start.
+        Energy of the bodies born since the start.
     given : array
-        Put in by walls that move, guides and loads since the start.
+        Work of moving walls, guides and loads since the start.
     dissipated : array
-        Lost in contacts, and in laying grains down, since the start.
+        Lost in contacts, and in the deposition of grains, since the start.
     error : array
-        What is missing from the balance, E − E(0) − births − given − work.
+        Defect of the balance, E − E(0) − births − given − work.
     """
 
     time: Array
@@ -52,16 +52,16 @@ class EnergyBalance:
 
 
 def energy_balance(recording: Recording) -> EnergyBalance:
-    """Energies of all frames, and what the balance misses."""
+    """Energies of all frames, and the defect of their balance."""
     kinetic, potential, work, given = (
         np.asarray(recording.column(name)) for name in ("kinetic", "potential", "work", "given")
     )
     alive = np.asarray(recording.column("alive"))
     model = recording.model
-    own, brought = model.movable, np.zeros(model.n_bodies)
-    brought[own] = 0.5 * np.sum(model.masses[own] * model.velocity[own] ** 2, axis=1)
-    brought[own] -= model.mass[own] * (model.position[own] @ model.gravity)
-    total = np.concatenate(([0.0], np.cumsum(brought)))[alive]
+    movable, at_birth = model.movable, np.zeros(model.n_bodies)
+    at_birth[movable] = 0.5 * np.sum(model.masses[movable] * model.velocity[movable] ** 2, axis=1)
+    at_birth[movable] -= model.mass[movable] * (model.position[movable] @ model.gravity)
+    total = np.concatenate(([0.0], np.cumsum(at_birth)))[alive]
     births = total - total[:1].sum()
     energy = kinetic + potential
     return EnergyBalance(

@@ -1,4 +1,4 @@
-"""All the ways in which contact forces can hold bodies at rest.
+"""The set of contact forces in equilibrium with given loads.
 
 For bodies at rest under the loads −f the forces at the contacts obey
 
@@ -8,12 +8,12 @@ with C the cohesion of each contact and K its cone: |r_T| ≤ mu r_N, and where 
 spinning also |couple across the normal| ≤ rolling r_N and |couple along it| ≤ spinning r_N, one condition
 for each. This is a convex set, usually much more than one point. The largest and the smallest value of one
 force over it, and the largest load it can bear, are linear programs in 2-D (the cones are polyhedra) and
-second-order cone programs in 3-D. This is static limit analysis: what it calls impossible falls. What it
-calls possible *may* stand: with Coulomb's friction, whose sliding is not normal to the cone, it may also
-slip away.
+second-order cone programs in 3-D. This is static limit analysis: without such forces the bodies move.
+With them they *may* stay at rest: as sliding by Coulomb's law is not normal to the cone, they may also
+slip.
 
-Every answer is checked against the equations before it is returned. Just above a limit an interior-point
-method may end without an answer; then other programs decide (see :mod:`clapas.analysis.programs`).
+Every result is checked against the equations before it is returned. Just above a limit an interior-point
+method may fail; then other programs decide (see :mod:`clapas.analysis.programs`).
 
 References: Moreau 2003, section 8; Livesley 1978; Drucker 1954 (why friction breaks the theorems of limit
 analysis).
@@ -67,7 +67,7 @@ class Equilibria:
 
     Examples
     --------
-    A particle of 10 N in a groove at 45° with mu = 0.5: each face may carry more or less.
+    A particle of 10 N in a groove at 45° with mu = 0.5: range of the normal force of a face.
 
     >>> c = np.sqrt(0.5)
     >>> H = np.array([[c, c], [c, -c], [-c, c], [-c, -c]])
@@ -97,10 +97,10 @@ class Equilibria:
 
     @staticmethod
     def of_problem(problem: ContactProblem) -> Equilibria:
-        """Those of a contact problem in global form, as impulses over its step.
+        """Equilibria of a contact problem in global form, as impulses over its step.
 
-        Of :func:`at_rest` the answers are forces (N) and couples (N·m), cohesion and the units of elliptic
-        friction and couples taken off again; of any other problem they are in the units of its unknown.
+        For :func:`at_rest` they are forces (N) and couples (N·m), with cohesion and the scaling of elliptic
+        friction and couples removed; for any other problem they are in the units of its unknown.
         """
         couples = isinstance(problem, RollingProblem)
         limits = np.ones((problem.n_contacts, problem.d - 1))
@@ -138,18 +138,18 @@ class Equilibria:
         return self._least(np.zeros((self.n_contacts, self.size)))[0]
 
     def range(self, contact: int, component: int = 0) -> tuple[float, float]:
-        """Smallest and largest value of one component of one force; ±inf where nothing bounds it."""
+        """Smallest and largest value of one component of one force; ±inf where it is unbounded."""
         goal = np.zeros((self.n_contacts, self.size))
         goal[contact, component] = 1.0
         if self.one() is None:
             raise SettingsError("there is no equilibrium: no force has a range")
         low, high = self._least(goal)[1], -self._least(-goal)[1]
-        return low, max(low, high)  # where forces are unique rounding may turn them round
+        return low, max(low, high)  # where forces are unique, rounding may reverse the order
 
     def largest_load(self, live: npt.ArrayLike) -> float:
-        """Largest factor λ ≥ 0 such that the loads −f and λ live, (m,), can be borne together.
+        """Largest factor λ ≥ 0 such that the loads −f and λ live, (m,), are in equilibrium together.
 
-        −inf if the loads −f alone cannot be borne, inf if there is no limit.
+        −inf if the loads −f alone are not, inf if there is no limit.
         """
         live = np.asarray(live, dtype=float)
         # The unknown is the largest added load, a force like the others. Their factor would be as many orders
@@ -176,7 +176,7 @@ class Equilibria:
 
     @cached_property
     def _units(self) -> Array:
-        """What one unit of each unknown x stands for, (n, k): K is then |x_part| ≤ x_N for each part.
+        """Force per unit of each unknown x, (n, k): K is then |x_part| ≤ x_N for each part.
 
         The largest is one, so that very rough contacts are as well scaled as others.
         """
@@ -227,16 +227,16 @@ class RollingProblemAtRest(RollingProblem):
 
 
 class Resting(NamedTuple):
-    """A model where it stands, as limit analysis sees it.
+    """A model at rest in some state, as input of limit analysis.
 
     Parameters
     ----------
     model : Model
         The bodies.
     state : State
-        Where they are; their velocities do not matter.
+        Their positions; velocities are ignored.
     contacts : Contacts
-        Those that touch.
+        Contacts between bodies that touch.
     frame : array (n, d, d)
         Normal and tangents of each, in rows.
     problem : ProblemAtRest or RollingProblemAtRest
@@ -258,23 +258,23 @@ class Resting(NamedTuple):
         from clapas.dynamics.rigid_problem import rigid_problem
 
         still = replace(state, velocity=np.zeros_like(state.velocity))
-        found = Neighbours(model).detect(still, margin)
-        made = rigid_problem(ContactsInStep(model, still, found, 1.0), free_motion(model, still, 1.0))
-        assert made.problem.blocks is not None
-        if made.problem.section is not None:
+        contacts = Neighbours(model).detect(still, margin)
+        step = rigid_problem(ContactsInStep(model, still, contacts, 1.0), free_motion(model, still, 1.0))
+        assert step.problem.blocks is not None
+        if step.problem.section is not None:
             raise SettingsError(
                 "limit analysis knows round and elliptic friction, got a law with a polygonal section; leave "
                 "section out, or simulate"
             )
-        kind = RollingProblemAtRest if isinstance(made.problem, RollingProblem) else ProblemAtRest
-        problem = kind.from_blocks(made.problem.blocks, mu=made.problem.mu, w=made.problem.imposed)
+        kind = RollingProblemAtRest if isinstance(step.problem, RollingProblem) else ProblemAtRest
+        problem = kind.from_blocks(step.problem.blocks, mu=step.problem.mu, w=step.problem.imposed)
         assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)
-        problem.cohesion, problem.scale = made.cohesion, made.scale
-        return Resting(model, still, made.contacts, made.frame, problem)
+        problem.cohesion, problem.scale = step.cohesion, step.scale
+        return Resting(model, still, step.contacts, step.frame, problem)
 
 
 def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProblemAtRest:
-    """The contact problem of a scene where it stands, over one second: impulses are then forces (N).
+    """The contact problem of a scene in its initial positions, over one second: impulses are then forces (N).
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def at_rest(scene: Scene, margin: float = 1e-9) -> ProblemAtRest | RollingProble
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, accuracy: float) -> float:
-    """The number between ``low``, which does not hold, and ``high``, which does, where holding begins."""
+    """Threshold between ``low``, where ``holds`` is false, and ``high``, where it is true."""
     if holds(low) or not holds(high):
         raise SettingsError(f"the limit is not between {low} and {high}")
     while high - low > accuracy:

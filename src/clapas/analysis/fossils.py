@@ -1,4 +1,4 @@
-"""Fossil layers: where the grains born in some interval of time are now.
+"""Fossil layers: current positions of the grains born in an interval of time.
 
 Reference: Moreau 2003, section 9.2 and figures 3 and 5.
 """
@@ -59,9 +59,9 @@ def layer_profile(instant: Instant, chosen: Mask, edges: Array, least: int = 5) 
     bins = len(edges) - 1
     radius, height, slope = (np.full(bins, np.nan) for _ in range(3))
     for k in range(bins):
-        own, wide = ring == k, np.abs(ring - k) <= 1
-        if own.sum() >= least:
-            radius[k], height[k] = r[own].mean(), z[own].mean()
+        inside, wide = ring == k, np.abs(ring - k) <= 1
+        if inside.sum() >= least:
+            radius[k], height[k] = r[inside].mean(), z[inside].mean()
             slope[k] = -np.arctan(np.polyfit(r[wide], z[wide], 1)[0])
     return LayerProfile(radius, height, slope, np.bincount(ring[(ring >= 0) & (ring < bins)], minlength=bins))
 

@@ -55,7 +55,7 @@ def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) 
     width : float
         Width of the rings (m).
     rings : int
-        How many.
+        Number of rings.
     sectors : int
         Sectors compared for the standard error, at least 2.
     """
@@ -75,13 +75,13 @@ def ring_pressure(instant: Instant, width: float, rings: int, sectors: int = 6) 
     ring = (np.hypot(point[:, 0], point[:, 1]) / width).astype(np.int64)
     share = (np.arctan2(point[:, 1], point[:, 0]) + math.pi) / (2 * math.pi)
     sector = np.minimum((share * sectors).astype(np.int64), sectors - 1)
-    near = ring < rings
+    inside = ring < rings
     edges = width * np.arange(rings + 1, dtype=float)
     area = math.pi * np.diff(edges**2)
     sums = np.zeros((rings, sectors))
-    np.add.at(sums, (ring[near], sector[near]), push[near])
+    np.add.at(sums, (ring[inside], sector[inside]), push[inside])
     error = sums.std(axis=1, ddof=1) * math.sqrt(sectors) / area  # of a sum of equal sectors
-    return RingPressure(edges, sums.sum(axis=1) / area, error, np.bincount(ring[near], minlength=rings))
+    return RingPressure(edges, sums.sum(axis=1) / area, error, np.bincount(ring[inside], minlength=rings))
 
 
 def average(found: Sequence[RingPressure]) -> RingPressure:

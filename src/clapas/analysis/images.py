@@ -1,8 +1,7 @@
 """Images of bodies and branches in a periodic cell.
 
-A periodic cell stands for a medium without end: what is at x is also at x + k L for every whole k. A measure
-over a region of space must count every image that reaches into it, wherever positions, which are not wrapped,
-have wandered.
+A periodic cell represents an infinite medium: a body at x is also at x + k L for every integer k. A measure
+over a region of space must count every image that reaches into it; positions are not wrapped.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from clapas.errors import SettingsError
 from clapas.typing import Array, Indices
 
-MOST = 20_000_000  # images made at once: beyond, a box is meant that nobody needs
+MOST = 20_000_000  # images at once: a box with more is taken for a mistake
 
 Period = tuple[float | None, float | None]
 
@@ -21,12 +20,12 @@ Period = tuple[float | None, float | None]
 def images(
     low: Array, high: Array, period: Period, region: tuple[npt.ArrayLike, npt.ArrayLike]
 ) -> tuple[Indices, Array]:
-    """Images of n things that reach into a region.
+    """Images of n objects that reach into a region.
 
     Parameters
     ----------
     low, high : arrays (n, d)
-        Corners of a box around each thing (m).
+        Corners of a box around each object (m).
     period : tuple of two
         Lengths of the cell along x and y (m), or None.
     region : two arrays (d,)
@@ -35,7 +34,7 @@ def images(
     Returns
     -------
     rows (m,), shift (m, d)
-        Which thing each image is of, and what to add to its position (m).
+        Object of each image, and the translation to add to its position (m).
 
     Examples
     --------
@@ -60,10 +59,10 @@ def images(
                 f"a box of {opposite[axis] - corner[axis]:g} m holds {total} images of what is in a cell of "
                 f"{length:g} m: take a box of a few periods"
             )
-        which = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
-        whole = np.repeat(first, count) + which
+        rank = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
+        periods = np.repeat(first, count) + rank
         rows, shift = np.repeat(rows, count), np.repeat(shift, count, axis=0)
-        shift[:, axis] = length * whole
+        shift[:, axis] = length * periods
     return rows, shift
 
 

@@ -1,6 +1,6 @@
-"""Explore the forces that the same bodies at rest may have.
+"""Sampling of the possible contact forces of bodies at rest.
 
-Gauss-Seidel ends in one of the solutions, depending on where it starts and on the order of its visits. Many
+Gauss-Seidel converges to one of the solutions, depending on its start and on the order of its visits. Many
 random starts, or many orders from the same start, map the set of solutions.
 
 Reference: Moreau 2003, section 8.2.
@@ -31,7 +31,7 @@ class Cloud:
     resting : array (m,) of bool
         Those that leave the bodies at rest.
     asked : int
-        How many were looked for.
+        Number of trials.
     """
 
     impulse: Array
@@ -57,11 +57,11 @@ def random_starts(
     problem : ContactProblem
         Bodies in contact.
     count : int
-        How many starts.
+        Number of starts.
     largest : float
         Normal impulses of the starts are spread evenly from 0 to this.
     tol : float
-        Residual asked for.
+        Tolerance on the residual.
     seed : int
         Seed of the starts.
     """
@@ -90,15 +90,15 @@ def shuffled_orders(
 def _cloud(problem: ContactProblem, starts: list[Array], solvers: list[NSGS]) -> Cloud:
     if not starts:
         raise SettingsError("count must be at least 1: no solution was asked for")
-    found, resting = [], []
+    solutions, resting = [], []
     still = 1e-6 * problem.free_speed
     for start, solver in zip(starts, solvers, strict=True):
         solution = solve(problem, solver, start, check=False)
         if solution.status.is_solved:
-            found.append(solution.r)
+            solutions.append(solution.r)
             resting.append(float(np.abs(problem.velocity(solution.r)).max(initial=0.0)) <= still)
-    shape = (len(found), problem.n_contacts, problem.d)
-    return Cloud(np.array(found).reshape(shape), np.array(resting, dtype=bool), len(starts))
+    shape = (len(solutions), problem.n_contacts, problem.d)
+    return Cloud(np.array(solutions).reshape(shape), np.array(resting, dtype=bool), len(starts))
 
 
 def _start(problem: ContactProblem, random: np.random.Generator, largest: float) -> Array:

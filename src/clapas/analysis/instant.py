@@ -1,9 +1,9 @@
-"""Bodies and contact forces at one instant: what every measure looks at.
+"""Bodies and contact forces at one instant: the input of every measure.
 
 Contacts are found at the middle of a step and positions are kept at its end. Arms from centres to contact
-points must use one and the same instant: mixed, a body that moves at v has arms wrong by v dt/2, and a ball
-that glides without friction has a shear stress. An instant therefore knows the centres at both times. The
-earlier ones need no room in recordings: positions end at q = q_m + θ dt v, so q_m = q − θ dt v.
+points must use one instant: otherwise a body that moves at v has arms wrong by v dt/2, and a ball
+that slides without friction has a shear stress. An instant therefore has the centres at both times. The
+earlier ones need not be recorded: positions end at q = q_m + θ dt v, so q_m = q − θ dt v.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Instant:
     mu : array (n,)
         Coefficients of friction, along ``grain`` where friction is elliptic.
     shift : array (n, d)
-        What to add to the centre of b to find the image that touches a in a periodic cell (m).
+        Translation of the centre of b to the image that touches a in a periodic cell (m).
     middle : array (N, d), optional
         Centres of mass where the contacts were found, at the middle of the step (m); by default ``centre``.
     cohesion : array (n,), optional
@@ -76,7 +76,7 @@ class Instant:
     period : tuple of two
         Lengths of the periodic cell along x and y (m), None where it does not repeat.
     parts : Parts, optional
-        Shapes of the bodies where they are; by default spheres of radius ``reach``.
+        Shapes of the bodies in place; by default spheres of radius ``reach``.
 
     Examples
     --------
@@ -113,13 +113,13 @@ class Instant:
     parts: Parts | None = None
 
     def __post_init__(self) -> None:
-        plain = {
+        defaults = {
             "middle": self.centre,
             "cohesion": np.zeros(self.n_contacts),
             "mu_across": self.mu,
             "grain": np.zeros_like(self.normal),
         }
-        for name, values in plain.items():
+        for name, values in defaults.items():
             if getattr(self, name).size == 0:
                 object.__setattr__(self, name, values)
 
@@ -139,9 +139,9 @@ class Instant:
 
     @staticmethod
     def of_step(model: Model, stepped: StepResult) -> Instant:
-        """A step just made; of a divided step, its last part."""
-        place = stepped.middle.position, stepped.middle.orientation
-        return _made(model, stepped.state, stepped.contacts, stepped.state.dt, *place)
+        """A completed step; of a divided step, its last part."""
+        pose = stepped.middle.position, stepped.middle.orientation
+        return _build(model, stepped.state, stepped.contacts, stepped.state.dt, *pose)
 
     @staticmethod
     def of(model: Model, state: State, contacts: Contacts, dt: float, *, theta: float = 0.5) -> Instant:
@@ -153,7 +153,7 @@ class Instant:
         if not dt > 0:
             raise SettingsError(f"dt must be positive, got {dt}: forces are impulses divided by it")
         back = -theta * state.dt
-        return _made(
+        return _build(
             model, state, contacts, dt, *moved(state.position, state.orientation, state.velocity, back)
         )
 
@@ -190,10 +190,9 @@ class Instant:
 
     @cached_property
     def carrying(self) -> Mask:
-        """Contacts that carry a force, (n,): those that every measure counts.
+        """Contacts that carry a force, (n,): those counted by every measure.
 
-        See :func:`clapas.dynamics.state.carries`, the one definition of it. Bodies within reach of each other
-        that do not push or pull carry nothing.
+        Defined by :func:`clapas.dynamics.state.carries`. Contacts within reach may carry none.
         """
         return carries(self.force)
 
@@ -206,7 +205,7 @@ class Instant:
     def branches(self) -> tuple[Array, Array]:
         """Both ends (n, d) of each branch, from the centre of a to that of b where contacts were found (m).
 
-        A wall has no centre that matters: its end of the branch is the contact point.
+        The centre of a wall is irrelevant: its end of the branch is the contact point.
         """
         start = np.where(self.movable[self.a, None], self.middle[self.a], self.point)
         end = np.where(self.movable[self.b, None], self.middle[self.b] + self.shift, self.point)
@@ -218,10 +217,10 @@ def theta_of(recording: Recording) -> float:
     return float((recording.settings.get("scheme") or {}).get("theta", 0.5))
 
 
-def _made(
+def _build(
     model: Model, state: State, contacts: Contacts, dt: float, position: Array, orientation: Array
 ) -> Instant:
-    """The instant of a state whose contacts were found at the positions and orientations given last."""
+    """Instant of a state, with the position and orientation at which its contacts were found."""
     alive, d = model.first(state.n_bodies), model.d
     colliders, laws = alive.colliders, alive.laws
     pair = colliders.material[contacts.collider_a], colliders.material[contacts.collider_b]
@@ -256,8 +255,8 @@ def _made(
 def _grains(direction: Array, orientation: Array, normal: Array) -> Array:
     """Directions of elliptic friction, fixed to bodies a, along the contact planes: unit vectors.
 
-    Zero where friction has none. Along a normal the direction says nothing, and the step takes the first
-    tangent of the contact frame.
+    Zero where friction is isotropic. A direction along the normal is undefined, and the first tangent of the
+    contact frame is used, as in the step.
     """
     if not direction.any():
         return np.zeros_like(normal)

@@ -1,14 +1,13 @@
-"""Does it stand? Verdicts on structures of blocks, in 2-D and 3-D, by limit analysis and by dynamics.
+"""Stability of structures of blocks, in 2-D and 3-D, by limit analysis and by dynamics.
 
-Limit analysis asks whether *some* forces in the friction cones hold the blocks under their loads
-(:class:`~clapas.analysis.equilibria.Equilibria`). If there are none the structure falls, whatever its
+Limit analysis determines whether *some* forces in the friction cones hold the blocks under their loads
+(:class:`~clapas.analysis.equilibria.Equilibria`). If there are none the structure falls for any
 history. If there are some it *may* stand: sliding by Coulomb's law is not normal to the friction cone, so
-the theorem of plasticity that would say "stands" does not hold (Drucker 1954). Dynamics lets the blocks go
-from rest and watches: one history, with forces that the motion itself has chosen. The two answers together
-are the verdict.
+the safe theorem of plasticity does not hold (Drucker 1954). Dynamics simulates the release of the blocks
+from rest: one history, with forces determined by the motion. The two results together are the verdict.
 
 References: Heyman 1966; Livesley 1978, 1992 (blocks in the plane and in space); Kao and others 2022 (coupled
-rigid-block analysis: the same set of forces, with a motion that must go with them).
+rigid-block analysis: the same set of forces, with a compatible motion).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from clapas.scenes.simulation import simulate
 from clapas.solvers import Auto
 from clapas.typing import Array
 
-ROUGH = 10.0  # friction above which nothing slides
+ROUGH = 10.0  # coefficient of friction taken as infinite
 MARGIN = 3e-5  # of the radius of the smallest block: blocks nearer than this touch (files keep 6 digits)
 MOVING = 1e-3  # of free fall: blocks that gain speed faster than this are falling
 TOL = 1e-6  # residual of the contact problems of the dynamics
@@ -56,18 +55,18 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What limit analysis and dynamics say.
+    """Results of limit analysis and dynamics.
 
     Parameters
     ----------
     can_stand : bool
         Whether some forces hold the blocks (limit analysis).
     stays : bool or None
-        Whether they stay when let go from rest (dynamics); None if it was not asked.
+        Whether they stay when released from rest (dynamics); None if not computed.
     time : float
-        How long they were watched (s).
+        Simulated time (s).
     moved : float
-        How far the block moved that moved most (m).
+        Largest displacement of a block (m).
     speed : float
         Speed of the fastest block at the end (m/s).
     fastest : str
@@ -89,7 +88,7 @@ class Verdict:
 
     @property
     def meaning(self) -> str:
-        """What it means, in a sentence."""
+        """Explanation of the verdict, in a sentence."""
         return MEANINGS[self.can_stand, self.stays]
 
     def __str__(self) -> str:
@@ -121,7 +120,7 @@ class JointForce:
     a, b : int
         Numbers of the bodies.
     point : array (d,)
-        Where it acts: the mean of the contact points by normal force (m).
+        Point of application: mean of the contact points weighted by normal force (m).
     force : array (d,)
         On b (N).
     normal : array (d,)
@@ -139,7 +138,7 @@ class JointForce:
 
 
 class Masonry:
-    """A structure of blocks and the questions one asks of it.
+    """Stability analyses of a structure of blocks.
 
     Parameters
     ----------
@@ -183,7 +182,7 @@ class Masonry:
 
     @cached_property
     def resting(self) -> Resting:
-        """Its contacts and their problem, where it was drawn."""
+        """Its contacts and their problem, in the initial positions."""
         return Resting.of(self.model, self.start, self.margin)
 
     @cached_property
@@ -191,7 +190,7 @@ class Masonry:
         return Equilibria.of_problem(self.resting.problem)
 
     def equilibria(self, mu: float | None = None) -> Equilibria:
-        """All forces that can hold it; with the friction of the scene, or one coefficient for all joints."""
+        """All equilibrium forces, with the friction of the scene, or one coefficient for all joints."""
         if mu is None:
             return self._as_given
         if not mu >= 0.0:
@@ -203,11 +202,11 @@ class Masonry:
     # ---------------------------------------------------------------- limit analysis
 
     def can_stand(self, mu: float | None = None) -> bool:
-        """Whether some forces hold it."""
+        """Whether equilibrium forces exist."""
         return self.equilibria(mu).one() is not None
 
     def least_friction(self, accuracy: float = 1e-4) -> float:
-        """Least coefficient, the same at all joints, with which forces hold it; inf if none does."""
+        """Least coefficient, the same at all joints, with equilibrium forces; inf if there is none."""
         if self.can_stand(0.0):
             return 0.0
         if not self.can_stand(ROUGH):
@@ -215,7 +214,7 @@ class Masonry:
         return bisect(self.can_stand, 0.0, ROUGH, accuracy)
 
     def largest_load(self, loads: Mapping[int | str, Sequence[float]]) -> float:
-        """Factor by which loads can be multiplied, beside the weight, before no forces hold the blocks.
+        """Largest factor of loads, added to the weight, with equilibrium forces.
 
         Parameters
         ----------
@@ -225,7 +224,7 @@ class Masonry:
         Returns
         -------
         float
-            −inf if the weight alone cannot be borne, inf if there is no limit.
+            −inf if there are none for the weight alone, inf if there is no limit.
         """
         live = np.zeros((int(self.model.movable.sum()), self.model.velocity.shape[1]))
         for name, force in loads.items():
@@ -241,10 +240,10 @@ class Masonry:
         return self._as_given.largest_load(live.ravel())
 
     def largest_tilt(self, directions: Sequence[Sequence[float]] | None = None) -> Tilt:
-        """The slope of the ground that it can bear, towards the worst of some directions.
+        """Largest slope of the ground with equilibrium forces, towards the worst of some directions.
 
-        Tilting by θ turns gravity by θ. Cones have no scale, so this is a horizontal force tan θ times the
-        weight of each block, exactly (without cohesion and other loads). As a horizontal acceleration it is
+        Tilting by θ turns gravity by θ. Cones are scale-free, so this is exactly a horizontal force tan θ
+        times the weight of each block (without cohesion and other loads), or a horizontal acceleration
         tan θ · g.
 
         Parameters
@@ -261,7 +260,7 @@ class Masonry:
             axes = np.eye(d)[:-1]
             directions = [tuple(sign * axis) for axis in axes for sign in (1.0, -1.0)]
         mass = self.model.mass[self.model.movable]
-        found = []
+        tilts = []
         for direction in directions:
             along = np.asarray(direction, dtype=float)
             along = along - (along @ gravity) / size**2 * gravity
@@ -274,8 +273,8 @@ class Masonry:
             live[:, :d] = mass[:, None] * size * along / length
             factor = self._as_given.largest_load(live.ravel())
             angle = math.degrees(math.atan(max(factor, 0.0)))
-            found.append(Tilt(angle, tuple(map(float, along / length + 0.0))))
-        return min(found, key=lambda tilt: tilt.angle)
+            tilts.append(Tilt(angle, tuple(map(float, along / length + 0.0))))
+        return min(tilts, key=lambda tilt: tilt.angle)
 
     def joint_forces(self, r: Array | None = None) -> list[JointForce]:
         """Resultants between blocks in an equilibrium r (n, k), by default one that limit analysis finds."""
@@ -293,7 +292,7 @@ class Masonry:
         Parameters
         ----------
         time : float or None
-            How long the blocks are watched after they are let go (s); None leaves dynamics out.
+            Simulated time after release (s); None leaves dynamics out.
         dt : float
             Time step (s).
         """
@@ -318,19 +317,19 @@ def joint_forces(resting: Resting, r: Array) -> list[JointForce]:
     """Resultants between the pairs of bodies of contacts with forces r (n, k) in their frames."""
     contacts, d = resting.contacts, resting.model.d
     force = np.einsum("nk,nkx->nx", r[:, :d], resting.frame)
-    made = []
+    forces = []
     for a, b in dict.fromkeys(zip(contacts.a.tolist(), contacts.b.tolist(), strict=True)):
-        own = (contacts.a == a) & (contacts.b == b)
-        pressure = r[own, 0]
+        pair = (contacts.a == a) & (contacts.b == b)
+        pressure = r[pair, 0]
         total = float(pressure.sum())
         if total <= 0.0:
             continue
-        resultant = force[own].sum(axis=0)
-        normal = contacts.normal[own].mean(axis=0)
+        resultant = force[pair].sum(axis=0)
+        normal = contacts.normal[pair].mean(axis=0)
         normal = normal / np.linalg.norm(normal)
         push = float(resultant @ normal)
-        mu = float(resting.problem.mu[own].mean())
+        mu = float(resting.problem.mu[pair].mean())
         slide = float(np.linalg.norm(resultant - push * normal))
         mobilised = slide / (mu * push) if mu * push > 0.0 else 0.0
-        made.append(JointForce(a, b, pressure @ contacts.point[own] / total, resultant, normal, mobilised))
-    return made
+        forces.append(JointForce(a, b, pressure @ contacts.point[pair] / total, resultant, normal, mobilised))
+    return forces

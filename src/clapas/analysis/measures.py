@@ -1,8 +1,8 @@
 """Measures by name, with defaults that suit most runs: ``measure(run, "slope")``, ``clapas measure run.h5``.
 
-Each returns one number with its unit and, where it can be had, its error: half the width of a 95 %
-interval, or the standard error where it says so. The functions behind are in the other modules of this
-package; this one only chooses boxes, spacings and levels from the run itself.
+Each returns one number with its unit and, where available, its error: half the width of a 95 %
+interval, or the standard error where stated. The measures themselves are in the other modules of this
+package; this one only chooses boxes, spacings and levels from the run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from clapas.typing import Array
 from clapas.units import in_dimension
 
 SPACING = 1.5  # width of the columns that find a surface, in mean diameters
-SLOW = 0.05  # m/s: faster grains are on their way and no part of a surface
+SLOW = 0.05  # m/s: faster grains are not part of a surface
 TRIMMED = 0.1  # share of the length of a run, or of a surface, left out at each end
-WAY_IN = 1.0  # mean diameters kept from the outermost grains when something is measured inside
+INSET = 1.0  # mean diameters between the outermost grains and the default box
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Measured:
     Parameters
     ----------
     name : str
-        What was measured.
+        Name of the measure.
     value : float
         The number.
     unit : str
@@ -49,9 +49,9 @@ class Measured:
     error : float or None
         Its error, in the same unit.
     note : str
-        What it is, in a few words.
+        Short description.
     more : mapping
-        Numbers that come with it.
+        Related numbers.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """What to look at; None lets the measure choose.
+    """Time and region to measure; None lets the measure choose.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def measure(
     high: Sequence[float] | None = None,
     level: float = 0.0,
 ) -> Measured:
-    """Measure something of a run by its name.
+    """Measure a run by the name of the measure.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def measure(
             return measure(opened, what, time=time, low=low, high=high, level=level)
     if (low is None) != (high is None):
         raise SettingsError("a box needs both corners: give low and high")
-    given = {"time": time is not None, "box": low is not None, "level": level != 0.0}
-    ignored = [option for option, is_given in given.items() if is_given and not heeds(what, option)]
+    options = {"time": time is not None, "box": low is not None, "level": level != 0.0}
+    ignored = [option for option, is_given in options.items() if is_given and not heeds(what, option)]
     if ignored:
         raise SettingsError(f"'{what}' takes no {ignored[0]}: it is {UNHEEDED[ignored[0]]}")
     return MEASURES[what](run, Where(time=time, low=low, high=high, level=level))
 
 
-# -------------------------------------------------------------------- what they look at
+# -------------------------------------------------------------------- time and region
 
 
 def instant_of(run: Recording, time: float | None) -> Instant:
@@ -147,7 +147,7 @@ def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
     radius, centre = instant.reach[instant.movable], instant.centre[instant.movable]
     if len(centre) == 0:
         raise SettingsError("there is no grain to measure")
-    skin = WAY_IN * 2.0 * float(radius.mean())
+    skin = INSET * 2.0 * float(radius.mean())
     low = (centre - radius[:, None]).min(axis=0) + skin
     high = (centre + radius[:, None]).max(axis=0) - skin
     for axis, length in enumerate(instant.period[: instant.d - 1]):
@@ -162,10 +162,10 @@ def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
 
 
 def heap_slope(instant: Instant) -> Slope:
-    """Slope of a heap in 3-D about the vertical axis through the origin: one definition for all.
+    """Slope of a heap in 3-D about the vertical axis through the origin.
 
-    Columns are 1.5 mean diameters wide, grains faster than 5 cm/s are left out, and the ground is where the
-    grains stand: the height of a plane, or half a mean diameter above the centres of a pavement.
+    Columns are 1.5 mean diameters wide, grains faster than 5 cm/s are left out, and the ground is
+    the height of a plane, or half a mean diameter above the centres of a pavement.
     """
     diameter = 2.0 * float(instant.reach[instant.movable].mean())
     samples = surface_samples(instant, SPACING * diameter, slowest=SLOW)
@@ -173,7 +173,7 @@ def heap_slope(instant: Instant) -> Slope:
 
 
 def ground_level(instant: Instant) -> float:
-    """Height of what grains stand on (m): planes where they are touched, or the tops of fixed grains."""
+    """Height of the ground (m): that of contacts with planes, or of the tops of fixed grains."""
     up = -1  # the last axis
     carrying = instant.carrying
     wall_a, wall_b = ~instant.movable[instant.a] & carrying, ~instant.movable[instant.b] & carrying
@@ -191,9 +191,9 @@ def ground_level(instant: Instant) -> float:
 def _slope(run: Recording, where: Where) -> Measured:
     instant = instant_of(run, where.time)
     if instant.d == 3:
-        found = heap_slope(instant)
-        more = {"summit": found.summit, "foot": found.foot}
-        angle, error = math.degrees(found.angle), math.degrees(found.high - found.angle)
+        fit = heap_slope(instant)
+        more = {"summit": fit.summit, "foot": fit.foot}
+        angle, error = math.degrees(fit.angle), math.degrees(fit.high - fit.angle)
         return Measured("slope", angle, "°", error, "angle of repose about the vertical axis; 95 %", more)
     angle, error = _flanks(instant, where)
     return Measured("slope", angle, "°", error, "mean angle of the flanks; standard error")
@@ -213,9 +213,9 @@ def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
     flanks = [(left + trim, summit - trim / 2), (summit + trim / 2, right - trim)]
     fits = []
     for begin, end in flanks:
-        own = points[(points[:, 0] >= begin) & (points[:, 0] <= end)]
-        if len(own) >= 3 and np.ptp(own[:, 0]) > 0.0:
-            fits.append(incline(own))
+        flank = points[(points[:, 0] >= begin) & (points[:, 0] <= end)]
+        if len(flank) >= 3 and np.ptp(flank[:, 0]) > 0.0:
+            fits.append(incline(flank))
     if not fits:
         raise SettingsError("too few grains at the surface for a slope: at least three columns on a flank")
     angles = np.degrees([abs(fit.angle) for fit in fits])
@@ -231,9 +231,9 @@ def _packing(run: Recording, where: Where) -> Measured:
 
 
 def _coordination(run: Recording, where: Where) -> Measured:
-    found = coordination(instant_of(run, where.time))
-    more = {"rattlers": found.rattlers, "mean_of_backbone": found.mean_of_backbone}
-    return Measured("coordination", found.mean, "", None, "neighbours with a force, mean over grains", more)
+    result = coordination(instant_of(run, where.time))
+    more = {"rattlers": result.rattlers, "mean_of_backbone": result.mean_of_backbone}
+    return Measured("coordination", result.mean, "", None, "neighbours with a force, mean over grains", more)
 
 
 def _anisotropy(run: Recording, where: Where) -> Measured:
@@ -326,7 +326,7 @@ UNHEEDED = {"time": "of the whole run", "box": "of all grains", "level": "not of
 
 
 def heeds(what: str, option: str) -> bool:
-    """Whether a measure looks at a time, a box or a level that is given.
+    """Whether a measure depends on the time, box or level.
 
     Examples
     --------

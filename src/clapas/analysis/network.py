@@ -1,4 +1,4 @@
-"""The force network: which contacts carry what, and the chains of grains that carry most.
+"""The force network: strong contacts and force chains.
 
 References: Radjai et al. 1998 (strong contacts: those above the mean force); Peters et al. 2005 (chains).
 """
@@ -21,7 +21,7 @@ from clapas.typing import Array, Indices, Mask
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains of grains that carry most of the load.
+    """Force chains: grains that carry most of the load.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def draw_network(axes: Any, instant: Instant, scale: float | None = None, chosen
     Parameters
     ----------
     axes : matplotlib axes
-        Where. A scene in 3-D is seen along y.
+        Axes to draw on. A scene in 3-D is projected along y.
     instant : Instant
         Bodies and forces.
     scale : float, optional
@@ -126,5 +126,5 @@ def draw_chains(axes: Any, instant: Instant, found: Chains) -> None:
 
 
 def seen(points: Array) -> Array:
-    """What the eye sees of points: x and z of space, x and y of a plane."""
+    """Projection of points for drawing: x and z in 3-D, x and y in 2-D."""
     return points[:, [0, -1]]

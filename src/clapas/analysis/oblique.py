@@ -1,4 +1,4 @@
-"""Grains seen obliquely, shaded by speed.
+"""Oblique view of grains, shaded by speed.
 
 Reference: Moreau 2003, figure 2: five greys, their thresholds powers of 0.18 of the largest speed.
 """
@@ -15,7 +15,7 @@ from clapas.typing import Indices
 
 GREYS = ("1.0", "0.75", "0.5", "0.25", "0.0")  # from rest to the largest speed
 RATIO = 0.18
-TILT = 0.5  # how much of the depth is seen as height
+TILT = 0.5  # height in the picture per unit of depth
 
 
 def speed_levels(instant: Instant) -> Indices:

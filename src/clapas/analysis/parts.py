@@ -1,4 +1,4 @@
-"""Shapes of bodies where they are: which points of space they fill."""
+"""Shapes of bodies in place: tests whether they contain points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Parts:
     colliders : Colliders
         The parts in the frames of their bodies, m rows.
     position, orientation : arrays (N, d), (N, 4) or (N, 1)
-        Where the bodies are (m); quaternions or angles.
+        Positions (m) and orientations (quaternions or angles) of the bodies.
     """
 
     colliders: Colliders
@@ -32,8 +32,8 @@ class Parts:
     def centre(self) -> Array:
         """Centres of the parts in the world, (m, d) (m)."""
         body = self.colliders.body
-        away = rotations.rotate(self.orientation[body], self.colliders.position)
-        return np.asarray(self.position[body] + away)
+        offset = rotations.rotate(self.orientation[body], self.colliders.position)
+        return np.asarray(self.position[body] + offset)
 
     def contain(self, rows: Indices, offsets: Array) -> Mask:
         """Whether part ``rows[k]`` contains the point at ``offsets[k]`` (m) from its centre, (k,).
@@ -53,8 +53,8 @@ class Parts:
         }
         for chosen in np.unique(kind).tolist():
             if chosen in tests:
-                own = kind == chosen
-                inside[own] = tests[Kind(chosen)](local[own], size[own])
+                rows_of_kind = kind == chosen
+                inside[rows_of_kind] = tests[Kind(chosen)](local[rows_of_kind], size[rows_of_kind])
         hulls = np.where(kind == Kind.POLYHEDRON, table.hull[rows], -1)
         for hull in np.unique(hulls[hulls >= 0]):
             inside[hulls == hull] = self._in_hull(int(hull), local[hulls == hull])

@@ -1,4 +1,4 @@
-"""The free surface of grains in the plane: the line that the highest ones draw, and its slope."""
+"""Free surface of grains in 2-D: the line of the highest ones, and its slope."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def surface_line(instant: Instant, spacing: float, low: float, high: float) -> A
     instant : Instant
         Grains in 2-D.
     spacing : float
-        Width of the columns (m), at least the mean diameter of the grains: a narrower column that no grain of
-        the surface stands in would show a buried one.
+        Width of the columns (m), at least the mean diameter of the grains: a narrower column may
+        contain no grain of the surface and show a buried one.
     low, high : float
-        Where to look (m).
+        Range of abscissae (m).
     """
     if instant.d != 2:
         raise SettingsError(
@@ -57,15 +57,15 @@ def surface_line(instant: Instant, spacing: float, low: float, high: float) -> A
     centre, reach = instant.centre[instant.movable], instant.reach[instant.movable]
     rows, shift = images(centre, centre, instant.period, ((low, -math.inf), (high, math.inf)))
     x = (centre[rows] + shift)[:, 0]
-    own = (x >= low) & (x <= high)
-    x, top = x[own], (centre[rows, 1] + reach[rows])[own]
+    inside = (x >= low) & (x <= high)
+    x, top = x[inside], (centre[rows, 1] + reach[rows])[inside]
     order = np.argsort(-top, kind="stable")
     _, first = np.unique(np.floor((x[order] - low) / spacing), return_index=True)
     return np.column_stack((x, top))[order[first]]
 
 
 def incline(points: Array) -> Incline:
-    """The line that fits points of a surface best, by least squares.
+    """Least-squares line through points of a surface.
 
     >>> found = incline(np.array([(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]))
     >>> round(math.degrees(found.angle), 9), round(found.height, 9)
@@ -86,15 +86,15 @@ def draw_profile(axes: Any, instant: Instant, points: Array, found: Incline) -> 
     """Draw the grains, the points of the surface and the line through them."""
     from matplotlib.collections import EllipseCollection
 
-    own = instant.movable
-    width = 2 * instant.reach[own]
+    grains = instant.movable
+    width = 2 * instant.reach[grains]
     axes.add_collection(
         EllipseCollection(
             width,
             width,
             np.zeros_like(width),
             units="xy",
-            offsets=instant.centre[own],
+            offsets=instant.centre[grains],
             transOffset=axes.transData,
             facecolors="0.85",
             edgecolors="0.5",

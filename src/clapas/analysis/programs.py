@@ -1,18 +1,19 @@
-"""Linear goals over forces in cones: the programs of limit analysis, and who solves them.
+"""Linear objectives over forces in cones: the programs of limit analysis, and their solution.
 
     min goal·x   such that   B x = b,   |x_p| ≤ x_N for each part p of each contact,
 
-after the contacts come unknowns that are only ≥ 0 (load factors). In the plane a part is one number and this
-is a linear program (HiGHS). In space it is a second-order cone program (Clarabel, an interior-point method).
+where unknowns after those of the contacts (load factors) are only ≥ 0. In the plane a part is one number
+and this is a linear program (HiGHS). In space it is a second-order cone program (Clarabel, an
+interior-point method).
 
-An interior-point method may stop without an answer where the set is nearly empty, or has no interior. What
-it returns is therefore measured, and when it does not hold, the distance from the equations,
+An interior-point method may fail where the set is nearly empty, or has no interior. Its result is therefore
+checked, and if it violates the constraints, the distance from the equations,
 
     min |B x − b|   over the cones,
 
-which always has an answer, decides whether the set is empty: its dual is a lower bound. Where only the goal
-is missing, linear programs find it: cones are replaced by polyhedra around them, and every cone that the
-point found violates is cut there, u·x_p ≤ x_N with u = x_p/|x_p|, until none is (Kelley 1960).
+which always has a solution, decides whether the set is empty: its dual is a lower bound. If the set is not
+empty, linear programs minimise the goal: cones are replaced by polyhedra around them, and every cone that
+the solution violates is cut there, u·x_p ≤ x_N with u = x_p/|x_p|, until none is (Kelley 1960).
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from clapas.errors import MissingDependency, ProblemError
 from clapas.typing import Array, Indices, Mask
 
 INFEASIBLE, UNBOUNDED = 2, 3  # of HiGHS
-ENGINE = 1e-10  # what is asked of the conic engine, and of HiGHS
-EXACT = 1e-8  # error of an answer that is accepted, relative to the right-hand side
-ROUNDING = 1e-12  # of the largest load: less is none
-FIRST_CUTS = 8  # sides of the polygons that cones begin with
+ENGINE = 1e-10  # tolerance of Clarabel and HiGHS
+EXACT = 1e-8  # largest error accepted, relative to the right-hand side
+ROUNDING = 1e-12  # of the largest load: smaller ones count as zero
+FIRST_CUTS = 8  # sides of the initial polygons around cones
 ROUNDS = 200
-FAR = 1e7  # of the right-hand side: a goal that only bounds there has none
+FAR = 1e7  # of the right-hand side: bound on x; a goal limited by it alone is unbounded
 
-Found = tuple[Array | None, float]
-ENDED = ("Solved", "AlmostSolved")  # words of Clarabel after which numbers are worth measuring
-NOTHING: Found = (None, math.inf)
-BOUNDLESS: Found = (None, -math.inf)
+Optimum = tuple[Array | None, float]
+USABLE = ("Solved", "AlmostSolved")  # statuses of Clarabel with a result worth checking
+EMPTY: Optimum = (None, math.inf)
+UNBOUNDED_GOAL: Optimum = (None, -math.inf)
 
 
 class Discs(NamedTuple):
@@ -60,8 +61,8 @@ class Discs(NamedTuple):
 
     def violation(self, x: Array) -> float:
         """Largest excess |x_p| − x_N, at least 0."""
-        own = x[: self.n * self.k].reshape(self.n, self.k)
-        sizes = [np.linalg.norm(own[:, part], axis=1) - own[:, 0] for part in self.parts]
+        forces = x[: self.n * self.k].reshape(self.n, self.k)
+        sizes = [np.linalg.norm(forces[:, part], axis=1) - forces[:, 0] for part in self.parts]
         return max(float(np.max(sizes, initial=0.0)), float(np.max(-x[self.n * self.k :], initial=0.0)))
 
 
@@ -91,11 +92,11 @@ class ConeProgram:
         """Number of unknowns."""
         return int(self.balance.shape[1])
 
-    def least(self, goal: Array) -> Found:
-        """Least goal·x and where; (None, inf) if the set is empty, (None, −inf) if the goal has no bound."""
+    def least(self, goal: Array) -> Optimum:
+        """Minimiser and least goal·x; (None, inf) if the set is empty, (None, −inf) if unbounded."""
         B, b, scale = self._scaled
         if b is None:
-            return NOTHING
+            return EMPTY
         if self.size == 0 or len(b) == 0:
             return self._without_balance(goal, len(b) > 0)
         x, value = self._solved(B, b, goal)
@@ -103,7 +104,7 @@ class ConeProgram:
 
     @cached_property
     def _scaled(self) -> tuple[sparse.csr_array, Array | None, float]:
-        """Rows divided by their largest entries, b of size one; None for b if a row cannot hold."""
+        """Rows divided by their largest entries, b of size one; None for b if a row is infeasible."""
         B = sparse.csr_array(self.balance)
         largest = np.asarray(abs(B).max(axis=1).toarray()).ravel() if self.size else np.zeros(len(self.load))
         used = largest > 0.0
@@ -115,34 +116,34 @@ class ConeProgram:
         scale = float(np.abs(b).max(initial=0.0)) or 1.0
         return rows, b / scale, scale
 
-    def _without_balance(self, goal: Array, is_held: bool) -> Found:
-        """No unknown, or no equation: zero is an answer unless the goal can fall for ever."""
-        if is_held:  # there are loads and nothing to bear them
-            return NOTHING
+    def _without_balance(self, goal: Array, is_held: bool) -> Optimum:
+        """No unknown, or no equation: zero is a solution unless the goal is unbounded."""
+        if is_held:  # loads without contacts
+            return EMPTY
         corner = self._corners()
         falls = bool(np.any(corner.T @ goal < 0.0)) if self.discs.is_plane else bool(goal.any())
-        return BOUNDLESS if falls else (np.zeros(self.size), 0.0)
+        return UNBOUNDED_GOAL if falls else (np.zeros(self.size), 0.0)
 
-    def _solved(self, B: sparse.csr_array, b: Array, goal: Array) -> Found:
+    def _solved(self, B: sparse.csr_array, b: Array, goal: Array) -> Optimum:
         if self.discs.is_plane:
             return self._linear(B, b, goal)
         x, value, gap, status = _conic(B, b, goal, self.discs, self.moves)
         if status == "PrimalInfeasible":
-            return NOTHING
-        if status in ENDED and gap <= EXACT * max(1.0, abs(value)) and self._holds(B, b, x):
+            return EMPTY
+        if status in USABLE and gap <= EXACT * max(1.0, abs(value)) and self._holds(B, b, x):
             return x, value
         distance, near = _nearest(B, b, self.discs, self.moves)
         if distance > EXACT:
-            return NOTHING
+            return EMPTY
         holds = self._holds(B, b, near)
         if holds and not goal.any():
             return near, 0.0
         if status == "DualInfeasible":
-            return BOUNDLESS
-        found = self._by_cuts(B, b, goal)
-        if holds and found[1] == math.inf:  # empty by less than the accuracy of all answers: one point
+            return UNBOUNDED_GOAL
+        optimum = self._by_cuts(B, b, goal)
+        if holds and optimum[1] == math.inf:  # empty only to within the accuracy: one point
             return near, float(goal @ near)
-        return found
+        return optimum
 
     def _holds(self, B: sparse.csr_array, b: Array, x: Array) -> bool:
         """Whether x obeys the equations and the cones to ``EXACT``; b is of size one."""
@@ -161,22 +162,22 @@ class ConeProgram:
         moves = np.append(self.moves, np.ones(self.size - n * k))
         return sparse.csc_array(sparse.diags_array(moves.astype(float)) @ every)
 
-    def _linear(self, B: sparse.csr_array, b: Array, goal: Array) -> Found:
+    def _linear(self, B: sparse.csr_array, b: Array, goal: Array) -> Optimum:
         edges = self._corners()
         y, value = _linprog(edges.T @ goal, B @ edges, b)
         if y is None and not math.isfinite(value):
             return None, value
-        if y is None:  # HiGHS may not tell which of the two: a goal of zero has a bound
+        if y is None:  # HiGHS may not distinguish the two: a zero goal is bounded
             return (
-                BOUNDLESS
+                UNBOUNDED_GOAL
                 if goal.any() and self._linear(B, b, np.zeros_like(goal))[0] is not None
-                else NOTHING
+                else EMPTY
             )
         return edges @ y, value
 
     # ---------------------------------------------------------------- cuts
 
-    def _by_cuts(self, B: sparse.csr_array, b: Array, goal: Array) -> Found:
+    def _by_cuts(self, B: sparse.csr_array, b: Array, goal: Array) -> Optimum:
         """Linear programs over polyhedra around the cones, cut where a cone is violated."""
         n, k, size = self.discs.n, self.discs.k, self.size
         bounds: list[tuple[float | None, float | None]]
@@ -190,11 +191,11 @@ class ConeProgram:
         for _ in range(ROUNDS):
             x, value = _linprog(goal, B, b, sparse.vstack(cuts), np.concatenate(tops), bounds)
             if x is None and value == math.inf:
-                return NOTHING
+                return EMPTY
             if x is None:
                 break
             if self._holds(B, b, x):
-                return BOUNDLESS if goal.any() and float(far @ x) > 0.5 * FAR else (x, value)
+                return UNBOUNDED_GOAL if goal.any() and float(far @ x) > 0.5 * FAR else (x, value)
             new = self._cuts_at(x)
             if new.shape[0] == 0:
                 break
@@ -218,13 +219,13 @@ class ConeProgram:
                     yield self._cut(every, part, np.tile(direction, (len(every), 1)))
 
     def _cuts_at(self, x: Array) -> sparse.csr_array:
-        own = x[: self.discs.n * self.discs.k].reshape(self.discs.n, self.discs.k)
-        made = []
+        forces = x[: self.discs.n * self.discs.k].reshape(self.discs.n, self.discs.k)
+        cuts = []
         for part in self.discs.parts:
-            length = np.linalg.norm(own[:, part], axis=1)
-            rows = np.flatnonzero(length > own[:, 0] + 0.1 * EXACT)
-            made.append(self._cut(rows, part, own[rows, part] / length[rows, None]))
-        return sparse.csr_array(sparse.vstack(made))
+            length = np.linalg.norm(forces[:, part], axis=1)
+            rows = np.flatnonzero(length > forces[:, 0] + 0.1 * EXACT)
+            cuts.append(self._cut(rows, part, forces[rows, part] / length[rows, None]))
+        return sparse.csr_array(sparse.vstack(cuts))
 
     def _cut(self, contacts: Indices, part: slice, direction: Array) -> sparse.csr_array:
         """Rows that say direction·x_part − x_N ≤ 0 at some contacts."""
@@ -232,8 +233,8 @@ class ConeProgram:
         rows = np.repeat(np.arange(count), width + 1)
         columns = np.column_stack((contacts * k, contacts[:, None] * k + np.arange(part.start, part.stop)))
         entries = np.column_stack((-np.ones(count), direction))
-        made = sparse.coo_array((entries.ravel(), (rows, columns.ravel())), shape=(count, self.size))
-        return sparse.csr_array(made)
+        matrix = sparse.coo_array((entries.ravel(), (rows, columns.ravel())), shape=(count, self.size))
+        return sparse.csr_array(matrix)
 
 
 def _linprog(
@@ -243,52 +244,57 @@ def _linprog(
     cuts: sparse.sparray | None = None,
     tops: Array | None = None,
     bounds: Any = (0.0, None),
-) -> Found:
-    """A linear program by HiGHS; (None, NaN) where it does not say whether it is empty or unbounded."""
+) -> Optimum:
+    """A linear program by HiGHS; (None, NaN) if it is empty or unbounded and HiGHS does not say which."""
     options = {"primal_feasibility_tolerance": ENGINE, "dual_feasibility_tolerance": ENGINE}
-    found = linprog(
+    result = linprog(
         goal, A_ub=cuts, b_ub=tops, A_eq=B, b_eq=b, bounds=bounds, method="highs", options=options
     )
-    if found.status == INFEASIBLE:
-        return NOTHING
-    if found.status == UNBOUNDED:
-        return BOUNDLESS
-    if found.status != 0 or found.x is None:
+    if result.status == INFEASIBLE:
+        return EMPTY
+    if result.status == UNBOUNDED:
+        return UNBOUNDED_GOAL
+    if result.status != 0 or result.x is None:
         return None, math.nan
-    return np.asarray(found.x), float(found.fun)
+    return np.asarray(result.x), float(result.fun)
 
 
 def _conic(
     B: sparse.csr_array, b: Array, goal: Array, discs: Discs, moves: Mask
 ) -> tuple[Array, float, float, str]:
-    """The program by Clarabel: x, the goal, its distance from the dual goal, and the word of the engine."""
+    """The program by Clarabel: x, the goal, its distance from the dual goal, and the status."""
     engine = _engine()
     rows, cones = _cones(discs, moves, B.shape[1])
-    found = _ended(goal, [B, *rows], b, [engine.ZeroConeT(len(b)), *cones])
-    return np.array(found.x), float(found.obj_val), abs(found.obj_val - found.obj_val_dual), str(found.status)
+    end = _clarabel(goal, [B, *rows], b, [engine.ZeroConeT(len(b)), *cones])
+    return (
+        np.array(end.x),
+        float(end.obj_val),
+        abs(end.obj_val - end.obj_val_dual),
+        str(end.status),
+    )
 
 
 def _nearest(B: sparse.csr_array, b: Array, discs: Discs, moves: Mask) -> tuple[float, Array]:
-    """A lower bound of |B x − b| over the cones, and where it is least.
+    """A lower bound of |B x − b| over the cones, and a minimiser.
 
     The unknowns are x, e = b − B x and t ≥ |e|; the goal is t.
     """
     engine = _engine()
     m, size = B.shape
-    none = sparse.csr_array((m, 1))
-    balance = sparse.hstack((B, sparse.eye_array(m), none))
+    zero = sparse.csr_array((m, 1))
+    balance = sparse.hstack((B, sparse.eye_array(m), zero))
     rows, cones = _cones(discs, moves, size)
     rows = [sparse.hstack((row, sparse.csr_array((row.shape[0], m + 1)))) for row in rows]
     ball = sparse.hstack((sparse.csr_array((m + 1, size)), sparse.eye_array(m + 1)))[[m, *range(m)]]
     goal = np.append(np.zeros(size + m), 1.0)
     cones = [engine.ZeroConeT(m), *cones, engine.SecondOrderConeT(m + 1)]
-    found = _ended(goal, [balance, *rows, -ball], b, cones)
-    bound = float(found.obj_val_dual) if str(found.status) in ENDED else 0.0
-    return bound, np.array(found.x)[:size]
+    result = _clarabel(goal, [balance, *rows, -ball], b, cones)
+    bound = float(result.obj_val_dual) if str(result.status) in USABLE else 0.0
+    return bound, np.array(result.x)[:size]
 
 
 def _cones(discs: Discs, moves: Mask, size: int) -> tuple[list[sparse.sparray], list[Any]]:
-    """Rows and cones that keep x in K; x_N ≥ 0 also where no friction asks for it."""
+    """Rows and cones of x ∈ K; x_N ≥ 0 also without friction."""
     engine = _engine()
     n, k = discs.n, discs.k
     identity = sparse.eye_array(size, format="csr")
@@ -303,8 +309,8 @@ def _cones(discs: Discs, moves: Mask, size: int) -> tuple[list[sparse.sparray], 
     return (rows, cones) if len(still) else (rows[1:], cones[1:])
 
 
-def _ended(goal: Array, rows: list[sparse.sparray], b: Array, cones: list[Any]) -> Any:
-    """What Clarabel returns for min goal·x over b' − A x in the cones, b' = b followed by zeros."""
+def _clarabel(goal: Array, rows: list[sparse.sparray], b: Array, cones: list[Any]) -> Any:
+    """Result of Clarabel for min goal·x over b' − A x in the cones, b' = b followed by zeros."""
     engine = _engine()
     A = sparse.csc_matrix(sparse.vstack(rows))
     bounds = np.concatenate((b, np.zeros(A.shape[0] - len(b))))

@@ -29,7 +29,7 @@ def sum_through(
     start, end : arrays (2,)
         The segment (r, z); its normal is to its right.
     sums : array (2, 2)
-        Receives the sums of (R_r, R_z) and of their squares; R is what the side behind exerts on the side
+        Receives the sums of (R_r, R_z) and of their squares; R is the force of the side behind on the side
         ahead.
 
     Returns
@@ -47,8 +47,8 @@ def sum_through(
         if side_a == side_b:
             continue
         r = np.sqrt(point[k, 0] ** 2 + point[k, 1] ** 2)
-        place = (r - start[0]) * along_r + (point[k, 2] - start[1]) * along_z
-        if place < 0.0 or place >= length or r == 0.0:
+        abscissa = (r - start[0]) * along_r + (point[k, 2] - start[1]) * along_z
+        if abscissa < 0.0 or abscissa >= length or r == 0.0:
             continue
         sign = 1.0 if side_b else -1.0
         outward = sign * (force[k, 0] * point[k, 0] + force[k, 1] * point[k, 1]) / r

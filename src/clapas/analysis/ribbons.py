@@ -9,7 +9,7 @@ Reciprocal cuts: with the normals n, n′ and the densities T, T′ of two ribbo
 
     n · T′ = n′ · T,
 
-since Cauchy's stress is symmetric. How well it holds tells how far grains are a continuum.
+since Cauchy's stress is symmetric. Its error measures how far grains are from a continuum.
 
 Reference: Moreau 2003, sections 9.1 and 9.3.
 """
@@ -58,7 +58,7 @@ class Ribbon:
 
     @classmethod
     def about(cls, middle: Sequence[float], angle: float, length: float) -> Self:
-        """The ribbon with that middle (r, z), its normal at ``angle`` above the outward horizontal (rad)."""
+        """The ribbon of given middle (r, z), its normal at ``angle`` above the outward horizontal (rad)."""
         r, z = middle
         along = 0.5 * length * np.array([-math.sin(angle), math.cos(angle)])
         return cls((float(r - along[0]), float(z - along[1])), (float(r + along[0]), float(z + along[1])))
@@ -87,7 +87,7 @@ class Ribbon:
 
 @dataclass(frozen=True)
 class Cut(Ribbon):
-    """The same in the plane: a segment through bodies in 2-D, with (x, y) for (r, z), anywhere.
+    """Ribbon in the plane: a segment through bodies in 2-D, with (x, y) for (r, z), anywhere.
 
     Its area is its length, so that densities are forces per length (Pa, as forces are per metre of depth).
 
@@ -114,7 +114,7 @@ class ForceDensity:
     Parameters
     ----------
     ribbon : Ribbon
-        Where.
+        The ribbon.
     density : array (2,)
         Its parts along r and z (Pa): P n under a hydrostatic pressure P.
     error : array (2,)
@@ -162,8 +162,8 @@ def _through_segment(instant: Instant, cut: Ribbon) -> ForceDensity:
     origin, normal = np.array(cut.start), cut.normal
     along = (np.array(cut.end) - origin) / cut.length
     behind, ahead = ((ends - origin) @ normal > 0.0 for ends in (start, end))
-    place = (point - origin) @ along
-    chosen = (behind != ahead) & (place >= 0.0) & (place < cut.length) & carries(force)
+    abscissa = (point - origin) @ along
+    chosen = (behind != ahead) & (abscissa >= 0.0) & (abscissa < cut.length) & carries(force)
     passed = np.where(ahead[chosen], 1.0, -1.0)[:, None] * force[chosen]
     error = np.sqrt((passed**2).sum(axis=0)) / cut.area
     return ForceDensity(cut, passed.sum(axis=0) / cut.area, error, int(chosen.sum()))
@@ -207,9 +207,9 @@ def reciprocity(
     first = force_density(instant, kind.about(middle, angles[0] if angles else 0.0, length))
     across = math.atan2(first.density[1], first.density[0]) + math.pi / 2
     second = force_density(instant, kind.about(middle, angles[1] if angles else across, length))
-    missed = first.ribbon.normal @ second.density - second.ribbon.normal @ first.density
+    defect = first.ribbon.normal @ second.density - second.ribbon.normal @ first.density
     size = 0.5 * float(np.linalg.norm(first.density) + np.linalg.norm(second.density))
-    return Reciprocity(first, second, abs(float(missed)) / size if size > 0.0 else 0.0)
+    return Reciprocity(first, second, abs(float(defect)) / size if size > 0.0 else 0.0)
 
 
 def draw_densities(axes: Any, densities: Iterable[ForceDensity], scale: float | None = None) -> None:

@@ -1,10 +1,10 @@
-"""Move a support slowly until the blocks fall: how much settlement a structure bears, and its hinges then.
+"""Slow settlement of a support until collapse: the largest bearable settlement and the hinges.
 
 The support moves by 2e-4 L in a step, L the length of the structure, and the blocks follow without inertia
-(:class:`~clapas.dynamics.schemes.QuasiStatic`): they open, turn and slide as they must, and forget their
-speed after each step. Along this path limit analysis is asked whether some forces still hold the blocks *in
-their moved geometry*: the last state with a yes is the settlement they can bear. After it the blocks move by
-themselves; where one is faster than the support by a factor of 10 they have left it, and the search ends.
+(:class:`~clapas.dynamics.schemes.QuasiStatic`): joints open, turn and slide, and velocities are reset
+after each step. Along this path limit analysis determines whether equilibrium forces exist *in the displaced
+geometry*: the last such state gives the largest bearable settlement. After it the blocks move by themselves;
+when one is 10 times faster than the support the structure has collapsed, and the search ends.
 
 Reference: Ochsendorf 2006 (arches on spreading supports: large displacements before collapse, and the
 hinges move with them).
@@ -39,8 +39,8 @@ from clapas.solvers import Auto
 from clapas.typing import Array
 
 SLOW = 2e-3  # speed of the support, of √(g L)
-STEP = 0.1  # time step, of √(L / g): a block that nothing holds is then 50 times faster than the support
-GONE = 10.0  # blocks faster than so many times the support have left it
+STEP = 0.1  # time step, of √(L / g): an unsupported block is then 50 times faster than the support
+GONE = 10.0  # speed of a block at collapse, in speeds of the support
 LOOSE = 10.0  # margin along the path, in margins of the structure at its start
 OPEN = 1e-4  # rad: joints that have turned less are closed
 LEADING = 0.1  # of the largest turn: joints that have turned less are not hinges
@@ -48,18 +48,18 @@ LEADING = 0.1  # of the largest turn: joints that have turned less are not hinge
 
 @dataclass(frozen=True)
 class MovedJoint:
-    """What happened to a joint between two blocks.
+    """Motion of a joint between two blocks.
 
     Parameters
     ----------
     a, b : int
         Numbers of the bodies.
     point : array (d,)
-        Where they touch (m).
+        Contact point (m).
     turned : float
         Angle by which they turned about each other (rad).
     slid : float
-        How far the points that touch have slid on each other (m).
+        Distance that the points in contact have slid on each other (m).
     """
 
     a: int
@@ -71,7 +71,7 @@ class MovedJoint:
 
 @dataclass(frozen=True)
 class Settlement:
-    """How a structure bore the settlement of a support.
+    """Response of a structure to the settlement of a support.
 
     Parameters
     ----------
@@ -80,16 +80,15 @@ class Settlement:
     direction : tuple of d floats
         Unit vector along which it moved.
     bearable : float
-        Largest displacement (m) at which forces hold the blocks where dynamics brought them.
+        Largest displacement (m) with equilibrium forces in the displaced geometry.
     collapse : float or None
-        Displacement (m) at which the blocks had left the support behind; None if they did not, up to
-        ``reached``.
+        Displacement (m) at collapse; None if there was none up to ``reached``.
     reached : float
-        How far the support was moved (m).
+        Final displacement of the support (m).
     model : Model
         The bodies.
     state : State
-        Where they were at ``bearable``.
+        Their state at ``bearable``.
     hinges : tuple of MovedJoint
         Joints that had opened there, the widest first.
     sliding : tuple of MovedJoint
@@ -114,7 +113,7 @@ class Settlement:
 
 
 class _Follower:
-    """Keeps states, passes them on to a recording, and asks to stop when the blocks have gone."""
+    """Recorder that keeps states, forwards them to a writer, and stops the run at collapse."""
 
     def __init__(self, model: Model, speed: float, further: RecordingWriter | None) -> None:
         self.moving = np.flatnonzero(model.movable)
@@ -130,7 +129,7 @@ class _Follower:
             self.further.keep(kept)
 
     def note(self, reading: object) -> None:
-        """Probes are of no interest here."""
+        """Ignore probes."""
 
     def watch(self, advance: StepProgress) -> bool:
         return self.fastest[-1] > GONE * self.speed
@@ -153,9 +152,9 @@ def settle(
     support : int or str
         Number or name of a fixed block.
     direction : d floats, optional
-        Which way; by default along gravity.
+        Direction of motion; by default along gravity.
     until : float, optional
-        How far at most (m); by default a quarter of the length of the structure.
+        Largest displacement (m); by default a quarter of the length of the structure.
     out : path, optional
         Recording to write, for pictures and films.
 
@@ -218,7 +217,7 @@ def settle(
             progress=follower.watch,
         )
     states = follower.states
-    has_left = follower.fastest[-1] > GONE * speed
+    collapsed = follower.fastest[-1] > GONE * speed
     held = _last_held(masonry, moved, states)
     travelled = [float((state.position - states[0].position)[number] @ along) for state in states]
     joints = moved_joints(masonry, moved, states[held])
@@ -229,7 +228,7 @@ def settle(
         support=name,
         direction=tuple(map(float, along + 0.0)),
         bearable=travelled[held],
-        collapse=travelled[-1] if has_left else None,
+        collapse=travelled[-1] if collapsed else None,
         reached=travelled[-1],
         model=moved,
         state=states[held],
@@ -239,7 +238,7 @@ def settle(
 
 
 def _last_held(masonry: Masonry, model: Model, states: Sequence[State]) -> int:
-    """The last state in which forces hold the blocks, found by halving."""
+    """The last state with equilibrium forces, by bisection."""
 
     def holds(k: int) -> bool:
         resting = Resting.of(model, states[k], LOOSE * masonry.margin)
@@ -255,21 +254,21 @@ def _last_held(masonry: Masonry, model: Model, states: Sequence[State]) -> int:
 
 
 def moved_joints(masonry: Masonry, model: Model, state: State) -> list[MovedJoint]:
-    """How the joints of a structure have turned and slid since its start."""
+    """Rotation and sliding of the joints of a structure since its start."""
     contacts, start = masonry.resting.contacts, masonry.start
-    now = Resting.of(model, state, LOOSE * masonry.margin).contacts
-    made = []
+    current = Resting.of(model, state, LOOSE * masonry.margin).contacts
+    joints = []
     for a, b in dict.fromkeys(zip(contacts.a.tolist(), contacts.b.tolist(), strict=True)):
-        own = (contacts.a == a) & (contacts.b == b)
-        normal = contacts.normal[own].mean(axis=0)
+        pair = (contacts.a == a) & (contacts.b == b)
+        normal = contacts.normal[pair].mean(axis=0)
         normal = normal / np.linalg.norm(normal)
-        touching = (now.a == a) & (now.b == b)
+        touching = (current.a == a) & (current.b == b)
         turns = [_turn(start, state, k) for k in (a, b)]
         if touching.any():
-            point = now.point[touching].mean(axis=0)
+            point = current.point[touching].mean(axis=0)
         else:
-            point = _carried(start, state, a, turns[0], contacts.point[own].mean(axis=0))
-        # The two points of matter that touch now: where they were, apart by what has slid.
+            point = _displaced(start, state, a, turns[0], contacts.point[pair].mean(axis=0))
+        # Initial positions of the two material points now in contact: their distance is the sliding.
         before = [
             start.position[k] + rotations.rotate(rotations.opposite(turn), point - state.position[k])
             for k, turn in zip((a, b), turns, strict=True)
@@ -277,8 +276,8 @@ def moved_joints(masonry: Masonry, model: Model, state: State) -> list[MovedJoin
         apart = before[1] - before[0]
         slid = float(np.linalg.norm(apart - (apart @ normal) * normal)) if touching.any() else 0.0
         between = rotations.compose(turns[1], rotations.opposite(turns[0]))
-        made.append(MovedJoint(a, b, point, _angle(between), slid))
-    return made
+        joints.append(MovedJoint(a, b, point, _angle(between), slid))
+    return joints
 
 
 def _turn(start: State, state: State, body: int) -> Array:
@@ -286,8 +285,8 @@ def _turn(start: State, state: State, body: int) -> Array:
     return rotations.compose(state.orientation[body], rotations.opposite(start.orientation[body]))
 
 
-def _carried(start: State, state: State, body: int, turn: Array, point: Array) -> Array:
-    """Where a point of a body has gone."""
+def _displaced(start: State, state: State, body: int, turn: Array, point: Array) -> Array:
+    """Current position of a point of a body."""
     return np.asarray(state.position[body] + rotations.rotate(turn, point - start.position[body]))
 
 

@@ -53,7 +53,7 @@ class StressField:
 
 
 def grain_stresses(instant: Instant, volume: npt.ArrayLike | None = None) -> Array:
-    """Stress of each body, (N, d, d): that of its contact forces over its own volume.
+    """Stress of each body, (N, d, d), from its contact forces and volume.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def grain_stresses(instant: Instant, volume: npt.ArrayLike | None = None) -> Arr
     """
     moment = np.zeros((instant.n_bodies, instant.d, instant.d))
     sum_over_bodies(instant.a, instant.b, *instant.arms, instant.force, moment)
-    own = np.where(instant.movable, instant.volume if volume is None else np.asarray(volume, float), 0.0)
-    stress = np.divide(-moment, own[:, None, None], out=np.zeros_like(moment), where=own[:, None, None] > 0.0)
+    V = np.where(instant.movable, instant.volume if volume is None else np.asarray(volume, float), 0.0)
+    stress = np.divide(-moment, V[:, None, None], out=np.zeros_like(moment), where=V[:, None, None] > 0.0)
     return np.swapaxes(stress, 1, 2)
 
 

@@ -23,11 +23,11 @@ class Coordination:
     Parameters
     ----------
     per_grain : array (N,)
-        Neighbours through which each body feels a force.
+        Neighbours that exert a force on each body.
     mean : float
         Mean over the movable bodies.
     rattlers : int
-        Movable bodies with fewer than d neighbours, which cannot be held between them.
+        Movable bodies with fewer than d neighbours, too few for equilibrium.
     mean_of_backbone : float
         Mean over the others.
     """
@@ -46,13 +46,13 @@ def coordination(instant: Instant) -> Coordination:
     pairs = np.column_stack((instant.a, instant.b, instant.shift))[instant.carrying]
     touching = np.unique(pairs, axis=0)[:, :2].astype(np.int64)
     counts = np.bincount(touching.ravel(), minlength=instant.n_bodies)
-    own = counts[instant.movable]
-    held = own[own >= instant.d]
+    of_grains = counts[instant.movable]
+    backbone = of_grains[of_grains >= instant.d]
     return Coordination(
         counts,
-        float(own.mean()) if len(own) else 0.0,
-        len(own) - len(held),
-        float(held.mean()) if len(held) else 0.0,
+        float(of_grains.mean()) if len(of_grains) else 0.0,
+        len(of_grains) - len(backbone),
+        float(backbone.mean()) if len(backbone) else 0.0,
     )
 
 
@@ -75,9 +75,9 @@ def fabric(instant: Instant, weights: Array | None = None) -> Array:
 
 
 def anisotropy(tensor: Array) -> float:
-    """How far directions are from even: 0 when they are.
+    """Anisotropy of the distribution of directions: 0 when uniform.
 
-    The density of directions with this fabric F is, to second order, even × (1 + n·A n) with
+    The density of directions with this fabric F is, to second order, uniform × (1 + n·A n) with
     A = d (d + 2)/2 (F − I/d). Returned is the a of 1 + a cos 2(θ − θ₀) in 2-D, and that of
     1 + a (3 cos²θ − 1) in 3-D when the density is symmetric about an axis: √(A:A/2) and √(A:A/6).
     """
@@ -111,7 +111,7 @@ def draw_directions(axes: Any, instant: Instant, bins: int = 36) -> None:
 
 
 def draw_coordination(axes: Any, found: Coordination, instant: Instant) -> None:
-    """Draw how many grains have how many neighbours."""
+    """Draw the histogram of the numbers of neighbours."""
     counts = np.bincount(found.per_grain[instant.movable])
     axes.bar(np.arange(len(counts)), counts, edgecolor="k")
     axes.axvline(found.mean, color="tab:red", label=f"mean {found.mean:.2f}")

@@ -53,8 +53,8 @@ def surface_samples(instant: Instant, spacing: float, slowest: float = math.inf)
     instant : Instant
         Grains.
     spacing : float
-        Side of the columns (m), at least the mean diameter of the grains: a narrower column that no grain of
-        the surface stands in would show a buried one.
+        Side of the columns (m), at least the mean diameter of the grains: a narrower column may
+        contain no grain of the surface and show a buried one.
     slowest : float
         Grains faster than this are in the air or rolling: left out (m/s).
     """
@@ -72,7 +72,7 @@ def surface_samples(instant: Instant, spacing: float, slowest: float = math.inf)
 
 
 def check_spacing(spacing: float, radius: Array) -> None:
-    """Refuse columns narrower than the mean diameter of grains of these radii (m)."""
+    """Reject columns narrower than the mean diameter of grains of these radii (m)."""
     least = 2.0 * float(radius.mean()) if len(radius) else 0.0
     if not (spacing > 0.0 and spacing >= least * (1.0 - 1e-9)):
         raise SettingsError(
@@ -101,7 +101,7 @@ def slope(
     sectors : int
         Sectors about the axis, at least 2.
     inner, outer : float
-        Shares of the foot between which flanks are looked at.
+        Fractions of the radius of the foot that bound the flanks.
     confidence : float
         Probability of the interval (Student's law over the sectors).
     """
@@ -133,7 +133,7 @@ def slope(
 
 
 def _foot(r: Array, z: Array) -> float:
-    """Where the line through the upper samples would meet the ground: stray grains on it do not count."""
+    """Radius at which the line through the upper samples reaches the ground, ignoring stray grains."""
     high = z > 0.25 * float(z.max())
     if high.sum() < 3:
         raise SettingsError(f"too few points ({len(z)}) make no heap")

@@ -1,4 +1,4 @@
-"""Pictures of trusses: loaded over unloaded shape, forces as widths, slack cables in their own colour."""
+"""Pictures of trusses: loaded over unloaded shape, forces as line widths, slack cables in another colour."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clapas.typing import Array
 
 COMPRESSION, TENSION, SLACK, NONE, SHADOW = "#1f4e79", "#c0392b", "#27ae60", "#7f8c8d", "#c9ced6"
 WIDEST, THINNEST = 4.5, 0.6  # points
-FEW = 40  # members that are drawn as points
+FEW = 40  # largest number of members drawn as points
 SUPPORT = "#2c3e50"
 
 
@@ -43,7 +43,7 @@ def draw_truss(axes: Any, truss: Truss, forces: Array | None = None, positions: 
     forces : array (m,), optional
         Axial forces (N); the prestress by default.
     positions : array (n × d), optional
-        Where the nodes are drawn (m); the given shape by default.
+        Positions of the nodes in the picture (m); the given shape by default.
     """
     t = truss.prestress if forces is None else forces
     x = truss.nodes if positions is None else positions
@@ -55,12 +55,12 @@ def draw_truss(axes: Any, truss: Truss, forces: Array | None = None, positions: 
     slack = truss.is_cable & (t <= 0.0)
     idle = ~truss.is_cable & (t == 0.0)
     colour = np.where(slack, SLACK, np.where(idle, NONE, np.where(t > 0.0, TENSION, COMPRESSION)))
-    width = np.where(slack, np.maximum(width, 2.0 * THINNEST), width)  # without force, but to be seen
+    width = np.where(slack, np.maximum(width, 2.0 * THINNEST), width)  # without force, but visible
     order = np.argsort(slack, kind="stable")  # slack cables on top
     _lines(axes, x[truss.members[order]], colors=colour[order].tolist(), linewidths=width[order].tolist())
-    held = truss.is_blocked.any(axis=1)
-    if held.any():
-        axes.scatter(*x[held].T, marker="^" if truss.d == 2 else "s", s=18, color=SUPPORT)
+    supported = truss.is_blocked.any(axis=1)
+    if supported.any():
+        axes.scatter(*x[supported].T, marker="^" if truss.d == 2 else "s", s=18, color=SUPPORT)
     _limits(axes, x)
 
 
@@ -95,16 +95,16 @@ def draw_sorted_forces(axes: Any, states: dict[str, Equilibrium]) -> None:
 
 
 def _marker(count: int) -> str:
-    """Few members are points; a line through one would not be seen."""
+    """Points for few members, as a line through one is invisible."""
     return "o" if count <= FEW else ""
 
 
 def draw_utilisation(axes: Any, state: Equilibrium) -> None:
     """Share of strength used by each member, sorted, by group; above 1 a member fails."""
     truss, used = state.truss, check_members(state).utilisation
-    for place, group in enumerate(truss.groups):
-        mine = np.sort(used[truss.group == place])
-        axes.plot(np.linspace(0, 1, len(mine)), mine, marker=_marker(len(mine)), label=group.name)
+    for number, group in enumerate(truss.groups):
+        values = np.sort(used[truss.group == number])
+        axes.plot(np.linspace(0, 1, len(values)), values, marker=_marker(len(values)), label=group.name)
     axes.axhline(1.0, color=SUPPORT, linewidth=0.8, linestyle="--")
     axes.set(xlabel="share of the members", ylabel="utilisation")
     axes.legend(fontsize="small")

@@ -26,14 +26,14 @@ def body_volumes(colliders: Colliders, n_bodies: int) -> Array:
 def _of_simple_kinds(colliders: Colliders) -> Array:
     r, h = colliders.size[:, 0], colliders.size[:, 1]
     ball = math.pi * r**2 if colliders.d == 2 else 4 / 3 * math.pi * r**3
-    known = {
+    volumes = {
         Kind.SPHERE: ball,
         Kind.CAPSULE: 4 / 3 * math.pi * r**3 + 2 * math.pi * r**2 * h,
         Kind.CYLINDER: 2 * math.pi * r**2 * h,
         Kind.BOX: 8 * np.prod(colliders.size, axis=1),
     }
     volume = np.zeros(len(colliders))
-    for kind, values in known.items():
+    for kind, values in volumes.items():
         rows = colliders.kind == kind
         volume[rows] = values[rows]
     return volume
